@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from weft.device.for_triton import VERSION, missing
 
 if TYPE_CHECKING:
-    from weft.triton_programs.assembly import MachineCode, machine_code
+    from weft.triton_programs.compiled import MachineCode, machine_code
 
 __all__ = ["VERSION", "MachineCode", "machine_code", "missing"]
 
@@ -19,7 +19,7 @@ def __getattr__(name: str) -> Callable[..., Any]:
     """Import what compiles when it is asked for."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from weft.triton_programs import assembly
+    from weft.triton_programs import compiled
 
-    found: Callable[..., Any] = getattr(assembly, name)
+    found: Callable[..., Any] = getattr(compiled, name)
     return found
