@@ -385,9 +385,9 @@ def test_execute_elsewhere_leaves_the_course_alone(course, pipeline):
     assert not notebook.solution(course, STEM).exists()
     assert not (course / "results").exists()
     nb = notebook.read(course / "away" / "solutions" / f"{STEM}.ipynb")
-    assert (
-        course / "away" / "results" / "r.json"
-    ).read_text() == measured.digest(course, STEM, nb)
+    assert (course / "away" / "results" / "r.json").read_text() == measured.digest(
+        course, STEM, nb
+    )
 
 
 CLAIM = """\

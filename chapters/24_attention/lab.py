@@ -324,8 +324,8 @@ for seq in (1024, 4096, 16384):
 # `8 * j + 2 * t` and `8 * j + 2 * t + 1`.
 #
 # So a lane has parts of two rows, and a row is spread over the four lanes with the same
-# g. The maximum of a row takes two shuffles among `FULL`, all lanes: first with the lane
-# whose number differs in bit 0, then with the lane whose number differs in bit 1.
+# g. The maximum of a row takes two shuffles among all lanes, `FULL`: one with the lane
+# whose number differs in bit 0, then one with the lane whose number differs in bit 1.
 #
 # The weights are then the *left* operand of the second product. Its fragments consist
 # of words of two float16. For each 16 columns of `P`, that is, for each pair `i` of
@@ -711,7 +711,7 @@ for (seq, _), table in sizes.items():
 # compute seven products, so that no sum is accumulated in memory. Are they slower than
 # the others?
 #
-# PyTorch's own backward passes are called directly, by the operators that autograd calls.
+# PyTorch's own backward passes are called by the operators that autograd calls.
 
 # %%
 backward = chapter.measure.backward()
