@@ -556,11 +556,8 @@ check(
 # %% tags=["given"]
 transforms, arrays = chapter.transforms, chapter.arrays
 planned, good_size = transforms.planned, transforms.good_size
-zeros, multiply, copy_corner = (
-    arrays.zeros,
-    arrays.multiply,
-    arrays.copy_corner,
-)
+zeros, multiply = arrays.zeros, arrays.multiply
+copy_corner = arrays.copy_corner
 
 # %%
 def convolve(x, w, out):
