@@ -24,32 +24,13 @@ except ModuleNotFoundError:  # on Colab: fetch the course first
     # %pip install -q git+https://github.com/warp-and-weft/warp-and-weft
     import weft
 
-import functools
-import itertools
-import logging
 import math
-import time
-import warnings
 
 import numpy as np
-from numba import cuda, float32, int32, uint32, uint64
-from numba.cuda import libdevice
+from numba import cuda, float32, int32
 
 from weft import bench, check, hint, quiz
-from weft.intrinsics import (
-    bf16_high,
-    bf16_low,
-    bf16_max,
-    bf16_pair,
-    commit_group,
-    copy4_async,
-    exp2,
-    load4,
-    peek,
-    poke,
-    store4,
-    wait_group,
-)
+from weft.intrinsics import load4, store4
 
 chapter = weft.lab("16_softmax")
 checks, kernels = chapter.checks, chapter.kernels
@@ -230,8 +211,8 @@ check(
 # %% [markdown]
 # With `merge`, a thread gets both numbers in **one** pass over its columns. This is
 # called the **online softmax**. A second pass is still needed, to write the shares.
-# `softmax_online` in the chapter's `kernels.py` is such a kernel. It works for rows of
-# any length, and the lab uses it when nothing better fits.
+# `softmax_online` in the chapter's `kernels.py` is such a kernel, and works for rows of
+# any length. You will measure it, as *two passes*, after exercise 4.
 
 # %% [markdown]
 # ## 3 · A warp per row
@@ -308,9 +289,9 @@ check(
 # %% [markdown]
 # ## 4 · A block per row
 #
-# 4096 columns are too many for a warp: each lane would need 128 values, and a thread
-# has 255 registers at most. They are not too many for a block of 256 threads, with 16
-# values each:
+# With 4096 columns, each lane of a warp would need 128 registers for its values alone.
+# An SM has 65,536 registers, so fewer than 16 such warps would fit on it, where there
+# is room for 64. So give the row to more threads: a block of 256, with 16 values each.
 #
 # 1. each warp finds its own maximum, and its sum relative to **its own** maximum: a
 #    pair;
@@ -412,12 +393,16 @@ check(
 # There are two shapes, both with 16.8 million elements, or 67 MB: 16,384 rows of 1024,
 # and 4096 rows of 4096. *One read* is a warp per row for the first shape and a block
 # per row for the second. For comparison, both tables include the kernel with three
-# passes and the online kernel with two, and the second
-# has the block per row in CUDA C++, too. How close do these
-# kernels come to the copy?
+# passes and the online kernel with two. The second also has the block per row in CUDA
+# C++. How close do these kernels come to the copy?
+#
+# Guess for each shape: 1.0 is as fast as `torch.softmax`, and 0.5 half as fast.
 
 # %%
-guess = {"three passes": None, "two passes": None, "one read": None}
+guess = {
+    1024: {"three passes": None, "two passes": None, "one read": None},
+    4096: {"three passes": None, "two passes": None, "one read": None},
+}
 
 rungs = chapter.measure.rungs(
     softmax_passes, softmax_warp, softmax_block, guess
@@ -513,9 +498,10 @@ check(
 # %% [markdown]
 # ## More measurements
 #
-# You have done the exercises. The rest of the lab is for the curious: five
-# measurements, each with a prediction. Their code and their kernels are in the modules
-# of `chapters/16_softmax`.
+# You have done the exercises. The rest of the lab is for the curious. The code and the
+# kernels are in the modules of `chapters/16_softmax`. The solution and the chapter's
+# two pages explain what each table shows. Read the second page, *Rows over several
+# blocks*, before *What a long row needs*.
 
 # %% [markdown]
 # ### Three passes
@@ -584,8 +570,11 @@ square.expect("copy", at_least=1.3, times="three passes")
 #
 # Does the family compute what it should? The next cell compares each kind with NumPy
 # once, guards and -inf included. A row that contains only -inf has to give NaN in both.
-# The kernels for long rows get short rows here: in the simulator, a row of 262,144
-# would take a minute.
+# The lines are for a warp per row, a block per row, several blocks per row (twice) and
+# teams, and on a GPU also for a row so long that the family gives it to several blocks.
+# Each shows the largest error, forward or backward, as a fraction of the largest
+# result. The kernels for long rows get short rows here: in the simulator, a row of
+# 262,144 would take a minute.
 
 # %%
 chapter.accuracy.report()
@@ -607,22 +596,27 @@ chapter.accuracy.report()
 # is still in the cache when its turn comes.
 #
 # On which shapes will PyTorch be furthest from the copy, and on which the family? Guess
-# one number: how many times as fast as `torch.softmax` is the family, on average over
-# these cases?
+# for 1024 rows of 131,072 in float32: how many times as fast as `torch.softmax` is the
+# family? Fill in the guess before you run the cell, because it measures all shapes.
 
 # %%
 guess = {"family": None}
 
 forward = chapter.measure.forward(guess)
+forward.get((1024, 131072, False))
+
+# %% [markdown]
+# Here are all fourteen cases. The first column is the copy's time. The others are about
+# the family: its speed as a share of the copy's, and how many times as fast as
+# `torch.softmax` and as `torch.compile` it is.
+
+# %%
 chapter.shapes.overview(forward, "torch.softmax")
 
 # %% tags=["solution"]
 for (_, cols, _), table in forward.items():
     table.expect("family", at_least=1.0)
     table.expect("family", ceiling=0.92 if cols <= 32768 else 0.7)
-
-# %%
-forward.get((1024, 131072, False))
 
 # %% [markdown] tags=["solution"]
 # All these numbers are for the H200; no other GPU has run these tables yet. Where a
@@ -639,19 +633,27 @@ forward.get((1024, 131072, False))
 # %% [markdown]
 # ### What a long row needs
 #
-# Here is the kernel for long rows, with one technique added at a time: *registers*
-# keeps pieces in registers alone, 40 KB per block; *both stores* keeps them in
-# registers and shared memory, 76 KB; *out of step* has staggered blocks as well; *with
-# ticket* adds the ticket. Last come the *teams*, whose blocks stay. In all of them,
-# four blocks share an SM.
+# Here is the kernel for long rows, with one technique added at a time. The chapter's
+# second page explains them.
+#
+# - *registers*: each block keeps its piece of a row, 40 KB, in registers alone;
+# - *both stores*: in registers and shared memory, 76 KB;
+# - *out of step*: the first rows are cut more finely, so the blocks of an SM wait at
+#   different times;
+# - *with ticket*: each block draws its number from a counter, so nothing depends on the
+#   order in which blocks start;
+# - *teams*: blocks stay on the GPU, and a group of blocks takes one row after another.
+#
+# In all of them, four blocks share an SM.
 #
 # By hand: four blocks of 40 KB on each of 132 SMs hold 21.6 MB, which is 1/25 of the
 # 537 MB of a matrix of 1024 × 131,072. So memory is idle 25 times, for as long as it
 # takes to compute a pair and to exchange it. At two microseconds each time, that is 50
 # µs, on top of 255 µs for the copy on an H200. With 76 KB, memory is idle 13 times. And
 # how often is it idle in *out of step*? If *registers* is 1.0, guess how fast the other
-# four are for 1024 rows. (The third table, in bfloat16, has only *out of step*, which
-# is 1.0 there, and *teams*.)
+# four are for 1024 rows. And what will change in the second and third table, for 128
+# rows? (The third, in bfloat16, has only *out of step*, which is 1.0 there, and
+# *teams*.)
 
 # %%
 guess = {"both stores": None, "out of step": None}
@@ -692,12 +694,13 @@ for (_, half), table in long_rows.items():
 #
 # Three arrays move here. The ceiling is a copy that moves the same number of bytes.
 # PyTorch's own backward pass of softmax is `torch._softmax_backward_data`;
-# `torch.compile` compiles the formula.
+# `torch.compile` compiles the formula. The columns are those of the forward pass.
+#
+# Before you run the cell: will the family be closer to the copy than it was there, or
+# further away?
 
 # %%
-guess = {"family": None}
-
-gradients_of = chapter.measure.gradients_of(guess)
+gradients_of = chapter.measure.gradients_of()
 chapter.shapes.overview(gradients_of, "PyTorch")
 
 # %% tags=["solution"]
@@ -731,10 +734,12 @@ bench.compiled("long rows", family.long_kernels)
 # 2, so it reads each row only once, as long as the row fits in registers.
 #
 # How fast is the Triton kernel on rows of 1024, 8192 and 131,072? In the family, these
-# are held by a small block, a large block and several blocks.
+# are held by a small block, a large block and several blocks. Again, 1.0 is as fast as
+# `torch.softmax`.
 
 # %%
-guess = {"Triton": None}
+guess = {1024: {"Triton": None}, 8192: {"Triton": None}}
+guess |= {131072: {"Triton": None}}
 
 in_triton = chapter.measure.in_triton(guess)
 in_triton[1024]
@@ -767,6 +772,9 @@ for table in in_triton.values():
 #    blocks are on the GPU, or soon will be.
 # 5. The time in which a block neither loads nor stores has to be filled: by the other
 #    blocks of its SM, or by its own next rows, if it is persistent and looks later.
+#
+# Items 4 and 5, and the quiz's third question, come from the chapter's second page,
+# *Rows over several blocks*.
 
 # %% [markdown]
 # ## If you want more
@@ -775,10 +783,10 @@ for table in in_triton.values():
 #   bytes move in the cross-entropy loss, which needs only one element of each row?
 # - A mask or a scale that is applied as the scores are read takes no extra pass through
 #   memory. Add both.
-# - Process rows of 131,072 in pieces of 32 KB, or with five blocks on an SM (`LONG`).
-#   Predict first whether this is faster, and why.
-# - Write teams for the backward pass, with four fours of `y` and four of `dy` per
-#   thread. In which of the four cases with long rows will they win?
+# - Process rows of 131,072 in pieces of 32 KB, or with five blocks on an SM: change
+#   `LONG` in `family.py`. Predict first whether this is faster, and why.
+# - Write teams for the backward pass. Each thread holds four units of 16 bytes of `y`
+#   and four of `dy`. In which of the four cases with long rows will they win?
 # - Where a row fits into the shared memory of a **cluster** (chapter 8), its blocks can
 #   exchange their pairs there instead of through L2. What would that save?
 # - Write a softmax of columns, `torch.softmax(x, 0)`. Which elements should each thread

@@ -8,6 +8,7 @@ from numba import cuda
 import weft
 from weft import bench
 
+from .cuda_cpp import CUDA_CPP
 from .family import (
     LONG,
     SMS,
@@ -17,7 +18,7 @@ from .family import (
     launch_teams,
     softmax,
 )
-from .kernels import CUDA_CPP, softmax_online
+from .kernels import softmax_online
 from .long_rows import many_kernel
 from .shapes import (
     as_words,
@@ -57,7 +58,11 @@ def square(softmax_passes, guess=None):
 
 
 def rungs(softmax_passes, softmax_warp, softmax_block, guess=None):
-    """Compare the learner's kernels for two shapes; return a table for each."""
+    """Compare the learner's kernels for two shapes; return a table for each.
+
+    guess: of each table, by its number of columns.
+    """
+    guess = guess or {}
     if weft.GPU:
         import cuda.core as core
 
@@ -110,7 +115,7 @@ def rungs(softmax_passes, softmax_warp, softmax_block, guess=None):
             baseline="torch.softmax",
             bytes=2 * 4 * rows * cols,
             ceiling="copy",
-            guess=guess,
+            guess=guess.get(cols),
         )
         for rows, cols in ((16384, 1024), (4096, 4096))
     }
@@ -149,7 +154,10 @@ def forward_candidates(rows, cols, half):
 
 
 def forward(guess=None):
-    """Compare the family with PyTorch for all shapes; return a table for each."""
+    """Compare the family with PyTorch for all shapes; return a table for each.
+
+    guess: of the table for 1024 rows of 131,072 in float32.
+    """
     forward = {
         case: bench.compare(
             f"softmax, {name_of(*case)}",
@@ -157,7 +165,7 @@ def forward(guess=None):
             baseline="torch.softmax",
             bytes=2 * case[0] * case[1] * (2 if case[2] else 4),
             ceiling="copy",
-            guess=guess,
+            guess=guess if case == (1024, 131072, False) else None,
             graph=is_short(case, 2),
         )
         for case in cases
@@ -210,7 +218,10 @@ def long_candidates(rows, cols, half):
 
 
 def long_rows(guess=None):
-    """Compare the techniques for long rows; return a table for each shape."""
+    """Compare the techniques for long rows; return a table for each shape.
+
+    guess: of the first table. The second has other ratios, the third fewer rows.
+    """
     long_rows = {
         (rows, half): bench.compare(
             f"long rows, {name_of(rows, cols, half)}",
@@ -218,7 +229,7 @@ def long_rows(guess=None):
             baseline="out of step" if half else "registers",
             bytes=2 * rows * cols * (2 if half else 4),
             ceiling="copy",
-            guess=guess,
+            guess=guess if rows == 1024 else None,
             graph=is_short((rows, cols, half), 2),
         )
         for rows, cols, half in (
@@ -272,7 +283,7 @@ def backward_candidates(rows, cols, half):
     return build
 
 
-def gradients_of(guess=None):
+def gradients_of():
     """Compare the backward passes for all shapes; return a table for each."""
     gradients_of = {
         case: bench.compare(
@@ -281,7 +292,6 @@ def gradients_of(guess=None):
             baseline="PyTorch",
             bytes=3 * case[0] * case[1] * (2 if case[2] else 4),
             ceiling="copy",
-            guess=guess,
             graph=is_short(case, 3),
         )
         for case in cases
@@ -291,7 +301,11 @@ def gradients_of(guess=None):
 
 
 def in_triton(guess=None):
-    """Compare a kernel in Triton with the family; return a table for each shape."""
+    """Compare a kernel in Triton with the family; return a table for each shape.
+
+    guess: of each table, by its number of columns.
+    """
+    guess = guess or {}
     from .triton_softmax import has_triton
 
     if weft.GPU and has_triton:
@@ -329,7 +343,7 @@ def in_triton(guess=None):
             baseline="torch.softmax",
             bytes=2 * 4 * rows * cols,
             ceiling="copy",
-            guess=guess,
+            guess=guess.get(cols),
         )
         for rows, cols in ((32768, 1024), (8192, 8192), (1024, 131072))
     }
