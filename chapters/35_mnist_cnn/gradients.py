@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 from numba import cuda
 
-from . import digits
+from . import digits, learner
 from .network import Plain, fresh, network
 
 tiny_images, tiny_labels = digits.generated(32, seed=1, side=8)
@@ -64,6 +64,7 @@ def errors_of(norm, batch=3):
 
 def of_plain():
     """Print errors of the plain kernels' gradients; return those with norms."""
+    learner.report_stubs()
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # several would only wait for each other
     for norm in (False, True):
@@ -76,6 +77,7 @@ def of_plain():
 
 def by_heart(steps=6):
     """Train a small network on four digits; return the losses."""
+    learner.report_stubs()
     rng = np.random.default_rng(2)
     pupil = Plain(
         fresh(rng, side=8, c1=4, c2=6, hidden=16), (4, 8, 8), norm=True, rate=0.2

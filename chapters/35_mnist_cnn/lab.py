@@ -24,18 +24,13 @@ except ModuleNotFoundError:  # on Colab: fetch the course first
     # %pip install -q git+https://github.com/warp-and-weft/warp-and-weft
     import weft
 
-import functools
 import math
-import statistics
-import time
 
 import numpy as np
-import torch
-import torch.nn.functional as F
 from numba import cuda, float32, int32, uint8
 
 from weft import bench, check, hint, quiz
-from weft.intrinsics import bf16_pair, mma_bf16
+from weft.intrinsics import mma_bf16
 
 chapter = weft.lab("35_mnist_cnn")
 checks, digits, kernels = chapter.checks, chapter.digits, chapter.kernels
@@ -53,7 +48,7 @@ block_sum, word_at, clear = kernels.block_sum, kernels.word_at, kernels.clear
 # | linear, 3136 → 128, ReLU | 128 | 401,536 |
 # | linear, 128 → 10, log-softmax, negative log-likelihood | 1 | 1290 |
 #
-# All arrays are channels-last: images are (n, rows, columns, channels), and filters are
+# All arrays are channels-last: images are (n, rows, cols, channels), and filters are
 # (filters, 3, 3, channels). At first, each layer is one plain kernel. You write six
 # kernels: five plain ones, and at the end one that does the work of three layers.
 #
@@ -93,7 +88,8 @@ THREADS = 64
 # j and f from the thread's number.
 #
 # ```python
-# conv_bias(x, w, b, y)    # (n, h, w, c), (f, 3, 3, c), (f,) -> (n, h, w, f)
+# conv_bias(x, w, b, y)
+#     # (n, rows, cols, c), (f, 3, 3, c), (f,) -> (n, rows, cols, f)
 # ```
 #
 # Stuck? Run `hint("conv_bias")`; there are three hints.
@@ -158,7 +154,8 @@ check(
 # one channel, and threads are numbered in the order of y.
 #
 # ```python
-# relu_pool(x, y, won)    # (n, 2h, 2w, c) -> (n, h, w, c) float32, uint8
+# relu_pool(x, y, won)
+#     # (n, rows, cols, c) -> (n, rows / 2, cols / 2, c) float32, uint8
 # ```
 #
 # Stuck? `hint("relu_pool")`.
@@ -221,7 +218,8 @@ check(
 # the sum of dy, is given.)
 #
 # ```python
-# conv_weights(x, dy, dw)    # (n, h, w, c), (n, h, w, f) -> (f, 3, 3, c)
+# conv_weights(x, dy, dw)
+#     # (n, rows, cols, c), (n, rows, cols, f) -> (f, 3, 3, c)
 # ```
 #
 # Stuck? `hint("conv_weights")`.
@@ -285,8 +283,9 @@ check(
 #
 # One block handles one channel, number `cuda.blockIdx.x`, with `THREADS` threads. The
 # forward kernel has written μ to `mean` and 1 / sqrt(v + ε) to `scale`.
-# `block_sum` adds one number from each thread, and returns the sum to every thread. All
-# threads of the block must call it together.
+# `block_sum(value, cells)` adds the `value` of each thread, and returns the sum to
+# every thread. `cells` is a shared array with a float32 for each thread, which the
+# starter has made. All threads of the block must call it together.
 #
 # ```python
 # norm_backward(x, mean, scale, gamma, dy, dx, dgamma, dbeta)
@@ -421,18 +420,22 @@ check(
 # pooling takes three comparisons, without a shuffle and without shared memory.
 #
 # One block is one warp, and handles windows 8 · `blockIdx.x` + g, counted over all
-# images. Images and filters consist of words of two bfloat16 numbers: x is (n, h, w,
-# 8), and w is (8, 9, 8). The fragments are those of chapter 21, in words:
+# images. Images and filters consist of words of two bfloat16 numbers: x is (n, rows,
+# cols, 8), and w is (8, 9, 8): filter, tap 3p + q, word. The biases b are (8,), one for
+# each filter. The fragments are those of chapter 21, in words:
 #
 #     a: (row g, word t),     (row g + 8, word t),
 #        (row g, word t + 4), (row g + 8, word t + 4)
 #     b: (filter g, word t),  (filter g, word t + 4)
 #
-# `word_at(x, n, row, col, word)` returns a word, or 0 outside the image. Every lane has
-# to reach each `mma`, even a lane without a window.
+# `word_at(x, n, row, col, word)` returns a word, or 0 outside the image.
+# `mma_bf16(sums[k], fa, fb)` adds a product to `sums[k]`, in place, and returns
+# nothing; `fa` is a tuple of the four words of a, and `fb` one of the two words of b.
+# In the starter, `clear(sums)` sets all sums to 0. Every lane has to reach each
+# `mma_bf16`, even a lane without a window.
 #
 # ```python
-# conv_pool(x, w, b, y, won)    # -> (n, h / 2, w / 2, 8) float32, uint8
+# conv_pool(x, w, b, y, won)    # -> (n, rows / 2, cols / 2, 8) float32, uint8
 # ```
 #
 # The bias, ReLU and `won` are as in exercises 1 and 2. Stuck? `hint("conv_pool")`.
@@ -522,6 +525,11 @@ check(
 #
 # A kink spoils finite differences: if ε is so large that another pixel wins, the
 # difference quotient is not the gradient. So ε is small, which float64 allows.
+#
+# Each number is the largest error of an element, relative to the root mean square of
+# that gradient (to 0.001 where that is larger). w1 and w2 belong to the convolutions,
+# w3 and w4 to the linear layers. With batch normalisation, the exact gradient of b1 and
+# b2 is 0, since it subtracts any constant: what you see there are rounding errors.
 
 # %%
 chapter.learner.use(
@@ -535,10 +543,6 @@ errors = chapter.gradients.of_plain()
 
 # %% tags=["solution"]
 assert max(max(pair) for pair in errors.values()) < 1e-3
-
-# %% [markdown] tags=["solution"]
-# The biases b1 and b2 get no gradient through batch normalisation, which subtracts the
-# mean, and with it any constant. The numbers that remain there are rounding errors.
 
 # %% [markdown]
 # ## Look: it trains
@@ -574,7 +578,8 @@ assert losses[-1] < 0.6 * losses[0]
 # None of these steps has batch normalisation, which comes further below. Compute by
 # hand: how many multiplications does each layer perform for one image? How many do the
 # forward and the backward pass perform together for 64 images, and how long would
-# tensor cores take for them at 400 TFLOP/s? Then guess.
+# tensor cores take for them at 400 TFLOP/s? Then guess: 1.0 is as fast as `torch,
+# best`, and 0.1 a tenth as fast.
 
 # %%
 guess = {"plain kernels": None, "torch, eager": None, "fused, one graph": None}
@@ -595,6 +600,7 @@ small.expect("fused, one graph", at_least=1.3, times="fused")
 # You have done the exercises. The rest of the lab is for the curious. In
 # `chapters/35_mnist_cnn`, the fused kernels are in `fused`, the measurements in
 # `measure.py` and `training.py`, and the steps of PyTorch and NumPy in `opponents.py`.
+# The solution and the chapter's page explain what each table shows.
 
 # %% [markdown]
 # ### Is the fused step right?
@@ -604,7 +610,8 @@ small.expect("fused, one graph", at_least=1.3, times="fused")
 # compared with PyTorch's float32 gradient for the same weights and batch, and so is the
 # gradient under bfloat16 autocast: both round, but in different places. So are the
 # running averages that batch normalisation keeps for the test. The cell also takes
-# twenty steps three times, to see whether they give the same bits.
+# twenty steps three times, to see whether they give the same bits. Without a GPU it is
+# skipped; the solution has what the reference GPU printed.
 
 # %%
 if weft.on_gpu("the fused step is for full size"):
@@ -624,7 +631,7 @@ if weft.GPU:
 # ### Batch 1024
 #
 # Now the batch size is 1024, which gives the GPU something to do. Which of the ratios
-# change, and in which direction?
+# change, and in which direction? Again, 1.0 is as fast as `torch, best`.
 
 # %%
 guess = {"torch, eager": None, "fused, one graph": None}
@@ -648,14 +655,21 @@ large.expect("torch, best", at_least=1.5, times="torch, bfloat16, graph")
 # Now with batch normalisation. The statistics of a batch have to be complete before the
 # first number can be normalised, so a kernel for both convolutions seems impossible,
 # and PyTorch has to read the large arrays more often. The fused step needs only one
-# more kernel (see the page's section "Fusion 3"). By what factor does each of the two
-# steps become slower?
+# more kernel (see the page's section "Fusion 3").
+#
+# Guess how fast two of the steps are for 64 images, where 1.0 is as fast as `torch,
+# best`, which normalises too. Then compare the times with those above: by what factor
+# has each step become slower?
 
 # %%
 guess = {"plain, one graph": None, "fused, one graph": None}
 
 normalised = chapter.measure.normalised_64(guess)
 normalised
+
+# %% [markdown]
+# And for 1024 images? Predict whether `fused, one graph` gains or loses against `torch,
+# best`, compared with batch 1024 without batch normalisation.
 
 # %%
 normalised_large = chapter.measure.normalised_1024()
@@ -674,8 +688,9 @@ normalised_large.expect("fused, one graph", at_least=4)
 # %% [markdown]
 # ### Where the time goes
 #
-# Each row is one of the kernels of the fused step, in its own CUDA graph. What keeps
-# each kernel from being faster?
+# Each row is one of the kernels of the fused step, in its own CUDA graph. The page
+# describes `forward` under *Fusion 1*, `backward` under *Fusion 2*, and the other four
+# under *Six kernels*. What keeps each kernel from being faster?
 
 # %%
 profile_64 = chapter.measure.profile_64()
@@ -693,8 +708,9 @@ profile_1024
 # tiles and drain.
 
 # %% [markdown]
-# The same for the step with batch normalisation. Which kernels have become slower, and
-# why?
+# The same for the step with batch normalisation. Its seventh kernel, `moments`, adds up
+# what the statistics of the first layer follow from (*Fusion 3*). Which kernels have
+# become slower, and why?
 
 # %%
 normalised_profile_64 = chapter.measure.normalised_profile_64()
@@ -741,7 +757,8 @@ if epoch:
 #
 # There are 9000 real digits for training and 1000 for testing. Training takes five
 # epochs with batches of 64, for each of ten seeds. With batch normalisation, the test
-# uses the running averages of means and variances that training has left.
+# uses the running averages of means and variances that training has left. The standard
+# deviations are in percentage points.
 
 # %%
 accuracy = chapter.training.accuracy()
@@ -771,18 +788,6 @@ if plain_accuracy:
     bench.always("the plain kernels learn", plain_accuracy["plain"] > 90)
 
 # %% [markdown]
-# ## If you want more
-#
-# - `moments` depends on the images alone, not on the weights. Let it run beside the
-#   kernels of the step before: on a second stream, which becomes a branch of the graph.
-#   What must wait for what?
-# - Add momentum to the update. Which additional arrays do you need, and which kernel
-#   gets slower?
-# - Let one block handle half an image at batch 64: an H200 has 132 SMs.
-# - Replace `fc1` by the `wgmma` of chapter 22.
-# - Run `digits.mnist("data")` and train on all 60,000 training images. How many epochs
-#   does it take to reach 99 %?
-#
 # ## What you learned
 #
 # 1. A network is a handful of kernels, and each has a gradient that a few lines of
@@ -795,6 +800,19 @@ if plain_accuracy:
 #    gradients of these results.
 # 5. Compare training runs by their accuracy over several seeds, and a step with the
 #    best that the library can do.
+
+# %% [markdown]
+# ## If you want more
+#
+# - `moments` depends on the images alone, not on the weights. Let it run beside the
+#   kernels of the step before: on a second stream, which becomes a branch of the graph.
+#   What must wait for what?
+# - Add momentum to the update. Which additional arrays do you need, and which kernel
+#   gets slower?
+# - Let one block handle half an image at batch 64: an H200 has 132 SMs.
+# - Replace `fc1` by the `wgmma` of chapter 22.
+# - Run `digits.mnist("data")` and train on all 60,000 training images. How many epochs
+#   does it take to reach 99 %?
 
 # %%
 quiz()
