@@ -7,7 +7,7 @@ PTX ISA, "cp.async" with `ignore-src`, "cp.async.commit_group" and
 from collections.abc import Callable
 from typing import Any
 
-from weft.intrinsics.instructions import instruction
+from weft.intrinsics.instructions import ANY, instruction
 from weft.intrinsics.lowering import Builder, Lowering
 from weft.intrinsics.memory import (
     first_of_four,
@@ -136,7 +136,7 @@ def copy4_async(mine: Copies, tile: Any, i: Any, x: Any, j: Any, inside: Any) ->
 
 @operation(
     Effect.ASYNCHRONOUS,
-    instruction("cp.async.commit_group;", needs=AMPERE),
+    instruction("cp.async.commit_group;", needs=ANY),
     needs=AMPERE,
 )
 def commit_group(mine: Copies) -> None:
@@ -146,7 +146,7 @@ def commit_group(mine: Copies) -> None:
 
 @operation(
     Effect.ASYNCHRONOUS,
-    instruction("cp.async.wait_group {0};", "LITERAL", needs=AMPERE),
+    instruction("cp.async.wait_group {0};", "LITERAL", needs=ANY),
     needs=AMPERE,
 )
 def wait_group(mine: Copies, n: Any) -> None:

@@ -28,7 +28,8 @@ class Operand(Enum):
     LITERAL = "literal"
 
 
-HOPPER = (9, 0)  # what all of these need
+HOPPER = (9, 0)  # what most of these need
+ANY = (0, 0)  # compiles for every GPU, also where it would not run
 SHARED, GLOBAL, MAP = Operand.SHARED, Operand.GLOBAL, Operand.MAP
 NUMBER, LONG, LITERAL = Operand.NUMBER, Operand.LONG, Operand.LITERAL
 
