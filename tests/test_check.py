@@ -1443,7 +1443,7 @@ def test_a_kernel_that_counts_on_the_order_of_the_blocks() -> None:
         launch=lambda n: (n, 32),
     )
     assert verdict.kind == "race"
-    assert verdict.why.startswith("If block 0 runs first, it is right")
+    assert verdict.premise.startswith("If block 0 runs first, it is right")
     assert "there is a `cuda.threadfence()` between them" in verdict.why
     assert verdict.when.endswith("the last block first")
     assert verdict.topic == "lost-update"

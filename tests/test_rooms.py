@@ -132,6 +132,56 @@ def test_a_function_of_20_lines_has_a_docstring() -> None:
     assert [where for where, node in long if not ast.get_docstring(node)] == []
 
 
+# Verdicts carry facts: nothing reads a sentence to decide what to do
+
+SENTENCES = {"message", "why", "hint", "headline", "premise", "explanation", "when"}
+READING = {
+    *("count", "endswith", "find", "index", "partition", "removeprefix"),
+    *("removesuffix", "replace", "rpartition", "split", "startswith"),
+}
+
+
+def is_sentence(node: ast.AST) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr in SENTENCES
+
+
+def reads_a_sentence(node: ast.AST) -> bool:
+    """Whether code looks for something in the words of a verdict, or of the like."""
+    match node:
+        case ast.Compare(ops=ops, comparators=compared):
+            found = zip(ops, compared, strict=True)
+            return any(
+                isinstance(o, ast.In | ast.NotIn) and is_sentence(c) for o, c in found
+            )
+        case ast.Call(func=ast.Attribute(value=said, attr=attr)) if attr in READING:
+            return is_sentence(said)
+        case ast.Call(func=ast.Attribute(value=ast.Name("re")), args=args):
+            return any(map(is_sentence, args))
+    return False
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        '"Only what" in verdict.why',
+        'failed.verdict.message.partition(": ")',
+        're.search("times", difference.hint)',
+    ],
+)
+def test_code_that_reads_a_sentence_is_seen(code: str) -> None:
+    assert any(map(reads_a_sentence, ast.walk(ast.parse(code))))
+
+
+def test_no_code_decides_by_the_words_of_a_verdict() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{node.lineno} {ast.unparse(node)}"
+        for path in sorted(PACKAGE.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if reads_a_sentence(node)
+    ]
+    assert found == []
+
+
 # What an exercise may be given
 
 

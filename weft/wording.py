@@ -4,9 +4,10 @@ from collections.abc import Iterable
 
 
 def several(number: float, what: str) -> str:
-    """Write how many: `1 load`, `1,024 loads`, `2.5 sectors`."""
+    """Write how many: `1 load`, `1,024 loads`, `2.5 sectors`, `3 passes`."""
     shown = f"{number:,}" if isinstance(number, int) else f"{number:.3g}"
-    return f"{shown} {what}{'s' * (shown != '1')}"
+    plural = "es" if what.endswith("ss") else "s"
+    return f"{shown} {what}{plural * (shown != '1')}"
 
 
 def capital(text: str) -> str:

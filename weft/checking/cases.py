@@ -32,9 +32,14 @@ class Case:
     named: bool = True  # whether the size is one of the exercise's
 
     @property
+    def written(self) -> str:
+        """The size: 'size 16 × 1,024'."""
+        return "size " + " × ".join(f"{s:,}" for s in self.size)
+
+    @property
     def label(self) -> str:
         """How a verdict names the case."""
-        written = "size " + " × ".join(f"{s:,}" for s in self.size)
+        written = self.written
         if self.listed:
             return written if self.size else ""
         if self.named:

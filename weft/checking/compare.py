@@ -1,6 +1,7 @@
 """Comparing an output with what it should be, and saying how it differs."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import Enum, auto
 from typing import Any
 
 import numpy as np
@@ -11,16 +12,34 @@ Array = np.ndarray[Any, Any]
 BELOW_1 = np.nextafter(np.float32(1), np.float32(0))
 
 
+class Pattern(Enum):
+    """What kind of wrong an output looks like."""
+
+    NONE = auto()
+    UNSET = auto()  # a NaN from memory that no thread has written
+    MOVED = auto()  # the right values in other places
+    MULTIPLE = auto()  # every element is the same multiple of what it should be
+    SHIFTED = auto()  # each value is where its neighbour belongs
+    TAIL = auto()  # wrong from one element on
+    SMALL = auto()  # little beside the largest values, and no rounding
+
+
 @dataclass(frozen=True)
 class Difference:
-    """The first wrong element of an output, and how the whole looks."""
+    """The first wrong element of an output, and how the whole looks.
+
+    hint: a sentence on the pattern. belongs: where the first wrong value would be
+    right, if that is a single place.
+    """
 
     index: tuple[int, ...]
     got: Any
     wanted: Any
     wrong: int
     size: int
-    hint: str
+    pattern: Pattern = Pattern.NONE
+    hint: str = ""
+    belongs: tuple[int, ...] | None = None
 
     def where(self, name: str) -> str:
         return f"{name}[{', '.join(map(str, self.index))}]" if self.index else name
@@ -60,8 +79,8 @@ def difference(got: Array, wanted: Array, tolerance: float) -> Difference | None
             return None
         wrong = np.argwhere(~right)
         first = tuple(int(i) for i in wrong[0])
-        hint = pattern(got, wanted, right, got[first], tolerance)
-    return Difference(first, got[first], wanted[first], len(wrong), got.size, hint)
+        found = Difference(first, got[first], wanted[first], len(wrong), got.size)
+        return seen(found, got, wanted, right, tolerance)
 
 
 def doubtful(got: Array, wanted: Array, tolerance: float) -> Array:
@@ -79,60 +98,76 @@ def doubtful(got: Array, wanted: Array, tolerance: float) -> Array:
 
 
 def at_first(wrong: Array, got: Array, wanted: Array, hint: str) -> Difference:
-    """The difference at the first of these `wrong` elements."""
+    """The difference at the first of these `wrong` elements, which are `SMALL`."""
     first = tuple(int(i) for i in np.argwhere(wrong)[0])
     count = int(np.count_nonzero(wrong))
-    return Difference(first, got[first], wanted[first], count, got.size, hint)
+    at = first, got[first], wanted[first], count, got.size
+    return Difference(*at, Pattern.SMALL, hint)
 
 
-def pattern(got: Array, wanted: Array, right: Array, first: Any, tol: float) -> str:
-    """A sentence on what kind of wrong this looks like; '' if it looks like none."""
-    space = poisoned_by(first)
+def seen(
+    found: Difference, got: Array, wanted: Array, right: Array, tolerance: float
+) -> Difference:
+    """The difference with the kind of wrong that the whole output looks like."""
+    space = poisoned_by(found.got)
     if space in ("shared", "local"):
-        return (
-            f"The NaN comes from {space} memory that no thread had written when it was "
-            f"read."
+        return replace(
+            found,
+            pattern=Pattern.UNSET,
+            hint=f"The NaN comes from {space} memory that no thread had written when "
+            "it was read.",
         )
     if space == "global":
-        return "The NaN comes from an output that was read before it was written."
-    if got.dtype.kind in "fc" and np.isnan(first):
-        return ""
-    if got.size > 2 and same(np.sort(got, axis=None), np.sort(wanted, axis=None), tol):
-        there = "All the right values are there, but in the wrong places"
-        place = np.argwhere(close(np.full_like(wanted, first), wanted, tol))
-        if len(place) != 1:
-            return f"{there}."
-        return f"{there}: this value belongs at [{', '.join(map(str, place[0]))}]."
+        hint = "The NaN comes from an output that was read before it was written."
+        return replace(found, pattern=Pattern.UNSET, hint=hint)
+    if got.dtype.kind in "fc" and np.isnan(found.got):
+        return found
+    if got.size > 2 and same(
+        np.sort(got, axis=None), np.sort(wanted, axis=None), tolerance
+    ):
+        return moved(found, wanted, tolerance)
     flat, aim = got.ravel(), wanted.ravel()
-    for shift in (1, -1):
-        a, b = (
-            (flat[shift:], aim[:-shift]) if shift > 0 else (flat[:shift], aim[-shift:])
-        )
-        if aim.size > 3 and same(a, b, tol):
-            side = "next one" if shift > 0 else "previous one"
-            return f"Each result is where the {side} belongs."
+    if aim.size > 3 and same(flat[1:], aim[:-1], tolerance):
+        hint = "Each result is where the next one belongs."
+        return replace(found, pattern=Pattern.SHIFTED, hint=hint)
+    if aim.size > 3 and same(flat[:-1], aim[1:], tolerance):
+        hint = "Each result is where the previous one belongs."
+        return replace(found, pattern=Pattern.SHIFTED, hint=hint)
     nonzero = wanted != 0
     if got.size > 2 and nonzero.any() and not right.any():
         ratios = got[nonzero] / wanted[nonzero]
         alike = np.isclose(ratios, ratios.flat[0], rtol=1e-4).all()
         if alike and show(ratios.flat[0]) != "1":
             times = " times what it should be" if ratios.flat[0] else ""
-            return f"Every element is {show(ratios.flat[0])}{times}."
-    if (
-        right.any()
-        and got.ndim == 1
-        and got.size > 2
-        and right[: right.argmin()].all()
-        and (not right[right.argmin() :].any())
-    ):
-        first = int(right.argmin())
-        if first == 1:
-            return "The first element is right, and all those after it are wrong."
-        return (
-            f"The first {first:,} elements are right, and all those after them are "
-            f"wrong."
-        )
-    return ""
+            hint = f"Every element is {show(ratios.flat[0])}{times}."
+            return replace(found, pattern=Pattern.MULTIPLE, hint=hint)
+    return tail(found, right)
+
+
+def moved(found: Difference, wanted: Array, tolerance: float) -> Difference:
+    """The difference of an output whose values are right, but in other places."""
+    hint = "All the right values are there, but in the wrong places"
+    places = np.argwhere(close(np.full_like(wanted, found.got), wanted, tolerance))
+    if len(places) != 1:
+        return replace(found, pattern=Pattern.MOVED, hint=f"{hint}.")
+    belongs = tuple(int(i) for i in places[0])
+    hint += f": this value belongs at [{', '.join(map(str, belongs))}]."
+    return replace(found, pattern=Pattern.MOVED, hint=hint, belongs=belongs)
+
+
+def tail(found: Difference, right: Array) -> Difference:
+    """The difference, if the output is right up to an element and wrong after it."""
+    if right.ndim != 1 or right.size < 3 or not right.any():
+        return found
+    first = int(right.argmin())
+    if not right[:first].all() or right[first:].any():
+        return found
+    hint = (
+        f"The first {first:,} elements are right, and all those after them are wrong."
+    )
+    if first == 1:
+        hint = "The first element is right, and all those after it are wrong."
+    return replace(found, pattern=Pattern.TAIL, hint=hint)
 
 
 def same(a: Array, b: Array, tolerance: float) -> bool:

@@ -33,7 +33,7 @@ class Shown(Protocol):
     @property
     def message(self) -> str: ...
     @property
-    def why(self) -> str: ...
+    def explanation(self) -> str: ...
     @property
     def who(self) -> str: ...
     @property
@@ -101,8 +101,8 @@ def text(verdict: Shown) -> str:
     parts = [verdict.title]
     if verdict.places:
         parts.append(_lines(verdict.places))
-    parts += [wrapped(text) for text in (verdict.message, verdict.why) if text]
-    if verdict.message and verdict.why:  # one paragraph each, with no gap
+    parts += [wrapped(text) for text in (verdict.message, verdict.explanation) if text]
+    if verdict.message and verdict.explanation:  # one paragraph each, with no gap
         parts[-2:] = ["\n".join(parts[-2:])]
     if verdict.who:
         parts.append(wrapped(f"({verdict.who})"))
@@ -135,7 +135,7 @@ def html_of(verdict: Shown) -> str:
         )
     parts += [
         f'<p style="margin:.4em 0">{markup.inline(text)}</p>'
-        for text in (verdict.message, verdict.why)
+        for text in (verdict.message, verdict.explanation)
         if text
     ]
     if verdict.who:

@@ -44,8 +44,10 @@ class Verdict:
     explanation. places: source lines, each with a note. thread, block: the indices of
     the thread concerned, None where there is none. when: on what data. facts: what a
     passing function did. headline, topic: more exact than what `kind` gives. rows: the
-    accesses in the trace to which the first of the places belong. onward: what comes
-    after a pass, None where nothing keeps count.
+    accesses in the trace to which the first of the places belong. premise: what the
+    explanation begins with, of the order in which things run. only: the sentence of
+    `why` on the one block, warp or lane whose results alone are wrong, or right.
+    onward: what comes after a pass, None where nothing keeps count.
 
     Raises ValueError for a kind or a topic that is in no table.
     """
@@ -62,6 +64,8 @@ class Verdict:
     headline: str = ""
     topic: str = ""
     rows: Sequence[int] = ()
+    premise: str = ""
+    only: str = ""
     onward: Onward | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
@@ -75,6 +79,10 @@ class Verdict:
     def but(self, **changes: Any) -> "Verdict":
         """Derive a verdict that differs in these fields."""
         return replace(self, **changes)
+
+    def adding(self, more: str) -> "Verdict":
+        """Derive a verdict whose `why` has a further sentence."""
+        return self.but(why=f"{self.why} {more}".strip())
 
     def __bool__(self) -> bool:
         return self.state == PASSED
@@ -93,6 +101,11 @@ class Verdict:
     def title(self) -> str:
         headline = self.headline or KINDS[self.kind].headline
         return f"{MARKS[self.state]} {self.name} — {headline}"
+
+    @property
+    def explanation(self) -> str:
+        """All that is said after the message: the premise, and why."""
+        return f"{self.premise} {self.why}".strip()
 
     @property
     def who(self) -> str:

@@ -80,6 +80,7 @@ class Device:
 
     usable: whether kernels run on a GPU here. If not, `why` says in a few words what
     is missing and `advice` what to do; what is known of the GPU is still filled in.
+    unasked: a setting keeps the GPU out. no_driver: nothing of NVIDIA's is installed.
     memory and l2 are in bytes; cuda is the version that the driver supports.
     """
 
@@ -92,6 +93,8 @@ class Device:
     memory: int = 0
     l2: int = 0
     cuda: tuple[int, int] = (0, 0)
+    unasked: bool = False
+    no_driver: bool = False
 
     @property
     def reason(self) -> str:
@@ -148,6 +151,7 @@ def _find(
             False,
             "WEFT_SIMULATOR is set",
             "Unset it and restart the kernel to use the GPU.",
+            unasked=True,
         )
     found = ask_driver(load, environ)
     if not found.usable:
@@ -161,6 +165,7 @@ def _find(
             usable=False,
             why="NUMBA_ENABLE_CUDASIM is set",
             advice="Unset it and restart the kernel to use the GPU.",
+            unasked=True,
         )
     return found
 
@@ -172,7 +177,7 @@ def ask_driver(
     try:
         cuda = (load or load_driver)()
     except OSError:
-        return Device(False, *_no_driver())
+        return Device(False, *_no_driver(), no_driver=sys.platform != "darwin")
     answer = cuda.cuInit(0)
     version = _int(cuda.cuDriverGetVersion)
     supports = (version // 1000, version % 1000 // 10)

@@ -139,18 +139,17 @@ def _kernels(gpu: Device) -> Item:
     if gpu.usable:
         room = f"{units.size(gpu.memory)} of memory, {gpu.l2 >> 20} MiB of L2"
         return Item("kernels run on", f"{gpu.line}, {room}")
-    asked = gpu.why.endswith("is set")
     return Item(
         "kernels run on",
         f"the simulator: {gpu.why}",
         gpu.advice,
-        "info" if asked or gpu.why.startswith("no NVIDIA driver") else "missing",
+        "info" if gpu.unasked or gpu.no_driver else "missing",
     )
 
 
 def _driver(gpu: Device) -> Item:
     if gpu.cuda == (0, 0):
-        found = "not asked" if gpu.why.endswith("is set") else "none"
+        found = "not asked" if gpu.unasked else "none"
         return Item("driver", found, "", "info")
     version = device.driver_version() or "of unknown version"
     return Item("driver", f"{version}, supports CUDA {gpu.cuda[0]}.{gpu.cuda[1]}")

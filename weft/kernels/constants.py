@@ -19,7 +19,7 @@ from weft.intrinsics import registry
 from weft.kernels import cost
 from weft.kernels.exercise import KernelExercise
 from weft.kernels.launch_exercises import configure
-from weft.kernels.simulated import run_trial
+from weft.kernels.simulated import judged
 from weft.places import Note
 from weft.starters import source_function
 from weft.templates import scopes
@@ -83,9 +83,7 @@ def run_with(
         places = uses(function, {n: f"{n} is still {scope[n]}" for n in stale})
     else:
         why = NUMBER if numbers else SOMETHING
-        _, only, part = wrong.why.partition("Only what ")
-        if only:  # it is in one block, warp or lane
-            why = f"{only}{part} {why}"
+        why = f"{wrong.only} {why}".strip()
         places = lines_of(function, numbers, constants) or list(wrong.places)
     raise Failed(
         Verdict(
@@ -118,10 +116,9 @@ def changed(function: FunctionType, constants: Constants) -> Iterator[None]:
 def attempt(exercise: KernelExercise) -> tuple[Verdict | None, bool]:
     """Run the last size: what is wrong, and whether that is only its cost."""
     trial = configure(exercise, exercise.case(exercise.sizes[-1]))
-    try:
-        done = run_trial(trial)
-    except Failed as failed:
-        return failed.verdict, False
+    done = judged(trial)
+    if isinstance(done, Verdict):
+        return done, False
     try:
         cost.run(exercise, done.trace)
     except Failed as failed:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.checking.compare import Difference, close, show
+from weft.checking.compare import Difference, Pattern, close, show
 from weft.checking.source import parameter_names
 from weft.kernels.exercise import Trial
 from weft.kernels.owners import Owners, owners
@@ -17,6 +17,19 @@ from weft.simulator.trace.trace import Trace
 
 Array = np.ndarray[Any, Any]
 FEW = 4  # wrong elements, from which on a pattern is no chance
+
+
+@dataclass(frozen=True)
+class Clue:
+    """What the wrong elements have in common, in a sentence or two.
+
+    only: whether one block, warp or lane alone is wrong, or right. is_ratio: whether it
+    says no more than by what the elements are multiplied.
+    """
+
+    text: str = ""
+    only: bool = False
+    is_ratio: bool = False
 
 
 @dataclass(frozen=True)
@@ -53,26 +66,30 @@ class Result:
         return owners(self.trace, self.name, self.got)
 
 
-def said(result: Result, difference: Difference) -> str:
-    """One sentence on all wrong elements, or two; '' where they show no pattern."""
+def clue(result: Result, difference: Difference) -> Clue:
+    """What all wrong elements have in common; an empty clue where they show nothing."""
     if result.got.dtype.kind not in "fiu" or result.wanted.dtype.kind not in "fiu":
-        return ""
+        return Clue()
     with np.errstate(all="ignore"):
         if not np.isfinite(result.by[result.wrong]).all():
-            return ""
-        found = [
-            moved(result, difference),
-            factor(result, difference) or own_element(result) or offset(result),
-        ]
-        if not any(found):
-            found = [only_some(result)]
-    return " ".join(filter(None, found))
+            return Clue()
+        where, ratio = moved(result, difference), factor(result, difference)
+        if ratio is None:
+            found = own_element(result) or offset(result)
+            return (
+                Clue(f"{where} {found}".strip())
+                if where or found
+                else only_some(result)
+            )
+    what = "Every wrong element is" if result.got.size > 1 else "It is"
+    text = f"{where} {what} {times(ratio)}."
+    return Clue(text.strip(), is_ratio=not by_name(ratio))
 
 
 def moved(result: Result, difference: Difference) -> str:
     """Say where the first wrong value belongs, if the values are right elsewhere."""
     got, wanted = result.got, result.wanted.astype(result.got.dtype)
-    if "right values are there" not in difference.hint or "belongs" in difference.hint:
+    if difference.pattern is not Pattern.MOVED or difference.belongs is not None:
         return ""
     place = np.argwhere(wanted == got[difference.index])
     if len(place) != 1:
@@ -81,22 +98,19 @@ def moved(result: Result, difference: Difference) -> str:
     return f"The value in {at} belongs at [{', '.join(map(str, place[0]))}]."
 
 
-def factor(result: Result, difference: Difference) -> str:
-    """Say by what all wrong elements are multiplied, if by one number."""
+def factor(result: Result, difference: Difference) -> float | None:
+    """By what all wrong elements are multiplied, if by one number."""
     got, wanted = result.got.ravel()[result.wrong], result.wanted.ravel()[result.wrong]
-    if "Every element" in difference.hint or not wanted.all():
-        return ""
+    if difference.pattern is Pattern.MULTIPLE or not wanted.all():
+        return None
     ratio = got / wanted
     first = float(ratio[0])
     if not np.isclose(ratio, first, rtol=1e-5).all() or show(first) == "1":
-        return ""
+        return None
     if len(ratio) >= FEW:
-        if np.isclose(wanted, wanted[0]).all():
-            return ""
-    elif got.dtype.kind != "f" or not near_integer(first) or wanted[0] % 1 == 0:
-        return ""
-    what = "Every wrong element is" if result.got.size > 1 else "It is"
-    return f"{what} {times(first)}."
+        return None if np.isclose(wanted, wanted[0]).all() else first
+    told = got.dtype.kind == "f" and near_integer(first) and wanted[0] % 1 != 0
+    return first if told else None
 
 
 def near_integer(ratio: float) -> bool:
@@ -108,7 +122,13 @@ def near_integer(ratio: float) -> bool:
 
 
 def times(ratio: float) -> str:
-    """Write a ratio: 'twice what it should be'."""
+    """Write a ratio: 'exactly twice what it should be'."""
+    shown = str(round(ratio)) if near_integer(ratio) else show(ratio)
+    return by_name(ratio) or f"{shown} times what it should be"
+
+
+def by_name(ratio: float) -> str:
+    """Write a ratio that says something of its cause; '' for any other."""
     if not ratio:
         return "0"
     if np.isclose(ratio, -1):
@@ -119,8 +139,7 @@ def times(ratio: float) -> str:
         return "exactly half of what it should be"
     if near_integer(ratio) and abs(ratio) < 1:
         return f"what it should be, divided by {round(1 / ratio)}"
-    shown = str(round(ratio)) if near_integer(ratio) else show(ratio)
-    return f"{shown} times what it should be"
+    return ""
 
 
 def own_element(result: Result) -> str:
@@ -257,11 +276,11 @@ def equal(result: Result, pieces: list[Piece], wanted: list[float]) -> bool:
     )
 
 
-def only_some(result: Result) -> str:
+def only_some(result: Result) -> Clue:
     """Say that exactly the blocks at an edge are wrong, or one warp, or all but one."""
     by = result.owners
     if by is None or (by.block < 0).any() or len(result.wrong) in (0, result.got.size):
-        return ""
+        return Clue()
     wrong = np.zeros(result.got.size, bool)
     wrong[result.wrong] = True
     for label, what in ((by.block, "block"), (by.warp, "warp"), (by.lane, "lane")):
@@ -269,7 +288,7 @@ def only_some(result: Result) -> str:
         if bad & good or not (bad and good):
             continue
         if what == "block" and bad == ragged(result, by):
-            return (
+            return Clue(
                 "The wrong elements are exactly those of the blocks that hang over an "
                 "edge of the output. Some of their threads have no element to store: "
                 "what else does the block need from them?"
@@ -278,10 +297,9 @@ def only_some(result: Result) -> str:
             continue
         for some, word in ((bad, "wrong"), (good, "right")):
             if len(some) == 1:
-                return (
-                    f"Only what {which(result, what, some.pop())} has stored is {word}."
-                )
-    return ""
+                owner = which(result, what, some.pop())
+                return Clue(f"Only what {owner} has stored is {word}.", only=True)
+    return Clue()
 
 
 def ragged(result: Result, by: Owners) -> set[int]:

@@ -20,7 +20,7 @@ from weft.simulator.language.python_errors import comparison
 from weft.simulator.trace.trace import ATOMIC, GLOBAL, READ, WRITE, Trace
 from weft.wording import capital
 
-ORDER = "The simulator always runs threads in the same order; a GPU does not. "
+ORDER = "The simulator always runs threads in the same order; a GPU does not."
 _VERBS = {READ: "read", WRITE: "written", ATOMIC: "changed atomically"}
 
 
@@ -180,8 +180,9 @@ def _race(trace: Trace, race: Race, name: str, when: str) -> Verdict:
         name,
         "race",
         words.message,
-        ORDER + question,
+        question,
         [(one.place, notes[0]), (two.place, notes[1])],
+        premise=ORDER,
         when=when,
         headline=words.headline,
         topic=_topic(race),

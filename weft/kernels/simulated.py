@@ -25,7 +25,7 @@ from weft.simulator.trace.trace import Trace
 from weft.starters import has_stub
 from weft.wording import several
 
-OTHER_ORDER = "If block 0 runs first, it is right, but blocks can run in any order. "
+OTHER_ORDER = "If block 0 runs first, it is right, but blocks can run in any order."
 
 
 def run(exercise: KernelExercise) -> tuple[list[str], Trace]:
@@ -46,6 +46,14 @@ def run(exercise: KernelExercise) -> tuple[list[str], Trace]:
 
 def run_trial(trial: Trial, backwards: bool = False) -> Done:
     """Run one trial and look at all it did. Raises `Failed`."""
+    found = judged(trial, backwards)
+    if isinstance(found, Verdict):
+        raise Failed(found)
+    return found
+
+
+def judged(trial: Trial, backwards: bool = False) -> Done | Verdict:
+    """What one trial left behind, or the verdict on what is wrong with it."""
     try:
         return look_at(trial, backwards)
     except Failed as failed:
@@ -54,7 +62,7 @@ def run_trial(trial: Trial, backwards: bool = False) -> Done:
             called = with_calls(trial, failed.verdict, backwards)
             fed = with_feeders(trial.exercise, called)
             verdict = with_guard(trial.exercise, fed)
-        raise Failed(verdict) from None
+        return verdict
 
 
 def with_guard(exercise: KernelExercise, verdict: Verdict) -> Verdict:
@@ -62,7 +70,7 @@ def with_guard(exercise: KernelExercise, verdict: Verdict) -> Verdict:
     if verdict.kind not in ("out-of-bounds", "negative-index", "unwritten"):
         return verdict
     places, word = misread(exercise.kernel, list(verdict.places))
-    if not word or word in verdict.why:
+    if not word:
         return verdict
     shown = {place.line for place, _ in verdict.places}
     more = [each for each in places if each[0].line not in shown]
@@ -131,7 +139,7 @@ def refused(trial: Trial, fault: Fault) -> Verdict:
     if waits_for_the_answer(trial.exercise, fault):
         return begin(trial.name)
     verdict = from_fault(trial.name, fault, trial.when)
-    if fault.kind == "exception" and "NoneType" in fault.message:
+    if fault.kind == "exception" and fault.met_none:
         verdict = verdict.but(why=silent(helpers, tuple(verdict.places)))
     return verdict
 
@@ -146,18 +154,20 @@ def waits_for_the_answer(exercise: KernelExercise, fault: Fault) -> bool:
 def run_unseen(exercise: KernelExercise) -> int:
     """Run a size that the exercise does not list; give how many results it has.
 
-    The last block is run first: a GPU promises no order. 0 where the exercise wants
-    none, or its data or launch cannot be made in this size.
+    The last block is run first: a GPU promises no order. Where that goes wrong, block 0
+    runs first: what is wrong there too is nearer to its cause. 0 where the exercise
+    wants no such size, or its data or launch cannot be made in it. Raises `Failed`.
     """
     trial = unseen_trial(exercise)
     if trial is None:
         return 0
-    try:
-        done = run_trial(trial, backwards=True)
-    except Failed as failed:
-        run_trial(trial)  # where block 0 comes first, the cause may be nearer to hand
-        raise Failed(in_other_order(failed.verdict)) from None
-    return sum(o.size for o in done.outputs)
+    last_first = judged(trial, backwards=True)
+    if isinstance(last_first, Done):
+        return sum(o.size for o in last_first.outputs)
+    in_order = judged(trial)
+    if isinstance(in_order, Done):
+        raise Failed(in_other_order(last_first))
+    raise Failed(in_order)
 
 
 def unseen_trial(exercise: KernelExercise) -> Trial | None:
@@ -175,10 +185,8 @@ def unseen_trial(exercise: KernelExercise) -> Trial | None:
 
 def in_other_order(verdict: Verdict) -> Verdict:
     """The verdict on what is wrong only where the last block is run first."""
-    return verdict.but(
-        when=f"{verdict.when}, the last block first",
-        why=(OTHER_ORDER + verdict.why.removeprefix(hazards.ORDER)).strip(),
-    )
+    when = f"{verdict.when}, the last block first"
+    return verdict.but(when=when, premise=OTHER_ORDER)
 
 
 def run_apart(exercise: KernelExercise) -> None:
@@ -216,6 +224,7 @@ def of_activemask(exercise: KernelExercise, verdict: Verdict) -> Verdict:
         "that have to take part instead, with `0xFFFFFFFF` or with a vote of all lanes "
         "before the branch.",
         places=[*asked, *others],
+        premise="",
         headline="",
         topic="",
     )

@@ -77,7 +77,7 @@ def noted(places: list[Note], line: Line) -> list[Note]:
     """Add a line and what it takes to the places of a verdict, or to one of them."""
     unit = "pass" if line.shared else "sector"
     each, best = taken(line) / line.requests, line.ideal / line.requests
-    many = several(each, unit).replace("passs", "passes")
+    many = several(each, unit)
     verb = "written" if line.store else "read"
     note = f"{line.array} is {verb}: {many} per request; {best:.3g} would do"
     for k, (place, old) in enumerate(places):

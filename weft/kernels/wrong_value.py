@@ -36,28 +36,23 @@ def wrong_value(
         return with_old_nan(done, verdict, wrong.where(name), old)
     result = evidence.Result(trial, done.trace, name, got, wanted)
     known = describe is None and result.wrong.size  # not where only rounding tells
-    pattern = evidence.said(result, wrong) if known else ""
-    verdict = adding(verdict, pattern)
+    clue = evidence.clue(result, wrong) if known else evidence.Clue()
+    verdict = verdict.adding(clue.text).but(only=clue.text * clue.only)
     if trial.exercise.because is not None:
         reason = trial.exercise.because(*copies(trial.case.inputs), *done.outputs)
-        verdict = adding(verdict, reason)
+        verdict = verdict.adding(reason)
     stores = done.trace.stores(name, byte)
     stored = np.unique(done.trace.block[stores] * 1024 + done.trace.thread[stores]).size
     if stored > 1:
         more = f"{stored:,} threads have stored to {wrong.where(name)}."
-        verdict = adding(verdict, more)
+        verdict = verdict.adding(more)
     if trial.exercise.checks_launch:
         return verdict
     last_launch.keep(trial)
     pointed = suspects.pointed_out(trial, done, verdict)
-    if pointed is verdict and (not verdict.why or " times what" in pattern):
-        return adding(verdict, suspects.exploring(trial))
+    if pointed is verdict and (not verdict.why or clue.is_ratio):
+        return verdict.adding(suspects.exploring(trial))
     return pointed
-
-
-def adding(verdict: Verdict, more: str) -> Verdict:
-    """The verdict with a further sentence."""
-    return verdict.but(why=f"{verdict.why} {more}".strip())
 
 
 def byte_of(wrong: Difference, got: Array) -> int:

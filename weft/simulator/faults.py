@@ -16,6 +16,7 @@ class Fault(Exception):
     None where the fault belongs to no single thread. `places` lists the source lines
     concerned, the most telling first; each may be followed by the calls that led there.
     `headline` is what the title of a verdict says, where the kind is too general.
+    `met_none` says whether Python found a None where it needs a value.
     """
 
     kind: str
@@ -25,6 +26,7 @@ class Fault(Exception):
     block: tuple[int, ...] | None = None
     places: list[Place] = field(default_factory=list)
     headline: str = ""
+    met_none: bool = False
 
     def __post_init__(self) -> None:
         super().__init__(self.message)

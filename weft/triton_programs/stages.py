@@ -16,7 +16,7 @@ from weft.triton_programs.run import Done, run
 from weft.wording import several
 
 MOST_CONFIGS = 8  # of an autotuned program, that are tried
-OTHER_ORDER = "Where program 0 comes first, it is right. "
+OTHER_ORDER = "Where program 0 comes first, it is right."
 
 
 def interpret(exercise: ProgramExercise) -> tuple[list[str], Done]:
@@ -40,21 +40,30 @@ def interpret(exercise: ProgramExercise) -> tuple[list[str], Done]:
     return [fact, *[f"right in {tried} configurations"] * (tried > 1)], done
 
 
-def run_case(
-    exercise: ProgramExercise, case: KernelCase, backwards: bool = False
-) -> Done:
+def run_case(exercise: ProgramExercise, case: KernelCase) -> Done:
     """Run one case with the first configuration. Raises `Failed`."""
+    found = judged(exercise, case)
+    if isinstance(found, Verdict):
+        raise Failed(found)
+    return found
+
+
+def judged(
+    exercise: ProgramExercise, case: KernelCase, backwards: bool = False
+) -> Done | Verdict:
+    """What one case left behind, or the verdict on what is wrong with it."""
     launch = next(launches(exercise, case))
     try:
         return look_at(launch, backwards)
     except Failed as failed:
-        raise Failed(reordered(launch, failed.verdict)) from None
+        return reordered(launch, failed.verdict)
 
 
 def run_unseen(exercise: ProgramExercise, case: KernelCase) -> int:
     """Run the case that is not listed, the last program first; count its results.
 
-    0 where the exercise's own launch cannot be made in this size.
+    Where that goes wrong, program 0 runs first: what is wrong there too is nearer to
+    its cause. 0 where the exercise's own launch cannot be made in this size.
     """
     try:
         next(launches(exercise, case))
@@ -62,15 +71,14 @@ def run_unseen(exercise: ProgramExercise, case: KernelCase) -> int:
         raise
     except Exception:
         return 0
-    try:
-        done = run_case(exercise, case, backwards=True)
-    except Failed as failed:
-        run_case(exercise, case)  # in order, the cause may be nearer to hand
-        verdict = failed.verdict
-        why = f"{OTHER_ORDER}{verdict.why.removeprefix(wording.ORDER)}"
-        when = f"{verdict.when}, the last program first"
-        raise Failed(verdict.but(why=why, when=when)) from None
-    return sum(o.size for o in done.outputs)
+    last_first = judged(exercise, case, backwards=True)
+    if isinstance(last_first, Done):
+        return sum(o.size for o in last_first.outputs)
+    in_order = judged(exercise, case)
+    if isinstance(in_order, Verdict):
+        raise Failed(in_order)
+    when = f"{last_first.when}, the last program first"
+    raise Failed(last_first.but(when=when, premise=OTHER_ORDER))
 
 
 def look_at(launch: Launch, backwards: bool) -> Done:

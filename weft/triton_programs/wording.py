@@ -11,7 +11,7 @@ from weft.triton_programs.launching import Launch
 from weft.triton_programs.trace import Accesses, Call, who
 from weft.wording import capital, several
 
-ORDER = "Programs run in any order and at the same time. "
+ORDER = "Programs run in any order and at the same time."
 _VERBS = {READ: "loads", ATOMIC: "updates"}
 _DONE = {READ: "loaded", ATOMIC: "updated atomically"}
 
@@ -50,9 +50,9 @@ def outside(
     )
     shape = " × ".join(map(str, region.data.shape))
     size = f" ({shape})" if region.data.ndim > 1 else ""
-    message += f"has {several(cells, 'element')}{size}: offsets 0 to {cells - 1}."
-    if 0 <= offset < cells:
-        message = message.rpartition(":")[0] + ", with a gap after each row."
+    message += f"has {several(cells, 'element')}{size}"
+    gap = 0 <= offset < cells
+    message += ", with a gap after each row." if gap else f": offsets 0 to {cells - 1}."
     few = f"{several(lanes.size, 'element')} of this block {_are(lanes.size)} outside."
     return Verdict(
         launch.name,
@@ -161,8 +161,9 @@ def racing(launch: Launch, trace: Accesses, race: Race) -> Verdict:
         launch.name,
         "race",
         message,
-        ORDER + question,
+        question,
         notes,
+        premise=ORDER,
         when=launch.when,
         headline=headline,
         topic=topic,

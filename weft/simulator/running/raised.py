@@ -47,7 +47,8 @@ def raised(where: Positions, error: BaseException, thread: Thread) -> Fault:
             "A thread accesses elements one by one. To go over many of them, write a "
             "loop."
         )
-    return where.fault(kind, message, why, led_to(places), thread)
+    fault = where.fault(kind, message, why, led_to(places), thread)
+    return replace(fault, met_none=kind == "exception" and "NoneType" in said)
 
 
 def returned(where: Positions, code: CodeType, result: Any, thread: Thread) -> Fault:
