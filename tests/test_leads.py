@@ -15,8 +15,8 @@ from numba import cuda, float32  # isort: skip
 from weft import check, explore
 from weft.checking.verdict import Verdict
 from weft.device import toolkit
-from weft.kernels import last_launch
 from weft.kernels.float64_sources import sources
+from weft.kernels.trial import last_stopped
 
 NAMES = {"18": "18_gemm_tiles", "13": "13_shared_memory", "15": "15_scan"}
 needs_compiler = pytest.mark.skipif(bool(toolkit.find().missing), reason="no compiler")
@@ -372,7 +372,7 @@ def test_explore_without_a_launch_says_how_to_launch() -> None:
     def never_checked(x, out):
         out[cuda.grid(1)] = x[0]
 
-    assert last_launch.of(never_checked) is None
+    assert last_stopped(never_checked) is None
     assert "explore(never_checked)[grid, block]" in repr(explore(never_checked))
     assert list(explore(never_checked)._repr_mimebundle_()) == ["text/plain"]
 

@@ -83,6 +83,12 @@ def difference(got: Array, wanted: Array, tolerance: float) -> Difference | None
         return seen(found, got, wanted, right, tolerance)
 
 
+def agrees(got: Array, wanted: Array, tolerance: float) -> bool:
+    """Whether all elements of `got` agree with those of `wanted`."""
+    with np.errstate(all="ignore"):
+        return bool(close(got, wanted, tolerance).all())
+
+
 def doubtful(got: Array, wanted: Array, tolerance: float) -> Array:
     """Which elements agree only because others of the output are larger.
 
@@ -122,15 +128,15 @@ def seen(
         return replace(found, pattern=Pattern.UNSET, hint=hint)
     if got.dtype.kind in "fc" and np.isnan(found.got):
         return found
-    if got.size > 2 and same(
+    if got.size > 2 and agrees(
         np.sort(got, axis=None), np.sort(wanted, axis=None), tolerance
     ):
         return moved(found, wanted, tolerance)
     flat, aim = got.ravel(), wanted.ravel()
-    if aim.size > 3 and same(flat[1:], aim[:-1], tolerance):
+    if aim.size > 3 and agrees(flat[1:], aim[:-1], tolerance):
         hint = "Each result is where the next one belongs."
         return replace(found, pattern=Pattern.SHIFTED, hint=hint)
-    if aim.size > 3 and same(flat[:-1], aim[1:], tolerance):
+    if aim.size > 3 and agrees(flat[:-1], aim[1:], tolerance):
         hint = "Each result is where the previous one belongs."
         return replace(found, pattern=Pattern.SHIFTED, hint=hint)
     nonzero = wanted != 0
@@ -168,10 +174,6 @@ def tail(found: Difference, right: Array) -> Difference:
     if first == 1:
         hint = "The first element is right, and all those after it are wrong."
     return replace(found, pattern=Pattern.TAIL, hint=hint)
-
-
-def same(a: Array, b: Array, tolerance: float) -> bool:
-    return bool(close(a, b, tolerance).all())
 
 
 def apart(got: Any, wanted: Any) -> tuple[str, str]:

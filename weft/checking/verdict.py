@@ -29,11 +29,14 @@ class CheckFailed(AssertionError):
 
 
 class Failed(Exception):
-    """Ends a check with a verdict."""
+    """Ends a check with a verdict.
 
-    def __init__(self, verdict: "Verdict") -> None:
+    clue: what its room knows of the cause, for whatever adds to the verdict.
+    """
+
+    def __init__(self, verdict: "Verdict", clue: Any = None) -> None:
         super().__init__(verdict.kind)
-        self.verdict = verdict
+        self.verdict, self.clue = verdict, clue
 
 
 @dataclass(frozen=True, repr=False)

@@ -59,10 +59,10 @@ class Explorer:
 
         None without one, or where the kernel, as it is now, cannot run on its data.
         """
-        from weft.kernels import last_launch
+        from weft.kernels.trial import last_stopped
         from weft.simulator import Fault
 
-        trial = last_launch.of(self._kernel)
+        trial = last_stopped(self._kernel)
         if trial is None:
             return None
         try:

@@ -18,7 +18,6 @@ from weft.checking.source import device_functions
 from weft.checking.verdict import Failed, Verdict
 from weft.compiling import Outcome
 from weft.compiling.words import explain
-from weft.kernels.call_chain import elsewhere, noted
 from weft.kernels.exercise import KernelExercise
 from weft.kernels.float64_sources import reached, sources
 from weft.lesson import syllabus
@@ -74,7 +73,7 @@ def run(exercise: KernelExercise) -> tuple[list[str], Verdict | None]:
         facts.append(f"local memory in PTX: {outcome.local_bytes} bytes per thread")
     if outcome.local_bytes > exercise.limits.get("local", outcome.local_bytes):
         slow = in_local_memory(exercise, outcome)
-    inner = source_function(exercise.kernel)
+    inner = exercise.function()
     file = inner.__code__.co_filename if inner else ""
     own = sorted(at for at in outcome.doubles if at[0] == file)
     # The compiler counts what it has moved to the beginning as the `def`'s.
@@ -131,7 +130,7 @@ def unverified(exercise: KernelExercise, reason: str) -> list[str]:
 def too_much(exercise: KernelExercise, outcome: Outcome) -> None:
     """Refuse what no GPU can load, though Numba compiles it. Raises `Failed`."""
     if outcome.constant_bytes > constant_memory.MOST:
-        function = source_function(exercise.kernel)
+        function = exercise.function()
         copies = list(constant_memory.copied(function)) if function else []
         raise Failed(
             Verdict(
@@ -162,7 +161,7 @@ def too_much(exercise: KernelExercise, outcome: Outcome) -> None:
 
 def refused(exercise: KernelExercise, outcome: Outcome) -> Verdict:
     message, why = explain(outcome.error, outcome.message)
-    inner = source_function(exercise.kernel)
+    inner = exercise.function()
     at = outcome.place
     if at is None and inner is not None:  # some of Numba's errors have no line
         lines = source(inner).splitlines()
@@ -176,7 +175,7 @@ def refused(exercise: KernelExercise, outcome: Outcome) -> Verdict:
         "type",
         message,
         why,
-        [(place, elsewhere(exercise, place))] if place else [],
+        [(place, exercise.elsewhere(place))] if place else [],
         headline="Numba cannot compile it for a GPU",
     )
 
@@ -199,9 +198,9 @@ def float64(exercise: KernelExercise, places: list[Place]) -> Verdict:
         "A GPU has between 2 and 64 times as many units for float32 as for float64. "
         + (WITH_ORIGIN if origin else WITHOUT_ORIGIN),
         [
-            *((place, noted(exercise, note, place)) for place, note in origin),
+            *((place, exercise.noted(note, place)) for place, note in origin),
             *(
-                (place, noted(exercise, "computed in float64", place))
+                (place, exercise.noted("computed in float64", place))
                 for place in mine
                 if place not in first
             ),
@@ -224,7 +223,7 @@ def origins(exercise: KernelExercise, mine: list[Place]) -> list[Note]:
 
 def in_the_cell(exercise: KernelExercise) -> list[FunctionType]:
     """The kernel, and the functions of the same cell that it calls."""
-    inner = source_function(exercise.kernel)
+    inner = exercise.function()
     if inner is None:
         return []
     helpers = map(source_function, device_functions(exercise.kernel).values())
@@ -246,7 +245,7 @@ def computes(exercise: KernelExercise, place: Place, origin: list[Note]) -> bool
 
 def is_learners(exercise: KernelExercise, place: Place) -> bool:
     """Whether a line is in the learner's cell, or in another exercise of the lab."""
-    inner = source_function(exercise.kernel)
+    inner = exercise.function()
     if inner is None or place.file == inner.__code__.co_filename:
         return True
     lab = lesson.current()
@@ -270,7 +269,7 @@ def in_local_memory(exercise: KernelExercise, outcome: Outcome) -> Verdict:
         "that it can be unrolled. Otherwise the last step of compilation leaves the "
         "array in memory, or finds the register by comparing, which is slow either "
         "way. Which index here is not known until the kernel runs?",
-        [(place, noted(exercise, "in local memory", place)) for place in places[:2]],
+        [(place, exercise.noted("in local memory", place)) for place in places[:2]],
     )
 
 
@@ -282,7 +281,7 @@ def place_of(exercise: KernelExercise, at: tuple[str, int]) -> Place:
 
 def function_at(exercise: KernelExercise, filename: str, line: int) -> str:
     """The function to which a line belongs: the kernel, or one that it calls."""
-    fn = source_function(exercise.kernel)
+    fn = exercise.function()
     if fn is not None and filename == fn.__code__.co_filename:
         after = line - fn.__code__.co_firstlineno
         if 0 <= after < len(source(fn).splitlines()):

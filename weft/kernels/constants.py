@@ -18,8 +18,8 @@ from weft.checking.verdict import Failed, Verdict
 from weft.intrinsics import registry
 from weft.kernels import cost
 from weft.kernels.exercise import KernelExercise
-from weft.kernels.launch_exercises import configure
 from weft.kernels.simulated import judged
+from weft.kernels.trial import configure
 from weft.places import Note
 from weft.starters import source_function
 from weft.templates import scopes

@@ -8,12 +8,11 @@ import numpy as np
 
 from weft.checking.verdict import Failed, Verdict
 from weft.counters import Line, count
-from weft.kernels.call_chain import with_calls
+from weft.kernels.advice import with_calls
 from weft.kernels.exercise import KernelExercise
-from weft.kernels.launch_exercises import configure
-from weft.kernels.request_limits import conflicts, sectors
+from weft.kernels.requests import conflicts, sectors
 from weft.kernels.sharing import handed_over, shared_bytes, unguarded_loads
-from weft.kernels.traced import traced
+from weft.kernels.trial import configure, traced
 from weft.places import Place, unravel
 from weft.simulator.trace.columns import Columns
 from weft.simulator.trace.trace import GLOBAL, READ, SHARED, Trace

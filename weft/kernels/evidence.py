@@ -1,21 +1,24 @@
-"""What the wrong elements of an output have in common, said only where it is exact."""
+"""A wrong value: where it was stored, and what the wrong elements have in common.
+
+What they have in common is said only where it is exact.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from weft.checking.compare import Difference, Pattern, close, show
+from weft.checking.cases import copies
+from weft.checking.compare import Array, Difference, Pattern, close, show
 from weft.checking.source import parameter_names
-from weft.kernels.exercise import Trial
-from weft.kernels.owners import Owners, owners
+from weft.checking.verdict import Failed, Verdict
+from weft.kernels.trial import Done, Trial
 from weft.places import named, unravel
 from weft.simulator.limits import WARP
+from weft.simulator.trace import columns
 from weft.simulator.trace.columns import Columns
-from weft.simulator.trace.trace import Trace
+from weft.simulator.trace.trace import GLOBAL, WRITE, Trace
 
-Array = np.ndarray[Any, Any]
 FEW = 4  # wrong elements, from which on a pattern is no chance
 
 
@@ -33,14 +36,48 @@ class Clue:
 
 
 @dataclass(frozen=True)
+class Owners:
+    """For each element of an output, flat and in C order, its last store's thread.
+
+    block and thread are ranks, -1 for an element to which no thread has stored.
+    """
+
+    block: Columns
+    thread: Columns
+
+    @property
+    def warp(self) -> Columns:
+        """The warp's number in its block."""
+        found: Columns = self.thread // WARP
+        return found
+
+    @property
+    def lane(self) -> Columns:
+        found: Columns = self.thread % WARP
+        return found
+
+
+@dataclass(frozen=True)
 class Result:
-    """One output of a launch beside what it should be."""
+    """One output of a launch beside what it should be, and its first wrong element."""
 
     trial: Trial
-    trace: Trace
+    done: Done
     name: str
     got: Array
     wanted: Array
+    first: Difference
+
+    @property
+    def at(self) -> str:
+        """The first wrong element, as a sentence names it."""
+        return self.first.where(self.name)
+
+    @cached_property
+    def byte(self) -> int:
+        """Where the first wrong element begins in the output."""
+        steps = zip(self.first.index, self.got.strides, strict=True)
+        return sum(i * s for i, s in steps)
 
     @cached_property
     def wrong(self) -> Columns:
@@ -63,17 +100,108 @@ class Result:
 
     @cached_property
     def owners(self) -> Owners | None:
-        return owners(self.trace, self.name, self.got)
+        return owners(self.done.trace, self.name, self.got)
 
 
-def clue(result: Result, difference: Difference) -> Clue:
+def owners(trace: Trace, name: str, output: Array) -> Owners | None:
+    """Find the owners of `output`; None where not every block was written down."""
+    if trace.blocks < trace.all_blocks or name not in trace.bases:
+        return None
+    steps = zip(np.indices(output.shape), output.strides, strict=True)
+    offset = np.ravel(sum(index * step for index, step in steps)) // output.itemsize
+    element = np.full(int(offset.max(initial=0)) + 1, -1)
+    element[offset] = np.arange(output.size)
+    rows = trace.stores(name)
+    begin = (trace.address[rows] - trace.bases[name]) // output.itemsize
+    end = begin + trace.size[rows] // output.itemsize
+    at, row = columns.spread(begin, end)
+    block, thread = np.full((2, output.size), -1, np.int64)
+    block[element[at]] = trace.block[rows][row]
+    thread[element[at]] = trace.thread[rows][row]
+    return Owners(block, thread)
+
+
+def wrong_value(result: Result, verdict: Verdict) -> Failed:
+    """Add to the verdict on a wrong element where it was stored, and what is known.
+
+    What the elements have in common comes with it, for those who give advice.
+    """
+    trial, done, exercise = result.trial, result.done, result.trial.exercise
+    row = done.trace.last_store(result.name, result.byte)
+    if row is not None:
+        verdict = stored_at(result, verdict, row)
+    if (old := old_nan(result)) is not None:
+        return Failed(with_old_nan(result, verdict, old))
+    described = result.name in exercise.describe
+    known = result.wrong.size and not described  # not where only rounding tells
+    found = clue(result) if known else Clue()
+    verdict = verdict.adding(found.text).but(only=found.text * found.only)
+    if exercise.because is not None:
+        reason = exercise.because(*copies(trial.case.inputs), *done.outputs)
+        verdict = verdict.adding(reason)
+    stores = done.trace.stores(result.name, result.byte)
+    stored = np.unique(done.trace.block[stores] * 1024 + done.trace.thread[stores]).size
+    if stored > 1:
+        more = f"{stored:,} threads have stored to {result.at}."
+        verdict = verdict.adding(more)
+    return Failed(verdict, found)
+
+
+def stored_at(result: Result, verdict: Verdict, row: int) -> Verdict:
+    """The verdict with the line and the thread of the store at `row`."""
+    trace, trial = result.done.trace, result.trial
+    return verdict.but(
+        places=[(trace.places[trace.site[row]], "stored here")],
+        rows=[row],
+        thread=unravel(int(trace.thread[row]), trial.block),
+        block=unravel(int(trace.block[row]), trial.grid),
+    )
+
+
+def old_nan(result: Result) -> int | None:
+    """The row that read a wrong NaN's element while it held its first value, a NaN."""
+    trial, trace, index = result.trial, result.done.trace, result.first.index
+    number = list(result.done.launch.written).index(result.name)
+    first = trial.case.outputs[number]
+    if trial.exercise.out is None or first.dtype.kind != "f":
+        return None
+    if not (np.isnan(first[index]) and np.isnan(result.got[index])):
+        return None
+    at = trace.bases[result.name] + result.byte
+    hit = (trace.address <= at) & (at < trace.address + trace.size)
+    rows = np.flatnonzero(hit & (trace.space == GLOBAL))
+    if not rows.size or trace.operation[rows[0]] == WRITE:
+        return None
+    return int(rows[0])
+
+
+def with_old_nan(result: Result, verdict: Verdict, row: int) -> Verdict:
+    """The verdict on a NaN that was in the output before the launch, and was used."""
+    at, trace = result.at, result.done.trace
+    place = trace.places[trace.site[row]]
+    stored, *more = verdict.places or [(place, "")]
+    same = (place.function, place.line) == (stored[0].function, stored[0].line)
+    note = f"{at} is read: it is NaN"
+    if same:
+        places = [(stored[0], "reads the old value, NaN, and stores"), *more]
+    else:
+        places = [stored, *more, (place, note)]
+    rows = [*verdict.rows, *([] if same else [row])]
+    why = (
+        f"{at} was NaN before the launch, and the kernel has used this value. NaN "
+        "times 0 is NaN, and so is any sum with it. When may the old value not be used?"
+    )
+    return verdict.but(why=why, places=places, rows=rows)
+
+
+def clue(result: Result) -> Clue:
     """What all wrong elements have in common; an empty clue where they show nothing."""
     if result.got.dtype.kind not in "fiu" or result.wanted.dtype.kind not in "fiu":
         return Clue()
     with np.errstate(all="ignore"):
         if not np.isfinite(result.by[result.wrong]).all():
             return Clue()
-        where, ratio = moved(result, difference), factor(result, difference)
+        where, ratio = moved(result), factor(result)
         if ratio is None:
             found = own_element(result) or offset(result)
             return (
@@ -86,22 +214,21 @@ def clue(result: Result, difference: Difference) -> Clue:
     return Clue(text.strip(), is_ratio=not by_name(ratio))
 
 
-def moved(result: Result, difference: Difference) -> str:
+def moved(result: Result) -> str:
     """Say where the first wrong value belongs, if the values are right elsewhere."""
     got, wanted = result.got, result.wanted.astype(result.got.dtype)
-    if difference.pattern is not Pattern.MOVED or difference.belongs is not None:
+    if result.first.pattern is not Pattern.MOVED or result.first.belongs is not None:
         return ""
-    place = np.argwhere(wanted == got[difference.index])
+    place = np.argwhere(wanted == got[result.first.index])
     if len(place) != 1:
         return ""
-    at = difference.where(result.name)
-    return f"The value in {at} belongs at [{', '.join(map(str, place[0]))}]."
+    return f"The value in {result.at} belongs at [{', '.join(map(str, place[0]))}]."
 
 
-def factor(result: Result, difference: Difference) -> float | None:
+def factor(result: Result) -> float | None:
     """By what all wrong elements are multiplied, if by one number."""
     got, wanted = result.got.ravel()[result.wrong], result.wanted.ravel()[result.wrong]
-    if difference.pattern is Pattern.MULTIPLE or not wanted.all():
+    if result.first.pattern is Pattern.MULTIPLE or not wanted.all():
         return None
     ratio = got / wanted
     first = float(ratio[0])

@@ -1,15 +1,17 @@
-"""An exercise in kernels, and one run of it: the exercise, a case and a launch."""
+"""An exercise in kernels, and the data of its cases."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import FunctionType
 from typing import Any, ClassVar
 
 import numpy as np
 
 from weft.checking.cases import SEED, Case, as_tuple, copies
 from weft.checking.exercise import Exercise
-from weft.simulator.limits import Dim
+from weft.places import Place
 from weft.simulator.memory.arrays import poison
+from weft.starters import source_function
 
 Array = np.ndarray[Any, Any]
 
@@ -61,6 +63,10 @@ class KernelExercise(Exercise):
             object.__setattr__(self, "launch", self.written_by_learner)
         super().__post_init__()
 
+    def function(self) -> FunctionType | None:
+        """The kernel's function, None where it has none that can be read."""
+        return source_function(self.kernel)
+
     @property
     def checks_launch(self) -> bool:
         """Whether the learner wrote the launch, not the kernel."""
@@ -84,6 +90,20 @@ class KernelExercise(Exercise):
             made.size, given, made.expected, made.listed, made.named, outputs
         )
 
+    def elsewhere(self, place: Place) -> str:
+        """In which other function a line is, '' for one of the kernel's."""
+        function = self.function()
+        if function is None or not place.file:
+            return ""
+        code = function.__code__
+        if place.file != code.co_filename:
+            return f"in `{place.function}`, of another cell"
+        return "" if place.function == code.co_name else f"in `{place.function}`"
+
+    def noted(self, note: str, place: Place) -> str:
+        """A note on a line, and in which other function the line is."""
+        return ", ".join(filter(None, (note, self.elsewhere(place))))
+
     def fresh(self, case: KernelCase) -> tuple[Array, ...]:
         """The outputs before a launch: poisoned, unless the exercise gives values."""
         outputs = tuple(o.copy() for o in case.outputs)
@@ -91,32 +111,3 @@ class KernelExercise(Exercise):
             for output in outputs:
                 poison(output, "global")
         return outputs
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One launch of an exercise: on which data, and with which grid and block."""
-
-    exercise: KernelExercise
-    case: KernelCase
-    grid: Dim
-    block: Dim
-    stream: Any = 0
-    shared: int = 0  # bytes of dynamic shared memory
-
-    @property
-    def name(self) -> str:
-        return self.exercise.name
-
-    @property
-    def config(self) -> tuple[Any, ...]:
-        """What is written between the brackets of a launch."""
-        return self.grid, self.block, self.stream, self.shared
-
-    @property
-    def when(self) -> str:
-        """How a verdict names the case."""
-        return self.case.label
-
-    def fresh(self) -> tuple[Array, ...]:
-        return self.exercise.fresh(self.case)

@@ -10,7 +10,7 @@ from types import FunctionType
 from typing import Any
 
 from weft.checking.source import tree_of
-from weft.kernels.guards import statements
+from weft.kernels.advice import statements
 
 TYPED = ("float32", "float16", "int32", "int64", "uint32", "uint64", "int16", "uint8")
 CONSTANTS = ("math.e", "math.pi", "math.tau", "math.inf", "math.nan")

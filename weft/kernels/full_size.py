@@ -12,8 +12,8 @@ from weft import doing
 from weft.checking.compare import difference
 from weft.checking.verdict import Failed, Verdict
 from weft.checking.waiting import RESTART, wait_for
-from weft.kernels.exercise import KernelCase, KernelExercise, Trial
-from weft.kernels.launch_exercises import configure
+from weft.kernels.exercise import KernelCase, KernelExercise
+from weft.kernels.trial import Trial, configure
 from weft.wording import sentence
 
 

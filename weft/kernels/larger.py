@@ -13,12 +13,11 @@ from typing import Any
 
 from weft import lesson
 from weft.checking.cases import as_tuple, evened, unseen_size
-from weft.checking.compare import close
 from weft.checking.source import seed
 from weft.checking.verdict import Failed
-from weft.kernels.exercise import KernelExercise, Trial
-from weft.kernels.launch_exercises import configure
+from weft.kernels.exercise import KernelExercise
 from weft.kernels.simulated import run_trial
+from weft.kernels.trial import Trial, configure, is_right
 from weft.simulator import Fault
 from weft.simulator.launch import simulate
 from weft.simulator.limits import configuration
@@ -49,7 +48,7 @@ def run(exercise: KernelExercise, spent: Mapping[str, int]) -> list[str]:
     for choices in axes:
         for trial in trials(exercise, choices, most / max(each, 1)):
             with suppress(TooMuch):
-                if is_right(trial, most):
+                if holds(trial, most):
                     done.append(trial)
                 else:
                     run_trial(trial)
@@ -75,7 +74,7 @@ def another_parity(exercise: KernelExercise) -> None:
     trial = made(exercise, size, number)
     if trial is not None:
         with suppress(TooMuch):
-            if not is_right(trial):
+            if not holds(trial):
                 run_trial(trial)
 
 
@@ -101,7 +100,7 @@ def work(effort: Mapping[str, int]) -> int:
     return sum(WEIGHTS.get(what, 0) * n for what, n in effort.items())
 
 
-def is_right(trial: Trial, most: float = MOST_WORK) -> bool:
+def holds(trial: Trial, most: float = MOST_WORK) -> bool:
     """Whether the outputs of a trial are right.
 
     Raises `TooMuch` where that is more than `most` to do.
@@ -125,12 +124,7 @@ def is_right(trial: Trial, most: float = MOST_WORK) -> bool:
         )
     except Fault:
         return False
-    whole = trial.exercise.out is not None or all(
-        marks.all() for marks in launch.written.values()
-    )
-    pairs = zip(outputs, trial.case.expected, strict=True)
-    tolerance = trial.exercise.tolerance
-    return whole and all(bool(close(*pair, tolerance).all()) for pair in pairs)
+    return is_right(trial, outputs, launch)
 
 
 def trials(

@@ -27,8 +27,7 @@ from weft.checking.step_limit import Endless, endless
 from weft.checking.verdict import Failed, Verdict
 from weft.kernels import hazards
 from weft.kernels.hazards import Hazard
-from weft.kernels.launch_exercises import IDLE, too_large
-from weft.kernels.traced import from_fault
+from weft.kernels.trial import IDLE, from_fault, too_large
 from weft.places import Note, frame_place
 from weft.simulator import Fault, LaunchError, record
 from weft.simulator.host import Launcher

@@ -1,39 +1,166 @@
 """What a launch has written: all of the output, and the right values."""
 
-from weft.checking.compare import difference
-from weft.checking.source import begin
-from weft.checking.verdict import Failed
-from weft.kernels import rounding
-from weft.kernels.exercise import Trial
-from weft.kernels.left_out import unwritten
-from weft.kernels.traced import Done
-from weft.kernels.wrong_value import wrong_value
+from collections.abc import Sequence
+
+import numpy as np
+
+from weft.checking.compare import Array, Difference, difference
+from weft.checking.source import begin, line_with, returns
+from weft.checking.verdict import Failed, Verdict
+from weft.kernels.advice import ends_before, lines, never_reached
+from weft.kernels.evidence import Result, wrong_value
+from weft.kernels.reruns import mistaken
+from weft.kernels.trial import Done, Trial
+from weft.places import Note
+from weft.simulator.language.python_errors import comparison
+from weft.simulator.trace.trace import ATOMIC, Trace
 from weft.starters import has_stub
+from weft.wording import capital
 
 
 def judge(trial: Trial, done: Done) -> None:
     """Look at what the kernel left behind. Raises `Failed`."""
-    exercise, launch = trial.exercise, done.launch
-    idle = not any(marks.any() for marks in launch.written.values())
+    exercise, written = trial.exercise, done.launch.written
+    idle = not any(marks.any() for marks in written.values())
     if idle and has_stub(exercise.written_by_learner):
         raise Failed(begin(trial.name))
-    outputs = zip(
-        launch.written.items(), done.outputs, trial.case.expected, strict=True
-    )
-    for (name, marks), got, wanted in sorted(
-        outputs, key=lambda output: output[0][0] not in exercise.describe
-    ):
+    outputs = list(zip(written, done.outputs, trial.case.expected, strict=True))
+    described_first = sorted(outputs, key=lambda o: o[0] not in exercise.describe)
+    for name, got, wanted in described_first:
         if got.shape != wanted.shape:
             raise ValueError(
                 f"out() gives {name} the shape {got.shape}, the spec {wanted.shape}"
             )
-        if exercise.out is None and not marks.all():
-            raise Failed(unwritten(trial, done.trace, name, marks))
-        wrong = difference(got, wanted, exercise.tolerance)
-        if wrong:
-            raise Failed(wrong_value(trial, done, name, wrong, got, wanted))
-    if small := rounding.mistaken(trial, done.outputs):
+        if exercise.out is None and not written[name].all():
+            raise Failed(unwritten(trial, done.trace, name, written[name]))
+        if wrong := difference(got, wanted, exercise.tolerance):
+            raise refused(Result(trial, done, name, got, wanted, wrong))
+    if small := mistaken(trial, done.outputs):
         number, wrong = small
-        name, got = list(launch.written)[number], done.outputs[number]
-        wanted = trial.case.expected[number]
-        raise Failed(wrong_value(trial, done, name, wrong, got, wanted))
+        raise refused(Result(trial, done, *outputs[number], wrong))
+
+
+def refused(result: Result) -> Failed:
+    """The end of a check with a wrong element."""
+    trial, name, wrong = result.trial, result.name, result.first
+    message, hint = wrong.sentence(name), wrong.hint
+    if (describe := trial.exercise.describe.get(name)) is not None:
+        message, hint = describe(*wrong.index, wrong.got, wrong.wanted), ""
+    verdict = Verdict(trial.name, "wrong-value", message, hint, when=trial.when)
+    if not result.done.launch.written[name][wrong.index]:
+        return Failed(not_stored(trial, result.done.trace, name, wrong, verdict))
+    return wrong_value(result, verdict)
+
+
+# Elements to which no thread has stored, and where the stores went
+
+
+def unwritten(trial: Trial, trace: Trace, name: str, marks: Array) -> Verdict:
+    """Word an output that is not whole, and say where the stores went instead."""
+    message = left_out(name, marks)
+    if trial.exercise.checks_launch:
+        return Verdict(
+            trial.name,
+            "launch",
+            message,
+            f"{capital(trial.launched)}.",
+            returns(trial.exercise.written_by_learner),
+            when=trial.when,
+        )
+    stores = trace.stores(name)
+    if not stores.size:
+        return nothing_written(trial, name)
+    why, notes = where_stores_went(trial, trace, name, stores)
+    return Verdict(trial.name, "unwritten", message, why, notes, when=trial.when)
+
+
+def left_out(name: str, marks: Array) -> str:
+    """Say which element was never written, and how many others."""
+    missing = np.argwhere(~marks)
+    first = ", ".join(str(int(i)) for i in missing[0])
+    message = f"{name}[{first}] is never written"
+    if len(missing) > 1:
+        others = "is 1 other"
+        if len(missing) > 2:
+            others = f"are {len(missing) - 1:,} others"
+        message += f", and neither {others} of the {marks.size:,} elements"
+    return f"{message}."
+
+
+def nothing_written(trial: Trial, name: str) -> Verdict:
+    """Word an output that no thread has stored to: a rebound name, or a guard."""
+    kernel = trial.exercise.kernel
+    notes: Sequence[Note] = line_with(kernel, rf"{name}\s*=[^=]")
+    if notes:
+        why = (
+            f"`{name} = ...` makes the name refer to something else. `{name}[i] = ...` "
+            f"writes to the array."
+        )
+    elif compared := line_with(kernel, rf"{name}\[.*\]\s*=="):
+        notes, why = compared, comparison(compared[0][0].text)
+    else:
+        notes, why = never_reached(trial.exercise.function(), name)
+    if not why and trial.case.size != trial.exercise.first_size:
+        first = " × ".join(f"{s:,}" for s in trial.exercise.first_size)
+        why = (
+            f"For size {first} it is right. Which line should write here, and does any "
+            f"thread reach it?"
+        )
+    if not why and notes:
+        why = (
+            "Does any thread reach that line? What has to be true for a thread to get "
+            "there?"
+        )
+    message = f"Nothing is written to {name}."
+    return Verdict(trial.name, "unwritten", message, why, notes, when=trial.when)
+
+
+def where_stores_went(
+    trial: Trial, trace: Trace, name: str, stores: Array
+) -> tuple[str, list[Note]]:
+    """A question about the threads that did store to `name`, and their lines."""
+    function = trial.exercise.function()
+    launched = capital(trial.launched)
+    thread = trace.block[stores] * int(np.prod(trial.block)) + trace.thread[stores]
+    pairs = np.unique(np.stack([trace.address[stores], thread]), axis=1)
+    times = np.unique(pairs[0], return_counts=True)[1]
+    sites = np.unique(trace.site[stores])
+    notes = [(trace.places[k], f"stores to {name}") for k in sites]
+    last = max((p.line for p, _ in notes if p.function == trial.name), default=0)
+    ends = ends_before(function, last)
+    if ends and times.max() == 1:
+        notes += lines(function, ends)
+    if ends and trace.partial:
+        return (
+            "Some threads end before the barrier. Do any of them still have something "
+            "to write? Put only the work that they must skip inside an `if`, and let "
+            "every thread reach the stores.",
+            notes,
+        )
+    atomic = (trace.operation[stores] == ATOMIC).any()
+    if times.max() > 1 and not atomic:
+        return (
+            f"Other elements are written by up to {times.max():,} threads each. Why do "
+            f"several threads compute the same index? ({launched}.)",
+            notes,
+        )
+    return (
+        f"Which thread should write it? Does its index lead there, and does the guard "
+        f"let it through? {launched}.",
+        notes,
+    )
+
+
+def not_stored(
+    trial: Trial, trace: Trace, name: str, wrong: Difference, verdict: Verdict
+) -> Verdict:
+    """Word a wrong value that was there before the launch: no thread stored to it."""
+    at, stores = wrong.where(name), trace.stores(name)
+    if stores.size:
+        why, notes = where_stores_went(trial, trace, name, stores)
+    else:
+        nothing = nothing_written(trial, name)
+        notes = list(nothing.places)
+        why = f"{nothing.why} {capital(trial.launched)}.".strip()
+    more = f"No thread has stored to {at}: it still has its initial value."
+    return verdict.adding(more).adding(why).but(places=notes)

@@ -1,8 +1,11 @@
 """The room of kernels: which things it takes, and its stages."""
 
+import re
 from collections.abc import Iterator, Mapping
 from types import FunctionType
 from typing import Any
+
+import numpy as np
 
 from weft import compiling, device, doing, effort
 from weft.backend import is_kernel, python_function
@@ -20,8 +23,8 @@ from weft.kernels import (
     simulated,
 )
 from weft.kernels.exercise import KernelExercise
-from weft.kernels.forbidden_atomics import forbidden
 from weft.simulator.faults import kind_of
+from weft.simulator.trace.trace import ATOMIC, Trace
 from weft.wording import joined
 
 
@@ -101,3 +104,34 @@ def not_a_kernel(thing: Any, name: str) -> Verdict:
             "defines the kernel again."
         )
     return Verdict(name, "type", message, why)
+
+
+def forbidden(exercise: KernelExercise, trace: Trace) -> Verdict | None:
+    """A verdict on the first operation in `without` that a kernel uses, or None.
+
+    Raises ValueError where `without` names what is no atomic operation.
+    """
+    for each in exercise.without:
+        operation, _, dtype = each.partition(" ")
+        if not re.fullmatch(r"cuda\.atomic\.\w+", operation):
+            raise ValueError(
+                f"check({exercise.name}, ...): {each} is no atomic operation"
+            )
+        call = re.compile(rf"\b{re.escape(operation.removeprefix('cuda.'))}\s*\(")
+        rows = np.flatnonzero(trace.operation == ATOMIC)
+        pairs = np.unique(np.stack([trace.site[rows], trace.array[rows]]), axis=1)
+        for site, array in pairs.T.tolist():
+            place = trace.places[site]
+            if not call.search(place.text):
+                continue
+            if dtype and trace.dtypes[array] != np.dtype(dtype):
+                continue
+            of = f" of {dtype}" if dtype else ""
+            return Verdict(
+                exercise.name,
+                "library",
+                f"`{operation}`{of} does the work of {exercise.name} here.",
+                "What that operation does is what this exercise asks you to write.",
+                [(place, "")],
+            )
+    return None

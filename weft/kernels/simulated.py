@@ -4,21 +4,22 @@ from dataclasses import replace
 
 from weft.checking.source import begin, device_functions, global_names, line_with, seed
 from weft.checking.verdict import Failed, Verdict
-from weft.kernels import guesses, hazards, unset
-from weft.kernels.arguments import reordered
-from weft.kernels.call_chain import with_calls
-from weft.kernels.endless import awaited, own_line_first
-from weft.kernels.exercise import KernelExercise, Trial
-from weft.kernels.fed_by import with_feeders
-from weft.kernels.guards import misread
-from weft.kernels.launch_exercises import (
+from weft.kernels import advice, hazards, requests, reruns
+from weft.kernels.advice import Adviser, Facts
+from weft.kernels.exercise import KernelExercise
+from weft.kernels.outputs import judge
+from weft.kernels.trial import (
+    Done,
+    Trial,
     configure,
     excessive,
+    from_fault,
+    keep,
     of_the_launch,
+    silent,
+    traced,
     wasteful,
 )
-from weft.kernels.outputs import judge
-from weft.kernels.traced import Done, from_fault, silent, traced
 from weft.simulator import Fault
 from weft.simulator.running.warps import APART
 from weft.simulator.trace.trace import Trace
@@ -26,6 +27,15 @@ from weft.starters import has_stub
 from weft.wording import several
 
 OTHER_ORDER = "If block 0 runs first, it is right, but blocks can run in any order."
+
+ADVISERS: tuple[Adviser, ...] = (  # in the order in which a failed trial goes to them
+    advice.own_line_first,
+    advice.swapped,
+    requests.suspected,
+    advice.called,
+    advice.fed,
+    advice.guarded,
+)
 
 
 def run(exercise: KernelExercise) -> tuple[list[str], Trace]:
@@ -54,42 +64,28 @@ def run_trial(trial: Trial, backwards: bool = False) -> Done:
 
 def judged(trial: Trial, backwards: bool = False) -> Done | Verdict:
     """What one trial left behind, or the verdict on what is wrong with it."""
+    done = None
     try:
-        return look_at(trial, backwards)
+        done = watched(trial, backwards)
+        return look_at(trial, done, backwards)
     except Failed as failed:
-        verdict = reordered(trial, failed.verdict)
-        if verdict is None:
-            called = with_calls(trial, failed.verdict, backwards)
-            fed = with_feeders(trial.exercise, called)
-            verdict = with_guard(trial.exercise, fed)
-        return verdict
+        verdict, facts = failed.verdict, Facts(backwards, done, failed.clue)
+    for adviser in ADVISERS:
+        verdict = adviser(trial, facts, verdict)
+    if facts.clue is not None and not trial.exercise.checks_launch:
+        keep(trial)
+    return verdict
 
 
-def with_guard(exercise: KernelExercise, verdict: Verdict) -> Verdict:
-    """Show a guard that Python reads in another way than it looks, and say how."""
-    if verdict.kind not in ("out-of-bounds", "negative-index", "unwritten"):
-        return verdict
-    places, word = misread(exercise.kernel, list(verdict.places))
-    if not word:
-        return verdict
-    shown = {place.line for place, _ in verdict.places}
-    more = [each for each in places if each[0].line not in shown]
-    return verdict.but(places=[*verdict.places, *more], why=word)
+def look_at(trial: Trial, done: Done, backwards: bool) -> Done:
+    """Look at what a trial has done; raise `Failed` for the first thing that is wrong.
 
-
-def look_at(trial: Trial, backwards: bool) -> Done:
-    """Run one trial; raise `Failed` for the first thing that is wrong.
-
-    In this order: a launch far too large, a fault of the simulator or the early read
-    that led to it, a race, wrong outputs, blocks without work, a race that a wrong
+    In this order: a race, wrong outputs, blocks without work, a race that a wrong
     output would have explained better, a guess that is used for more.
     """
-    if trial.exercise.checks_launch:
-        excessive(trial)
-    done = watched(trial, backwards)
     hazard = hazards.find(done.trace, trial.name, trial.when)
-    if hazard is not None and unset.harmless(trial, done, hazard, backwards):
-        done = replace(done, notes=(unset.note(done.trace),))
+    if hazard is not None and reruns.harmless(trial, done, hazard, backwards):
+        done = replace(done, notes=(reruns.note(done.trace),))
         hazard = hazards.find(done.trace, trial.name, trial.when, unset_is_fine=True)
     if hazard is not None and not hazard.secondary:
         raise Failed(of_the_launch(trial, hazard.verdict))
@@ -98,13 +94,19 @@ def look_at(trial: Trial, backwards: bool) -> Done:
         wasteful(trial, done)
     if hazard is not None:
         raise Failed(of_the_launch(trial, hazard.verdict))
-    if (misused := guesses.misused(trial, done, backwards)) is not None:
+    if (misused := reruns.misused(trial, done, backwards)) is not None:
         raise Failed(misused)
     return done
 
 
 def watched(trial: Trial, backwards: bool) -> Done:
-    """Run one trial, and end it at the first certain race. Raises `Failed`."""
+    """Run one trial, and end it at the first certain race.
+
+    Raises `Failed` for that, for a launch far too large, and for a fault of the
+    simulator, or the early read that led to it.
+    """
+    if trial.exercise.checks_launch:
+        excessive(trial)
 
     def look(trace: Trace) -> None:
         found = hazards.certain(trace, trial.name, trial.when)
@@ -116,7 +118,7 @@ def watched(trial: Trial, backwards: bool) -> Done:
     def failed(trace: Trace, fault: Fault) -> None:
         """Name the read that was too early before the index that came of it."""
         nonlocal waits
-        waits = awaited(trace, fault)
+        waits = advice.awaited(trace, fault)
         if fault.kind not in ("out-of-bounds", "negative-index"):
             return
         found = hazards.misled(trace, trial.name, trial.when)
@@ -128,7 +130,7 @@ def watched(trial: Trial, backwards: bool) -> Done:
     except Fault as fault:
         verdict = refused(trial, fault)
         message = f"{verdict.message} {waits}".strip()
-        raise Failed(own_line_first(trial, verdict.but(message=message))) from None
+        raise Failed(verdict.but(message=message)) from None
 
 
 def refused(trial: Trial, fault: Fault) -> Verdict:

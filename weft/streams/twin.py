@@ -18,7 +18,7 @@ import numpy as np
 
 from weft.backend import is_kernel, python_function
 from weft.code_objects import with_globals
-from weft.kernels.launch_exercises import IDLE, too_large
+from weft.kernels.trial import IDLE, too_large
 from weft.places import Note, Place, frame_place
 from weft.simulator import record
 from weft.simulator.faults import LaunchError

@@ -7,7 +7,7 @@ import numpy as np
 from weft.checking.compare import Difference, difference
 from weft.checking.source import begin, line_with, returns
 from weft.checking.verdict import Failed, Verdict
-from weft.kernels.left_out import left_out
+from weft.kernels.outputs import left_out
 from weft.places import Note
 from weft.simulator.trace.trace import READ
 from weft.starters import has_stub

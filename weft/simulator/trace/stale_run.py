@@ -2,7 +2,7 @@
 
 A plain read that no fence and no barrier orders may find any value that the element
 held before. That of the start is one of them, for a thread that has not touched the
-element yet. Nothing may depend on it: see `kernels.guesses`.
+element yet. Nothing may depend on it: see `kernels.reruns`.
 """
 
 from collections.abc import Callable, Iterable

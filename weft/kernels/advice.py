@@ -1,0 +1,397 @@
+"""Advice on a launch that failed: each adviser adds to the verdict what it sees.
+
+They know the trial, some facts of the launch, and the verdict so far. Most look at the
+lines that the verdict names: who called the function that they are in, where the value
+came from that they store, and which condition keeps threads from them.
+"""
+
+import ast
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import FunctionType
+
+import numpy as np
+
+from weft.checking.source import at_line, line_with, parameter_names, tree_of
+from weft.checking.verdict import Verdict
+from weft.intrinsics import registry
+from weft.kernels.evidence import Clue
+from weft.kernels.exercise import KernelCase, KernelExercise
+from weft.kernels.trial import Done, Trial, is_right, traced
+from weft.places import Note, Place, axes, named
+from weft.simulator import Fault, calls
+from weft.simulator.language.python_errors import precedence
+from weft.simulator.trace.columns import Columns
+from weft.simulator.trace.trace import READ, WRITE, Trace
+
+STEPS = 2  # back, from a value to the lines that it came from
+STORES = registry.names(*registry.STORES)
+
+Inside = tuple[ast.If, ...]  # around a statement, the outermost first
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known of a launch that failed.
+
+    backwards: whether its last block ran first. done: what it left behind, None if it
+    did not get that far. clue: what its wrong elements have in common.
+    """
+
+    backwards: bool = False
+    done: Done | None = None
+    clue: Clue | None = None
+
+
+Adviser = Callable[[Trial, Facts, Verdict], Verdict]
+
+
+# Parameters in another order than the arguments
+
+
+def swapped(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
+    """A verdict on swapped parameters instead, if that is what led to this one.
+
+    The spec's parameters have the names of the inputs, in order. Where the kernel has
+    one of these names elsewhere, it is run once more, each argument going to its name.
+    Where that is no better, the names are the learner's own.
+    """
+    exercise = trial.exercise
+    order = by_name(exercise, trial.case)
+    if order is None or verdict.kind == "begin":
+        return verdict
+    try:
+        done = traced(trial, order=order)
+    except Fault:
+        return verdict
+    did_not_end = verdict.kind in ("type", "exception", "input-written")
+    if not (did_not_end or is_right(trial, done.outputs, done.launch)):
+        return verdict
+    names = parameter_names(exercise.kernel)
+    given = ", ".join(name for _, name in sorted(zip(order, names, strict=True)))
+    return Verdict(
+        exercise.name,
+        "arguments",
+        f"The check calls {exercise.name}({given}), but its parameters are "
+        f"{', '.join(names)}.",
+        "A kernel gets its arguments in order, whatever its parameters are called: "
+        "first the inputs, then the outputs.",
+        line_with(exercise.kernel, r"def\b"),
+        when=verdict.when,
+    )
+
+
+def by_name(exercise: KernelExercise, case: KernelCase) -> tuple[int, ...] | None:
+    """Which argument each parameter's name asks for; None if it is the one it gets."""
+    names = parameter_names(exercise.kernel)
+    count = len(case.inputs)
+    try:
+        wanted = list(inspect.signature(exercise.spec).parameters)[:count]
+    except (TypeError, ValueError):  # a function of NumPy's that is not in Python
+        return None
+    fits = len(names) == count + len(case.outputs) and len(wanted) == count
+    if exercise.checks_launch or not fits or not set(wanted) <= set(names):
+        return None
+    others = iter(range(count, len(names)))
+    order = tuple(wanted.index(n) if n in wanted else next(others) for n in names)
+    return None if order == tuple(range(len(names))) else order
+
+
+# Whose line a verdict names: the kernel's, or that of a function it calls
+
+
+def called(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
+    """Where a line of the verdict is not the kernel's, say whose, and who called it."""
+    return with_calls(trial, verdict, facts.backwards)
+
+
+def with_calls(trial: Trial, verdict: Verdict, backwards: bool = False) -> Verdict:
+    """The verdict with the calls that led to lines of other functions.
+
+    The trial is run once more for them: a trace has no calls.
+    """
+    exercise = trial.exercise
+    ours = list(zip(verdict.places, verdict.rows, strict=False))
+    wanted = frozenset(row for (p, _), row in ours if exercise.elsewhere(p))
+    found: dict[int, list[Place]] = {}
+    if wanted:
+        found = calls(
+            exercise.kernel,
+            trial.config,
+            (*trial.case.inputs, *trial.fresh()),
+            wanted,
+            readonly=frozenset(range(len(trial.case.inputs))),
+            backwards=backwards,
+        )
+    ways: list[list[Place]] = [[] for _ in verdict.places]
+    for k, ((place, _), row) in enumerate(ours):
+        at, *way = found.get(row, [place])
+        if (at.function, at.line) == (place.function, place.line):
+            ways[k] = way
+    places: list[Note] = []
+    for k, (note, way) in enumerate(zip(verdict.places, ways, strict=True)):
+        places.append(note)
+        if way not in ways[k + 1 :]:  # one call for both comes after both
+            places += [(call, "called here") for call in way]
+    return verdict.but(places=[(p, exercise.noted(note, p)) for p, note in places])
+
+
+# Where a value came from that given code has stored
+
+
+def fed(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
+    """Where a value was stored by another cell's function, add where it came from."""
+    exercise, function = trial.exercise, trial.exercise.function()
+    if verdict.kind != "wrong-value" or not verdict.places or function is None:
+        return verdict
+    stored = verdict.places[0][0]
+    if not stored.file or stored.file == function.__code__.co_filename:
+        return verdict
+    calls = [p.line for p, _ in verdict.places if p.function == function.__name__]
+    if not calls:
+        return verdict
+    shown = {p.line for p, _ in verdict.places if not exercise.elsewhere(p)}
+    more: list[Note] = [
+        (at_line(function, line), f"`{name}` is set here")
+        for line, name in came_from(exercise, calls[0])
+        if line not in shown
+    ]
+    return verdict.but(places=[*verdict.places, *more])
+
+
+def came_from(exercise: KernelExercise, line: int) -> list[tuple[int, str]]:
+    """The lines before `line` that last set a name used there, and used on those."""
+    plain = [
+        node
+        for node, _ in statements(exercise.function())
+        if isinstance(node, ast.Assign | ast.AugAssign | ast.Expr)
+    ]
+    here = next((n for n in plain if n.lineno <= line <= (n.end_lineno or 0)), None)
+    found: list[tuple[int, str]] = []
+    while here is not None and len(found) < STEPS:
+        used = values_in(here)
+        before = [n for n in plain if n.lineno < here.lineno and used & set_by(n)]
+        here = max(before, key=lambda n: n.lineno, default=None)
+        if here is not None:
+            found.append((here.lineno, min(used & set_by(here))))
+    return found
+
+
+def values_in(node: ast.stmt) -> set[str]:
+    """The names whose values a statement passes on: those of arrays, if it has any.
+
+    What is between brackets says where, and not what.
+    """
+    value = getattr(node, "value", node)
+    arrays = {
+        n.value.id
+        for n in ast.walk(value)
+        if isinstance(n, ast.Subscript) and isinstance(n.value, ast.Name)
+    }
+    return arrays or {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
+
+
+def set_by(node: ast.stmt) -> set[str]:
+    """The names that a statement gives a value, or of whose elements it sets one."""
+    targets: list[ast.expr] = []
+    if isinstance(node, ast.Assign) and ".array(" not in ast.unparse(node.value):
+        targets = node.targets
+    elif isinstance(node, ast.AugAssign):
+        targets = [node.target]
+    names: set[str] = set()
+    for target in targets:
+        for part in target.elts if isinstance(target, ast.Tuple) else [target]:
+            inner = part.value if isinstance(part, ast.Subscript) else part
+            if isinstance(inner, ast.Name):
+                names.add(inner.id)
+    return names
+
+
+# Conditions that keep threads from a line
+
+
+def guarded(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
+    """Show a guard that Python reads in another way than it looks, and say how."""
+    function = trial.exercise.function()
+    if verdict.kind not in ("out-of-bounds", "negative-index", "unwritten"):
+        return verdict
+    for place, _ in verdict.places:
+        if function is None or place.function != function.__name__:
+            continue
+        for each in around(function, place.line):
+            if word := said([each]):
+                notes = lines(function, {each.lineno: "the guard"})
+                shown = {p.line for p, _ in verdict.places}
+                more = [note for note in notes if note[0].line not in shown]
+                return verdict.but(places=[*verdict.places, *more], why=word)
+    return verdict
+
+
+def statements(function: FunctionType | None) -> list[tuple[ast.stmt, Inside]]:
+    """Every statement of a function but its definition, and the ifs that it is in."""
+    body = tree_of(function).body if function else []
+    if not body or not isinstance(body[0], ast.FunctionDef):
+        return []
+    found: list[tuple[ast.stmt, Inside]] = []
+
+    def look(node: ast.AST, above: Inside) -> None:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.stmt):
+                found.append((child, above))
+            inner = (*above, child) if isinstance(child, ast.If) else above
+            look(child, inner)
+
+    look(body[0], ())
+    return found
+
+
+def lines(function: FunctionType | None, notes: dict[int, str]) -> list[Note]:
+    """These lines of a function, in order, each with its note."""
+    if function is None:
+        return []
+    return [(at_line(function, line), note) for line, note in sorted(notes.items())]
+
+
+def never_reached(function: FunctionType | None, name: str) -> tuple[list[Note], str]:
+    """The stores to the array `name`, the ifs around them, and a word on those."""
+    notes: dict[int, str] = {}
+    inside: list[ast.If] = []
+    for node, above in statements(function):
+        if stores(node, name):
+            notes[node.lineno] = f"should store to {name}"
+            inside += above
+    for each in inside:
+        notes.setdefault(each.lineno, "")
+    if not notes:
+        return [], ""
+    notes = ends_before(function, max(notes)) | notes
+    return lines(function, notes), said(inside)
+
+
+def stores(node: ast.stmt, name: str) -> bool:
+    """Whether a statement stores to an element of `name`, itself or by a call."""
+    targets: list[ast.expr] = []
+    if isinstance(node, ast.Assign):
+        targets = node.targets
+    elif isinstance(node, ast.AugAssign):
+        targets = [node.target]
+    parts = [p for target in targets for p in ast.walk(target)]
+    if any(isinstance(p, ast.Subscript) and is_name(p.value, name) for p in parts):
+        return True
+    calls = node.value if isinstance(node, ast.Expr | ast.Assign) else None
+    if not isinstance(calls, ast.Call) or not calls.args:
+        return False
+    called = ast.unparse(calls.func)
+    writes = called in STORES or called.startswith("cuda.atomic.")
+    return writes and is_name(calls.args[0], name)
+
+
+def is_name(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def ends_before(function: FunctionType | None, line: int) -> dict[int, str]:
+    """The lines before `line` on which threads end, with the ifs they are in."""
+    notes: dict[int, str] = {}
+    for node, above in statements(function):
+        if isinstance(node, ast.Return) and node.lineno < line and above:
+            notes.setdefault(above[-1].lineno, "")
+            notes[node.lineno] = "a thread that ends here stores nothing"
+    return notes
+
+
+def around(function: FunctionType | None, line: int) -> list[ast.If]:
+    """The ifs that the statement on a line is in, or that a thread has come past."""
+    found = statements(function)
+    inside = [each for node, above in found if node.lineno == line for each in above]
+    past = [
+        above[-1]
+        for node, above in found
+        if isinstance(node, ast.Return) and node.lineno < line and above
+    ]
+    return [*past, *inside]
+
+
+def said(inside: list[ast.If]) -> str:
+    """A word on what Python makes of these conditions, '' where there is none."""
+    return next(filter(None, (precedence(each.test) for each in inside)), "")
+
+
+# A loop that does not end: what it waits for, and whose line it is
+
+
+def awaited(trace: Trace, fault: Fault) -> str:
+    """Say which element the thread of an endless loop reads again and again.
+
+    And which thread stored to it last. '' if it does not do so.
+    """
+    if fault.kind != "endless-loop" or fault.thread is None or fault.block is None:
+        return ""
+    mine = trace.block == ranked(fault.block, trace.grid_size)
+    mine &= trace.thread == ranked(fault.thread, trace.block_size)
+    rows = np.flatnonzero(mine)
+    row = polled(trace, rows)
+    element = trace.element(row) if row is not None else ""
+    if row is None or not element:
+        return ""
+    same = (trace.address == trace.address[row]) & (trace.space == trace.space[row])
+    here = trace.places[trace.site[row]]
+    polls = np.array(
+        [(p.line, p.function) == (here.line, here.function) for p in trace.places]
+    )
+    stores = np.flatnonzero(same & (trace.operation != READ) & ~polls[trace.site])
+    if not stores.size:
+        if trace.blocks < trace.all_blocks:
+            return f"It waits for `{element}` to change."
+        return f"It waits for `{element}` to change, and no thread has stored to it."
+    last = int(stores[-1])
+    index = unranked(int(trace.thread[last]), trace.block_size)
+    block = unranked(int(trace.block[last]), trace.grid_size)
+    line = trace.places[trace.site[last]].line
+    return (
+        f"It waits for `{element}` to change. The last to store to it was thread "
+        f"{named(index)} of block {named(block)}, on line {line}."
+    )
+
+
+def polled(trace: Trace, rows: Columns) -> int | None:
+    """The last of a thread's accesses, if it reads again what it has just read."""
+    if not rows.size:
+        return None
+    last = int(rows[-1])
+    alike = rows[(trace.site[rows] == trace.site[last])]
+    if alike.size < 2 or trace.operation[last] == WRITE:
+        return None
+    before = int(alike[-2])
+    between = rows[(rows > before) & (rows < last)]
+    same = trace.address[before] == trace.address[last]
+    if not same or (trace.operation[between] == WRITE).any():
+        return None
+    return None if last in trace.atomics["one"] else last
+
+
+def ranked(index: tuple[int, ...], size: tuple[int, int, int]) -> int:
+    """The number of a thread in its block, or of a block in its grid."""
+    x, y, z = (*index, 0, 0)[:3]
+    return x + size[0] * (y + size[1] * z)
+
+
+def unranked(rank: int, size: tuple[int, int, int]) -> tuple[int, ...]:
+    x, y = size[:2]
+    return axes((rank % x, rank // x % y, rank // (x * y)), size)
+
+
+def own_line_first(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
+    """Name the learner's own line first where the loop is in a function given."""
+    function = trial.exercise.function()
+    if verdict.kind != "endless-loop" or function is None or not verdict.places:
+        return verdict
+    file = function.__code__.co_filename
+    loop, _ = verdict.places[0]
+    own = next((p for p, _ in verdict.places if p.file == file), None)
+    if loop.file == file or own is None:
+        return verdict
+    mine = (own, f"never comes back from `{loop.function}`")
+    rest = [(p, note) for p, note in verdict.places[1:] if p != own]
+    return verdict.but(places=[mine, (loop, "the loop"), *rest])

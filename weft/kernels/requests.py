@@ -1,0 +1,378 @@
+"""What the lines of a kernel ask of memory: their requests, one by one and in all.
+
+A line may take more sectors or passes than the exercise allows. That is a verdict where
+the results are right; where they are wrong it says where to look. A wrong index seldom
+gives only wrong values: lanes that should read neighbours read a column, or all meet in
+one bank.
+"""
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from weft.checking.verdict import Failed, Verdict
+from weft.counters import BANKS, PASS_BYTES, SECTOR, WORD, Line, count, rows_of
+from weft.kernels.advice import Facts
+from weft.kernels.exercise import KernelExercise
+from weft.kernels.trial import Done, Trial, configure, traced
+from weft.places import Note, Place, named, unravel
+from weft.simulator.limits import WARP
+from weft.simulator.trace import columns
+from weft.simulator.trace.columns import Columns
+from weft.simulator.trace.requests import grouped
+from weft.simulator.trace.trace import GLOBAL, READ, Trace
+from weft.wording import joined, several
+
+LANES = 3  # of which a verdict says what they touch
+LINES = 3  # that a verdict shows
+ELSEWHERE = 3  # times what would do, in a size without limits
+ORDINALS = {1: "second", 2: "third"}
+
+
+# One request of a line: what its lanes touch, and which clash
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a warp does when it executes a line once.
+
+    rows: its accesses in the trace, in the order of the lanes. time: how often the warp
+    had executed the line before. cost: the sectors that it moves, or its passes. even:
+    whether all requests of the line cost the same.
+    """
+
+    rows: Columns
+    time: int
+    cost: int
+    even: bool
+
+
+def worst(trace: Trace, line: Line) -> Request:
+    """The request of a line that costs most, of equals the first."""
+    rows = rows_of(trace, line)
+    found = grouped(trace, rows, np.zeros_like(rows))
+    cost = passes(trace, found.rows, found.request) if line.shared else None
+    if cost is None:
+        first = trace.address[found.rows] // SECTOR
+        end = (trace.address[found.rows] + trace.size[found.rows] - 1) // SECTOR + 1
+        sector, row = columns.spread(first, end)
+        moved, _ = columns.distinct(found.request[row], sector)
+        cost = np.bincount(moved, minlength=found.requests)
+    time = np.zeros(found.requests, np.int64)
+    time[found.request] = found.time
+    number = int(np.lexsort((time, -cost))[0])
+    mine = found.rows[found.request == number]
+    mine = mine[np.argsort(trace.thread[mine], kind="stable")]
+    even = bool((cost == cost[0]).all())
+    return Request(mine, int(time[number]), int(cost[number]), even)
+
+
+def passes(trace: Trace, rows: Columns, request: Columns) -> Columns:
+    """How many words the fullest bank has to give, for each request."""
+    part = request * WARP + parts(trace, rows)
+    address, size = trace.address[rows], trace.size[rows]
+    word, row = columns.spread(address // WORD, (address + size - 1) // WORD + 1)
+    bank, _ = columns.distinct(part[row] * BANKS + word % BANKS, word // BANKS)
+    first = columns.starts(bank)
+    words = np.diff(first, append=bank.size)
+    most = np.zeros(int(request.max(initial=0)) + 1, np.int64)
+    np.maximum.at(most, bank[first] // BANKS // WARP, words)
+    return most
+
+
+def parts(trace: Trace, rows: Columns) -> Columns:
+    """Which lanes are served together: all, or those of a half or quarter warp."""
+    lanes = np.clip(PASS_BYTES // trace.size[rows], 1, WARP)
+    part: Columns = trace.thread[rows] % WARP // lanes
+    return part
+
+
+def clash(trace: Trace, request: Request) -> tuple[int, int, int, int] | None:
+    """Two accesses of a request that need one bank at a time, and the words of both.
+
+    None where no two of them need different words of a bank.
+    """
+    rows, part = request.rows, parts(trace, request.rows)
+    each = [
+        range(int(a) // WORD, (int(a) + int(s) - 1) // WORD + 1)
+        for a, s in zip(trace.address[rows], trace.size[rows], strict=True)
+    ]
+    for i, j in combinations(range(rows.size), 2):
+        if part[i] != part[j]:
+            continue
+        for one in each[i]:
+            for other in each[j]:
+                if one != other and (one - other) % BANKS == 0:
+                    return int(rows[i]), int(rows[j]), one, other
+    return None
+
+
+def who(trace: Trace, rows: Columns) -> str:
+    """Name lanes: 'lanes 0 and 16', with their threads where a block is not a row."""
+    lanes = f"lanes {joined(trace.thread[rows] % WARP)}"
+    threads = [unravel(int(trace.thread[r]), trace.block_size) for r in rows]
+    if len(threads[0]) == 1:
+        return lanes
+    return f"{lanes} (threads {joined(map(named, threads))})"
+
+
+def touched(trace: Trace, request: Request, store: bool, shared: bool) -> str:
+    """Say what the first lanes of a request touch: 'lanes 0 and 1 read …'.
+
+    In shared memory, two lanes that meet in a bank are among them. '' where it is
+    unclear.
+    """
+    rows, after = request.rows[:LANES], ""
+    met = clash(trace, request) if shared else None
+    if met is not None and met[1] not in rows:
+        rows, after = np.array(met[:2]), f", both in bank {met[2] % BANKS}"
+    elements = [trace.element(int(row)) for row in rows]
+    if not all(elements) or len(rows) < 2:
+        return ""
+    verb = "write" if store else "read"
+    lanes = joined(trace.thread[rows] % WARP)
+    return f"lanes {lanes} {verb} {joined(f'`{e}`' for e in elements)}{after}"
+
+
+def at(verdict: Verdict, trace: Trace, row: int) -> Verdict:
+    """The verdict with the thread and the block that made an access."""
+    return verdict.but(
+        thread=unravel(int(trace.thread[row]), trace.block_size),
+        block=unravel(int(trace.block[row]), trace.grid_size),
+    )
+
+
+# Limits: which lines exceed them, and how that is said
+
+
+def sectors(exercise: KernelExercise, last: Trace, lines: list[Line]) -> str:
+    """Count the sectors per request to global memory, of the worst line."""
+    plain = [n for n in lines if not n.shared and not n.atomic]
+    if not plain:
+        return ""
+    spread = scattered(exercise, last, lines)
+    if spread:
+        raise Failed(too_many_sectors(exercise, last, max(spread, key=_per_request)))
+    most = max(plain, key=_per_request)
+    return f"global memory: {several(most.per_request, 'sector')} per request"
+
+
+def scattered(exercise: KernelExercise, last: Trace, lines: list[Line]) -> list[Line]:
+    """The lines that move more sectors than the exercise allows."""
+    plain = [n for n in lines if not n.shared and not n.atomic]
+    spread = [n for n in plain if n.per_request > exercise.limits["sectors"]]
+    spread = [n for n in spread if n.sectors > n.ideal + _astride(n)]
+    near = {n.place for n in plain if not n.store and n not in spread}
+    return [n for n in spread if not again(last, n, near)]
+
+
+def conflicts(exercise: KernelExercise, last: Trace, lines: list[Line]) -> str:
+    """Count the bank conflicts per request to shared memory, of the worst line."""
+    most = max((n for n in lines if n.shared), key=_per_request, default=None)
+    if most is None:
+        return "shared memory: not used"
+    if most.per_request > exercise.limits["bank_conflicts"]:
+        raise Failed(bank_conflicts(exercise, last, most))
+    return f"shared memory: {several(most.per_request, 'bank conflict')} per request"
+
+
+def conflicting(exercise: KernelExercise, lines: list[Line]) -> list[Line]:
+    """The lines with more bank conflicts than the exercise allows."""
+    limit = exercise.limits["bank_conflicts"]
+    return [n for n in lines if n.shared and n.per_request > limit]
+
+
+def again(last: Trace, line: Line, near: set[Place]) -> bool:
+    """Whether a divergent line loads what its threads load on the lines `near` as well.
+
+    Such as `if x[i] > top: top = x[i]` in a loop: lanes that come to the second load in
+    different iterations count as one request, and the value is in a register anyway.
+    """
+    if line.store or not line.divergent:
+        return False
+    rows = (last.space == GLOBAL) & (last.operation == READ)
+    rows = np.flatnonzero(rows & (np.array(last.arrays)[last.array] == line.array))
+    address = last.address[rows] - last.address[rows].min()
+    thread = last.of_views("number")[last.view[rows]].astype(np.int64)
+    what = thread * (int(address.max()) + 1) + address
+    here = np.array([place == line.place for place in last.places])[last.site[rows]]
+    there = np.array([place in near for place in last.places])[last.site[rows]]
+    return bool(np.isin(what[here], what[there]).all())
+
+
+def _astride(line: Line) -> int:
+    """How many sectors one line of whole fours may move beyond its ideal.
+
+    A request of 16 bytes a lane may begin and end in the middle of a sector.
+    """
+    return line.requests if line.bytes == 16 * line.lanes else 0
+
+
+def _per_request(line: Line) -> float:
+    return line.per_request
+
+
+def too_many_sectors(exercise: KernelExercise, last: Trace, line: Line) -> Verdict:
+    """Refuse a line, and say what its worst request moves where they differ."""
+    verb = "store to" if line.store else "load from"
+    request = worst(last, line)
+    mean, most = "", ""
+    if not request.even:
+        mean, most = " on average", f" The worst of them moves {request.cost}."
+    verdict = Verdict(
+        exercise.name,
+        "sectors",
+        f"Each {verb} {line.array} by a warp moves "
+        f"{several(line.per_request, 'sector')} of 32 bytes{mean}; "
+        f"{line.ideal / line.requests:.3g} would hold the same data.{most}",
+        "Neighbouring lanes of the warp ask for addresses that are far apart. Which "
+        "index changes from one lane to the next?",
+        [(line.place, f"{several(line.per_request, 'sector')} per request{mean}")],
+    )
+    return at(verdict, last, int(request.rows[0])) if most else verdict
+
+
+def bank_conflicts(exercise: KernelExercise, last: Trace, line: Line) -> Verdict:
+    """Refuse a line, and name two lanes that need one bank at a time."""
+    verb = "store to" if line.store else "load from"
+    best = line.ideal / line.requests
+    request = worst(last, line)
+    mean = "" if request.even else " on average"
+    most = "" if request.even or best > 1 else f"; the worst takes {request.cost}"
+    return Verdict(
+        exercise.name,
+        "bank-conflicts",
+        f"Each {verb} {line.array} by a warp takes {best + line.per_request:.3g} "
+        f"passes{mean} where {'one' if best == 1 else f'{best:.3g}'} would be "
+        f"enough{most}. Up to {request.cost} lanes ask for different words of the same "
+        f"bank.",
+        f"Word w of shared memory is in bank w mod 32. {meeting(last, request)}",
+        [(line.place, f"{several(line.per_request, 'conflict')} per request")],
+    )
+
+
+def meeting(last: Trace, request: Request) -> str:
+    """Say which two lanes meet in a bank, and ask why."""
+    met = clash(last, request)
+    if met is None:
+        return "Which lanes ask for the same bank on this line?"
+    one, other, first, second = met
+    rows = np.array([one, other])
+    named = [last.element(row) for row in (one, other)]
+    touch = [
+        f"{f'`{name}` is ' if name else ''}word {word}"
+        for name, word in zip(named, (first, second), strict=True)
+    ]
+    lanes = who(last, rows)
+    return (
+        f"Here {lanes} both need bank {first % 32}: {touch[0]}, and {touch[1]}. What "
+        f"decides that these words are {abs(second - first)} apart?"
+    )
+
+
+# Where to look in a kernel whose results are wrong
+
+
+def suspected(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
+    """Name the lines that stand out beside a wrong value, or say how to look."""
+    done, clue = facts.done, facts.clue
+    if done is None or clue is None or trial.exercise.checks_launch:
+        return verdict
+    if verdict.kind != "wrong-value":
+        return verdict
+    if {"sectors", "bank_conflicts"} & trial.exercise.limits.keys():
+        trace, size, times = counting_trace(trial, done)
+        lines = [n for n in over(trial.exercise, trace) if taken(n) > times * n.ideal]
+        if lines:
+            places: list[Note] = list(verdict.places)
+            for line in lines:
+                places = noted(places, line)
+            more = sentence(trial, trace, lines, size)
+            return verdict.adding(more).but(places=places)
+    if verdict.why and not clue.is_ratio:
+        return verdict
+    return verdict.adding(exploring(trial))
+
+
+def counting_trace(trial: Trial, done: Done) -> tuple[Trace, tuple[int, ...], int]:
+    """A launch of the size on which the exercise counts, that size, and 1.
+
+    Where the kernel cannot run in that size it is the launch that was wrong, its size,
+    and how many times what would do a line must take to stand out there: in a size that
+    the limits are not made for, right lines may take somewhat more.
+    """
+    exercise = trial.exercise
+    case = exercise.case(exercise.limits.get("size", exercise.sizes[-1]))
+    if case.size == trial.case.size:
+        return done.trace, case.size, 1
+    try:
+        return traced(configure(exercise, case)).trace, case.size, 1
+    except Exception:  # what is wrong shows in another way there
+        return done.trace, trial.case.size, ELSEWHERE
+
+
+def over(exercise: KernelExercise, trace: Trace) -> list[Line]:
+    """The learner's lines that take more than the exercise allows, worst first."""
+    lines = count(trace)
+    found: list[Line] = []
+    if "sectors" in exercise.limits:
+        found += scattered(exercise, trace, lines)
+    if "bank_conflicts" in exercise.limits:
+        found += conflicting(exercise, lines)
+    mine = [n for n in found if not n.atomic and not exercise.elsewhere(n.place)]
+    mine.sort(key=lambda n: n.ideal / taken(n))
+    alike = {(n.place.line, n.array, n.store): n for n in mine[::-1]}
+    return [n for n in mine if n in alike.values()][:LINES]
+
+
+def taken(line: Line) -> int:
+    """The sectors or passes that the requests of a line take in all."""
+    return line.ideal + line.conflicts if line.shared else line.sectors
+
+
+def noted(places: list[Note], line: Line) -> list[Note]:
+    """Add a line and what it takes to the places of a verdict, or to one of them."""
+    unit = "pass" if line.shared else "sector"
+    each, best = taken(line) / line.requests, line.ideal / line.requests
+    many = several(each, unit)
+    verb = "written" if line.store else "read"
+    note = f"{line.array} is {verb}: {many} per request; {best:.3g} would do"
+    for k, (place, old) in enumerate(places):
+        if (place.function, place.line) == (line.place.function, line.place.line):
+            more = [*places[:k], (place, f"{old}; {note}"), *places[k + 1 :]]
+            return more
+    return [*places, (line.place, note)]
+
+
+def sentence(
+    trial: Trial, trace: Trace, lines: list[Line], size: tuple[int, ...]
+) -> str:
+    """Say that lines stand out, and what the first lanes touch on the worst of them."""
+    numbers = sorted({n.place.line for n in lines})
+    many = len(numbers) > 1
+    where = f"Line{'s' * many} {joined(numbers)} stand{'s' * (not many)} out"
+    worst_line = lines[0]
+    request = worst(trace, worst_line)
+    what = touched(trace, request, worst_line.store, worst_line.shared)
+    if not what:
+        return f"{where}: is the index what you mean?"
+    if many:
+        what += f" on line {worst_line.place.line}"
+    if request.time:
+        what += "," * what.endswith(tuple("0123456789"))
+        what += f" the {ORDINALS.get(request.time, f'{request.time + 1}th')} time"
+    if size != trial.case.size:
+        what += f" (size {' × '.join(f'{s:,}' for s in size)})"
+    return f"{where}: {what}. Are these the elements that you mean?"
+
+
+def exploring(trial: Trial) -> str:
+    """Say how to look at what each line of the kernel reads and writes."""
+    function = trial.exercise.function()
+    scope = function.__globals__ if function else {}
+    call = "explore" if "explore" in scope else "weft.explore"
+    return (
+        f"`{call}({trial.exercise.kernel.__name__})` shows which elements each line "
+        "reads and writes in this launch."
+    )

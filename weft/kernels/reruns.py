@@ -1,0 +1,265 @@
+"""The launch once more, changed in one way: is what looks wrong still wrong?
+
+With other contents in new memory: does it matter that memory was read before it was
+written? With the oldest values that a read may find: was it only a guess? In double
+precision: was a small difference rounding?
+"""
+
+from importlib import import_module
+from types import CellType, FunctionType
+from typing import Any
+
+import numpy as np
+
+from weft import backend
+from weft.checking.cases import widened
+from weft.checking.compare import Array, Difference, at_first, doubtful
+from weft.checking.verdict import Verdict
+from weft.code_objects import global_names, with_globals
+from weft.intrinsics import registry
+from weft.intrinsics.registry import Effect
+from weft.kernels import hazards
+from weft.kernels.hazards import Hazard, lines_of
+from weft.kernels.trial import Done, Trial, is_right, traced
+from weft.places import named, unravel
+from weft.sanitizer import Unwritten, guessed, unwritten
+from weft.simulator import Fault
+from weft.simulator.launch import simulate
+from weft.simulator.trace.trace import Trace
+
+CONTENTS = (0, 1, 77_777)  # of memory that no thread has written
+IN_DOUBLE = 1e-9  # relative error below which a kernel has computed in double precision
+SHRINKS = 0.01  # what may be left of a difference that was rounding
+HINT = (
+    "That is little beside the largest values, but not beside this one, and it is no "
+    "rounding: computed in double precision it is just as wrong."
+)
+
+Cells = list[tuple[Array, Array]]  # shared memory: as it was made, and in the end
+
+
+# Memory that is read before it is written. At the edge of a matrix a thread often
+# computes with cells of a tile that no thread has filled, and throws the result away.
+# On a GPU that is harmless, and kernels are written so; to refuse them would teach a
+# guard that they do not need. So the launch is run again with other contents in shared
+# and local memory. Where every access is the same and every result too, what was read
+# has reached no memory, no branch and no index: the kernel is right, and a note says
+# what compute-sanitizer's initcheck would say of it.
+
+
+def harmless(trial: Trial, done: Done, hazard: Hazard, backwards: bool) -> bool:
+    """Whether a hazard is the read of something unset that changes nothing."""
+    missing = unwritten(done.trace)
+    if hazard.verdict.kind != "uninitialised" or missing is None:
+        return False
+    if missing.space == "global":
+        return False
+    first: Cells | None = None
+    for content in CONTENTS:
+        cells: Cells = []
+        other = again(trial, content, cells, backwards)
+        if other is None or not same(done, other):
+            return False
+        if first is not None and not all(map(untouched, first, cells)):
+            return False
+        first = first or cells
+    return True
+
+
+def again(trial: Trial, content: int, cells: Cells, backwards: bool) -> Done | None:
+    """The launch with other contents in new memory, None if it fails then.
+
+    They are another number in every element. `cells` gets all that is shared.
+    """
+
+    def fill(data: Array, space: str) -> None:
+        fill_with(data, content)
+        if space == "shared":
+            cells.append((data.copy(), data))
+
+    try:
+        return traced(trial, backwards=backwards, fill=fill)
+    except Fault:
+        return None
+
+
+def fill_with(data: Array, content: int) -> None:
+    """Put `content` and the numbers after it into `data`, each once if they fit."""
+    if data.dtype.names:
+        for name in data.dtype.names:
+            fill_with(data[name], content)
+    else:
+        numbers = content + 3 * np.arange(data.size)
+        data[...] = numbers.astype(data.dtype).reshape(data.shape)
+
+
+def same(done: Done, other: Done) -> bool:
+    """Whether two launches did the same, with the same results."""
+    a, b = done.trace, other.trace
+    accesses = all(
+        np.array_equal(getattr(a, column), getattr(b, column))
+        for column in ("site", "space", "address", "operation", "thread", "block")
+    )
+    return accesses and all(
+        one.tobytes() == two.tobytes()
+        for one, two in zip(done.outputs, other.outputs, strict=True)
+    )
+
+
+def untouched(one: tuple[Array, Array], two: tuple[Array, Array]) -> bool:
+    """Whether shared memory holds in the end what it did at first, or equal numbers."""
+    (made, left), (made_two, left_two) = one, two
+    kept = (left == made) & (left_two == made_two)
+    equal = (left == left_two) | ((left != left) & (left_two != left_two))
+    return bool(np.all(kept | equal))
+
+
+def note(trace: Trace) -> str:
+    """What a check that passes says of such a read."""
+    missing = unwritten(trace)
+    assert isinstance(missing, Unwritten)
+    access = missing.access
+    thread = named(unravel(access.thread, trace.block_size))
+    element = trace.element(access.row) or f"an element of {missing.array}"
+    return (
+        f"note: on {lines_of([access.place], trace.name)} thread {thread} reads "
+        f"`{element}`, which no thread has written. Nothing that is stored depends on "
+        f"it; compute-sanitizer's initcheck would report it"
+    )
+
+
+# Plain reads that a compare-and-swap follows. `old = x[i]`, and then `cas(x, i, old,
+# new)` until it succeeds: the read races with the swaps of other threads, but a value
+# that is out of date makes the swap fail, and that is all. So `sanitizer.races` lets
+# such reads be. It cannot see what else becomes of the value. Here the launch is run
+# again with the oldest value that each of them may find. A result that is wrong then
+# has been computed from a guess, and the read is a race.
+
+
+def misused(trial: Trial, done: Done, backwards: bool) -> Verdict | None:
+    """The race of a read that should have been a guess, None if there is none."""
+    places = guessed(done.trace)
+    if not places:
+        return None
+    hazard = hazards.find(
+        done.trace, trial.name, trial.when, unset_is_fine=True, guesses_are_fine=False
+    )
+    if hazard is None:
+        return None
+    try:
+        again = traced(trial, backwards=backwards, stale=places)
+    except Fault:
+        return hazard.verdict
+    right = is_right(trial, again.outputs, again.launch)
+    return None if right and not mistaken(trial, again.outputs) else hazard.verdict
+
+
+# Small differences. An output is compared with a tolerance that belongs to its size as
+# a whole, as a sum may come out near zero and be as inexact as its terms. A value that
+# is far smaller than the others could so be anything. Where one is far off, measured
+# by itself, the kernel runs again with every float32 a float64: rounding then all but
+# disappears, and a mistake stays.
+
+
+def mistaken(trial: Trial, outputs: tuple[Array, ...]) -> tuple[int, Difference] | None:
+    """The first output in which a small value is wrong, and that not by rounding.
+
+    Gives its number and how it differs. None where every difference is rounding, or
+    where that cannot be told: what the kernel does is not possible in double precision,
+    or is not exact there either.
+    """
+    pairs = list(zip(outputs, trial.case.expected, strict=True))
+    tolerance = trial.exercise.tolerance
+    masks = [doubtful(got, wanted, tolerance) for got, wanted in pairs]
+    if not any(mask.any() for mask in masks):
+        return None
+    again = in_double(trial)
+    if again is None or not all(map(is_exact, again, trial.case.expected, masks)):
+        return None
+    for number, (got, wanted) in enumerate(pairs):
+        with np.errstate(all="ignore"):
+            then, now = np.abs(got - wanted), np.abs(again[number] - wanted)
+            stays = masks[number] & ~(now <= SHRINKS * then)
+        if stays.any():
+            return number, at_first(stays, got, wanted, HINT)
+    return None
+
+
+def is_exact(got: Array, wanted: Array, apart: Array) -> bool:
+    """Whether what is not set `apart` was computed in double precision throughout."""
+    if got.dtype.kind not in "fc":
+        return bool(np.array_equal(got, wanted))
+    finite = np.isfinite(wanted) & ~apart
+    gap = np.abs(got[finite] - wanted[finite])
+    scale = float(np.linalg.norm(wanted[finite]))
+    return bool(np.linalg.norm(gap) <= IN_DOUBLE * scale) if gap.size else False
+
+
+def in_double(trial: Trial) -> tuple[Array, ...] | None:
+    """The outputs of a run in which every float32 is a float64; None if it fails."""
+    function = backend.python_function(trial.exercise.kernel)
+    if function is None:
+        return None
+    inputs = tuple(widened(value) for value in trial.case.inputs)
+    outputs = tuple(np.array(widened(output)) for output in trial.fresh())
+    try:
+        kernel = doubled(function, {})
+        simulate(kernel, trial.config, (*inputs, *outputs))
+    except Fault:
+        return None
+    return outputs
+
+
+def doubled(function: FunctionType, done: dict[Any, FunctionType]) -> FunctionType:
+    """A function, and those that it calls, with float64 where they name float32."""
+    if function in done:
+        return done[function]
+    cells = tuple(CellType() for _ in function.__closure__ or ())
+    scope = dict(function.__globals__)
+    code = function.__code__
+    made = done[function] = with_globals(function, scope, code, cells or None)
+    for name in global_names(code) & scope.keys():
+        scope[name] = in_its_place(scope[name], done)
+    for cell, old in zip(cells, function.__closure__ or (), strict=True):
+        cell.cell_contents = in_its_place(old.cell_contents, done)
+    return made
+
+
+def in_its_place(value: Any, done: dict[Any, FunctionType]) -> Any:
+    """What a kernel names in double precision, given what it names."""
+    inner = backend.python_function(value)
+    operation = registry.of(value)
+    if inner is not None:
+        return on_device(doubled(inner, done))
+    if operation is not None and operation.elements == 4:
+        loads = operation.effect is Effect.WIDE_LOAD
+        return on_device(load_four if loads else store_four)
+    if value is np.float32:
+        return np.float64
+    if backend.is_number_type(value) and backend.as_dtype(value) == np.float32:
+        return import_module("numba").float64
+    if isinstance(value, np.float32 | np.ndarray):
+        return widened(np.float64(value) if isinstance(value, np.float32) else value)
+    return value
+
+
+def on_device(function: Any) -> Any:
+    cuda: Any = import_module("numba.cuda")
+    return cuda.jit(device=True)(function)
+
+
+def load_four(x, at):  # type: ignore[no-untyped-def]
+    """`load4` of float64: the simulator's moves 16 bytes."""
+    if isinstance(at, tuple):
+        r, c = at
+        return x[r, c], x[r, c + 1], x[r, c + 2], x[r, c + 3]
+    return x[at], x[at + 1], x[at + 2], x[at + 3]
+
+
+def store_four(x, at, a, b, c, d):  # type: ignore[no-untyped-def]
+    """`store4` of float64."""
+    if isinstance(at, tuple):
+        row, col = at
+        x[row, col], x[row, col + 1], x[row, col + 2], x[row, col + 3] = a, b, c, d
+    else:
+        x[at], x[at + 1], x[at + 2], x[at + 3] = a, b, c, d

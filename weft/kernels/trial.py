@@ -1,0 +1,290 @@
+"""One launch of an exercise: chosen, run under a trace, and what it leaves behind."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from weft.backend import python_function
+from weft.checking.compare import agrees
+from weft.checking.source import begin, parameter_names, raised_at, returns
+from weft.checking.step_limit import Endless, endless, limited
+from weft.checking.verdict import Failed, Verdict
+from weft.kernels.exercise import Array, KernelCase, KernelExercise
+from weft.places import Note, Place
+from weft.simulator import Fault, LaunchError, record
+from weft.simulator.launch import Launch
+from weft.simulator.limits import Dim, configuration
+from weft.simulator.trace.trace import READ, Trace
+from weft.simulator.trace.traced_run import Fill
+from weft.starters import has_stub, source
+from weft.tracebacks import undefined
+from weft.wording import capital, sentence, several
+
+IDLE = (
+    "The guard keeps the surplus blocks from doing harm, but the GPU still has to "
+    "start them."
+)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One launch of an exercise: on which data, and with which grid and block."""
+
+    exercise: KernelExercise
+    case: KernelCase
+    grid: Dim
+    block: Dim
+    stream: Any = 0
+    shared: int = 0  # bytes of dynamic shared memory
+
+    @property
+    def name(self) -> str:
+        return self.exercise.name
+
+    @property
+    def config(self) -> tuple[Any, ...]:
+        """What is written between the brackets of a launch."""
+        return self.grid, self.block, self.stream, self.shared
+
+    @property
+    def when(self) -> str:
+        """How a verdict names the case."""
+        return self.case.label
+
+    def fresh(self) -> tuple[Array, ...]:
+        return self.exercise.fresh(self.case)
+
+    @property
+    def launched(self) -> str:
+        """How many threads it has, and along which axes: 'the launch has 2 …'."""
+        grid, block = self.grid, self.block
+        axes = max(n + 1 for n in range(3) if n == 0 or grid[n] > 1 or block[n] > 1)
+        if axes == 1:
+            count, each = several(grid[0], "block"), several(block[0], "thread")
+            threads = several(grid[0] * block[0], "thread")
+            return f"the launch has {count} of {each}, {threads} in all"
+        blocks, each = (" × ".join(f"{n:,}" for n in s[:axes]) for s in (grid, block))
+        count = f"{blocks} blocks" if max(grid) > 1 else "1 block"
+        along = [f"{grid[n] * block[n]:,} along {'xyz'[n]}" for n in range(axes)]
+        return (
+            f"the launch has {count} of {each} threads, "
+            f"{', '.join(along[:-1])} and {along[-1]}"
+        )
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a launch left behind."""
+
+    trace: Trace
+    outputs: tuple[np.ndarray[Any, Any], ...]
+    launch: Launch
+    notes: tuple[str, ...] = ()  # what a check that passes says of it
+
+
+def traced(
+    trial: Trial,
+    look: Callable[[Trace], None] | None = None,
+    backwards: bool = False,
+    failed: Callable[[Trace, Fault], None] | None = None,
+    order: tuple[int, ...] | None = None,
+    fill: Fill | None = None,
+    stale: frozenset[Place] = frozenset(),
+) -> Done:
+    """Run one trial under a trace. Raises `Fault`.
+
+    look, backwards, failed, fill, stale: as in `record`. order: which argument each
+    parameter gets; the outputs keep their order.
+    """
+    exercise, case = trial.exercise, trial.case
+    outputs = trial.fresh()
+    count = len(case.inputs)
+    given = (*case.inputs, *outputs)
+    order = order or tuple(range(len(given)))
+    results = [k for k, at in enumerate(order) if at >= count]
+    names = parameter_names(exercise.kernel)
+    accesses, launch = record(
+        exercise.kernel,
+        trial.config,
+        tuple(given[at] for at in order),
+        readonly=frozenset(range(len(given))).difference(results),
+        watched=frozenset(results),
+        fresh=frozenset(
+            names[k] for k in results if exercise.out is None and k < len(names)
+        ),
+        look=look,
+        backwards=backwards,
+        failed=failed,
+        fill=fill,
+        stale=stale,
+        every=exercise.checks_launch,  # to see which blocks have nothing to do
+    )
+    return Done(accesses, outputs, launch)
+
+
+def is_right(trial: Trial, outputs: Sequence[Array], launch: Launch) -> bool:
+    """Whether a launch has written all of its outputs, and the right values."""
+    whole = trial.exercise.out is not None or all(
+        marks.all() for marks in launch.written.values()
+    )
+    pairs = zip(outputs, trial.case.expected, strict=True)
+    tolerance = trial.exercise.tolerance
+    return whole and all(agrees(got, wanted, tolerance) for got, wanted in pairs)
+
+
+def from_fault(name: str, fault: Fault, when: str) -> Verdict:
+    """Word what the simulator refused."""
+    return Verdict(
+        name,
+        fault.kind,
+        sentence(fault.message),
+        fault.why,
+        [(place, "called here" * place.calls) for place in fault.places],
+        fault.thread,
+        fault.block,
+        when,
+        headline=fault.headline,
+    )
+
+
+def silent(helpers: dict[str, Any], places: tuple[Note, ...]) -> str:
+    """Name a device function, called on one of these lines, that returns nothing."""
+    for name, helper in helpers.items():
+        called = any(re.search(rf"\b{name}\(", place.text) for place, _ in places)
+        if called and not re.search(r"^\s*return\s+\S", source(helper), re.MULTILINE):
+            return (
+                f"`{name}` returns nothing. Unlike a kernel, a device function has to "
+                f"return its result."
+            )
+    return ""
+
+
+# The launch of a case, which the learner may have chosen
+
+
+def configure(exercise: KernelExercise, case: KernelCase) -> Trial:
+    """Ask for the launch of a case. Raises `Failed` for one that no GPU accepts."""
+    config = (
+        chosen(exercise, case)
+        if exercise.checks_launch
+        else exercise.launch(*case.size)
+    )
+    try:
+        grid, block, stream, shared = configuration(config)
+    except LaunchError as fault:
+        verdict = from_fault(exercise.name, fault, case.label)
+        if exercise.checks_launch:
+            verdict = verdict.but(places=returns(exercise.written_by_learner))
+        raise Failed(verdict) from None
+    return Trial(exercise, case, grid, block, stream, shared)
+
+
+def chosen(exercise: KernelExercise, case: KernelCase) -> Any:
+    """The launch that the learner's function chooses. Raises `Failed`."""
+    call = f"{exercise.name}({', '.join(map(str, case.size))})"
+    try:
+        config = limited(exercise.launch, case.size)
+    except Endless as stopped:
+        raise endless(exercise.name, call, stopped) from None
+    except Exception as error:
+        raise Failed(
+            Verdict(
+                exercise.name,
+                "exception",
+                f"{type(error).__name__}: {error}",
+                undefined(error),
+                raised_at(error, exercise.written_by_learner),
+                when=case.label,
+            )
+        ) from None
+    if config is None and has_stub(exercise.written_by_learner):
+        raise Failed(begin(exercise.name))
+    if config is None:
+        raise Failed(
+            Verdict(
+                exercise.name,
+                "launch",
+                f"{call} returns nothing.",
+                "A function returns its result with `return`: here, the grid and the "
+                "block.",
+            )
+        )
+    return config
+
+
+def too_large(grid: tuple[int, ...], block: tuple[int, ...], elements: int) -> str:
+    """Say that far too many threads are launched to simulate them; "" if they fit."""
+    threads = int(np.prod(grid)) * int(np.prod(block))
+    if threads <= 16 * max(elements, 4096):
+        return ""
+    return f"{threads:,} threads are launched for {elements:,} elements"
+
+
+def excessive(trial: Trial) -> None:
+    """Refuse a launch far too large to simulate. Raises `Failed`."""
+    elements = max(o.size for o in trial.case.outputs)
+    if message := too_large(trial.grid, trial.block, elements):
+        raise Failed(refused(trial, f"{message}."))
+
+
+def wasteful(trial: Trial, done: Done) -> None:
+    """Refuse a launch with whole blocks that have nothing to do. Raises `Failed`."""
+    threads, blocks = int(np.prod(trial.block)), int(np.prod(trial.grid))
+    stored = np.unique(done.trace.block[done.trace.operation != READ]).size
+    needed = blocks - (done.trace.blocks - stored)
+    if blocks > max(needed, 1):
+        message = (
+            f"{blocks:,} blocks of {several(threads, 'thread')} are launched where "
+            f"{needed:,} would be enough."
+        )
+        raise Failed(refused(trial, message))
+
+
+def refused(trial: Trial, message: str) -> Verdict:
+    """The verdict on threads that have nothing to do."""
+    places = returns(trial.exercise.written_by_learner)
+    return Verdict(trial.name, "launch", message, IDLE, places, when=trial.when)
+
+
+def of_the_launch(trial: Trial, verdict: Verdict) -> Verdict:
+    """What a race says of a launch: the kernel is given, and two threads do the same.
+
+    A verdict on a learner's own kernel stays what it is.
+    """
+    exercise = trial.exercise
+    if not exercise.checks_launch:
+        return verdict
+    launched = capital(trial.launched)
+    return Verdict(
+        trial.name,
+        "launch",
+        f"{launched}. {verdict.message}",
+        f"The kernel `{exercise.kernel.__name__}` is right only if each of its threads "
+        f"has an index of its own. Along how many axes does it count its threads, and "
+        f"along how many does your launch start them?",
+        returns(exercise.written_by_learner),
+        when=verdict.when,
+    )
+
+
+# The launch at which the last check of a kernel stopped, to be looked at again
+
+_stopped: dict[str, Trial] = {}  # by the kernel's name: its cell may be run again
+
+
+def keep(trial: Trial) -> None:
+    """Remember a launch whose results were wrong."""
+    _stopped[name_of(trial.exercise.kernel)] = trial
+
+
+def last_stopped(kernel: Any) -> Trial | None:
+    """The launch remembered for a kernel, None if there is none."""
+    return _stopped.get(name_of(kernel))
+
+
+def name_of(kernel: Any) -> str:
+    function = python_function(kernel) or kernel
+    return str(getattr(function, "__name__", function))
