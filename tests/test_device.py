@@ -105,7 +105,7 @@ def test_hidden_by_cuda_visible_devices():
 
 
 def test_a_driver_that_is_too_old_names_both_versions(monkeypatch):
-    monkeypatch.setattr(device, "driver_version", lambda: "470.223.02")
+    monkeypatch.setattr("weft.device.gpu.driver_version", lambda: "470.223.02")
     gpu = find(version=11040)
     assert gpu.reason.startswith(
         "NVIDIA driver 470.223.02 supports CUDA 11.4. The labs need CUDA 12 "
@@ -223,7 +223,7 @@ def line(found, what):
 
 
 def test_doctor_on_a_good_machine(monkeypatch):
-    monkeypatch.setattr(device, "driver_version", lambda: "580.159.03")
+    monkeypatch.setattr(report, "driver_version", lambda: "580.159.03")
     found = examine(H200, which=lambda name: f"/bin/{name}")
     assert found.missing == []
     assert line(found, "driver").found == "580.159.03, supports CUDA 13.0"
@@ -232,7 +232,7 @@ def test_doctor_on_a_good_machine(monkeypatch):
 
 
 def test_doctor_says_what_a_t4_cannot(monkeypatch):
-    monkeypatch.setattr(device, "driver_version", lambda: "550")
+    monkeypatch.setattr(report, "driver_version", lambda: "550")
     found = examine(Device(True, "", "", "Tesla T4", (7, 5), 40, cuda=(12, 4)))
     cannot = line(found, "sm_75 cannot")
     assert "Triton" in cannot.found
@@ -282,7 +282,7 @@ def test_doctor_shows_itself_as_text_and_as_html():
 @pytest.fixture
 def home(tmp_path, monkeypatch):
     """An empty folder outside the working copy, with the store below; no GPU."""
-    monkeypatch.setattr(device, "find", lambda: Device(False, "no GPU"))
+    monkeypatch.setattr(rates, "find", lambda: Device(False, "no GPU"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
@@ -327,7 +327,7 @@ def test_doctor_reports_that_nothing_could_be_measured(monkeypatch):
     def refuse(again=False):
         raise LearnerError("timing needs PyTorch")
 
-    monkeypatch.setattr(device, "ceilings", refuse)
+    monkeypatch.setattr(rates, "of_this_machine", refuse)
     item = line(examine(H200, measure=True), "measured")
     assert item.state == "missing"
     assert "PyTorch" in item.note

@@ -81,31 +81,72 @@ def test_imports_point_down() -> None:
     assert upward == []
 
 
-def modules() -> dict[str, set[str]]:
-    """The modules of the package, and which of them each imports at its head."""
+def named(node: ast.AST) -> Iterator[str]:
+    """The modules, or names in modules, that a piece of code imports."""
+    match node:
+        case ast.ImportFrom(module=str(module), names=names):
+            yield from (f"{module}.{alias.name}" for alias in names)
+        case ast.Import(names=names):
+            yield from (alias.name for alias in names)
+        case ast.Call(
+            func=ast.Name("import_module") | ast.Attribute(attr="import_module"),
+            args=[ast.Constant(str(module)), *_],
+        ):
+            yield module
+
+
+def modules(root: Path) -> dict[str, set[str]]:
+    """The modules of the package, and which of them each imports, wherever it does.
+
+    Inside functions and for the types alone as well: a circle is one there too. The
+    package itself, which only hands names on, is left out.
+    """
     paths = {
-        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(
+        ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(
             ".__init__"
         ): path
-        for path in sorted(PACKAGE.rglob("*.py"))
+        for path in sorted((root / "weft").rglob("*.py"))
     }
     return {
         module: {
-            full if (full := f"{node.module}.{alias.name}") in paths else node.module
-            for node in ast.parse(path.read_text(encoding="utf-8")).body
-            if isinstance(node, ast.ImportFrom) and node.module in paths
-            for alias in node.names
+            each
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            for name in named(node)
+            for each in [name if name in paths else name.rpartition(".")[0]]
+            if each in paths
         }
-        - {module}
+        - {module, "weft"}
         for module, path in paths.items()
+        if module != "weft"
     }
 
 
-def test_no_modules_import_each_other_in_a_circle() -> None:
-    left = {name: others for name, others in modules().items() if name != "weft"}
+def circular(imports: dict[str, set[str]]) -> dict[str, set[str]]:
+    """The modules that import each other in a circle, and those that need them."""
+    left = imports
     while done := {name for name, others in left.items() if not others & left.keys()}:
         left = {name: others for name, others in left.items() if name not in done}
-    assert left == {}
+    return left
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    assert circular(modules(ROOT)) == {}
+
+
+@pytest.mark.parametrize(
+    "back",
+    [
+        "from weft.a import x",
+        "def f():\n    from weft import a",
+        "if TYPE_CHECKING:\n    from weft.a import x",
+        "def f():\n    return import_module('weft.a')",
+    ],
+)
+def test_a_circle_is_seen_wherever_the_import_is(back: str, tmp_path: Path) -> None:
+    (tmp_path / "weft").mkdir()
+    (tmp_path / "weft" / "a.py").write_text("from weft.b import y\n")
+    (tmp_path / "weft" / "b.py").write_text(f"{back}\n")
+    assert circular(modules(tmp_path)).keys() == {"weft.a", "weft.b"}
 
 
 def test_the_map_names_every_room() -> None:

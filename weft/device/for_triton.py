@@ -3,7 +3,7 @@
 import importlib.util
 import sys
 
-from weft.device import Device
+from weft.device.gpu import Device
 
 VERSION = "3.7.1"  # the one that PyTorch 2.13.0's CUDA builds require
 OLDEST = (8, 0)  # the lowest compute capability that Triton supports

@@ -14,7 +14,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from weft import device, store, units
+from weft import store, units
+from weft.device.gpu import Device, driver_version, find
 
 FILE = "ceilings.json"
 METHOD = "L2 emptied by reading"  # rates measured in another way are measured again
@@ -62,11 +63,11 @@ def of_this_machine(again: bool = False) -> Ceilings:
     Measured once for each GPU and driver and kept in the store; again measures anew.
     Raises LearnerError if there is a GPU but no PyTorch that can use it.
     """
-    gpu = device.find()
+    gpu = find()
     name = gpu.name if gpu.usable else cpu_name()
     versions = "numpy"
     if gpu.usable:
-        versions = f"driver {device.driver_version()}, {METHOD}"
+        versions = f"driver {driver_version()}, {METHOD}"
     path = store.place(FILE, cache=True)
     known, _ = store.read(path)
     kept = _from_json(known.get(name))
@@ -97,7 +98,7 @@ def _from_json(entry: object) -> Ceilings | None:
     return found if all(isinstance(r, int | float) for r in rates) else None
 
 
-def _measure_gpu(gpu: device.Device) -> tuple[float, float, float, str]:
+def _measure_gpu(gpu: Device) -> tuple[float, float, float, str]:
     """Measure a GPU with PyTorch: (copy, fp32, tensor, tensor's type)."""
     from weft import timing
 

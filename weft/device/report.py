@@ -9,9 +9,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from weft import device, markup, store, units
+from weft import markup, store, units
 from weft import versions as installed
-from weft.device import Device, for_triton, toolkit
+from weft.device import for_triton, rates, toolkit
+from weft.device.gpu import Device, driver_version, find
 from weft.errors import LearnerError
 from weft.wording import capital
 
@@ -117,7 +118,7 @@ def examine(
     which: Callable[[str], str | None] = shutil.which,
 ) -> Report:
     """Examine this machine; the arguments after measure stand in for parts of it."""
-    gpu = gpu or device.find()
+    gpu = gpu or find()
     found = {p: installed.of(p) for p in PACKAGES} if versions is None else versions
     items = [
         Item("Warp & Weft", installed.__version__),
@@ -151,7 +152,7 @@ def _driver(gpu: Device) -> Item:
     if gpu.cuda == (0, 0):
         found = "not asked" if gpu.unasked else "none"
         return Item("driver", found, "", "info")
-    version = device.driver_version() or "of unknown version"
+    version = driver_version() or "of unknown version"
     return Item("driver", f"{version}, supports CUDA {gpu.cuda[0]}.{gpu.cuda[1]}")
 
 
@@ -311,7 +312,7 @@ def _disk() -> Item:
 
 def _measured() -> Item:
     try:
-        limits = device.ceilings()
+        limits = rates.of_this_machine()
     except LearnerError as error:
         return Item("measured", "nothing", str(error), "missing")
     except RuntimeError as error:  # a GPU that is out of memory, say

@@ -30,10 +30,30 @@ def library(name: str) -> Any:
     Raises LearnerError where there is a GPU but not its library.
     """
     if _models:
-        return _models[-1].library(name)
+        return modelled(_models[-1], name)
     if device.find().usable:
         return real(name)
-    return _standing().library(name)
+    return modelled(_standing(), name)
+
+
+def modelled(model: Any, name: str) -> Any:
+    """A model's library, the same at every call."""
+    from weft.libraries.model_cublas import CuBLAS
+    from weft.libraries.model_cublaslt import CuBLASLt
+    from weft.libraries.model_cudnn import CuDNN
+    from weft.libraries.model_cufft import CuFFT
+    from weft.libraries.model_curand import CuRAND
+
+    makers: dict[str, Any] = {
+        "cublas": CuBLAS,
+        "cublasLt": CuBLASLt,
+        "cufft": CuFFT,
+        "curand": CuRAND,
+        "cudnn": CuDNN,
+    }
+    if name not in model.libraries:
+        model.add(name, makers[name](model))
+    return model.libraries[name]
 
 
 @cache
@@ -61,7 +81,7 @@ def said(name: str) -> str:
     """
     model = model_in_use()
     if model is not None:
-        return str(model.library(name).said)
+        return str(modelled(model, name).said)
     return _last_error() if name == "cudnn" else ""
 
 

@@ -63,29 +63,10 @@ class Model:
         self.fail_next: dict[str, int] = {}  # symbol → the status it will return
         self.libraries: dict[str, ModelLibrary] = {}
 
-    def library(self, name: str) -> ModelLibrary:
-        """One of the libraries, the same at every call."""
-        if name not in self.libraries:
-            self.libraries[name] = ModelLibrary(
-                name, FUNCTIONS[name], self._bodies(name), self.refuse
-            )
-        return self.libraries[name]
-
-    def _bodies(self, name: str) -> dict[str, Any]:
-        from weft.libraries.model_cublas import CuBLAS
-        from weft.libraries.model_cublaslt import CuBLASLt
-        from weft.libraries.model_cudnn import CuDNN
-        from weft.libraries.model_cufft import CuFFT
-        from weft.libraries.model_curand import CuRAND
-
-        library: Any = {
-            "cublas": CuBLAS,
-            "cublasLt": CuBLASLt,
-            "cufft": CuFFT,
-            "curand": CuRAND,
-            "cudnn": CuDNN,
-        }[name](self)
-        return {each: getattr(library, each) for each in FUNCTIONS[name]}
+    def add(self, name: str, library: Any) -> None:
+        """Let the device have a library, whose methods are its functions."""
+        bodies = {each: getattr(library, each) for each in FUNCTIONS[name]}
+        self.libraries[name] = ModelLibrary(name, FUNCTIONS[name], bodies, self.refuse)
 
     def place(self, tensor: torch.Tensor, name: str = "") -> DeviceArray:
         """Put a tensor into device memory."""
@@ -120,7 +101,7 @@ class Model:
 
     def said(self, library: str, line: str) -> None:
         """Let the library say something, as NVIDIA's prints it."""
-        self.library(library).said = line
+        self.libraries[library].said = line
 
     # The host's memory
 

@@ -1,13 +1,8 @@
 """What each collective does, and what it costs: as NCCL's rings would do it."""
 
-from typing import TYPE_CHECKING
-
 import torch
 
-from weft.ranks.works import size_of
-
-if TYPE_CHECKING:
-    from weft.ranks.works import Collective
+from weft.ranks.works import Collective, size_of
 
 Tensor = torch.Tensor
 Outcome = tuple[list[Tensor | None], int, int]  # results, steps, bytes sent per rank
@@ -25,7 +20,7 @@ def reduced(parts: list[Tensor], op: str) -> Tensor:
     return stack.amin(0) if op == "min" else stack.sum(0)
 
 
-def combine(calls: "list[Collective]") -> Outcome:
+def combine(calls: list[Collective]) -> Outcome:
     """Do a collective: what each rank gets, in how many steps, with how many bytes.
 
     The costs are those of a ring: each rank sends (p - 1) / p of a tensor once, for an

@@ -1,15 +1,11 @@
 """The sentences of the model: what it says of deadlocks and of calls that differ."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from weft.places import Note, Place
 from weft.ranks.faults import RankFault
+from weft.ranks.works import Collective, Work
 from weft.wording import joined, several
-
-if TYPE_CHECKING:
-    from weft.ranks.works import Collective, Work
-    from weft.ranks.world import World
 
 
 def ranks_named(ranks: Sequence[int]) -> str:
@@ -22,7 +18,7 @@ def ranks_named(ranks: Sequence[int]) -> str:
     return f"ranks {joined(own)}"
 
 
-def noted(works: Sequence["Work"]) -> list[Note]:
+def noted(works: Sequence[Work]) -> list[Note]:
     """The lines of calls, those of the same line as one, with their ranks."""
     at: dict[Place, list[int]] = {}
     for work in works:
@@ -30,23 +26,32 @@ def noted(works: Sequence["Work"]) -> list[Note]:
     return [(place, ranks_named(ranks)) for place, ranks in at.items()]
 
 
-def deadlock(world: "World") -> RankFault:
-    """Nobody can go on: say who waits for what."""
-    able = freed(world.waiting)
-    works = [w for rank, w in sorted(world.waiting.items()) if rank not in able]
+def deadlock(
+    waiting: Mapping[int, Work],
+    ended: Collection[int],
+    size: int,
+    held_up: Callable[[Sequence[Work]], list[tuple[Work, Work]]],
+) -> RankFault:
+    """Nobody can go on: say who waits for what.
+
+    waiting, ended: ranks. size: how many there are. held_up: what stops messages whose
+    two sides are there.
+    """
+    able = freed(waiting)
+    works = [w for rank, w in sorted(waiting.items()) if rank not in able]
     stuck = [work for work in works if work.peers]
-    held = world.held_up([world.waiting[rank] for rank in sorted(able)])
+    held = held_up([waiting[rank] for rank in sorted(able)])
     alone = [w for w in [*stuck, *(ahead for ahead, _ in held)] if w.other is None]
     late = next(
-        (w for w in alone if w.peers[0] in world.ended and not w.tensor.is_meta), None
+        (w for w in alone if w.peers[0] in ended and not w.tensor.is_meta), None
     )
     if late is not None:
         return after_the_end(late)
     if held and not stuck:
         return out_of_order(held)
     together = [work for work in works if not work.peers]
-    if together and (stuck or world.ended):
-        return not_by_all(world, together, works)
+    if together and (stuck or ended):
+        return not_by_all(size, together, works)
     doing = {work.sends for work in stuck}
     calls = " or ".join(f"`{call}`" for call in sorted({w.call for w in stuck}))
     if doing == {True}:
@@ -68,7 +73,7 @@ def deadlock(world: "World") -> RankFault:
     return RankFault("deadlock", message, why, noted(works))
 
 
-def freed(waiting: Mapping[int, "Work"]) -> set[int]:
+def freed(waiting: Mapping[int, Work]) -> set[int]:
     """The ranks that might go on if no transfer had to wait for an earlier one.
 
     They wait for a message whose other side is there, or for a rank that might go on.
@@ -83,7 +88,7 @@ def freed(waiting: Mapping[int, "Work"]) -> set[int]:
     return able
 
 
-def out_of_order(held: Sequence[tuple["Work", "Work"]]) -> RankFault:
+def out_of_order(held: Sequence[tuple[Work, Work]]) -> RankFault:
     """Transfers that wait for earlier ones, and would not in one group.
 
     held: pairs of an earlier transfer and one that waits for it. The first pair is
@@ -112,7 +117,7 @@ def out_of_order(held: Sequence[tuple["Work", "Work"]]) -> RankFault:
     return RankFault("deadlock", f"{message}.", why, places)
 
 
-def pairs(works: Sequence["Work"]) -> str:
+def pairs(works: Sequence[Work]) -> str:
     """Write who waits for whom: '0 sends to 1, 1 sends to 2, …'."""
     said = [
         f"rank {w.rank} {'sends to' if w.sends else 'receives from'} {w.peers[0]}"
@@ -121,7 +126,7 @@ def pairs(works: Sequence["Work"]) -> str:
     return ", ".join(said) + (" …" if len(works) > 4 else "")
 
 
-def after_the_end(work: "Work") -> RankFault:
+def after_the_end(work: Work) -> RankFault:
     """A rank waits for one that has returned."""
     peer = work.peers[0]
     message, why = (
@@ -140,13 +145,11 @@ def after_the_end(work: "Work") -> RankFault:
     return RankFault("deadlock", message, why, noted([work]), work.rank)
 
 
-def not_by_all(
-    world: "World", together: Sequence["Work"], works: Sequence["Work"]
-) -> RankFault:
+def not_by_all(size: int, together: Sequence[Work], works: Sequence[Work]) -> RankFault:
     """Some ranks wait in a collective that others do not call."""
     name = together[0].call
     inside = [work.rank for work in together]
-    others = [rank for rank in range(world.size) if rank not in inside]
+    others = [rank for rank in range(size) if rank not in inside]
     verb = "waits" if len(inside) == 1 else "wait"
     message = (
         f"{ranks_named(inside).capitalize()} {verb} in `{name}`, and "
@@ -159,9 +162,7 @@ def not_by_all(
     return RankFault("deadlock", message, why, noted(works))
 
 
-def another_collective(
-    first: "Collective", second: "Collective", number: int
-) -> RankFault:
+def another_collective(first: Collective, second: Collective, number: int) -> RankFault:
     """Two ranks call different collectives, or the same with other arguments."""
     at = [first.work, second.work]
     if first.call != second.call:
@@ -184,7 +185,7 @@ def another_collective(
     return RankFault("collective", message, why, noted(at))
 
 
-def another_message(send: "Work", receive: "Work") -> RankFault:
+def another_message(send: Work, receive: Work) -> RankFault:
     """Sender and receiver do not agree on what is sent."""
     kinds = [str(w.tensor.dtype).removeprefix("torch.") for w in (send, receive)]
     said, wanted = (
@@ -203,7 +204,7 @@ def another_message(send: "Work", receive: "Work") -> RankFault:
     return RankFault("message", message, why, noted([send, receive]))
 
 
-def sender_changed(work: "Work") -> RankFault:
+def sender_changed(work: Work) -> RankFault:
     """A tensor has changed while it was sent."""
     message = (
         f"Rank {work.rank} changes the tensor that it is sending to rank "
@@ -216,7 +217,7 @@ def sender_changed(work: "Work") -> RankFault:
     return RankFault("buffer", message, why, noted([work]), work.rank)
 
 
-def never_received(work: "Work") -> RankFault:
+def never_received(work: Work) -> RankFault:
     """A message that was begun on one side only."""
     if work.receives:
         message = (
@@ -232,7 +233,7 @@ def never_received(work: "Work") -> RankFault:
     return RankFault("deadlock", message, why, noted([work]), work.rank)
 
 
-def never_waited(work: "Work") -> RankFault:
+def never_waited(work: Work) -> RankFault:
     """A call that was begun and never waited for."""
     message = f"Rank {work.rank} never waits for what `{work.call}` has begun."
     why = (

@@ -1,14 +1,11 @@
 """What is in flight between ranks: one side of a message, a collective's share."""
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import torch
 
 from weft.places import Place
-
-if TYPE_CHECKING:
-    from weft.ranks.world import World
 
 Tensor = torch.Tensor
 
@@ -27,6 +24,13 @@ def size_of(tensor: Tensor) -> int:
     return tensor.numel() * tensor.element_size()
 
 
+class Waiter(Protocol):
+    """What lets a rank wait: the model, in which others go on meanwhile."""
+
+    def wait(self, work: "Work") -> None:
+        """Return once a transfer is over."""
+
+
 @dataclass(eq=False)
 class Work:
     """What `isend`, `irecv` and asynchronous collectives return.
@@ -37,7 +41,7 @@ class Work:
     receiver, what has arrived.
     """
 
-    world: "World"
+    world: Waiter
     rank: int
     call: str
     tensor: Tensor

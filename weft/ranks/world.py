@@ -126,7 +126,7 @@ class World:
         if len(self.ended) == self.size:
             self._over.set()
         else:
-            raise deadlock(self)
+            raise deadlock(self.waiting, self.ended, self.size, self.held_up)
 
     def wait(self, work: Work) -> None:
         """Let the other ranks run until a transfer is over, and take what it brings."""
