@@ -6,16 +6,18 @@ exercise of its kind consists of, and in which stages such a thing is judged. Al
 is done here: a stale cell, unknown arguments, the facts, the verdict, the progress.
 """
 
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from difflib import get_close_matches
 from typing import Any, Protocol
 
+from weft import lesson
 from weft.checking.exercise import Exercise
 from weft.checking.given import refuse_changed
 from weft.checking.limits import validated
-from weft.checking.settle import refuse_stale, settled
-from weft.checking.verdict import Verdict
+from weft.checking.verdict import CheckFailed, Failed, Verdict
+from weft.lesson import missing
 
 Facts = list[str]
 
@@ -75,3 +77,35 @@ def make(room: Room, thing: Any, asked: Mapping[str, Any]) -> Any:
         **{**asked, "written_by_learner": thing, "limits": limits}
     )
     return exercise
+
+
+def settled(judge: Callable[[], Verdict]) -> Verdict:
+    """Return the verdict that `judge` returns, or ends with.
+
+    A pass goes onto the progress board. Where the environment has WEFT_STRICT=1, a
+    failure raises CheckFailed.
+    """
+    try:
+        verdict = judge()
+    except Failed as failed:
+        verdict = failed.verdict
+    if verdict:
+        verdict = verdict.but(onward=lesson.passed(verdict.name))
+    elif os.environ.get("WEFT_STRICT") == "1":
+        raise CheckFailed(f"\n{verdict!r}")
+    return verdict
+
+
+def refuse_stale(name: str) -> None:
+    """Raise Failed where the cell that defines `name` ended in an error."""
+    if not missing.is_stale(name):
+        return
+    raise Failed(
+        Verdict(
+            name,
+            "stale",
+            f"The cell that defines {name} ended in an error, so {name} is still what "
+            "it was before.",
+            "Fix that cell and run it again until it succeeds. Then run this check.",
+        )
+    )

@@ -12,7 +12,7 @@ import numpy as np
 from weft.checking.compare import Array, Difference, difference, show
 from weft.checking.source import returns
 from weft.checking.step_limit import Endless, counted
-from weft.checking.trees import as_array, is_tree, leaves, written
+from weft.checking.values import as_array, is_tree, leaves, written
 from weft.checking.verdict import Failed, Verdict
 from weft.functions.exercise import FunctionExercise
 from weft.places import Note, Place

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from weft.checking.compare import difference
+from weft.checking.compare import Difference
 from weft.checking.room import Facts
 from weft.checking.source import begin, line_with, parameter_names, raised_at, returns
 from weft.checking.step_limit import Endless, counted, endless
-from weft.checking.trees import as_array, is_tree, leaves, written
+from weft.checking.values import as_array, is_tree, judge, leaves, written
 from weft.checking.verdict import Failed, Verdict
 from weft.ranks.exercise import RankCase, RankExercise
 from weft.ranks.faults import RankFault
@@ -109,6 +109,12 @@ NOT_YET = (
 )
 
 
+def cause(wrong: Difference) -> str:
+    """Why a value is wrong, as far as it shows."""
+    nan = np.asarray(wrong.got).dtype.kind == "f" and np.isnan(wrong.got)
+    return NOT_YET if nan else wrong.hint
+
+
 def right(exercise: RankExercise, when: str, got: Any, wanted: Any) -> None:
     """Compare what one rank has with what it should have. Raises `Failed`."""
     name, what = exercise.name, exercise.result or "result"
@@ -136,14 +142,9 @@ def right(exercise: RankExercise, when: str, got: Any, wanted: Any) -> None:
             said = found.shape if found.dtype != object else type(part).__name__
             message = f"{what}{path} has the shape {said} and should have {goal.shape}."
             raise wrong("shape", message)
-        if found.dtype.kind == "f" or goal.dtype.kind != "f":
-            differs = difference(found, goal, exercise.tolerance)
-        else:
-            differs = difference(found.astype(float), goal, exercise.tolerance)
-        if differs is not None:
-            nan = np.asarray(differs.got).dtype.kind == "f" and np.isnan(differs.got)
-            why = NOT_YET if nan else differs.hint
-            raise wrong("wrong-value", differs.sentence(f"{what}{path}"), why)
+        if goal.dtype.kind == "f" and found.dtype.kind != "f":
+            found = found.astype(float)
+        judge(exercise, f"{what}{path}", found, goal, cause, places=places, when=when)
 
 
 def bound(limit: Any, case: RankCase) -> float:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from weft.checking.trees import as_array
+from weft.checking.values import as_array
 from weft.torch_ops.exercise import is_array
 
 Tensor = torch.Tensor

@@ -1,0 +1,122 @@
+"""Judging values: arrays, tensors as arrays, and trees of values leaf by leaf.
+
+A tree is a tuple, a list or a dict whose parts are values or trees: what a function of
+layouts returns, `((2, (2, 2)), 1)`, or gradients by name.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Protocol
+
+import numpy as np
+
+from weft.checking.compare import Array, Difference, difference
+from weft.checking.verdict import Failed, Verdict
+
+Path = tuple[Any, ...]
+
+
+class Tolerant(Protocol):
+    """An exercise: its name, and how far a value may be off."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def tolerance(self) -> float: ...
+
+
+def judge(
+    exercise: Tolerant,
+    what: str,
+    got: Array,
+    wanted: Array,
+    why: str | Callable[[Difference], str] = "",
+    **more: Any,
+) -> None:
+    """Raise `Failed` for a wrong value unless `got` agrees with `wanted`.
+
+    what: how a sentence names it. why: what the verdict says of the cause if the
+    difference shows no pattern, or a function of the difference. more: fields of the
+    verdict.
+    """
+    wrong = difference(got, wanted, exercise.tolerance)
+    if wrong is None:
+        return
+    said = why(wrong) if callable(why) else wrong.hint or why
+    message = wrong.sentence(what)
+    raise Failed(Verdict(exercise.name, "wrong-value", message, said, **more))
+
+
+def judge_on_gpu(
+    exercise: Tolerant, label: str, pairs: Iterable[tuple[Array, Array]], why: str
+) -> str:
+    """Judge what a GPU left of the case `label`. Gives a fact; raises `Failed`.
+
+    pairs: what each output is, and what it should be. why: see `judge`.
+    """
+    worst = 0.0
+    for got, wanted in pairs:
+        judge(exercise, "the output", got, wanted, why, when=f"{label}, on the GPU")
+        worst = max(worst, relative_error(got, wanted))
+    return f"right on the GPU: {label}, relative error {worst:.1e}"
+
+
+def relative_error(got: Array, wanted: Array) -> float:
+    """‖got − wanted‖ / ‖wanted‖."""
+    if got.dtype.kind not in "fc":
+        return 0.0
+    norm = float(np.linalg.norm(wanted.ravel()))
+    gap = float(np.linalg.norm((got.astype(wanted.dtype) - wanted).ravel()))
+    return gap / norm if norm else gap
+
+
+def is_tensor(value: Any) -> bool:
+    """Whether `value` is a tensor of PyTorch; PyTorch is not imported for it."""
+    return type(value).__module__.partition(".")[0] == "torch" and hasattr(
+        value, "detach"
+    )
+
+
+def as_array(value: Any) -> Any:
+    """A tensor as a NumPy array, on the host, bfloat16 as float32; others as they are.
+
+    Trees keep their form.
+    """
+    if isinstance(value, dict):
+        return {key: as_array(part) for key, part in value.items()}
+    if type(value) in (tuple, list):
+        return type(value)(as_array(part) for part in value)
+    if not is_tensor(value):
+        return value
+    tensor = value.detach().cpu()
+    if tensor.is_floating_point() and tensor.element_size() < 4:
+        tensor = tensor.float()  # NumPy has no bfloat16, and no float8
+    return tensor.resolve_conj().numpy()
+
+
+def is_tree(value: Any) -> bool:
+    """Whether NumPy cannot hold `value` as one array of numbers or of texts."""
+    if isinstance(value, dict):
+        return True
+    if not isinstance(value, tuple | list):
+        return False
+    try:
+        return bool(np.asarray(value).dtype == object)
+    except (ValueError, TypeError):
+        return True
+
+
+def leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """The values of a tree, each with the keys and numbers that lead there."""
+    if isinstance(value, dict):
+        for key, part in value.items():
+            yield from leaves(part, (*path, key))
+    elif isinstance(value, tuple | list):
+        for number, part in enumerate(value):
+            yield from leaves(part, (*path, number))
+    else:
+        yield path, value
+
+
+def written(path: Path) -> str:
+    """'[1][0]', as Python takes a leaf out of a tree."""
+    return "".join(f"[{part!r}]" for part in path)
