@@ -220,7 +220,7 @@ def test_a_copy_that_is_not_waited_for_is_found() -> None:
     assert found is not None
     assert found.access.place.text == "out[t] = tile[127 - t]"
     assert found.begun.place.text == "copy4_async(tile, 4 * t, x, 4 * t, True)"
-    hazard = hazards.find(trace, "early", "")
+    hazard = hazards.find(trace)
     assert hazard is not None
     assert "the copy into it has not arrived" in hazard.verdict.message
     trace, _ = record(right, (1, 32), (x, out))

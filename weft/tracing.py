@@ -90,7 +90,7 @@ class Trace(simulated.Trace):
     @cached_property
     def hazard(self) -> Any:
         """The verdict on the first race or early read, None if there is none."""
-        found = hazards.find(self, self.name, "")
+        found = hazards.find(self)
         return None if found is None else found.verdict
 
     @property

@@ -1,6 +1,6 @@
 """Comparing an output with what it should be, and saying how it differs."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
 
@@ -53,6 +53,10 @@ class Difference:
         return f"{self.where(name)} is {got} and should be {wanted}{share}."
 
 
+Looks = tuple[Pattern, str] | tuple[Pattern, str, tuple[int, ...]]
+NOTHING: Looks = (Pattern.NONE, "")
+
+
 def close(got: Array, wanted: Array, tolerance: float) -> Array:
     """Which elements agree: relative to themselves and to the size of the whole."""
     if got.dtype.kind not in "fc":
@@ -79,8 +83,8 @@ def difference(got: Array, wanted: Array, tolerance: float) -> Difference | None
             return None
         wrong = np.argwhere(~right)
         first = tuple(int(i) for i in wrong[0])
-        found = Difference(first, got[first], wanted[first], len(wrong), got.size)
-        return seen(found, got, wanted, right, tolerance)
+        looks = pattern(got, wanted, right, got[first], tolerance)
+    return Difference(first, got[first], wanted[first], len(wrong), got.size, *looks)
 
 
 def agrees(got: Array, wanted: Array, tolerance: float) -> bool:
@@ -111,69 +115,57 @@ def at_first(wrong: Array, got: Array, wanted: Array, hint: str) -> Difference:
     return Difference(*at, Pattern.SMALL, hint)
 
 
-def seen(
-    found: Difference, got: Array, wanted: Array, right: Array, tolerance: float
-) -> Difference:
-    """The difference with the kind of wrong that the whole output looks like."""
-    space = poisoned_by(found.got)
+def pattern(got: Array, wanted: Array, right: Array, first: Any, tol: float) -> Looks:
+    """What kind of wrong this looks like, and a sentence on it.
+
+    first: the first wrong value. If it would be right in one place only, that too.
+    """
+    space = poisoned_by(first)
     if space in ("shared", "local"):
-        return replace(
-            found,
-            pattern=Pattern.UNSET,
-            hint=f"The NaN comes from {space} memory that no thread had written when "
-            "it was read.",
+        return (
+            Pattern.UNSET,
+            f"The NaN comes from {space} memory that no thread had written when it was "
+            f"read.",
         )
     if space == "global":
         hint = "The NaN comes from an output that was read before it was written."
-        return replace(found, pattern=Pattern.UNSET, hint=hint)
-    if got.dtype.kind in "fc" and np.isnan(found.got):
-        return found
+        return Pattern.UNSET, hint
+    if got.dtype.kind in "fc" and np.isnan(first):
+        return NOTHING
     if got.size > 2 and agrees(
-        np.sort(got, axis=None), np.sort(wanted, axis=None), tolerance
+        np.sort(got, axis=None), np.sort(wanted, axis=None), tol
     ):
-        return moved(found, wanted, tolerance)
+        there = "All the right values are there, but in the wrong places"
+        places = np.argwhere(close(np.full_like(wanted, first), wanted, tol))
+        if len(places) != 1:
+            return Pattern.MOVED, f"{there}."
+        belongs = tuple(map(int, places[0]))
+        at = ", ".join(map(str, belongs))
+        return Pattern.MOVED, f"{there}: this value belongs at [{at}].", belongs
     flat, aim = got.ravel(), wanted.ravel()
-    if aim.size > 3 and agrees(flat[1:], aim[:-1], tolerance):
-        hint = "Each result is where the next one belongs."
-        return replace(found, pattern=Pattern.SHIFTED, hint=hint)
-    if aim.size > 3 and agrees(flat[:-1], aim[1:], tolerance):
-        hint = "Each result is where the previous one belongs."
-        return replace(found, pattern=Pattern.SHIFTED, hint=hint)
+    if aim.size > 3 and agrees(flat[1:], aim[:-1], tol):
+        return Pattern.SHIFTED, "Each result is where the next one belongs."
+    if aim.size > 3 and agrees(flat[:-1], aim[1:], tol):
+        return Pattern.SHIFTED, "Each result is where the previous one belongs."
     nonzero = wanted != 0
     if got.size > 2 and nonzero.any() and not right.any():
         ratios = got[nonzero] / wanted[nonzero]
-        alike = np.isclose(ratios, ratios.flat[0], rtol=1e-4).all()
-        if alike and show(ratios.flat[0]) != "1":
-            times = " times what it should be" if ratios.flat[0] else ""
-            hint = f"Every element is {show(ratios.flat[0])}{times}."
-            return replace(found, pattern=Pattern.MULTIPLE, hint=hint)
-    return tail(found, right)
-
-
-def moved(found: Difference, wanted: Array, tolerance: float) -> Difference:
-    """The difference of an output whose values are right, but in other places."""
-    hint = "All the right values are there, but in the wrong places"
-    places = np.argwhere(close(np.full_like(wanted, found.got), wanted, tolerance))
-    if len(places) != 1:
-        return replace(found, pattern=Pattern.MOVED, hint=f"{hint}.")
-    belongs = tuple(int(i) for i in places[0])
-    hint += f": this value belongs at [{', '.join(map(str, belongs))}]."
-    return replace(found, pattern=Pattern.MOVED, hint=hint, belongs=belongs)
-
-
-def tail(found: Difference, right: Array) -> Difference:
-    """The difference, if the output is right up to an element and wrong after it."""
-    if right.ndim != 1 or right.size < 3 or not right.any():
-        return found
-    first = int(right.argmin())
-    if not right[:first].all() or right[first:].any():
-        return found
-    hint = (
-        f"The first {first:,} elements are right, and all those after them are wrong."
-    )
-    if first == 1:
+        ratio = ratios.flat[0]
+        if np.isclose(ratios, ratio, rtol=1e-4).all() and show(ratio) != "1":
+            times = " times what it should be" if ratio else ""
+            return Pattern.MULTIPLE, f"Every element is {show(ratio)}{times}."
+    if got.ndim != 1 or got.size < 3 or not right.any():
+        return NOTHING
+    start = int(right.argmin())
+    if not right[:start].all() or right[start:].any():
+        return NOTHING
+    if start == 1:
         hint = "The first element is right, and all those after it are wrong."
-    return replace(found, pattern=Pattern.TAIL, hint=hint)
+        return Pattern.TAIL, hint
+    return (
+        Pattern.TAIL,
+        f"The first {start:,} elements are right, and all those after them are wrong.",
+    )
 
 
 def apart(got: Any, wanted: Any) -> tuple[str, str]:

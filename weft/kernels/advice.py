@@ -19,7 +19,7 @@ from weft.intrinsics import registry
 from weft.kernels.evidence import Clue
 from weft.kernels.exercise import KernelCase, KernelExercise
 from weft.kernels.trial import Done, Trial, is_right, traced
-from weft.places import Note, Place, axes, named
+from weft.places import Note, Place
 from weft.simulator import Fault, calls
 from weft.simulator.language.python_errors import precedence
 from weft.simulator.trace.columns import Columns
@@ -346,12 +346,10 @@ def awaited(trace: Trace, fault: Fault) -> str:
             return f"It waits for `{element}` to change."
         return f"It waits for `{element}` to change, and no thread has stored to it."
     last = int(stores[-1])
-    index = unranked(int(trace.thread[last]), trace.block_size)
-    block = unranked(int(trace.block[last]), trace.grid_size)
     line = trace.places[trace.site[last]].line
     return (
-        f"It waits for `{element}` to change. The last to store to it was thread "
-        f"{named(index)} of block {named(block)}, on line {line}."
+        f"It waits for `{element}` to change. The last to store to it was "
+        f"{trace.who(last, with_block=True)}, on line {line}."
     )
 
 
@@ -375,11 +373,6 @@ def ranked(index: tuple[int, ...], size: tuple[int, int, int]) -> int:
     """The number of a thread in its block, or of a block in its grid."""
     x, y, z = (*index, 0, 0)[:3]
     return x + size[0] * (y + size[1] * z)
-
-
-def unranked(rank: int, size: tuple[int, int, int]) -> tuple[int, ...]:
-    x, y = size[:2]
-    return axes((rank % x, rank // x % y, rank // (x * y)), size)
 
 
 def own_line_first(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:

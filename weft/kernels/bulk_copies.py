@@ -1,24 +1,23 @@
 """Wording what went wrong with copies that count at an mbarrier."""
 
 from weft.checking.verdict import Verdict
-from weft.places import named, unravel
 from weft.sanitizer import Access, Race
 from weft.simulator.trace.trace import READ, Trace
 from weft.wording import capital
 
 
-def collision(trace: Trace, race: Race, name: str, when: str) -> Verdict | None:
+def collision(trace: Trace, race: Race) -> Verdict | None:
     """Word a race with a bulk copy; None for any other race."""
     one, two = race.first, race.second
     begun = [a for a in (one, two) if a.row in trace.bulk.copies]
     if not begun:
         return None
     if two.operation == READ:
-        return unarrived(trace, two, one, name, when)
+        return unarrived(trace, two, one)
     if one.operation == READ:
-        return _overtaken(trace, one, two, name, when)
+        return _overtaken(trace, one, two)
     what = trace.element(two.row) or f"an element of {race.array}"
-    first, second = (_who(trace, a) for a in (one, two))
+    first, second = (trace.who(a.row) for a in (one, two))
     if len(begun) == 2:
         message = f"{capital(first)} and {second} both start a copy into `{what}`."
         why = "One thread starts a copy, and the TMA does it for all."
@@ -27,33 +26,28 @@ def collision(trace: Trace, race: Race, name: str, when: str) -> Verdict | None:
         why = "One of the two is a copy, which goes on after its line."
     places = [(one.place, f"by {first}"), (two.place, f"by {second}")]
     return Verdict(
-        name,
+        trace.name,
         "race",
         message,
         f"{why} What lets one of them wait for the other?",
         places,
-        when=when,
         headline="a race with a copy",
         topic="race",
         rows=[one.row, two.row],
     )
 
 
-def unarrived(
-    trace: Trace, read: Access, begun: Access, name: str, when: str
-) -> Verdict:
+def unarrived(trace: Trace, read: Access, begun: Access) -> Verdict:
     """Word a read of memory into which a bulk copy is still in flight."""
     known = trace.element(read.row) or "an element"
     copy = trace.bulk.copies[begun.row]
     return Verdict(
-        name,
+        trace.name,
         "uninitialised",
         f"`{known}` is read, and the copy into it may not have arrived.",
         f"The bytes of the copy count at `{copy.bar}`. {_reason(trace, read, begun)}",
         [(read.place, "read here"), (begun.place, "the copy starts here")],
-        unravel(read.thread, trace.block_size),
-        unravel(read.block, trace.grid_size),
-        when,
+        *trace.by(read.row),
         headline="shared memory is read before a copy into it has arrived",
         rows=[read.row, begun.row],
     )
@@ -94,14 +88,12 @@ def _phases(count: int) -> str:
     return f"{count} phase{'s' * (count != 1)}"
 
 
-def _overtaken(
-    trace: Trace, read: Access, begun: Access, name: str, when: str
-) -> Verdict:
+def _overtaken(trace: Trace, read: Access, begun: Access) -> Verdict:
     """Word a copy that begins before what was there has been read."""
     known = trace.element(read.row) or "an element"
-    reader, copier = _who(trace, read), _who(trace, begun)
+    reader, copier = trace.who(read.row), trace.who(begun.row)
     return Verdict(
-        name,
+        trace.name,
         "race",
         f"{capital(copier)} starts a copy over `{known}`, which {reader} may not have "
         "read yet.",
@@ -110,14 +102,8 @@ def _overtaken(
         "and of nothing that it reads afterwards or that other threads read. Who "
         "arrives for this part of shared memory, and when?",
         [(read.place, f"read by {reader}"), (begun.place, "the copy starts here")],
-        unravel(begun.thread, trace.block_size),
-        unravel(begun.block, trace.grid_size),
-        when,
+        *trace.by(begun.row),
         headline="a copy overwrites what is still to be read",
         topic="race",
         rows=[read.row, begun.row],
     )
-
-
-def _who(trace: Trace, access: Access) -> str:
-    return f"thread {named(unravel(access.thread, trace.block_size))}"

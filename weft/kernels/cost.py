@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from weft.kernels.exercise import KernelExercise
 from weft.kernels.requests import conflicts, sectors
 from weft.kernels.sharing import handed_over, shared_bytes, unguarded_loads
 from weft.kernels.trial import configure, traced
-from weft.places import Place, unravel
+from weft.places import Place
 from weft.simulator.trace.columns import Columns
 from weft.simulator.trace.trace import GLOBAL, READ, SHARED, Trace
 from weft.wording import several
@@ -84,16 +85,9 @@ def lanes(exercise: KernelExercise, _: Trace, lines: list[Line]) -> str:
     return f"warps: {several(fewest.lanes_per_request, 'lane')} per request"
 
 
-def load_bytes(exercise: KernelExercise, _: Trace, lines: list[Line]) -> str:
-    return width(exercise, lines, "load_bytes", store=False)
-
-
-def store_bytes(exercise: KernelExercise, _: Trace, lines: list[Line]) -> str:
-    return width(exercise, lines, "store_bytes", store=True)
-
-
-def width(exercise: KernelExercise, lines: list[Line], limit: str, store: bool) -> str:
+def width(limit: str, exercise: KernelExercise, _: Trace, lines: list[Line]) -> str:
     """Count the bytes that a lane moves at a time in global memory, on average."""
+    store = limit == "store_bytes"
     mine = [n for n in lines if not n.shared and not n.atomic and n.store == store]
     if not mine:
         return ""
@@ -104,25 +98,17 @@ def width(exercise: KernelExercise, lines: list[Line], limit: str, store: bool) 
     return f"global memory: a lane {verb} {several(mean, 'byte')} at a time"
 
 
-def global_loads(exercise: KernelExercise, last: Trace, _: list[Line]) -> str:
-    return loads(exercise, last, "global")
-
-
-def shared_loads(exercise: KernelExercise, last: Trace, _: list[Line]) -> str:
-    return loads(exercise, last, "shared")
-
-
 def _narrow(line: Line) -> tuple[float, int]:
     """Order lines by how narrow they are; of equals the one that is run most."""
     return -line.bytes / line.lanes, line.requests
 
 
-def loads(exercise: KernelExercise, last: Trace, memory: str) -> str:
+def loads(memory: str, exercise: KernelExercise, last: Trace, lines: list[Line]) -> str:
     """Count the loads from a memory of the thread that makes most of them.
 
     Without those of `peek`: how often a thread looks depends on when others store.
     """
-    space, limit, _ = MEMORY[memory]
+    space, limit, _why = MEMORY[memory]
     rows = np.flatnonzero((last.space == space) & (last.operation == READ))
     rows = np.setdiff1d(rows, last.atomics["relaxed"], assume_unique=True)
     number = last.of_views("number")[last.view[rows]]
@@ -163,8 +149,7 @@ def too_many_loads(
         f"{exercise.limits[limit]:g} would be enough.",
         why,
         notes,
-        unravel(int(last.thread[mine[0]]), last.block_size),
-        unravel(int(last.block[mine[0]]), last.grid_size),
+        *last.by(int(mine[0])),
     )
 
 
@@ -223,8 +208,7 @@ def too_many_peeks(exercise: KernelExercise, last: Trace, mine: Columns) -> Verd
         "Each look is a trip to the L2 cache and back, and the next begins only when "
         "that is over. Which of these words could other lanes look at meanwhile?",
         [(site, f"{several(times, 'element')} of {array} by one thread")],
-        unravel(int(last.thread[mine[0]]), last.block_size),
-        unravel(int(last.block[mine[0]]), last.grid_size),
+        *last.by(int(mine[0])),
     )
 
 
@@ -337,10 +321,10 @@ HELD: dict[str, Hold] = {
     "bank_conflicts": conflicts,
     "atomics": atomics,
     "lanes": lanes,
-    "load_bytes": load_bytes,
-    "store_bytes": store_bytes,
-    "loads": global_loads,
-    "shared_loads": shared_loads,
+    "load_bytes": partial(width, "load_bytes"),
+    "store_bytes": partial(width, "store_bytes"),
+    "loads": partial(loads, "global"),
+    "shared_loads": partial(loads, "shared"),
     "handed_over": handed_over,
     "unguarded_loads": unguarded_loads,
     "shared_bytes": shared_bytes,

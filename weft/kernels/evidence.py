@@ -149,13 +149,10 @@ def wrong_value(result: Result, verdict: Verdict) -> Failed:
 
 def stored_at(result: Result, verdict: Verdict, row: int) -> Verdict:
     """The verdict with the line and the thread of the store at `row`."""
-    trace, trial = result.done.trace, result.trial
-    return verdict.but(
-        places=[(trace.places[trace.site[row]], "stored here")],
-        rows=[row],
-        thread=unravel(int(trace.thread[row]), trial.block),
-        block=unravel(int(trace.block[row]), trial.grid),
-    )
+    trace = result.done.trace
+    thread, block = trace.by(row)
+    places = [(trace.places[trace.site[row]], "stored here")]
+    return verdict.but(places=places, rows=[row], thread=thread, block=block)
 
 
 def old_nan(result: Result) -> int | None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from weft.checking.verdict import Verdict
 from weft.kernels.bulk_copies import collision, unarrived
-from weft.places import Place, named, unravel
+from weft.places import Place
 from weft.sanitizer import (
     Access,
     Race,
@@ -38,18 +38,12 @@ class Hazard:
 
 
 def find(
-    trace: Trace,
-    name: str,
-    when: str,
-    *,
-    unset_is_fine: bool = False,
-    guesses_are_fine: bool = True,
+    trace: Trace, *, unset_is_fine: bool = False, guesses_are_fine: bool = True
 ) -> Hazard | None:
     """The first hazard of a trace, None if it has none.
 
-    name: the exercise that the verdict is about; when: on what data. unset_is_fine:
-    whether memory may be read that no thread has written, see `unset`.
-    guesses_are_fine: see `races`.
+    Its verdict is on the kernel. unset_is_fine: whether memory may be read that no
+    thread has written, see `reruns`. guesses_are_fine: see `races`.
     """
     race = races(trace) if guesses_are_fine else races(trace, guesses_are_fine=False)
     stores = race is not None and race.second.operation == race.first.operation == WRITE
@@ -60,35 +54,30 @@ def find(
         and not race.unfenced
     )
     if race is not None and not secondary:
-        return Hazard(_race(trace, race, name, when), False)
+        return Hazard(_race(trace, race), False)
     early = unfinished(trace)
     if early is not None:
-        return Hazard(_unfinished(trace, early, name, when), False)
+        return Hazard(_unfinished(trace, early), False)
     missing = None if unset_is_fine else unwritten(trace)
     if missing is not None:
-        return Hazard(_unwritten(trace, missing, name, when), False)
-    if race is not None:
-        return Hazard(_race(trace, race, name, when), True)
-    return None
+        return Hazard(_unwritten(trace, missing), False)
+    return None if race is None else Hazard(_race(trace, race), True)
 
 
-def certain(trace: Trace, name: str, when: str) -> Verdict | None:
+def certain(trace: Trace) -> Verdict | None:
     """A race in a trace that is not at its end; None if there is none as yet.
 
     Whatever may follow, two plain accesses that nothing orders remain a race. Of lost
     updates the result may say more.
     """
     race = races(trace)
-    if (
-        race is None
-        or race.lost_update
-        or ATOMIC in (race.first.operation, race.second.operation)
-    ):
+    if race is None or race.lost_update:
         return None
-    return _race(trace, race, name, when)
+    atomic = ATOMIC in (race.first.operation, race.second.operation)
+    return None if atomic else _race(trace, race)
 
 
-def misled(trace: Trace, name: str, when: str) -> Verdict | None:
+def misled(trace: Trace) -> Verdict | None:
     """What may have led to a wrong index: an integer of a block read too early.
 
     None if none has been.
@@ -100,12 +89,11 @@ def misled(trace: Trace, name: str, when: str) -> Verdict | None:
 
     race = races(trace)
     if race is not None and race.space == "shared":
-        if index(race.first) or index(race.second):
-            return _race(trace, race, name, when)
-        return None
+        both = (race.first, race.second)
+        return _race(trace, race) if any(map(index, both)) else None
     missing = unwritten(trace)
     if missing is not None and missing.space == "shared" and index(missing.access):
-        return _unwritten(trace, missing, name, when)
+        return _unwritten(trace, missing)
     return None
 
 
@@ -127,12 +115,12 @@ class _Words:
     question: str
 
 
-def _race(trace: Trace, race: Race, name: str, when: str) -> Verdict:
+def _race(trace: Trace, race: Race) -> Verdict:
     """Word a race: the two accesses, the one that writes first, and a question."""
     one, two = race.first, race.second
     if race.unfenced:
-        return _unfenced(trace, race, name, when)
-    copied = collision(trace, race, name, when)
+        return _unfenced(trace, race)
+    copied = collision(trace, race)
     if copied is not None:
         return copied
     if one.operation == READ or (one.operation == ATOMIC and two.operation == WRITE):
@@ -177,20 +165,19 @@ def _race(trace: Trace, race: Race, name: str, when: str) -> Verdict:
             f"{late} never reaches it. Which threads of the block do?"
         )
     return Verdict(
-        name,
+        trace.name,
         "race",
         words.message,
         question,
         [(one.place, notes[0]), (two.place, notes[1])],
         premise=ORDER,
-        when=when,
         headline=words.headline,
         topic=_topic(race),
         rows=[one.row, two.row],
     )
 
 
-def _unfenced(trace: Trace, race: Race, name: str, when: str) -> Verdict:
+def _unfenced(trace: Trace, race: Race) -> Verdict:
     """Word a race that only the second thread's fence is missing from."""
     one, two = race.first, race.second
     first, second = _who(trace, race, one), _who(trace, race, two)
@@ -202,7 +189,7 @@ def _unfenced(trace: Trace, race: Race, name: str, when: str) -> Verdict:
         places.append((race.told.place, f"the atomic operation of {teller}"))
     places.append((two.place, f"{_VERBS[two.operation]} by {second}, with no fence"))
     return Verdict(
-        name,
+        trace.name,
         "race",
         f"{capital(second)} may find in {element} what was there before {first} "
         f"wrote to it.",
@@ -211,7 +198,6 @@ def _unfenced(trace: Trace, race: Race, name: str, when: str) -> Verdict:
         f"fence keeps what comes later from being done earlier, on this side as on "
         f"that of {first}.",
         places,
-        when=when,
         headline=f"race on {race.space} memory: the reader has no fence",
         topic="lost-update" if race.within == "grid" else "race",
         rows=[one.row, two.row],
@@ -220,10 +206,7 @@ def _unfenced(trace: Trace, race: Race, name: str, when: str) -> Verdict:
 
 def _who(trace: Trace, race: Race, access: Access) -> str:
     """'thread 3', and of which block where the two are in different ones."""
-    who = f"thread {named(unravel(access.thread, trace.block_size))}"
-    if race.within == "grid":
-        who += f" of block {named(unravel(access.block, trace.grid_size))}"
-    return who
+    return trace.who(access.row, with_block=race.within == "grid")
 
 
 def _element(trace: Trace, race: Race, access: Access, otherwise: str) -> str:
@@ -422,7 +405,7 @@ def _has_been_read(trace: Trace, write: Access, read: Access) -> bool:
     return done(write, write.row) > done(read, read.row)
 
 
-def _unwritten(trace: Trace, missing: Unwritten, name: str, when: str) -> Verdict:
+def _unwritten(trace: Trace, missing: Unwritten) -> Verdict:
     """Word a read of memory that no thread has written."""
     access = missing.access
     known = trace.element(access.row)
@@ -434,7 +417,7 @@ def _unwritten(trace: Trace, missing: Unwritten, name: str, when: str) -> Verdic
         "it.",
     }[missing.space]
     return Verdict(
-        name,
+        trace.name,
         "uninitialised",
         f"`{known}` is read, but no thread has written it."
         if known
@@ -442,24 +425,22 @@ def _unwritten(trace: Trace, missing: Unwritten, name: str, when: str) -> Verdic
         f"written.",
         f"{comparison(access.place.text)} {why}".strip(),
         [(access.place, "")],
-        unravel(access.thread, trace.block_size),
-        unravel(access.block, trace.grid_size),
-        when,
+        *trace.by(access.row),
         headline=f"{missing.space} memory is read before it is written",
         rows=[access.row],
     )
 
 
-def _unfinished(trace: Trace, early: Unfinished, name: str, when: str) -> Verdict:
+def _unfinished(trace: Trace, early: Unfinished) -> Verdict:
     """Word a read of memory into which a copy is still in flight."""
     read, begun = early.access, early.begun
     if begun.row in trace.bulk.copies:
-        return unarrived(trace, read, begun, name, when)
+        return unarrived(trace, read, begun)
     known = trace.element(read.row) or f"an element of {early.array}"
     same = read.thread == begun.thread and read.block == begun.block
     whose = "this thread" if same else "another thread"
     return Verdict(
-        name,
+        trace.name,
         "uninitialised",
         f"`{known}` is read, and the copy into it has not arrived.",
         f"An asynchronous copy that {whose} started goes there. Nothing has waited for "
@@ -467,9 +448,7 @@ def _unfinished(trace: Trace, early: Unfinished, name: str, when: str) -> Verdic
         "copy belongs to a group once `commit_group()` has been called after it. Which "
         "group is this copy in, and how many groups follow it?",
         [(read.place, "read here"), (begun.place, "the copy starts here")],
-        unravel(read.thread, trace.block_size),
-        unravel(read.block, trace.grid_size),
-        when,
+        *trace.by(read.row),
         headline="shared memory is read before a copy into it has arrived",
         rows=[read.row, begun.row],
     )

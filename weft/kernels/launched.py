@@ -70,14 +70,15 @@ class Launches:
         self.count += 1
         if self.hazard is not None and not self.hazard.secondary:
             return
-        found = hazards.find(trace, self.name, when)
+        found = hazards.find(trace)
         if found is None or (self.hazard is not None and found.secondary):
             return
         own = [
             (place, ", ".join(filter(None, (note, f"in `{place.function}`"))))
             for place, note in found.verdict.places
         ]
-        verdict = found.verdict.but(places=[*own, *places])
+        given = {"name": self.name, "when": when}
+        verdict = found.verdict.but(places=[*own, *places], **given)
         self.hazard = Hazard(verdict, found.secondary)
 
     def refuse_certain(self) -> None:

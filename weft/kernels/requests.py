@@ -16,7 +16,7 @@ from weft.counters import BANKS, PASS_BYTES, SECTOR, WORD, Line, count, rows_of
 from weft.kernels.advice import Facts
 from weft.kernels.exercise import KernelExercise
 from weft.kernels.trial import Done, Trial, configure, traced
-from weft.places import Note, Place, named, unravel
+from weft.places import Note, Place, named
 from weft.simulator.limits import WARP
 from weft.simulator.trace import columns
 from weft.simulator.trace.columns import Columns
@@ -111,7 +111,7 @@ def clash(trace: Trace, request: Request) -> tuple[int, int, int, int] | None:
 def who(trace: Trace, rows: Columns) -> str:
     """Name lanes: 'lanes 0 and 16', with their threads where a block is not a row."""
     lanes = f"lanes {joined(trace.thread[rows] % WARP)}"
-    threads = [unravel(int(trace.thread[r]), trace.block_size) for r in rows]
+    threads = [trace.by(row)[0] for row in rows]
     if len(threads[0]) == 1:
         return lanes
     return f"{lanes} (threads {joined(map(named, threads))})"
@@ -133,14 +133,6 @@ def touched(trace: Trace, request: Request, store: bool, shared: bool) -> str:
     verb = "write" if store else "read"
     lanes = joined(trace.thread[rows] % WARP)
     return f"lanes {lanes} {verb} {joined(f'`{e}`' for e in elements)}{after}"
-
-
-def at(verdict: Verdict, trace: Trace, row: int) -> Verdict:
-    """The verdict with the thread and the block that made an access."""
-    return verdict.but(
-        thread=unravel(int(trace.thread[row]), trace.block_size),
-        block=unravel(int(trace.block[row]), trace.grid_size),
-    )
 
 
 # Limits: which lines exceed them, and how that is said
@@ -230,7 +222,10 @@ def too_many_sectors(exercise: KernelExercise, last: Trace, line: Line) -> Verdi
         "index changes from one lane to the next?",
         [(line.place, f"{several(line.per_request, 'sector')} per request{mean}")],
     )
-    return at(verdict, last, int(request.rows[0])) if most else verdict
+    if not most:
+        return verdict
+    thread, block = last.by(int(request.rows[0]))
+    return verdict.but(thread=thread, block=block)
 
 
 def bank_conflicts(exercise: KernelExercise, last: Trace, line: Line) -> Verdict:

@@ -21,7 +21,6 @@ from weft.intrinsics.registry import Effect
 from weft.kernels import hazards
 from weft.kernels.hazards import Hazard, lines_of
 from weft.kernels.trial import Done, Trial, is_right, traced
-from weft.places import named, unravel
 from weft.sanitizer import Unwritten, guessed, unwritten
 from weft.simulator import Fault
 from weft.simulator.launch import simulate
@@ -119,10 +118,10 @@ def note(trace: Trace) -> str:
     missing = unwritten(trace)
     assert isinstance(missing, Unwritten)
     access = missing.access
-    thread = named(unravel(access.thread, trace.block_size))
     element = trace.element(access.row) or f"an element of {missing.array}"
+    line, who = lines_of([access.place], trace.name), trace.who(access.row)
     return (
-        f"note: on {lines_of([access.place], trace.name)} thread {thread} reads "
+        f"note: on {line} {who} reads "
         f"`{element}`, which no thread has written. Nothing that is stored depends on "
         f"it; compute-sanitizer's initcheck would report it"
     )
@@ -141,9 +140,7 @@ def misused(trial: Trial, done: Done, backwards: bool) -> Verdict | None:
     places = guessed(done.trace)
     if not places:
         return None
-    hazard = hazards.find(
-        done.trace, trial.name, trial.when, unset_is_fine=True, guesses_are_fine=False
-    )
+    hazard = hazards.find(done.trace, unset_is_fine=True, guesses_are_fine=False)
     if hazard is None:
         return None
     try:

@@ -16,6 +16,7 @@ from weft.kernels.trial import (
     from_fault,
     keep,
     of_the_launch,
+    of_trial,
     silent,
     traced,
     wasteful,
@@ -83,10 +84,10 @@ def look_at(trial: Trial, done: Done, backwards: bool) -> Done:
     In this order: a race, wrong outputs, blocks without work, a race that a wrong
     output would have explained better, a guess that is used for more.
     """
-    hazard = hazards.find(done.trace, trial.name, trial.when)
+    hazard = hazards.find(done.trace)
     if hazard is not None and reruns.harmless(trial, done, hazard, backwards):
         done = replace(done, notes=(reruns.note(done.trace),))
-        hazard = hazards.find(done.trace, trial.name, trial.when, unset_is_fine=True)
+        hazard = hazards.find(done.trace, unset_is_fine=True)
     if hazard is not None and not hazard.secondary:
         raise Failed(of_the_launch(trial, hazard.verdict))
     judge(trial, done)
@@ -95,7 +96,7 @@ def look_at(trial: Trial, done: Done, backwards: bool) -> Done:
     if hazard is not None:
         raise Failed(of_the_launch(trial, hazard.verdict))
     if (misused := reruns.misused(trial, done, backwards)) is not None:
-        raise Failed(misused)
+        raise Failed(of_trial(trial, misused))
     return done
 
 
@@ -109,7 +110,7 @@ def watched(trial: Trial, backwards: bool) -> Done:
         excessive(trial)
 
     def look(trace: Trace) -> None:
-        found = hazards.certain(trace, trial.name, trial.when)
+        found = hazards.certain(trace)
         if found is not None:
             raise Failed(of_the_launch(trial, found))
 
@@ -121,9 +122,9 @@ def watched(trial: Trial, backwards: bool) -> Done:
         waits = advice.awaited(trace, fault)
         if fault.kind not in ("out-of-bounds", "negative-index"):
             return
-        found = hazards.misled(trace, trial.name, trial.when)
+        found = hazards.misled(trace)
         if found is not None:
-            raise Failed(found)
+            raise Failed(of_trial(trial, found))
 
     try:
         return traced(trial, look, backwards, failed)

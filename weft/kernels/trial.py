@@ -249,14 +249,19 @@ def refused(trial: Trial, message: str) -> Verdict:
     return Verdict(trial.name, "launch", message, IDLE, places, when=trial.when)
 
 
+def of_trial(trial: Trial, verdict: Verdict) -> Verdict:
+    """The verdict on a hazard, with the exercise's name and the case."""
+    return verdict.but(name=trial.name, when=trial.when)
+
+
 def of_the_launch(trial: Trial, verdict: Verdict) -> Verdict:
     """What a race says of a launch: the kernel is given, and two threads do the same.
 
-    A verdict on a learner's own kernel stays what it is.
+    The verdict on a learner's own kernel is on the race itself.
     """
     exercise = trial.exercise
     if not exercise.checks_launch:
-        return verdict
+        return of_trial(trial, verdict)
     launched = capital(trial.launched)
     return Verdict(
         trial.name,
@@ -266,7 +271,7 @@ def of_the_launch(trial: Trial, verdict: Verdict) -> Verdict:
         f"has an index of its own. Along how many axes does it count its threads, and "
         f"along how many does your launch start them?",
         returns(exercise.written_by_learner),
-        when=verdict.when,
+        when=trial.when,
     )
 
 

@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from weft.places import Place
+from weft.places import Place, named, unravel
 from weft.simulator.limits import WARP, Dim
 from weft.simulator.trace.clocks import View
 from weft.simulator.trace.columns import Columns
 
 READ, WRITE, ATOMIC = 0, 1, 2
 GLOBAL, SHARED, LOCAL = 0, 1, 2
+
+Index = tuple[int, ...]
 
 
 @dataclass
@@ -137,6 +139,16 @@ class Trace:
         at = (int(self.address[row]) - start) // self.dtypes[array].itemsize
         index = np.unravel_index(at, shape)
         return f"{self.arrays[array]}[{', '.join(str(int(i)) for i in index)}]"
+
+    def by(self, row: int) -> tuple[Index, Index]:
+        """The thread that made the access at `row`, and its block."""
+        thread, block = int(self.thread[row]), int(self.block[row])
+        return unravel(thread, self.block_size), unravel(block, self.grid_size)
+
+    def who(self, row: int, with_block: bool = False) -> str:
+        """The thread that made the access at `row`: 'thread 3 of block 0'."""
+        thread, block = self.by(row)
+        return f"thread {named(thread)}" + f" of block {named(block)}" * with_block
 
     def last_store(self, name: str, byte: int) -> int | None:
         """The row of the last store to byte `byte` of the global array `name`."""
