@@ -1,7 +1,8 @@
 """The kinds of verdict: one table, from the kind to its headline and what to read.
 
 A verdict of another kind is refused where it is made. To add one, add a row here; if it
-needs a page, write `book/bugs/<page>.md` and add its title to `PAGES`.
+needs a page, write `book/bugs/<page>.md` and add its title to `PAGES`, and if it needs
+none, say that it is `plain`.
 """
 
 import re
@@ -16,13 +17,15 @@ class Kind:
     """One way in which a check can end.
 
     headline: what the title of the verdict says, unless the verdict is more exact.
-    page: the file in book/bugs that explains it, without its suffix; "" for none.
-    heading: where the chapter on C explains it. state: PASSED, TO_DO or FAILED.
+    page: the file in book/bugs that explains it, without its suffix. heading: where the
+    chapter on C explains it. plain: whether the verdict says enough, without either.
+    state: PASSED, TO_DO or FAILED.
     """
 
     headline: str
     page: str = ""
     heading: str = ""
+    plain: bool = False
     state: str = FAILED
 
 
@@ -70,19 +73,19 @@ PAGES = {
 }
 
 KINDS = {
-    "pass": Kind("passed", state=PASSED),
-    "begin": Kind("yours to write", state=TO_DO),
-    "suspect": Kind("what do you suspect?", state=TO_DO),
-    "stale": Kind("not the version you see"),
-    "given": Kind("a name of the exercise is something else"),
+    "pass": Kind("passed", plain=True, state=PASSED),
+    "begin": Kind("yours to write", plain=True, state=TO_DO),
+    "suspect": Kind("what do you suspect?", plain=True, state=TO_DO),
+    "stale": Kind("not the version you see", plain=True),
+    "given": Kind("a name of the exercise is something else", plain=True),
     # Values
-    "wrong-value": Kind("a wrong value"),
-    "answer": Kind("not the right answer"),
-    "shape": Kind("the shapes do not fit"),
-    "exception": Kind("Python raised an error"),
+    "wrong-value": Kind("a wrong value", plain=True),
+    "answer": Kind("not the right answer", plain=True),
+    "shape": Kind("the shapes do not fit", plain=True),
+    "exception": Kind("Python raised an error", plain=True),
     "endless-loop": Kind("a loop that does not end", "endless-loop"),
-    "waiting": Kind("a call that waits and does not return"),
-    "library": Kind("another function does the work"),
+    "waiting": Kind("a call that waits and does not return", plain=True),
+    "library": Kind("another function does the work", plain=True),
     # Kernels: what the simulator and the sanitizer find
     "out-of-bounds": Kind("outside the array", "out-of-bounds"),
     "negative-index": Kind("a negative index", "out-of-bounds"),
@@ -91,15 +94,15 @@ KINDS = {
     "launch": Kind("a launch that does not fit", "launch"),
     "race": Kind("a race", "race"),
     "uninitialised": Kind("memory is read before it is written", "uninitialised"),
-    "arguments": Kind("its arguments are in another order"),
+    "arguments": Kind("its arguments are in another order", plain=True),
     "barrier": Kind("a barrier that not every thread reaches", "barrier"),
-    "mbarrier": Kind("an mbarrier whose phases do not fit"),
+    "mbarrier": Kind("an mbarrier whose phases do not fit", plain=True),
     "warp": Kind("a warp operation that cannot work", "warp"),
     "input-written": Kind("an input is overwritten", "input-written"),
-    "source": Kind("its source cannot be read"),
+    "source": Kind("its source cannot be read", plain=True),
     # Kernels: what the compiler and the GPU find
     "type": Kind("Numba would reject it", "type"),
-    "unverified": Kind("right here, but nothing has compiled it"),
+    "unverified": Kind("right here, but nothing has compiled it", plain=True),
     "float64": Kind("right, but it computes in float64", "float64"),
     "local": Kind("right, but its array is not in registers", "local"),
     "hang": Kind("the GPU does not respond", "hang"),
@@ -111,63 +114,63 @@ KINDS = {
     "divergence": Kind("right, but its warps diverge", "divergence"),
     "loads": Kind("right, but one thread loads too much", "loads"),
     "barriers": Kind("right, but too many barriers", "barriers"),
-    "unshared": Kind("right, but its threads share nothing"),
-    "guarded": Kind("right, but some threads skip a load"),
-    "shared-bytes": Kind("right, but with too much shared memory"),
-    "flops": Kind("right, but with too much arithmetic"),
-    "atomics": Kind("right, but too many atomics in global memory"),
+    "unshared": Kind("right, but its threads share nothing", plain=True),
+    "guarded": Kind("right, but some threads skip a load", plain=True),
+    "shared-bytes": Kind("right, but with too much shared memory", plain=True),
+    "flops": Kind("right, but with too much arithmetic", plain=True),
+    "atomics": Kind("right, but too many atomics in global memory", plain=True),
     "constants": Kind("right, but only for these sizes", "constants"),
     # Triton programs
-    "program": Kind("Triton would reject it"),
-    "interpreter": Kind("not for Triton's interpreter"),
-    "tuning": Kind("right, but only once"),
-    "reloads": Kind("right, but the same bytes move again"),
-    "no-triton": Kind("Triton is missing"),
+    "program": Kind("Triton would reject it", plain=True),
+    "interpreter": Kind("not for Triton's interpreter", plain=True),
+    "tuning": Kind("right, but only once", plain=True),
+    "reloads": Kind("right, but the same bytes move again", plain=True),
+    "no-triton": Kind("Triton is missing", plain=True),
     # Host code
     "order": Kind("two streams with no order between them", "order"),
     "reuse": Kind("a buffer reused too early", "order"),
     "early-read": Kind("results are read too early", "order"),
     "no-overlap": Kind("right, but too little overlaps", "no-overlap"),
     "pageable": Kind("right, but a pageable copy cannot overlap", "no-overlap"),
-    "traffic": Kind("right, but it copies too much"),
-    "clock": Kind("not the kernel's time"),
+    "traffic": Kind("right, but it copies too much", plain=True),
+    "clock": Kind("not the kernel's time", plain=True),
     # Operators of PyTorch, functions of its autograd
-    "mutation": Kind("an input is changed, and nothing says so"),
-    "alias": Kind("an output shares its memory with an input"),
-    "dtype": Kind("a result of another dtype"),
-    "strides": Kind("right, but not for a strided input"),
-    "fake": Kind("the fake does not fit the operator"),
-    "schema": Kind("the operator does other things than its schema says"),
-    "autograd": Kind("no gradient comes back"),
-    "gradient": Kind("a wrong gradient"),
-    "graph-break": Kind("right, but torch.compile breaks the graph"),
-    "stream": Kind("right, but not on the current stream"),
-    "synchronisation": Kind("right, but the host waits for the GPU"),
-    "operators": Kind("right, but too many operators"),
-    "precision": Kind("right, but its products are in another precision"),
-    "layout": Kind("right, but not channels-last"),
-    "held": Kind("right, but it holds too much memory"),
+    "mutation": Kind("an input is changed, and nothing says so", plain=True),
+    "alias": Kind("an output shares its memory with an input", plain=True),
+    "dtype": Kind("a result of another dtype", plain=True),
+    "strides": Kind("right, but not for a strided input", plain=True),
+    "fake": Kind("the fake does not fit the operator", plain=True),
+    "schema": Kind("the operator does other things than its schema says", plain=True),
+    "autograd": Kind("no gradient comes back", plain=True),
+    "gradient": Kind("a wrong gradient", plain=True),
+    "graph-break": Kind("right, but torch.compile breaks the graph", plain=True),
+    "stream": Kind("right, but not on the current stream", plain=True),
+    "synchronisation": Kind("right, but the host waits for the GPU", plain=True),
+    "operators": Kind("right, but too many operators", plain=True),
+    "precision": Kind("right, but its products are in another precision", plain=True),
+    "layout": Kind("right, but not channels-last", plain=True),
+    "held": Kind("right, but it holds too much memory", plain=True),
     # Calls of a library
-    "status": Kind("the library refuses the call"),
-    "prototype": Kind("C gets something else than was passed"),
-    "pointer": Kind("an address that leads nowhere"),
-    "device-bounds": Kind("outside an array on the device"),
-    "handle": Kind("a handle that is not valid"),
-    "handle-leak": Kind("right, but something is never destroyed"),
-    "scalar": Kind("a scalar of another type"),
-    "unchecked": Kind("an error that is not noticed"),
-    "calls": Kind("right, but with too many calls"),
+    "status": Kind("the library refuses the call", plain=True),
+    "prototype": Kind("C gets something else than was passed", plain=True),
+    "pointer": Kind("an address that leads nowhere", plain=True),
+    "device-bounds": Kind("outside an array on the device", plain=True),
+    "handle": Kind("a handle that is not valid", plain=True),
+    "handle-leak": Kind("right, but something is never destroyed", plain=True),
+    "scalar": Kind("a scalar of another type", plain=True),
+    "unchecked": Kind("an error that is not noticed", plain=True),
+    "calls": Kind("right, but with too many calls", plain=True),
     # Several ranks
-    "deadlock": Kind("a deadlock between ranks"),
-    "message": Kind("two ranks that do not agree on a message"),
-    "collective": Kind("ranks that do not make the same calls"),
-    "buffer": Kind("a tensor in use while it is on its way"),
-    "steps": Kind("right, but in too many steps"),
-    "sent": Kind("right, but one rank sends too much"),
-    "collectives": Kind("right, but with too many collectives"),
+    "deadlock": Kind("a deadlock between ranks", plain=True),
+    "message": Kind("two ranks that do not agree on a message", plain=True),
+    "collective": Kind("ranks that do not make the same calls", plain=True),
+    "buffer": Kind("a tensor in use while it is on its way", plain=True),
+    "steps": Kind("right, but in too many steps", plain=True),
+    "sent": Kind("right, but one rank sends too much", plain=True),
+    "collectives": Kind("right, but with too many collectives", plain=True),
     # C
     "compile": Kind("the compiler rejects it", heading="Text, compiler, program"),
-    "no-compiler": Kind("no C compiler"),
+    "no-compiler": Kind("no C compiler", plain=True),
     "heap-buffer-overflow": Kind(
         "outside its memory on the heap", heading="Arrays are addresses"
     ),
@@ -201,7 +204,7 @@ KINDS = {
     ),
     "recursion": Kind("endless recursion", heading="Stack and heap"),
     "memory": Kind("memory grows without limit", heading="Stack and heap"),
-    "ended": Kind("the program ends too early"),
+    "ended": Kind("the program ends too early", plain=True),
     "make-error": Kind("make stops with an error", heading="make"),
     "not-made": Kind("not everything is built", heading="make"),
     "not-rebuilt": Kind("something out of date is not rebuilt", heading="make"),
