@@ -15,6 +15,7 @@ from weft.checking.cases import (
     unseen_size,
     widened,
 )
+from weft.checking.verdict import Failed, Verdict
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +58,14 @@ class Exercise:
     def name(self) -> str:
         """The exercise's name, as the lesson lists it."""
         return self.title(self.written_by_learner)
+
+    def verdict(self, kind: str, *said: Any, **more: Any) -> Verdict:
+        """A verdict on it; the arguments are those of `Verdict` after the name."""
+        return Verdict(self.name, kind, *said, **more)
+
+    def failed(self, kind: str, *said: Any, **more: Any) -> Failed:
+        """What ends its check, with such a verdict."""
+        return Failed(self.verdict(kind, *said, **more))
 
     def case(self, size: Any, seed: int = SEED) -> Case:
         """Make the data for one size: seeded, so that every run sees the same."""

@@ -98,8 +98,7 @@ def written(function: FunctionType, args: tuple[Any, ...]) -> list[str]:
 
 def raised(exercise: FunctionExercise, call: str, error: Exception) -> Verdict:
     """The verdict on an exception."""
-    return Verdict(
-        exercise.name,
+    return exercise.verdict(
         "exception",
         f"{call} raises {type(error).__name__}: {error}".removesuffix(": ") + ".",
         power(error) or undefined(error),

@@ -26,13 +26,10 @@ def compare(exercise: FunctionExercise, call: str, got: Any, wanted: Any) -> Non
     """
     got, wanted = as_array(got), as_array(wanted)
     if got is None:
-        raise Failed(
-            Verdict(
-                exercise.name,
-                "wrong-value",
-                f"{call} returns nothing.",
-                "A function returns its result with `return`.",
-            )
+        raise exercise.failed(
+            "wrong-value",
+            f"{call} returns nothing.",
+            "A function returns its result with `return`.",
         )
     if exercise.same is not None:
         if reason := exercise.same(got, wanted):
@@ -53,7 +50,7 @@ def compare_arrays(
         raise Failed(in_ctypes(exercise, call, got))
     if found.dtype == object or found.shape != aim.shape:
         message = f"{call} returns {brief(got)} and should return {brief(wanted)}."
-        raise Failed(Verdict(exercise.name, "shape", message, places=returns(function)))
+        raise exercise.failed("shape", message, places=returns(function))
     another = another_kind(exercise, call, got, found, aim)
     if another is not None:
         raise Failed(another)
@@ -71,14 +68,13 @@ def compare_arrays(
             f"{show(wrong.wanted)}."
         )
     raise Failed(
-        Verdict(exercise.name, "wrong-value", message, wrong.hint, returns(function))
+        exercise.verdict("wrong-value", message, wrong.hint, returns(function))
     )
 
 
 def in_ctypes(exercise: FunctionExercise, call: str, got: Any) -> Verdict:
     """The verdict on an object of ctypes where its value is wanted."""
-    return Verdict(
-        exercise.name,
+    return exercise.verdict(
         "type",
         f"{call} returns {brief(got)}, which is an object of ctypes.",
         f"`.value` gives the plain {type(got.value).__name__}.",
@@ -112,8 +108,7 @@ def another_kind(
         why = "`/` always gives a float, and so do NumPy's `ceil` and `floor`."
     else:
         return None
-    return Verdict(
-        exercise.name,
+    return exercise.verdict(
         "type",
         f"{call} returns {brief(got)}, which is {what}.",
         why,
@@ -139,7 +134,7 @@ def compare_trees(exercise: FunctionExercise, call: str, got: Any, wanted: Any) 
     if parts.keys() != aims.keys():
         message = f"{call} returns {brief(got)} and should return {brief(wanted)}."
         why = "The two are nested in different ways."
-        raise Failed(Verdict(exercise.name, "shape", message, why, places))
+        raise exercise.failed("shape", message, why, places)
     for path, aim in aims.items():
         at, part = f"result{written(path)}", parts[path]
         goal, found = np.asarray(aim), held(part)
@@ -165,7 +160,7 @@ def wrong_answer(
     said = "nothing" if got is None else brief(got)
     message = f"{call} returns {said}."
     places = returns(exercise.written_by_learner)
-    return Verdict(exercise.name, "answer", message, reason, places)
+    return exercise.verdict("answer", message, reason, places)
 
 
 def ended(function: Callable[..., Any], args: Any) -> list[Note]:

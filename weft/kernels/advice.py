@@ -70,8 +70,7 @@ def swapped(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
         return verdict
     names = parameter_names(exercise.kernel)
     given = ", ".join(name for _, name in sorted(zip(order, names, strict=True)))
-    return Verdict(
-        exercise.name,
+    return exercise.verdict(
         "arguments",
         f"The check calls {exercise.name}({given}), but its parameters are "
         f"{', '.join(names)}.",

@@ -114,16 +114,13 @@ def unverified(exercise: KernelExercise, reason: str) -> list[str]:
     if held:
         names = {"float64": "double precision", "local": "local memory"}
         what = f"how much {joined(names[name] for name in held)} it uses"
-    raise Failed(
-        Verdict(
-            exercise.name,
-            "unverified",
-            f"{capital(reason)}. So nothing here can say {what}, and the exercise "
-            "depends on that.",
-            "If something that the kernel names is the reason, let it name a number, "
-            "an array or a tuple instead. If the compiler did not answer, run this "
-            "check again; if that does not help, restart the kernel of the notebook.",
-        )
+    raise exercise.failed(
+        "unverified",
+        f"{capital(reason)}. So nothing here can say {what}, and the exercise "
+        "depends on that.",
+        "If something that the kernel names is the reason, let it name a number, "
+        "an array or a tuple instead. If the compiler did not answer, run this "
+        "check again; if that does not help, restart the kernel of the notebook.",
     )
 
 
@@ -132,30 +129,24 @@ def too_much(exercise: KernelExercise, outcome: Outcome) -> None:
     if outcome.constant_bytes > constant_memory.MOST:
         function = exercise.function()
         copies = list(constant_memory.copied(function)) if function else []
-        raise Failed(
-            Verdict(
-                exercise.name,
-                "type",
-                f"The arrays that the kernel takes from outside come to "
-                f"{outcome.constant_bytes:,} bytes.",
-                constant_memory.WHY,
-                [(at, f"{size:,} bytes of `{name}`") for name, size, at in copies[:3]],
-                headline="too much for constant memory",
-            )
+        raise exercise.failed(
+            "type",
+            f"The arrays that the kernel takes from outside come to "
+            f"{outcome.constant_bytes:,} bytes.",
+            constant_memory.WHY,
+            [(at, f"{size:,} bytes of `{name}`") for name, size, at in copies[:3]],
+            headline="too much for constant memory",
         )
     if outcome.local_bytes > MOST_LOCAL:
         places = [place_of(exercise, at) for at in outcome.local]
         places.sort(key=lambda place: "[" not in place.text)
-        raise Failed(
-            Verdict(
-                exercise.name,
-                "launch",
-                f"Each thread takes {outcome.local_bytes:,} bytes of local memory.",
-                f"A GPU gives a thread {MOST_LOCAL:,} bytes (512 KB) at most, and the "
-                "launch fails. Keep what a thread needs at a time, or work in an array "
-                "in global memory, which is an argument.",
-                [(place, "in local memory") for place in places[:2]],
-            )
+        raise exercise.failed(
+            "launch",
+            f"Each thread takes {outcome.local_bytes:,} bytes of local memory.",
+            f"A GPU gives a thread {MOST_LOCAL:,} bytes (512 KB) at most, and the "
+            "launch fails. Keep what a thread needs at a time, or work in an array "
+            "in global memory, which is an argument.",
+            [(place, "in local memory") for place in places[:2]],
         )
 
 
@@ -170,8 +161,7 @@ def refused(exercise: KernelExercise, outcome: Outcome) -> Verdict:
         )
         at = inner.__code__.co_filename, inner.__code__.co_firstlineno + start
     place = None if at is None else place_of(exercise, at)
-    return Verdict(
-        exercise.name,
+    return exercise.verdict(
         "type",
         message,
         why,
@@ -190,8 +180,7 @@ def float64(exercise: KernelExercise, places: list[Place]) -> Verdict:
     do = "does" if len(others) == 1 else "do"
     also = f", and so {do} {' and '.join(others)}, of another cell" * bool(others)
     first = {place for place, _ in origin}
-    return Verdict(
-        exercise.name,
+    return exercise.verdict(
         "float64",
         f"No argument is a float64, yet the kernel computes in float64 on "
         f"{len(mine)} line{plural}{also}.",
@@ -258,8 +247,7 @@ def in_local_memory(exercise: KernelExercise, outcome: Outcome) -> Verdict:
     places = [place_of(exercise, at) for at in outcome.local]
     # A name in brackets tells more than the loop or the function round it.
     places.sort(key=lambda place: "[" not in place.text)
-    return Verdict(
-        exercise.name,
+    return exercise.verdict(
         "local",
         f"{outcome.local_bytes} bytes of each thread are in local memory; "
         f"{exercise.limits['local']:g} would be enough. What looks like a register may "

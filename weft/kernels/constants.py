@@ -85,15 +85,12 @@ def run_with(
         why = NUMBER if numbers else SOMETHING
         why = f"{wrong.only} {why}".strip()
         places = lines_of(function, numbers, constants) or list(wrong.places)
-    raise Failed(
-        Verdict(
-            exercise.name,
-            "constants",
-            f"With {listed(constants)} it goes wrong: {wrong.message}",
-            why,
-            places[:LINES],
-            when=wrong.when,
-        )
+    raise exercise.failed(
+        "constants",
+        f"With {listed(constants)} it goes wrong: {wrong.message}",
+        why,
+        places[:LINES],
+        when=wrong.when,
     )
 
 

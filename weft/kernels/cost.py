@@ -142,8 +142,7 @@ def too_many_loads(
     what = f"loads {several(len(mine), 'element')}"
     if (last.size[mine] > widths).any():  # of several elements each
         what = f"makes {several(len(mine), 'load')}"
-    return Verdict(
-        exercise.name,
+    return exercise.verdict(
         "loads",
         f"One thread {what} from {memory} memory, one after the other; "
         f"{exercise.limits[limit]:g} would be enough.",
@@ -200,8 +199,7 @@ def peeks(exercise: KernelExercise, last: Trace, lines: list[Line]) -> str:
 def too_many_peeks(exercise: KernelExercise, last: Trace, mine: Columns) -> Verdict:
     """Refuse the thread that first looks at words in the rows `mine`."""
     site, array, times = busiest(last, mine)
-    return Verdict(
-        exercise.name,
+    return exercise.verdict(
         "loads",
         f"One thread looks at {several(len(mine), 'word')}, one after the other; "
         f"{exercise.limits['peeks']:g} would be enough.",
@@ -229,8 +227,7 @@ def too_many_barriers(
     mine = [(place, n) for (b, place), n in last.barriers.items() if b == block]
     mine.sort(key=lambda each: -each[1])
     enough = exercise.limits["barriers"]
-    return Verdict(
-        exercise.name,
+    return exercise.verdict(
         "barriers",
         f"The threads of a block wait for each other {most:,} times; "
         f"{'once' if enough == 1 else several(enough, 'time')} would be enough.",
@@ -251,8 +248,7 @@ def flops(exercise: KernelExercise, last: Trace, lines: list[Line]) -> str:
 def too_many_flops(exercise: KernelExercise, last: Trace, each: int) -> Verdict:
     worst = max(last.flops, key=last.flops.__getitem__)
     mine = round(last.flops[worst] / last.blocks)
-    return Verdict(
-        exercise.name,
+    return exercise.verdict(
         "flops",
         f"The threads of a block do {several(each, 'operation')} on floats; "
         f"{exercise.limits['flops']:,} would be enough.",
@@ -272,8 +268,7 @@ def atomics(exercise: KernelExercise, _: Trace, lines: list[Line]) -> str:
 
 
 def too_many_atomics(exercise: KernelExercise, line: Line, done: int) -> Verdict:
-    return Verdict(
-        exercise.name,
+    return exercise.verdict(
         "atomics",
         f"This launch makes {several(done, 'atomic operation')} on global memory; "
         f"{exercise.limits['atomics']:,} would be enough.",
@@ -286,8 +281,7 @@ def too_many_atomics(exercise: KernelExercise, line: Line, done: int) -> Verdict
 def too_few_lanes(exercise: KernelExercise, line: Line) -> Verdict:
     verb = "stores to" if line.store else "loads from"
     lanes = f"{line.lanes_per_request:.3g}"
-    return Verdict(
-        exercise.name,
+    return exercise.verdict(
         "divergence",
         f"When a warp {verb} {line.array} here, {lanes} of its 32 lanes take part, on "
         "average; the others wait for their turn on another line.",
@@ -301,8 +295,7 @@ def too_narrow(exercise: KernelExercise, line: Line, width: float) -> Verdict:
     verb = "stores" if line.store else "loads"
     limit = exercise.limits["store_bytes" if line.store else "load_bytes"]
     each = several(line.bytes / line.lanes, "byte")
-    return Verdict(
-        exercise.name,
+    return exercise.verdict(
         "narrow",
         f"A lane {verb} {several(width, 'byte')} at a time, on average; this kernel "
         f"can move {limit:.3g}{' or more' * (limit % 4 > 0)}.",

@@ -60,8 +60,7 @@ def explain(exercise: KernelExercise, case: KernelCase, error: Exception) -> Ver
     code = next((line for line in text if "CUDA_ERROR" in line or "ERROR_" in line), "")
     if "TypingError" in type(error).__name__ or "LoweringError" in type(error).__name__:
         telling = [t.strip() for t in text if t.strip() and "numba" not in t.lower()]
-        return Verdict(
-            exercise.name,
+        return exercise.verdict(
             "type",
             "Numba cannot compile this kernel for the GPU.",
             sentence(" ".join(telling[:3])),
@@ -70,16 +69,14 @@ def explain(exercise: KernelExercise, case: KernelCase, error: Exception) -> Ver
     if code and any(
         word in code for word in ("ILLEGAL", "LAUNCH_FAILED", "MISALIGNED", "ASSERT")
     ):
-        return Verdict(
-            exercise.name,
+        return exercise.verdict(
             "context",
             f"The launch ended with {code.split()[-1].strip('.')}: after this error, "
             f"CUDA rejects every further call from this process.",
             RESTART,
             when=when,
         )
-    return Verdict(
-        exercise.name,
+    return exercise.verdict(
         "exception",
         f"{type(error).__name__}: {text[0] if text else ''}",
         when=when,

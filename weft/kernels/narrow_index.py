@@ -85,8 +85,7 @@ def too_narrow(
     notes: list[Note] = [(at_line(function, narrow.line), f"{narrow.kind} here")]
     if line != narrow.line:
         notes.append((at_line(function, line), "the index"))
-    return Verdict(
-        exercise.name,
+    return exercise.verdict(
         kind,
         f"A thread's number becomes {article} {narrow.kind} and then an index, and "
         f"{article} {narrow.kind} {what} {most:,}.",

@@ -46,7 +46,7 @@ def refused(result: Result) -> Failed:
     message, hint = wrong.sentence(name), wrong.hint
     if (describe := trial.exercise.describe.get(name)) is not None:
         message, hint = describe(*wrong.index, wrong.got, wrong.wanted), ""
-    verdict = Verdict(trial.name, "wrong-value", message, hint, when=trial.when)
+    verdict = trial.verdict("wrong-value", message, hint)
     if not result.done.launch.written[name][wrong.index]:
         return Failed(not_stored(trial, result.done.trace, name, wrong, verdict))
     return wrong_value(result, verdict)
@@ -59,19 +59,17 @@ def unwritten(trial: Trial, trace: Trace, name: str, marks: Array) -> Verdict:
     """Word an output that is not whole, and say where the stores went instead."""
     message = left_out(name, marks)
     if trial.exercise.checks_launch:
-        return Verdict(
-            trial.name,
+        return trial.verdict(
             "launch",
             message,
             f"{capital(trial.launched)}.",
             returns(trial.exercise.written_by_learner),
-            when=trial.when,
         )
     stores = trace.stores(name)
     if not stores.size:
         return nothing_written(trial, name)
     why, notes = where_stores_went(trial, trace, name, stores)
-    return Verdict(trial.name, "unwritten", message, why, notes, when=trial.when)
+    return trial.verdict("unwritten", message, why, notes)
 
 
 def left_out(name: str, marks: Array) -> str:
@@ -112,7 +110,7 @@ def nothing_written(trial: Trial, name: str) -> Verdict:
             "there?"
         )
     message = f"Nothing is written to {name}."
-    return Verdict(trial.name, "unwritten", message, why, notes, when=trial.when)
+    return trial.verdict("unwritten", message, why, notes)
 
 
 def where_stores_went(

@@ -212,8 +212,7 @@ def too_many_sectors(exercise: KernelExercise, last: Trace, line: Line) -> Verdi
     mean, most = "", ""
     if not request.even:
         mean, most = " on average", f" The worst of them moves {request.cost}."
-    verdict = Verdict(
-        exercise.name,
+    verdict = exercise.verdict(
         "sectors",
         f"Each {verb} {line.array} by a warp moves "
         f"{several(line.per_request, 'sector')} of 32 bytes{mean}; "
@@ -235,8 +234,7 @@ def bank_conflicts(exercise: KernelExercise, last: Trace, line: Line) -> Verdict
     request = worst(last, line)
     mean = "" if request.even else " on average"
     most = "" if request.even or best > 1 else f"; the worst takes {request.cost}"
-    return Verdict(
-        exercise.name,
+    return exercise.verdict(
         "bank-conflicts",
         f"Each {verb} {line.array} by a warp takes {best + line.per_request:.3g} "
         f"passes{mean} where {'one' if best == 1 else f'{best:.3g}'} would be "

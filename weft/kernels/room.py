@@ -127,8 +127,7 @@ def forbidden(exercise: KernelExercise, trace: Trace) -> Verdict | None:
             if dtype and trace.dtypes[array] != np.dtype(dtype):
                 continue
             of = f" of {dtype}" if dtype else ""
-            return Verdict(
-                exercise.name,
+            return exercise.verdict(
                 "library",
                 f"`{operation}`{of} does the work of {exercise.name} here.",
                 "What that operation does is what this exercise asks you to write.",

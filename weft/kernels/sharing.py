@@ -51,8 +51,7 @@ def too_few_handed_over(exercise: KernelExercise, last: Trace, each: float) -> V
             f"{several(each, 'value')} from each other; this exercise asks for "
             f"{least:,} or more."
         )
-    return Verdict(
-        exercise.name,
+    return exercise.verdict(
         "unshared",
         message,
         "The result is right, but this exercise is about handing values over: one "
@@ -96,8 +95,7 @@ def _uneven(last: Trace, here: Flags, block: Columns, thread: Columns) -> bool:
 
 def too_few_unguarded(exercise: KernelExercise, guarded: list[Place]) -> Verdict:
     """Refuse loads that are all behind a condition which some threads do not meet."""
-    return Verdict(
-        exercise.name,
+    return exercise.verdict(
         "guarded",
         "Some threads of a block skip this load, because a condition does not let them "
         "through.",
@@ -129,8 +127,7 @@ def too_many_bytes(
     names = {last.arrays[array] for array in arrays}
     written = joined(f"`{name}`" for name in sorted(names))
     take = "takes" if len(names) == 1 else "take"
-    return Verdict(
-        exercise.name,
+    return exercise.verdict(
         "shared-bytes",
         f"{written} {take} {several(most, 'byte')} of each block's shared memory; "
         f"{exercise.limits['shared_bytes']:,} are enough.",

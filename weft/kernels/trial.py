@@ -54,6 +54,10 @@ class Trial:
         """How a verdict names the case."""
         return self.case.label
 
+    def verdict(self, kind: str, *said: Any, **more: Any) -> Verdict:
+        """A verdict on the exercise in this case; see `Exercise.verdict`."""
+        return self.exercise.verdict(kind, *said, **{"when": self.when, **more})
+
     def fresh(self) -> tuple[Array, ...]:
         return self.exercise.fresh(self.case)
 
@@ -190,27 +194,21 @@ def chosen(exercise: KernelExercise, case: KernelCase) -> Any:
     except Endless as stopped:
         raise endless(exercise.name, call, stopped) from None
     except Exception as error:
-        raise Failed(
-            Verdict(
-                exercise.name,
-                "exception",
-                f"{type(error).__name__}: {error}",
-                undefined(error),
-                raised_at(error, exercise.written_by_learner),
-                when=case.label,
-            )
+        raise exercise.failed(
+            "exception",
+            f"{type(error).__name__}: {error}",
+            undefined(error),
+            raised_at(error, exercise.written_by_learner),
+            when=case.label,
         ) from None
     if config is None and has_stub(exercise.written_by_learner):
         raise Failed(begin(exercise.name))
     if config is None:
-        raise Failed(
-            Verdict(
-                exercise.name,
-                "launch",
-                f"{call} returns nothing.",
-                "A function returns its result with `return`: here, the grid and the "
-                "block.",
-            )
+        raise exercise.failed(
+            "launch",
+            f"{call} returns nothing.",
+            "A function returns its result with `return`: here, the grid and the "
+            "block.",
         )
     return config
 
@@ -246,7 +244,7 @@ def wasteful(trial: Trial, done: Done) -> None:
 def refused(trial: Trial, message: str) -> Verdict:
     """The verdict on threads that have nothing to do."""
     places = returns(trial.exercise.written_by_learner)
-    return Verdict(trial.name, "launch", message, IDLE, places, when=trial.when)
+    return trial.verdict("launch", message, IDLE, places)
 
 
 def of_trial(trial: Trial, verdict: Verdict) -> Verdict:
@@ -263,15 +261,13 @@ def of_the_launch(trial: Trial, verdict: Verdict) -> Verdict:
     if not exercise.checks_launch:
         return of_trial(trial, verdict)
     launched = capital(trial.launched)
-    return Verdict(
-        trial.name,
+    return trial.verdict(
         "launch",
         f"{launched}. {verdict.message}",
         f"The kernel `{exercise.kernel.__name__}` is right only if each of its threads "
         f"has an index of its own. Along how many axes does it count its threads, and "
         f"along how many does your launch start them?",
         returns(exercise.written_by_learner),
-        when=trial.when,
     )
 
 

@@ -331,8 +331,7 @@ def not_a_function(exercise: HostExercise) -> Verdict:
 def another(exercise: HostExercise, got: Any, wanted: str, when: str) -> Verdict:
     """Refuse a result that is none, or of another type than `wanted`."""
     told = "nothing" if got is None else f"a {type(got).__name__}"
-    return Verdict(
-        exercise.name,
+    return exercise.verdict(
         "wrong-value" if got is None else "type",
         f"{exercise.name} returns {told}{wanted}.",
         places=returns(exercise.written_by_learner),
@@ -343,8 +342,7 @@ def another(exercise: HostExercise, got: Any, wanted: str, when: str) -> Verdict
 
 
 def never_calls(exercise: HostExercise, when: str) -> Verdict:
-    return Verdict(
-        exercise.name,
+    return exercise.verdict(
         "wrong-value",
         f"{exercise.name} never calls work().",
         "What is to be timed has to happen between the two looks at the clock.",

@@ -74,9 +74,7 @@ def full_size(exercise: ProgramExercise) -> list[str]:
         if isinstance(array, Guarded) and not array.intact:
             message = f"Bytes before or after {name} have been written to."
             why = "It stayed in bounds on small sizes. What is different here?"
-            raise Failed(
-                Verdict(exercise.name, "out-of-bounds", message, why, when=when)
-            )
+            raise exercise.failed("out-of-bounds", message, why, when=when)
     why = "It was right on small sizes in the interpreter."
     pairs = zip(results, case.expected, strict=True)
     return [
@@ -115,9 +113,9 @@ def explained(exercise: ProgramExercise, when: str, error: Exception) -> Verdict
     text = (str(error).strip().splitlines() or [""])[0]
     if "OutOfResources" in type(error).__name__:
         why = "Smaller blocks, or fewer stages, need less of it."
-        return Verdict(exercise.name, "launch", f"{text}.", why, when=when)
+        return exercise.verdict("launch", f"{text}.", why, when=when)
     if "CUDA error" in text or "CUDA_ERROR" in text:
         message = f"The launch ended with an error: {text}."
-        return Verdict(exercise.name, "context", message, RESTART, when=when)
+        return exercise.verdict("context", message, RESTART, when=when)
     message = f"{type(error).__name__}: {text}"
-    return Verdict(exercise.name, "exception", message, when=when)
+    return exercise.verdict("exception", message, when=when)

@@ -137,8 +137,7 @@ def misfit(
         )
     elif lost and len(program.parameters) > given + len(constants):
         why = f"{lost[0]} gets no value. Its parameters are {own}."
-    return Verdict(
-        exercise.name,
+    return exercise.verdict(
         "arguments",
         f"The check calls {program.function.__name__}[grid]({call}).",
         why,
@@ -214,6 +213,4 @@ def dimensions(
     if not exercise.checks_launch:
         raise ValueError(f"check({exercise.name}, ...): {message} {why}")
     places = returns(exercise.source)
-    raise Failed(
-        Verdict(exercise.name, "launch", message, why, places, when=case.label)
-    )
+    raise exercise.failed("launch", message, why, places, when=case.label)

@@ -129,8 +129,7 @@ def reordered(launch: Launch, verdict: Verdict) -> Verdict:
         or [p for p in own if p in given] == given
     ):
         return verdict
-    return Verdict(
-        exercise.name,
+    return exercise.verdict(
         "arguments",
         f"The check passes {', '.join(given)} in this order, and the parameters of "
         f"{exercise.name} are {', '.join(exercise.program.parameters)}.",
@@ -176,25 +175,21 @@ def tuned_again(exercise: ProgramExercise, done: Done) -> None:
         if not rows.size:
             continue
         reads = trace.places[trace.site[rows[0]]]
-        raise Failed(
-            Verdict(
-                exercise.name,
-                "tuning",
-                f"{region.name} keeps what an earlier run has left there, and "
-                "autotuning runs the program many times.",
-                "Each configuration is timed on the same arrays. `triton.autotune` has "
-                "arguments that set an array back before each run.",
-                [(reads, f"reads what is in {region.name}")],
-                when=done.launch.when,
-            )
+        raise exercise.failed(
+            "tuning",
+            f"{region.name} keeps what an earlier run has left there, and "
+            "autotuning runs the program many times.",
+            "Each configuration is timed on the same arrays. `triton.autotune` has "
+            "arguments that set an array back before each run.",
+            [(reads, f"reads what is in {region.name}")],
+            when=done.launch.when,
         )
 
 
 def no_parameters(exercise: ProgramExercise, strange: list[str]) -> Verdict:
     """The verdict on names for tuning to set back that are no parameters."""
     own = ", ".join(exercise.program.parameters)
-    return Verdict(
-        exercise.name,
+    return exercise.verdict(
         "tuning",
         "`reset_to_zero` and `restore_value` take a list of parameters' names. "
         f"{', '.join(map(repr, strange))} {'is' if len(strange) == 1 else 'are'} not "
