@@ -7,6 +7,7 @@ import os
 import re
 import textwrap
 from collections.abc import Iterator
+from contextlib import suppress
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -131,6 +132,16 @@ def device_functions(kernel: Any) -> dict[str, Any]:
         return {}
     named = {**seen.globals, **seen.nonlocals}
     return {name: f for name, f in named.items() if is_kernel(f)}
+
+
+def scope_of(function: FunctionType) -> dict[str, Any]:
+    """The names that a function finds outside itself, with their values."""
+    found = dict(function.__globals__)
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    for name, cell in cells:
+        with suppress(ValueError):  # it has no value yet
+            found[name] = cell.cell_contents
+    return found
 
 
 def global_names(kernel: Any, seen: set[Any] | None = None) -> Iterator[str]:

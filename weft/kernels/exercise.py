@@ -8,12 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from weft.checking.cases import SEED, Case, as_tuple, copies
+from weft.checking.compare import Array
 from weft.checking.exercise import Exercise
 from weft.places import Place
 from weft.simulator.memory.arrays import poison
 from weft.starters import source_function
-
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)

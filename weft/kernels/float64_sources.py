@@ -7,9 +7,8 @@ say: the literal may be on a line that only assigns it.
 import ast
 from collections.abc import Iterator
 from types import FunctionType
-from typing import Any
 
-from weft.checking.source import tree_of
+from weft.checking.source import scope_of, tree_of
 from weft.kernels.advice import statements
 
 TYPED = ("float32", "float16", "int32", "int64", "uint32", "uint64", "int16", "uint8")
@@ -35,7 +34,7 @@ def sources(function: FunctionType, computing: set[int]) -> Notes:
 
 def literals(function: FunctionType, parts: list[ast.AST]) -> Notes:
     """The lines with a number that has a point, or the name of one."""
-    scope = {**function.__globals__, **freely_named(function)}
+    scope = scope_of(function)
     local = {n for node, _ in statements(function) for n in targets(node)}
     found: Notes = {}
     for node in parts:
@@ -59,7 +58,7 @@ def quotients(
 ) -> Notes:
     """The lines that divide an integer, or divide by one."""
     local = {n for node, _ in statements(function) for n in targets(node)}
-    scope = {**function.__globals__, **freely_named(function)}
+    scope = scope_of(function)
 
     def whole(node: ast.expr) -> bool:
         named = isinstance(node, ast.Name) and node.id not in local
@@ -141,18 +140,6 @@ def untyped(tree: ast.AST, indices: bool = True) -> Iterator[ast.AST]:
                 continue
         yield child
         yield from untyped(child, indices)
-
-
-def freely_named(function: FunctionType) -> dict[str, Any]:
-    """The names of outer functions that a function uses, with their values."""
-    names, cells = function.__code__.co_freevars, function.__closure__ or ()
-    found = {}
-    for name, cell in zip(names, cells, strict=True):
-        try:
-            found[name] = cell.cell_contents
-        except ValueError:  # it has no value yet
-            continue
-    return found
 
 
 def reached(function: FunctionType, lines: set[int]) -> set[int]:

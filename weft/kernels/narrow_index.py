@@ -8,7 +8,7 @@ dimension.
 """
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
@@ -17,7 +17,7 @@ import numpy as np
 
 from weft import backend
 from weft.checking.cases import as_tuple
-from weft.checking.source import at_line, parameter_names, tree_of
+from weft.checking.source import at_line, parameter_names, scope_of, tree_of
 from weft.checking.verdict import Failed, Verdict
 from weft.kernels.exercise import KernelExercise
 from weft.places import Note
@@ -202,9 +202,3 @@ def indices(node: ast.AST, flat: set[str]) -> Iterator[ast.expr]:
             yield index
         case ast.Call(args=[ast.Name(name), index, *_]) if name in flat:
             yield index
-
-
-def scope_of(function: FunctionType) -> Mapping[str, Any]:
-    """The names that a function finds outside itself."""
-    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-    return {**function.__globals__, **{name: c.cell_contents for name, c in cells}}

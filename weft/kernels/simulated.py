@@ -137,12 +137,11 @@ def watched(trial: Trial, backwards: bool) -> Done:
 def refused(trial: Trial, fault: Fault) -> Verdict:
     """The verdict on what the simulator refused."""
     helpers = device_functions(trial.exercise.kernel)
-    if any(has_stub(helper) for helper in helpers.values()):
-        return begin(trial.name)
-    if waits_for_the_answer(trial.exercise, fault):
+    stub = any(map(has_stub, helpers.values()))
+    if stub or waits_for_the_answer(trial.exercise, fault):
         return begin(trial.name)
     verdict = from_fault(trial.name, fault, trial.when)
-    if fault.kind == "exception" and fault.met_none:
+    if fault.met_none:
         verdict = verdict.but(why=silent(helpers, tuple(verdict.places)))
     return verdict
 
