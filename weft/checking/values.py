@@ -5,49 +5,41 @@ layouts returns, `((2, (2, 2)), 1)`, or gradients by name.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from weft.checking.compare import Array, Difference, difference
-from weft.checking.verdict import Failed, Verdict
+from weft.checking.exercise import Exercise
 
 Path = tuple[Any, ...]
 
 
-class Tolerant(Protocol):
-    """An exercise: its name, and how far a value may be off."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def tolerance(self) -> float: ...
-
-
 def judge(
-    exercise: Tolerant,
+    exercise: Exercise,
     what: str,
     got: Array,
     wanted: Array,
     why: str | Callable[[Difference], str] = "",
+    *,
+    lead: str = "",
     **more: Any,
 ) -> None:
     """Raise `Failed` for a wrong value unless `got` agrees with `wanted`.
 
-    what: how a sentence names it. why: what the verdict says of the cause if the
-    difference shows no pattern, or a function of the difference. more: fields of the
-    verdict.
+    what: how a sentence names it, after the words in `lead`. why: what the verdict says
+    of the cause if the difference shows no pattern, or a function of the difference.
+    more: fields of the verdict.
     """
     wrong = difference(got, wanted, exercise.tolerance)
-    if wrong is None:
-        return
-    said = why(wrong) if callable(why) else wrong.hint or why
-    message = wrong.sentence(what)
-    raise Failed(Verdict(exercise.name, "wrong-value", message, said, **more))
+    if wrong is not None:
+        said = why(wrong) if callable(why) else wrong.hint or why
+        message = f"{lead}{wrong.sentence(what)}"
+        raise exercise.failed("wrong-value", message, said, **more)
 
 
 def judge_on_gpu(
-    exercise: Tolerant, label: str, pairs: Iterable[tuple[Array, Array]], why: str
+    exercise: Exercise, label: str, pairs: Iterable[tuple[Array, Array]], why: str
 ) -> str:
     """Judge what a GPU left of the case `label`. Gives a fact; raises `Failed`.
 

@@ -12,7 +12,7 @@ import numpy as np
 from weft.checking.compare import Array, Difference, difference, show
 from weft.checking.source import returns
 from weft.checking.step_limit import Endless, counted
-from weft.checking.values import as_array, is_tree, leaves, written
+from weft.checking.values import as_array, is_tree, judge, leaves, written
 from weft.checking.verdict import Failed, Verdict
 from weft.functions.exercise import FunctionExercise
 from weft.places import Note, Place
@@ -61,12 +61,10 @@ def compare_arrays(
         wrong = one_by_one(found, aim, exercise.tolerance)
     if wrong is None:
         return
-    if aim.ndim:
-        message = f"{call}: {wrong.sentence('result')}"
-    else:
-        message = f"{call} returns {show(wrong.got)} and should return " + (
-            f"{show(wrong.wanted)}."
-        )
+    message = f"{call}: {wrong.sentence('result')}"
+    if not aim.ndim:
+        got, wanted = show(wrong.got), show(wrong.wanted)
+        message = f"{call} returns {got} and should return {wanted}."
     raise Failed(
         exercise.verdict("wrong-value", message, wrong.hint, returns(function))
     )
@@ -138,19 +136,12 @@ def compare_trees(exercise: FunctionExercise, call: str, got: Any, wanted: Any) 
     for path, aim in aims.items():
         at, part = f"result{written(path)}", parts[path]
         goal, found = np.asarray(aim), held(part)
-        if goal.dtype == object or found.dtype == object or found.shape != goal.shape:
-            right = type(part) is type(aim) and bool(np.all(part == aim))
-            message = f"{at} is {brief(part)} and should be {brief(aim)}."
-        else:
-            wrong = difference(found, goal, exercise.tolerance)
-            right = wrong is None
-            message = "" if wrong is None else wrong.sentence(at)
-        if not right:
-            raise Failed(
-                Verdict(
-                    exercise.name, "wrong-value", f"{call}: {message}", places=places
-                )
-            )
+        if goal.dtype != object and found.dtype != object and found.shape == goal.shape:
+            lead = f"{call}: "
+            judge(exercise, at, found, goal, lambda _: "", lead=lead, places=places)
+        elif type(part) is not type(aim) or not np.all(part == aim):
+            message = f"{call}: {at} is {brief(part)} and should be {brief(aim)}."
+            raise exercise.failed("wrong-value", message, places=places)
 
 
 def wrong_answer(

@@ -50,7 +50,7 @@ Adviser = Callable[[Trial, Facts, Verdict], Verdict]
 # Parameters in another order than the arguments
 
 
-def swapped(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
+def find_swapped_parameters(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
     """A verdict on swapped parameters instead, if that is what led to this one.
 
     The spec's parameters have the names of the inputs, in order. Where the kernel has
@@ -100,7 +100,7 @@ def by_name(exercise: KernelExercise, case: KernelCase) -> tuple[int, ...] | Non
 # Whose line a verdict names: the kernel's, or that of a function it calls
 
 
-def called(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
+def name_callers(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
     """Where a line of the verdict is not the kernel's, say whose, and who called it."""
     return with_calls(trial, verdict, facts.backwards)
 
@@ -139,7 +139,7 @@ def with_calls(trial: Trial, verdict: Verdict, backwards: bool = False) -> Verdi
 # Where a value came from that given code has stored
 
 
-def fed(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
+def trace_value(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
     """Where a value was stored by another cell's function, add where it came from."""
     exercise, function = trial.exercise, trial.exercise.function()
     if verdict.kind != "wrong-value" or not verdict.places or function is None:
@@ -210,7 +210,7 @@ def set_by(node: ast.stmt) -> set[str]:
 # Conditions that keep threads from a line
 
 
-def guarded(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
+def show_guard(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
     """Show a guard that Python reads in another way than it looks, and say how."""
     function = trial.exercise.function()
     if verdict.kind not in ("out-of-bounds", "negative-index", "unwritten"):
@@ -219,7 +219,7 @@ def guarded(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
         if function is None or place.function != function.__name__:
             continue
         for each in around(function, place.line):
-            if word := said([each]):
+            if word := misreading([each]):
                 notes = lines(function, {each.lineno: "the guard"})
                 shown = {p.line for p, _ in verdict.places}
                 more = [note for note in notes if note[0].line not in shown]
@@ -265,7 +265,7 @@ def never_reached(function: FunctionType | None, name: str) -> tuple[list[Note],
     if not notes:
         return [], ""
     notes = ends_before(function, max(notes)) | notes
-    return lines(function, notes), said(inside)
+    return lines(function, notes), misreading(inside)
 
 
 def stores(node: ast.stmt, name: str) -> bool:
@@ -312,7 +312,7 @@ def around(function: FunctionType | None, line: int) -> list[ast.If]:
     return [*past, *inside]
 
 
-def said(inside: list[ast.If]) -> str:
+def misreading(inside: list[ast.If]) -> str:
     """A word on what Python makes of these conditions, '' where there is none."""
     return next(filter(None, (precedence(each.test) for each in inside)), "")
 
@@ -374,7 +374,7 @@ def ranked(index: tuple[int, ...], size: tuple[int, int, int]) -> int:
     return x + size[0] * (y + size[1] * z)
 
 
-def own_line_first(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
+def put_own_line_first(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
     """Name the learner's own line first where the loop is in a function given."""
     function = trial.exercise.function()
     if verdict.kind != "endless-loop" or function is None or not verdict.places:

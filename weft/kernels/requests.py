@@ -267,7 +267,7 @@ def meeting(last: Trace, request: Request) -> str:
 # Where to look in a kernel whose results are wrong
 
 
-def suspected(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
+def find_costly_lines(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
     """Name the lines that stand out beside a wrong value, or say how to look."""
     done, clue = facts.done, facts.clue
     if done is None or clue is None or trial.exercise.checks_launch:

@@ -30,12 +30,12 @@ from weft.wording import several
 OTHER_ORDER = "If block 0 runs first, it is right, but blocks can run in any order."
 
 ADVISERS: tuple[Adviser, ...] = (  # in the order in which a failed trial goes to them
-    advice.own_line_first,
-    advice.swapped,
-    requests.suspected,
-    advice.called,
-    advice.fed,
-    advice.guarded,
+    advice.put_own_line_first,
+    advice.find_swapped_parameters,
+    requests.find_costly_lines,
+    advice.name_callers,
+    advice.trace_value,
+    advice.show_guard,
 )
 
 

@@ -12,8 +12,8 @@ from typing import Any
 import torch
 import torch._dynamo
 
-from weft.checking.compare import difference
 from weft.checking.room import Facts
+from weft.checking.values import judge
 from weft.checking.verdict import Failed, Verdict
 from weft.places import Note, Place
 from weft.torch_ops.calls import Calls, first_line, quiet
@@ -24,6 +24,11 @@ from weft.wording import several
 NO_DATA = (
     "While it compiles there are no numbers yet. What would the graph need so that the "
     "decision stays in it?"
+)
+
+WITHOUT = (
+    "Without torch.compile it is right. What does the function do that a graph does "
+    "not show?"
 )
 
 REASONS = [  # what PyTorch says of a break, what happened, and why it breaks
@@ -119,19 +124,16 @@ def compiled(exercise: TorchExercise, calls: Calls, case: Any, whole: bool) -> N
     except Exception as error:
         raise Failed(not_compiled(exercise, error, case.label)) from None
     for got, wanted in zip(results, case.expected, strict=False):
-        wrong = difference(array(got), wanted, exercise.tolerance)
-        if wrong is not None:
-            raise Failed(
-                Verdict(
-                    exercise.name,
-                    "wrong-value",
-                    f"Compiled, {wrong.sentence('result')}",
-                    "Without torch.compile it is right. What does the function do that "
-                    "a graph does not show?",
-                    when=case.label,
-                    headline="right, but not after torch.compile",
-                )
-            )
+        judge(
+            exercise,
+            "result",
+            array(got),
+            wanted,
+            lambda _: WITHOUT,
+            lead="Compiled, ",
+            when=case.label,
+            headline="right, but not after torch.compile",
+        )
 
 
 def broken(exercise: TorchExercise, breaks: list[Any], most: int, when: str) -> Verdict:
