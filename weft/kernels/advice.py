@@ -348,7 +348,7 @@ def awaited(trace: Trace, fault: Fault) -> str:
     line = trace.places[trace.site[last]].line
     return (
         f"It waits for `{element}` to change. The last to store to it was "
-        f"{trace.who(last, with_block=True)}, on line {line}."
+        f"{trace.thread_at(last, with_block=True)}, on line {line}."
     )
 
 

@@ -205,7 +205,7 @@ def _unfenced(trace: Trace, race: Race) -> Verdict:
 
 def _who(trace: Trace, race: Race, access: Access) -> str:
     """'thread 3', and of which block where the two are in different ones."""
-    return trace.who(access.row, with_block=race.within == "grid")
+    return trace.thread_at(access.row, with_block=race.within == "grid")
 
 
 def _element(trace: Trace, race: Race, access: Access, otherwise: str) -> str:
@@ -467,7 +467,7 @@ def _collision(trace: Trace, race: Race) -> Verdict | None:
     if one.operation == READ:
         return _overtaken(trace, one, two)
     what = trace.element(two.row) or f"an element of {race.array}"
-    first, second = (trace.who(a.row) for a in (one, two))
+    first, second = (trace.thread_at(a.row) for a in (one, two))
     if len(begun) == 2:
         message = f"{capital(first)} and {second} both start a copy into `{what}`."
         why = "One thread starts a copy, and the TMA does it for all."
@@ -541,7 +541,7 @@ def _phases(count: int) -> str:
 def _overtaken(trace: Trace, read: Access, begun: Access) -> Verdict:
     """Word a copy that begins before what was there has been read."""
     known = trace.element(read.row) or "an element"
-    reader, copier = trace.who(read.row), trace.who(begun.row)
+    reader, copier = trace.thread_at(read.row), trace.thread_at(begun.row)
     return Verdict(
         trace.name,
         "race",

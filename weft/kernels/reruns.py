@@ -119,7 +119,7 @@ def note(trace: Trace) -> str:
     assert isinstance(missing, Unwritten)
     access = missing.access
     element = trace.element(access.row) or f"an element of {missing.array}"
-    line, who = lines_of([access.place], trace.name), trace.who(access.row)
+    line, who = lines_of([access.place], trace.name), trace.thread_at(access.row)
     return (
         f"note: on {line} {who} reads "
         f"`{element}`, which no thread has written. Nothing that is stored depends on "

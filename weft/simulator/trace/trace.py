@@ -145,7 +145,7 @@ class Trace:
         thread, block = int(self.thread[row]), int(self.block[row])
         return unravel(thread, self.block_size), unravel(block, self.grid_size)
 
-    def who(self, row: int, with_block: bool = False) -> str:
+    def thread_at(self, row: int, with_block: bool = False) -> str:
         """The thread that made the access at `row`: 'thread 3 of block 0'."""
         thread, block = self.by(row)
         return f"thread {named(thread)}" + f" of block {named(block)}" * with_block
