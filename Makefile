@@ -18,9 +18,10 @@ pytest = $(venv) -m pytest -p no:nbval
 tests = $(or $(ARGS),$(if $(LAB),tests/test_*.py --long,tests)) $(if $(LAB),-k $(LAB))
 
 # What `make lab` needs: no solutions, and no tests, which have answers too.
-handed_out = labs chapters weft results Makefile install.py lab.py requirements.txt \
-	constraints.txt pyproject.toml _toc.yml README.md LICENSE LICENSE-text \
-	":(exclude,glob)chapters/*/lab.py" ":(exclude,glob)chapters/*/answers/**"
+handed_out = labs chapters grading weft results Makefile install.py lab.py \
+	requirements.txt constraints.txt pyproject.toml _toc.yml README.md LICENSE \
+	LICENSE-text
+withheld = ":(exclude,glob)chapters/*/lab.py" ":(exclude,glob)chapters/*/answers/**"
 
 # What `make oldest` tests: the simulator, and checks of kernels.
 simulator = backend simulator simulator_features language shapes intrinsics barriers \
@@ -85,7 +86,7 @@ nbval: author  ## Run every cell of the solutions as a test
 handout:  ## What learners get, without the answers: _build/handout.zip
 	@mkdir -p _build
 	@git archive --format=zip --prefix=warp-and-weft/ -o _build/handout.zip HEAD \
-		$(handed_out)
+		$(handed_out) $(withheld)
 	@echo _build/handout.zip
 
 update:  ## Bring the course up to date; what you wrote in the labs is kept
@@ -100,7 +101,8 @@ clean:  ## Remove .venv and what was built; your labs and your progress stay
 	else echo ".venv was not made by this course; it stays"; fi
 	rm -rf _build node_modules .pytest_cache .hypothesis .mypy_cache .ruff_cache
 	rm -rf __pycache__
-	find weft pipeline book chapters tests -name __pycache__ -prune -exec rm -rf {} +
+	find $(wildcard weft pipeline grading book chapters tests) -name __pycache__ \
+		-prune -exec rm -rf {} +
 
 learner:
 	@$(python) install.py

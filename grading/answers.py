@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from IPython.core.inputtransformer2 import TransformerManager
 
-from pipeline.cells import checked
+from weft.cells import checked
 
 MAGIC = re.compile(r"%%(?:c|makefile)[ \t]+(\w+)[^\n]*\n")
 BEGUN = re.compile(r"^(?:def|class)[ \t]+(\w+)", re.MULTILINE)

@@ -7,7 +7,7 @@ from typing import Any
 
 from grading.answers import Submission
 from grading.paper import Paper
-from pipeline.cells import checked
+from weft.cells import checked
 from weft.errors import LearnerError
 
 CONFIG = '''"""nbgrader for this course: only answers are taken from submissions."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from grading.answers import Answer, Submission, names, pieces, where
-from pipeline.cells import check, checked
+from weft.cells import check, checked
 from weft.errors import LearnerError
 from weft.lesson import syllabus
 

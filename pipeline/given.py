@@ -14,10 +14,11 @@ from types import CodeType
 
 from IPython.core.inputtransformer2 import TransformerManager
 
+from weft import cells
 from weft.checking.given import collapsed
 from weft.code_objects import global_names
 
-from . import cells, notebook
+from . import notebook
 
 Names = dict[str, list[str]]
 

@@ -50,6 +50,8 @@ def test_the_linter_has_nothing_to_say():
 
 def test_an_image_has_what_learners_are_handed_and_no_answers():
     assert let_in() == handed_out() | {"requirements-hub.txt"}
+    rules = (ROOT / ".dockerignore").read_text().splitlines()
+    assert {"chapters/*/lab.py", "chapters/*/answers"} <= set(rules)
     assert all((ROOT / name).exists() for name in let_in())
 
 
@@ -112,5 +114,5 @@ def test_the_page_on_teaching_grades_with_what_the_image_has():
     for option in ("--read-only", "--memory ", "--pids-limit", "--cap-drop ALL"):
         assert option in command
     assert "--tmpfs /tmp:exec" in command  # where lab 4's programs are compiled
-    lab_named = re.search(r"python -m weft\.grade (\w+)", command)[1]
+    lab_named = re.search(r"python -m grading (\w+)", command)[1]
     assert (ROOT / "labs" / f"{lab_named}.ipynb").exists()

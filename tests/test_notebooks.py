@@ -18,7 +18,8 @@ import pytest
 from budget import MOST
 from IPython.core.inputtransformer2 import TransformerManager
 
-from pipeline import cells, labs, measured, notebook
+from pipeline import labs, measured, notebook
+from weft import cells
 from weft.bench.results import REFERENCE
 from weft.lesson import syllabus
 

@@ -19,7 +19,7 @@ PACKAGE = ROOT / "weft"
 # From the ground up: a file imports its own floor's package and floors below it.
 FLOORS = [
     {
-        *("backend", "code_objects", "doing", "effort", "errors", "markup"),
+        *("backend", "cells", "code_objects", "doing", "effort", "errors", "markup"),
         *("originals", "own_classes", "places", "store"),
         *("tracebacks", "units", "versions", "wording"),
     },

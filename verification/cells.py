@@ -9,9 +9,9 @@ from typing import Any
 from IPython.core.inputtransformer2 import TransformerManager
 
 from pipeline import notebook
-from pipeline.cells import checked
 from verification.corpus import ROOT
 from weft.c import cell as foreign
+from weft.cells import checked
 
 
 def run(source: str, name: str, scope: dict[str, Any]) -> Any:

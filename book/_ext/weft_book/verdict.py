@@ -13,8 +13,8 @@ from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
 from sphinx.application import Sphinx
 
-from pipeline.cells import checked
 from verification.corpus import HERE, MAGICS, under_magic
+from weft.cells import checked
 
 from .page import WeftDirective
 

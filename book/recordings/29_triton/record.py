@@ -23,8 +23,8 @@ WIDTH = 88
 
 def scope_of_lab() -> dict[str, Any]:
     """Run the lab's cells, but for its checks, and give what they define."""
-    from pipeline.cells import checked
     from verification.cells import cells, run
+    from weft.cells import checked
 
     scope: dict[str, Any] = {"__name__": "__main__"}
     for number, cell in enumerate(cells("29_triton")):

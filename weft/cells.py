@@ -2,17 +2,18 @@
 
 import ast
 
-from IPython.core.inputtransformer2 import TransformerManager
-
 CHECKS = ("check", "streams.check")  # what the last line of a checking cell calls
 
 
 def parse(source: str) -> ast.Module | None:
     """Return the tree of a cell of Python; None for C, a Makefile, a syntax error."""
+    from IPython.core.inputtransformer2 import TransformerManager
+
     if source.startswith("%%"):
         return None
     try:
-        return ast.parse(TransformerManager().transform_cell(source))
+        text: str = TransformerManager().transform_cell(source)  # type: ignore[no-untyped-call]
+        return ast.parse(text)
     except SyntaxError:
         return None
 
