@@ -40,6 +40,9 @@ def of_lab(lab: str, exercise: str) -> str:
     """A digest of what a mutant finds defined, and of its check, without the words."""
     used = [c for c in cells.cells(lab)[1:] if "given" in c.metadata.get("tags", [])]
     texts = [cells.cells(lab)[0].source, *(c.source for c in used)]
+    specs = ROOT / "chapters" / lab / "checks.py"
+    if specs.is_file():
+        texts.append(specs.read_text(encoding="utf-8"))
     return digest(wordless(t).encode() for t in (*texts, cells.checks(lab)[exercise]))
 
 
