@@ -72,9 +72,10 @@ def wait_for(server: subprocess.Popen[bytes], url: str, log: Path) -> None:
 def jupyterlab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Serve a copy of the labs, as `make lab` would on a machine without a GPU."""
     folder = tmp_path_factory.mktemp("jupyterlab")
-    for name in ("labs", "weft", "results"):
+    answers = shutil.ignore_patterns("lab.py", "answers", "__pycache__")
+    for name in ("labs", "chapters", "weft", "results"):
         if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, folder / "course" / name)
+            shutil.copytree(ROOT / name, folder / "course" / name, ignore=answers)
     shutil.copyfile(ROOT / "_toc.yml", folder / "course" / "_toc.yml")
     pages = folder / "course" / lab.BOOK
     (pages / "book").mkdir(parents=True)

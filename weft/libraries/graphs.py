@@ -22,7 +22,7 @@ from weft.libraries.cudnn_enumerations import (
     HeurMode,
     Pointwise,
 )
-from weft.libraries.loading import model_in_use
+from weft.libraries.loading import library, model_in_use
 from weft.libraries.model_graphs import ALIGNMENT, TYPES, ModelGraph, Plan, packed
 
 __all__ = ["TYPES", "Graph", "Plan"]
@@ -47,7 +47,10 @@ class Graph:
 
     def __new__(cls, handle: int) -> Any:
         model = model_in_use()
-        return super().__new__(cls) if model is None else ModelGraph(handle, model)
+        if model is None:
+            return super().__new__(cls)
+        library("cudnn")  # so that the model has it
+        return ModelGraph(handle, model)
 
     def __init__(self, handle: int) -> None:
         self.handle = handle
