@@ -452,6 +452,8 @@ check(
 # You have done the exercises. The rest of the lab is for the curious: two sections of
 # measurements, with predictions, to which your functions are applied. Their code is in
 # `measure.py`, in `chapters/01_why_gpus`.
+#
+# The solution and the chapter's page explain what each table shows.
 
 # %% [markdown]
 # ### Three crossovers

@@ -548,6 +548,8 @@ for change in ({}, faster, {"busy": 60}):
 # You have done the exercises. The rest of the lab is for the curious: two measurements,
 # each with a prediction, the records of your own machine, two real exporters, and a
 # price. The code of the measurements is in `measure.py` in `chapters/02_ecosystem`.
+#
+# The solution and the chapter's page explain what each table shows.
 
 # %% [markdown]
 # ### A batch of 8192

@@ -450,6 +450,8 @@ figure(
 #
 # You have done the exercises. The rest of the lab is for the curious. Its code is in
 # `measure.py`, in `chapters/03_setup`.
+#
+# The solution and the chapter's page explain what each table shows.
 
 # %% [markdown]
 # ### Will it run on your GPU?

@@ -420,6 +420,8 @@ large.expect("torch.add", at_least=1.05, times="CUDA C++")
 # You have done the exercises. The rest of the lab is for the curious: four measurements
 # with your own kernels, each with a prediction. Their code is in `measure.py`, in
 # `chapters/05_first_kernel`.
+#
+# The solution and the chapter's page explain what each table shows.
 
 # %% [markdown]
 # ### Less and less work

@@ -499,6 +499,8 @@ check(
 # You have done the exercises. The rest of the lab is for the curious: five
 # measurements, each with a prediction. Their code is in `measure.py` and their kernels
 # in `kernels.py`, both in `chapters/06_grids_2d`.
+#
+# The solution and the chapter's page explain what each table shows.
 
 # %% [markdown]
 # ### The shape of a block

@@ -433,6 +433,8 @@ check(
 # You have done the exercises. The rest of the lab is for the curious: seven sections of
 # measurements, each with a prediction. Their code is in `measure.py` and their kernels
 # in `kernels.py`, both in `chapters/07_host_device`.
+#
+# The solution and the chapter's page explain what each table shows.
 
 # %% [markdown]
 # ### Which memory to copy from

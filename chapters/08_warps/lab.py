@@ -470,6 +470,8 @@ check(
 # You have done the exercises. The rest of the lab is for the curious: more
 # measurements, most with a prediction. Their code is in `measure.py` and their kernels
 # in `kernels.py`, both in `chapters/08_warps`.
+#
+# The solution and the chapter's page explain what each table shows.
 
 # %% [markdown]
 # ### How many paths?

@@ -519,6 +519,8 @@ check(
 # You have done the exercises. The rest of the lab is for the curious: four
 # measurements, each with a prediction, and two experiments. Their code is in
 # `measure.py` and their kernels in `kernels.py`, both in `chapters/09_atomics`.
+#
+# The solution and the chapter's page explain what each table shows.
 
 # %% [markdown]
 # ### How often they meet

@@ -483,6 +483,8 @@ columns.expect("piece_sums", at_least=10)
 # You have done the exercises. The rest of the lab is for the curious: four
 # measurements, each with a prediction, and a timeline. Their code is in `measure.py`
 # and their kernels in `kernels.py`, both in `chapters/11_profiling`.
+#
+# The solution and the chapter's page explain what each table shows.
 
 # %% [markdown]
 # ### Four stopwatches, two launches

@@ -610,6 +610,8 @@ ladder.expect("fast", ceiling=0.92)
 # You have done the exercises. The rest of the lab is for the curious: measurements that
 # show what each idea is worth. Their code is in `measure.py` and their kernels in
 # `kernels.py`, both in `chapters/13_shared_memory`.
+#
+# The solution and the chapter's page explain what each table shows.
 
 # %% [markdown]
 # ### Two naive kernels

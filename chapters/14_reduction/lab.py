@@ -712,6 +712,8 @@ check(
 # You have done the exercises. The rest of the lab is for the curious. The measurements
 # are in `measure.py` and their kernels in `kernels.py`, both in
 # `chapters/14_reduction`.
+#
+# The solution and the chapter's page explain what each table shows.
 
 # %% [markdown]
 # ### One element per thread

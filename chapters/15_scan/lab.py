@@ -639,6 +639,8 @@ if weft.GPU:
 # You have done the exercises. The rest of the lab is for the curious. The measurements
 # are in `measure.py` in `chapters/15_scan`; the kernels are in `kernels.py`, those of
 # the fastest scans in `rounds.py` and `compaction.py`.
+#
+# The solution and the chapter's page explain what each table shows.
 
 # %% [markdown]
 # ### PyTorch's scan

@@ -678,6 +678,8 @@ explore(column_parts)[(1, 2), 32](*few, *np.zeros((2, 2, 128), np.float32))
 # measurements, each with a prediction, and tests of the kernels that they run. Their
 # code is in `measure_layer.py` and `measure_norms.py`, and their kernels are in
 # `kernels.py` and `norm_backward.py`, all in `chapters/17_fusion`.
+#
+# The solution and the chapter's page explain what each table shows.
 
 # %% [markdown]
 # ### A hundred small kernels

@@ -643,6 +643,8 @@ check(
 # kernels, three ways to a transpose, and the product on one core of the CPU. The code
 # is in the modules of `chapters/18_gemm_tiles`.
 #
+# The solution and the chapter's page explain what each table shows.
+#
 # ### The direct kernels
 #
 # Write down how fast each of the direct kernels will be, relative to cuBLAS (1.0). The

@@ -607,6 +607,8 @@ check(
 # tuned kernel compared with cuBLAS, two tests of its results, and its machine code. The
 # code is in `measure.py` and the kernels are in `kernels.py`, both in
 # `chapters/19_gemm_registers`.
+#
+# The solution and the chapter's page explain what each table shows.
 
 # %% [markdown]
 # ### Tune

@@ -665,6 +665,8 @@ ladder.expect("256 x 128", at_least=0.57)
 # the errors of four formats, and the instruction alone. The code is in `measure.py` and
 # the kernels are in `kernels.py`, both in `chapters/21_tensor_cores`.
 #
+# The solution and the chapter's page explain what each table shows.
+#
 # ### Smaller matrices, and without a pause
 #
 # First the ladder for 4096 × 4096 matrices. Then cuBLAS and `256 x 128` again, for

@@ -510,6 +510,8 @@ ladder.expect("TMA store", at_least=0.98)
 # You have done the exercises. The rest of the lab is for the curious: the ladder for
 # smaller matrices, a test of all results, other shapes, float8, and a load without
 # pauses. The code is in `measure.py`, in `chapters/22_hopper_gemm`.
+#
+# The solution and the chapter's page explain what each table shows.
 
 # %% [markdown]
 # ### The ladder, 4096 × 4096 × 4096

@@ -597,6 +597,8 @@ check(
 # You have done the exercises. The rest of the lab is for the curious: five
 # measurements, each with a prediction. Their code is in `measure.py`, and their kernels
 # are in `kernels.py` and `transforms.py`, all in `chapters/23_convolution_fft`.
+#
+# The solution and the chapter's page explain what each table shows.
 
 # %% [markdown]
 # ### The FFT ladder

@@ -665,6 +665,8 @@ rungs.expect("TMA + wgmma", at_least=1.2, times="FlexAttention")
 # modules of `chapters/24_attention`. The solution and the chapter's page explain what
 # each table shows. (`flash` is PyTorch's FlashAttention-2, `cuDNN` NVIDIA's kernel.)
 #
+# The solution and the chapter's page explain what each table shows.
+#
 # ### The kernels at full speed
 #
 # To reach its full speed, an H200 needs the TMA and `wgmma`, from chapter 22. The

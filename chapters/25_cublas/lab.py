@@ -524,6 +524,8 @@ check(
 # You have done the exercises. The rest of the lab is for the curious: six more
 # measurements, each with a prediction. Their code is in `measure.py`, in
 # `chapters/25_cublas`.
+#
+# The solution and the chapter's page explain what each table shows.
 
 # %% [markdown]
 # ### How good is the guess?

@@ -611,6 +611,8 @@ check(
 # You have done the exercises. The rest of the lab is for the curious: a test that finds
 # almost nothing, what cuFFT reports, and four more measurements. Their code is in
 # `measure.py` and the kernels are in `kernels.py`, both in `chapters/26_curand_cufft`.
+#
+# The solution and the chapter's page explain what each table shows.
 
 # %% [markdown]
 # ### What statistics do not see

@@ -557,6 +557,8 @@ check(
 # You have done the exercises. The rest of the lab is for the curious: what cuDNN
 # reports, and six more measurements, each with a prediction. Their code is in
 # `measure.py`, in `chapters/27_cudnn`.
+#
+# The solution and the chapter's page explain what each table shows.
 
 # %% [markdown]
 # ### A layout and a math type

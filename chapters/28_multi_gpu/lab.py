@@ -550,6 +550,8 @@ check(
 # %% [markdown]
 # ## More measurements
 #
+# The solution and the chapter's page explain what each table shows.
+#
 # ### Sums of other lengths, and a copy
 
 # %%

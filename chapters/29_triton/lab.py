@@ -684,6 +684,8 @@ check(
 # %% [markdown]
 # ## More measurements
 #
+# The solution and the chapter's page explain what each table shows.
+#
 # ### The addition beside Numba's
 #
 # Both programs add 2^26 numbers. How fast is each, with `torch.add` as 1.0? *Triton,

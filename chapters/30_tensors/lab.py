@@ -604,6 +604,8 @@ looks.calls()
 # %% [markdown]
 # ## More measurements
 #
+# The solution and the chapter's page explain what each table shows.
+#
 # ### What a layout costs
 #
 # Most of the time, you need no contiguous tensor, because elementwise operations accept

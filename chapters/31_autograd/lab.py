@@ -667,6 +667,8 @@ small.expect("torch.compile, graph", at_least=1.2, times="PyTorch, graph")
 # %% [markdown]
 # ## More measurements
 #
+# The solution and the chapter's page explain what each table shows.
+#
 # ### A larger network
 #
 # Now measure a larger network, with a batch of 4096 and 2048 hidden units. What

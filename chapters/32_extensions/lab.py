@@ -643,6 +643,8 @@ overhead.expect("Triton", at_least=1.2, times="Triton, triton_op")
 # %% [markdown]
 # ## More measurements
 #
+# The solution and the chapter's page explain what each table shows.
+#
 # ### With a gradient
 #
 # Now `x` requires a gradient, and each row makes 100 forward and 100 backward passes.

@@ -520,6 +520,8 @@ steps.expect("5 autocast", at_least=1.1, times="3 copies that do not block")
 # %% [markdown]
 # ## More measurements
 #
+# The solution and the chapter's page explain what each table shows.
+#
 # ### Who waits for whom
 #
 # Profile first. A step takes as long as the slowest of three parts: the GPU, the host

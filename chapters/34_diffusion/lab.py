@@ -479,6 +479,8 @@ one.expect("two kernels", at_least=0.95, times="rewritten")
 #
 # You have done the exercises. The rest of the lab is for the curious. The measurements
 # are in `measure.py` in `chapters/34_diffusion`.
+#
+# The solution and the chapter's page explain what each table shows.
 
 # %% [markdown]
 # ### Four images
