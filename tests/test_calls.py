@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import weft
+from weft import chapters
 from weft.simulator import Fault, simulate
 
 from numba import cuda, float32  # isort: skip
@@ -200,3 +201,9 @@ def test_a_launch_outside_of_a_check_says_so_too():
         simulate(kernel("out[i] = element(x, i + 1)"), (1, 32), (x, x.copy()))
     assert "line 31 of `element`: return x[i]" in str(caught.value)
     assert "line 4: out[i] = element(x, i + 1)" in str(caught.value)
+
+
+def test_a_function_of_the_chapter_is_looked_for_in_its_module():
+    file = chapters.folder() / "24_attention" / "kernels.py"
+    assert chapters.origin(str(file)) == "in the chapter's `kernels.py`"
+    assert chapters.origin("<ipython-input-3>") == "of another cell"

@@ -35,6 +35,18 @@ def plain(module: str) -> str:
     return module.split(".", 3)[3] if module.startswith(f"{__name__}.") else module
 
 
+def origin(file: str) -> str:
+    """Say where a line outside the learner's cell is: in a module, or another cell.
+
+    >>> origin(str(folder() / "24_attention" / "kernels.py")), origin("<cell>")
+    ("in the chapter's `kernels.py`", 'of another cell')
+    """
+    path = Path(file)
+    if folder() in path.parents:
+        return f"in the chapter's `{path.name}`"
+    return "of another cell"
+
+
 class Chapter:
     """The modules of a chapter as attributes, each imported when it is first used."""
 

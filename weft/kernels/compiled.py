@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from weft import compiling, doing, lesson
+from weft import chapters, compiling, doing, lesson
 from weft.backend import options_of
 from weft.checking.source import device_functions
 from weft.checking.verdict import Failed, Verdict
@@ -173,12 +173,14 @@ def refused(exercise: KernelExercise, outcome: Outcome) -> Verdict:
 def float64(exercise: KernelExercise, places: list[Place]) -> Verdict:
     """Refuse lines that compute in float64; name what it comes from, where plain."""
     mine = [place for place in places if is_learners(exercise, place)] or places
-    others = dict.fromkeys(f"`{p.function}`" for p in places if p not in mine)
+    outside = [place for place in places if place not in mine]
+    others = dict.fromkeys(f"`{place.function}`" for place in outside)
+    where = " and ".join(dict.fromkeys(chapters.origin(p.file) for p in outside))
     origin = origins(exercise, mine)
     mine = [place for place in mine if computes(exercise, place, origin)]
     plural = "s" * (len(mine) > 1)
     do = "does" if len(others) == 1 else "do"
-    also = f", and so {do} {' and '.join(others)}, of another cell" * bool(others)
+    also = f", and so {do} {' and '.join(others)}, {where}" * bool(others)
     first = {place for place, _ in origin}
     return exercise.verdict(
         "float64",

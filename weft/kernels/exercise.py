@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from weft import chapters
 from weft.checking.cases import SEED, Case, as_tuple, copies
 from weft.checking.compare import Array
 from weft.checking.exercise import Exercise
@@ -96,7 +97,7 @@ class KernelExercise(Exercise):
             return ""
         code = function.__code__
         if place.file != code.co_filename:
-            return f"in `{place.function}`, of another cell"
+            return f"in `{place.function}`, {chapters.origin(place.file)}"
         return "" if place.function == code.co_name else f"in `{place.function}`"
 
     def noted(self, note: str, place: Place) -> str:
