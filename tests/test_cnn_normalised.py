@@ -224,6 +224,7 @@ def network(given: Arrays, x1: torch.Tensor) -> tuple[dict[str, Any], torch.Tens
     return p, h.permute(0, 2, 3, 1).reshape(COUNT, 49, 64)
 
 
+@pytest.mark.long
 def test_backward_and_update(given: Arrays, convolved: Arrays) -> None:
     theta = given["theta"]
     x1 = numbers(convolved["x1"]).view(COUNT, 14, 14, 32)

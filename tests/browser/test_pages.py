@@ -105,7 +105,9 @@ def test_every_chapter_fits_a_phone(open_page: Callable, site: str, book: Book) 
     assert not small
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    "scheme", ["dark", pytest.param("light", marks=pytest.mark.long)]
+)
 def test_text_stands_out_from_what_is_behind_it(
     open_page: Callable, site: str, scheme: str
 ) -> None:
