@@ -37,14 +37,7 @@ def derive(root: Path, stem: str) -> NotebookNode:
             f"making labs needs {error.name}: pip install -r requirements-dev.txt"
         ) from error
 
-    source = notebook.read_script(notebook.script(root, stem))
-    path = notebook.solution(root, stem)
-    nb = notebook.read(path) if path.exists() else NotebookNode(cells=[])
-    if [cell.source for cell in nb.cells] != [cell.source for cell in source.cells]:
-        raise PipelineError(
-            f"{path.name} is behind its chapter's lab.py: make notebooks first"
-        )
-
+    nb = notebook.up_to_date(root, stem)
     needs = notebook.needs(nb) | notebook.runs_on(nb)
     for cell in nb.cells:
         if cell.cell_type == "code":

@@ -245,6 +245,15 @@ def read(path: Path) -> NotebookNode:
         ) from error
 
 
+def up_to_date(root: Path, stem: str) -> NotebookNode:
+    """Read solutions/NN.ipynb. Raises PipelineError if its lab.py has other cells."""
+    path, source = solution(root, stem), read_script(script(root, stem))
+    nb = read(path) if path.exists() else NotebookNode(cells=[])
+    if [cell.source for cell in nb.cells] != [cell.source for cell in source.cells]:
+        raise PipelineError(f"{path.name} is behind its lab.py: make notebooks first")
+    return nb
+
+
 def dumps(nb: NotebookNode) -> str:
     nbformat.validate(nb)
     return nbformat.writes(nb) + "\n"

@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from IPython.core.inputtransformer2 import TransformerManager
 from test_kernels import checks, run, scope_of
 
 import weft  # noqa: F401  before Numba
 
 from numba import cuda  # isort: skip
 from pipeline import given, notebook
-from weft import check, originals
+from weft import cells, check, originals
 from weft.checking.given import collapsed
 from weft.checking.verdict import Verdict
 
@@ -160,10 +159,8 @@ def test_a_library_that_was_changed(
 
 def functions(cell: str) -> list[ast.FunctionDef]:
     """The functions that a cell defines."""
-    if cell.startswith("%%"):
-        return []
-    text = TransformerManager().transform_cell(cell)
-    return [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
+    tree = cells.parse(cell)
+    return [n for n in tree.body if isinstance(n, ast.FunctionDef)] if tree else []
 
 
 def parameters(function: ast.FunctionDef) -> int:
