@@ -299,6 +299,7 @@ class Expressions:
     def _ifexp(self, node: ast.IfExp) -> Kind:
         self.test(node.test)
         decided = self.decided(node.test)
+        node.decided = decided  # type: ignore[attr-defined]
         if decided is not None:
             return self.kind(node.body if decided else node.orelse)
         return self._one_of(node, [self.kind(node.body), self.kind(node.orelse)])

@@ -100,6 +100,7 @@ class Function:
         name = OPERATORS.get(type(node.op), "")
         if isinstance(node.target, ast.Name):
             old = self._names.kind(node.target.id)
+            node.old = old  # type: ignore[attr-defined]
             if isinstance(old, Tup) or not name:
                 self._names.give(node.target.id, None)
                 return
@@ -171,6 +172,7 @@ class Function:
         before = dict(self._names.now)
         ends: list[tuple[str, Env]] = []
         decided = self._expressions.decided(node.test)
+        node.decided = decided  # type: ignore[attr-defined]
         for part, body in (("body", node.body), ("orelse", node.orelse)):
             if decided is not None and decided != (part == "body"):
                 continue

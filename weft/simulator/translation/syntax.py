@@ -1,0 +1,93 @@
+"""Making pieces of Python's syntax tree, each at the place of what it stands for."""
+
+import ast
+from collections.abc import Iterable
+from typing import Any
+
+STATEMENTS = (ast.Yield, ast.YieldFrom, ast.Call)
+
+
+def name(text: str, where: ast.AST) -> ast.Name:
+    return placed(ast.Name(text, ast.Load()), where)
+
+
+def constant(value: Any, where: ast.AST) -> ast.Constant:
+    return placed(ast.Constant(value), where)
+
+
+def call(function: str, args: Iterable[ast.expr], where: ast.AST) -> ast.Call:
+    return placed(ast.Call(ast.Name(function, ast.Load()), list(args), []), where)
+
+
+def attribute(of: ast.expr, part: str, where: ast.AST) -> ast.Attribute:
+    return placed(ast.Attribute(of, part, ast.Load()), where)
+
+
+def item(of: ast.expr, index: ast.expr, where: ast.AST) -> ast.Subscript:
+    return placed(ast.Subscript(of, index, ast.Load()), where)
+
+
+def two(a: ast.expr, op: ast.operator, b: ast.expr, where: ast.AST) -> ast.BinOp:
+    return placed(ast.BinOp(a, op, b), where)
+
+
+def either(*parts: ast.expr, where: ast.AST) -> ast.BoolOp:
+    """`a or b`."""
+    return placed(ast.BoolOp(ast.Or(), list(parts)), where)
+
+
+def named(text: str, value: ast.expr, where: ast.AST) -> ast.NamedExpr:
+    """`(name := value)`."""
+    return placed(ast.NamedExpr(ast.Name(text, ast.Store()), value), where)
+
+
+def choice(test: ast.expr, a: ast.expr, b: ast.expr, where: ast.AST) -> ast.IfExp:
+    return placed(ast.IfExp(test, a, b), where)
+
+
+def assign(target: str, value: ast.expr, where: ast.AST) -> ast.Assign:
+    return placed(ast.Assign([ast.Name(target, ast.Store())], value), where)
+
+
+def put(of: ast.expr, index: ast.expr, value: ast.expr, where: ast.AST) -> ast.Assign:
+    """`of[index] = value`."""
+    return placed(ast.Assign([ast.Subscript(of, index, ast.Store())], value), where)
+
+
+def placed(node: Any, where: ast.AST) -> Any:
+    """`node`, with those new nodes directly in it, at the place of another."""
+    for new in (node, *ast.iter_child_nodes(node)):
+        if isinstance(new, (ast.expr, ast.stmt)) and not hasattr(new, "lineno"):
+            ast.copy_location(new, where)
+    return node
+
+
+def statements(text: str, where: ast.AST) -> list[ast.stmt]:
+    """Statements from text, all at one place."""
+    made = ast.parse(text).body
+    for one in made:
+        for new in ast.walk(one):
+            if isinstance(new, (ast.expr, ast.stmt)):
+                ast.copy_location(new, where)
+    return made
+
+
+def has_effect(node: ast.AST) -> bool:
+    """Whether evaluating a made expression may change memory, or let others run."""
+    return any(
+        isinstance(inner, (ast.Yield, ast.YieldFrom))
+        or (
+            isinstance(inner, ast.Call)
+            and not (
+                isinstance(inner.func, ast.Name) and inner.func.id.startswith(PURE)
+            )
+        )
+        for inner in ast.walk(node)
+    )
+
+
+def reads_memory(node: ast.AST) -> bool:
+    return any(isinstance(inner, ast.Subscript) for inner in ast.walk(node))
+
+
+PURE = ("__pure_", "__note_")  # how the names of functions without effect begin
