@@ -19,12 +19,11 @@ from weft.wording import capital
 ROOM = 5e9  # bytes of free disk below which an installation is likely to fail
 
 PACKAGES = (
-    "numba", "numba-cuda", "numpy", "greenlet", "torch", "triton", "jupyterlab",
+    "numba", "numba-cuda", "numpy", "torch", "triton", "jupyterlab",
 )  # fmt: skip
 _WITHOUT = {  # what a missing package means, what to do
     "numba": ("no lab runs without it", "`pip install numba`"),
     "numpy": ("no lab runs without it", '`pip install "numpy<2.5"`'),
-    "greenlet": ("the checks need it", "`pip install greenlet`"),
     "torch": (
         "nothing can be timed, and the labs that compare with PyTorch (02, 12 to 19, "
         "24 and 28 to 35) skip those parts",

@@ -1,4 +1,4 @@
-"""Runs a Numba kernel's Python function on the CPU, one greenlet per CUDA thread.
+"""Runs a Numba kernel's Python function on the CPU, one generator per CUDA thread.
 
 `simulate` launches a kernel whatever machine this is, `record` also writes down its
 accesses; `install` makes ordinary `kernel[grid, block](...)` launches do the same where
