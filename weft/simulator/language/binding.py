@@ -21,24 +21,19 @@ from weft.simulator.arithmetic.operators import FUNCTIONS
 from weft.simulator.inference.kinds import Kind
 from weft.simulator.language import rules
 from weft.simulator.language.loops import names_of
-from weft.simulator.language.lowering import helper
 from weft.simulator.language.modules import (
     Cast,
     Mathematics,
     NumbaModule,
     NumpyModule,
 )
+from weft.simulator.translation.notes import Noting
 from weft.simulator.language.rewriting import Rewritten, begin, rewritten
+from weft.simulator.translation.expressions import Access, Position
+from weft.simulator.translation.numbers import helper, plain
 
 Form = tuple[types.FunctionType, tuple[Kind, ...]]
 MATHEMATICS = Mathematics()
-
-
-def numbers_of(value: Any) -> Any:
-    """A number from outside as a kernel has it: a float is a float64."""
-    if type(value) is float:
-        return np.float64(value)
-    return tuple(numbers_of(v) for v in value) if type(value) is tuple else value
 
 
 class Bound:
@@ -46,9 +41,10 @@ class Bound:
 
     `call` runs it, or gives its generator where it can wait; `lines` maps every code
     object of the learner's to its source lines, by line number. `counting` is what the
-    names of `loops` and `waiting` stand for. With `notes` (see `instrument`: what its
-    two names stand for) the kernel notes what it does, and `noted` gives the place of
-    each number, and the operations of arithmetic there.
+    names of `loops` and `waiting` stand for. With `notes` (what the names stand for that
+    `translation` puts in) the kernel notes what it does, and `noted` gives the place of
+    each number, and the operations of arithmetic there. `accesses` says what is
+    accessed in code at a place.
     """
 
     def __init__(
@@ -58,11 +54,13 @@ class Bound:
         counting: dict[str, Callable[..., Any]],
         refuse: Callable[[str, str], Any],
         notes: dict[str, Any] | None = None,
+        noting: Noting = Noting.NONE,
         given: tuple[Kind, ...] = (),
     ) -> None:
         self.lines: dict[types.CodeType, dict[int, str]] = {}
         self.noted: dict[int, tuple[Place, int]] = {}
-        self._notes = notes
+        self.accesses: dict[types.CodeType, dict[Position, Access]] = {}
+        self._notes, self._noting = notes or {}, noting
         self._cuda, self._counting, self._refuse = cuda, counting, refuse
         self._done: dict[Form, types.FunctionType] = {}
         self._found: dict[Form, Rewritten | None] = {}
@@ -77,9 +75,8 @@ class Bound:
         form = fn, given
         if form not in self._found:
             self._found[form] = None  # it may call itself
-            scope, noting = names_of(fn), self._notes is not None
             self._found[form] = rewritten(
-                fn, given, scope, self._device, noting, kernel
+                fn, given, names_of(fn), self._device, self._noting, kernel
             )
         return self._found[form]
 
@@ -103,6 +100,7 @@ class Bound:
         code, lines = found.code, found.lines
         for inner in code_tree(code):
             self.lines[inner] = lines
+            self.accesses[inner] = found.accesses
         self.noted.update(enumerate(found.notes, found.first))
         scope = fn.__globals__ | {"__builtins__": self._builtins}
         closure = None
@@ -114,7 +112,7 @@ class Bound:
 
         for name in global_names(code) & scope.keys():
             scope[name] = self._twin(name, scope[name])
-        scope |= self._counting | (self._notes or {})
+        scope |= self._counting | self._notes
         scope |= {name: helper(name) for name in found.helpers}
         for name, device, kinds in found.devices:
             called = backend.python_function(device)
@@ -138,8 +136,8 @@ class Bound:
             return Cast(backend.as_dtype(value))
         if isinstance(value, type) and issubclass(value, np.generic):
             return Cast(np.dtype(value))
-        if type(value) in (float, tuple):
-            return numbers_of(value)
+        if isinstance(value, (tuple, np.generic)):
+            return plain(value)
         operation = registry.of(value)
         if operation is not None:
             return self._cuda.intrinsics.form(operation)

@@ -9,7 +9,7 @@ import ast
 import inspect
 import textwrap
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -21,8 +21,9 @@ from weft.places import Place
 from weft.simulator.inference.kinds import Kind, Outside
 from weft.simulator.inference.statements import Function
 from weft.simulator.language import loops, rules, shapes, waiting
-from weft.simulator.language.instrument import Notes, note
-from weft.simulator.language.lowering import Lower
+from weft.simulator.translation.notes import MarkArithmetic, Noting
+from weft.simulator.translation.expressions import Access, Position
+from weft.simulator.translation.statements import Statements
 
 _MOST_NOTES = 50_000  # in all functions of one launch
 
@@ -34,7 +35,9 @@ class Rewritten:
     `notes` are the places of its notes, numbered from `first`, each with the number
     of arithmetic operations there. `helpers` are the names of arithmetic in the code;
     `devices` are those of device functions, each with the kinds of its arguments.
-    `returned` is what the function returns. One that `waits` is a generator.
+    `returned` is what the function returns. One that `waits` is a generator. `accesses`
+    says of a place in the source what is accessed there, `unknown` of which expressions
+    nothing is known.
     """
 
     code: CodeType
@@ -44,6 +47,8 @@ class Rewritten:
     helpers: frozenset[str] = frozenset()
     devices: tuple[tuple[str, Any, tuple[Kind, ...]], ...] = ()
     returned: Kind = None
+    accesses: dict[Position, Access] = field(default_factory=dict)
+    unknown: tuple[str, ...] = ()
 
     @property
     def waits(self) -> bool:
@@ -67,7 +72,7 @@ def rewritten(
     given: tuple[Kind, ...],
     scope: Scope,
     device: Device,
-    noting: bool,
+    noting: Noting,
     kernel: bool,
 ) -> Rewritten:
     """The code of `fn` with Numba's arithmetic, counted loops and, if so asked, notes.
@@ -135,7 +140,7 @@ def _rewrite(
     given: tuple[Kind, ...],
     scope: Scope,
     device: Device,
-    noting: bool,
+    noting: Noting,
     kernel: bool,
 ) -> Rewritten:
     """See `rewritten`."""
@@ -153,7 +158,7 @@ def _rewrite(
         rules.refuse_code(code, fn.__name__, lines)
         if fn.__name__ != "<lambda>" or waiting.waits_in(code, scope, waits):
             raise rules.without_source(name, kernel) from None
-        return Rewritten(with_float64(code), lines)
+        return Rewritten(code, lines)
 
     try:
         source, first = source_of(fn)
@@ -181,10 +186,10 @@ def _rewrite(
     waiting.mark(definition, scope, waits)
     # What it calls has been rewritten by now, and has numbers of its own.
     last = max((one.first + len(one.notes) for one in _known.values()), default=0)
-    notes = note(definition, last) if noting else Notes()
-    devices: list[tuple[str, Any, tuple[Kind, ...]]] = []
-    lower = Lower(lambda value, kinds: _device(devices, value, kinds))
-    lower.visit(definition)
+    if noting is not Noting.NONE:
+        MarkArithmetic().visit(definition)
+    body = _Body(definition, scope, last, noting)
+    made = Statements(body, definition).made
     loops.CountSteps().visit(definition)
     waiting.GiveWay().visit(definition)
     module = ast.Module([enclose(definition, code.co_freevars)], [])
@@ -196,17 +201,70 @@ def _rewrite(
         for c in code_tree(compiled)
         if c.co_name == name and c.co_varnames[: c.co_argcount] == arguments
     )
-    places = [node_place(name, node, lines, code.co_filename) for node in notes.nodes]
-    noted = tuple(zip(places, notes.flops, strict=True))
+    file = code.co_filename
+    places = [
+        place_of(name, (one + first - 1, end + first - 1, start + indent, stop + indent), lines, file)
+        for one, end, start, stop in body.numbered
+    ]
+    noted = tuple(zip(places, body.flops, strict=True))
+    down = first - 1
     return Rewritten(
-        with_float64(found),
+        found,
         lines,
-        notes.first,
+        last,
         noted,
-        frozenset(lower.names),
-        tuple(devices),
+        frozenset(made.helpers),
+        tuple(body.devices),
         inferred.returned,
+        {
+            (one + down, end + down, start + indent, stop + indent): access
+            for (one, end, start, stop), access in made.accesses.items()
+        },
+        tuple(ast.unparse(node) for node in made.unknown),
     )
+
+
+class _Body:
+    """A function that is being translated: see `translation.expressions.Function`."""
+
+    def __init__(
+        self, definition: ast.FunctionDef, scope: Scope, first: int, noting: Noting
+    ) -> None:
+        self.noting = noting is not Noting.NONE
+        self.by_call = noting is Noting.CALLS
+        self.numbered: list[Any] = []
+        self.flops: list[int] = []
+        self.devices: list[tuple[str, Any, tuple[Kind, ...]]] = []
+        self._scope, self._first = scope, first
+        self._local = {a.arg for a in ast.walk(definition) if isinstance(a, ast.arg)}
+        self._local |= {
+            n.id
+            for n in ast.walk(definition)
+            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+        }
+
+    def number(self, node: ast.expr, flops: int) -> int:
+        self.numbered.append(
+            (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset)
+        )
+        self.flops.append(flops)
+        return self._first + len(self.numbered) - 1
+
+    def device(self, value: Any, kinds: tuple[Kind, ...]) -> str:
+        return _device(self.devices, value, kinds)
+
+    def outside(self, name: str) -> Any:
+        value = None if name in self._local else self._scope.get(name)
+        return value if type(value) in (bool, int, float) else None
+
+    def constant(self, node: ast.expr | None) -> int | None:
+        if isinstance(node, ast.Constant):
+            return node.value if type(node.value) is int else None
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            inner = self.constant(node.operand)
+            return None if inner is None else -inner
+        value = self.outside(node.id) if isinstance(node, ast.Name) else None
+        return value if type(value) is int else None
 
 
 def _device(
@@ -220,19 +278,6 @@ def _device(
             return name
     devices.append((f"__weft_device_{len(devices)}__", value, kinds))
     return devices[-1][0]
-
-
-def with_float64(code: CodeType) -> CodeType:
-    """The code with its floats as NumPy's, which no operation narrows or refuses."""
-    return code.replace(co_consts=tuple(_as_numpys(value) for value in code.co_consts))
-
-
-def _as_numpys(value: Any) -> Any:
-    if isinstance(value, CodeType):
-        return with_float64(value)
-    if type(value) is float:
-        return np.float64(value)
-    return tuple(_as_numpys(v) for v in value) if type(value) is tuple else value
 
 
 def source_of(fn: FunctionType) -> tuple[list[str], int]:
@@ -292,16 +337,14 @@ def shift(module: ast.Module, lines: int, columns: int) -> None:
             node.end_col_offset = (node.end_col_offset or 0) + columns
 
 
-def node_place(
-    function: str, node: ast.expr, lines: dict[int, str], file: str
-) -> Place:
-    """The source place of a node whose lines count as the learner's do."""
-    full = lines.get(node.lineno, "")
+def place_of(function: str, at: Any, lines: dict[int, str], file: str) -> Place:
+    """The source place of an expression: its lines and columns."""
+    line, end, start, stop = at
+    full = lines.get(line, "")
     expression = ""
-    if node.end_lineno == node.lineno:
-        part = full.encode()[node.col_offset : node.end_col_offset]
-        expression = part.decode(errors="replace")
-    return Place(function, node.lineno, full.strip(), expression, file)
+    if end == line:
+        expression = full.encode()[start:stop].decode(errors="replace")
+    return Place(function, line, full.strip(), expression, file)
 
 
 def named(node: ast.AST, name: str) -> bool:

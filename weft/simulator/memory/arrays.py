@@ -78,7 +78,7 @@ class Array:
     Boolean array of the same shape in which every store leaves a mark.
     """
 
-    __slots__ = ("_data", "_fault", "_memory", "_readonly", "_written")
+    __slots__ = ("_data", "_fault", "_marks", "_memory", "_readonly", "_rows", "_written")
 
     def __init__(
         self,
@@ -92,6 +92,26 @@ class Array:
         self._fault = fault
         self._written = written
         self._readonly = memory.readonly
+
+    @property
+    def rows(self) -> Any:
+        """What a translated kernel indexes: numbers, or rows of them; see `nested`."""
+        try:
+            return self._rows
+        except AttributeError:
+            self._rows = nested(self._data, self._readonly)
+            return self._rows
+
+    @property
+    def marks(self) -> Any:
+        """Where a store leaves a mark, likewise; None where it leaves none."""
+        if self._written is None:
+            return None
+        try:
+            return self._marks
+        except AttributeError:
+            self._marks = nested(self._written, False)
+            return self._marks
 
     @property
     def _name(self) -> str:
@@ -371,6 +391,37 @@ class Array2(Array):
 def flat_class(ndim: int) -> type[Array]:
     """The quickest class for an array of `ndim` plain numbers."""
     return {1: Array1, 2: Array2}.get(ndim, Array)
+
+
+def nested(data: np.ndarray[Any, Any], readonly: bool) -> Any:
+    """An array as what is indexed one axis after the other, `view[i][j]`.
+
+    Rows are memoryviews: these give plain numbers, round to float32, and refuse what is
+    beyond their end, but not a negative index.
+    """
+    if data.ndim > 1:
+        return [nested(row, readonly) for row in data]
+    if data.dtype.kind not in "biuf" or data.dtype.itemsize == 2 and data.dtype.kind == "f":
+        return Numbers(data, readonly)
+    view = memoryview(data)
+    return view.toreadonly() if readonly else view
+
+
+class Numbers:
+    """Numbers that a memoryview cannot show, such as those of half precision."""
+
+    __slots__ = ("_data", "_readonly")
+
+    def __init__(self, data: np.ndarray[Any, Any], readonly: bool) -> None:
+        self._data, self._readonly = data, readonly
+
+    def __getitem__(self, i: Any) -> Any:
+        return self._data[i].item()
+
+    def __setitem__(self, i: Any, value: Any) -> None:
+        if self._readonly:
+            raise TypeError("cannot modify read-only memory")
+        self._data[i] = value
 
 
 def wrap(

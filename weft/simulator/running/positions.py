@@ -6,6 +6,7 @@ from types import CodeType, FrameType
 from weft.places import Place, axes, frame_place, led_to, place
 from weft.simulator.faults import Fault
 from weft.simulator.limits import Dim
+from weft.simulator.translation.expressions import Access, Position
 from weft.simulator.running.threads import Thread
 
 
@@ -19,7 +20,8 @@ def upwards(frame: FrameType | None) -> Iterator[FrameType]:
 class Positions:
     """The places of a launch's threads.
 
-    `kernel` is its name, `lines` are the source lines of every code object in it.
+    `kernel` is its name, `lines` are the source lines of every code object in it,
+    `accesses` what is accessed at places of it.
     """
 
     def __init__(
@@ -30,6 +32,7 @@ class Positions:
         block: Dim,
     ) -> None:
         self.kernel, self.lines = kernel, lines
+        self.accesses: dict[CodeType, dict[Position, Access]] = {}
         self.grid, self.block = grid, block
 
     def places(self, frames: Iterable[FrameType]) -> list[Place]:

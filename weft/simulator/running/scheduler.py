@@ -23,6 +23,7 @@ from weft.places import place
 from weft.simulator.faults import Fault
 from weft.simulator.inference.kinds import Kind
 from weft.simulator.language.binding import Bound
+from weft.simulator.translation.notes import Noting
 from weft.simulator.language.loops import LOOP, ROUND, ROUNDS, STEP
 from weft.simulator.language.waiting import FOLLOW
 from weft.simulator.limits import Dim, Dim3
@@ -72,6 +73,7 @@ class Run:
     """
 
     patience, most = 2_000_000, 300_000_000
+    noting_of = Noting.NONE  # how much the kernel notes
 
     def __init__(
         self,
@@ -114,11 +116,26 @@ class Run:
             ROUNDS: self._rounds,
             FOLLOW: self._follow,
         }
-        bound = Bound(self._fn, self.cuda, counting, self._refuse, self.notes(), given)
-        self.bound, self.call = bound, bound.call
-        self._code, self._waits = bound.call.__code__, isgeneratorfunction(bound.call)
-        self.lines.update(bound.lines)
+        self._counting, self._given = counting, given
+        self.bound = self.bound_to(self.noting_of, self.notes())
+        self.call = self.bound.call
+        self._code, self._waits = self.call.__code__, isgeneratorfunction(self.call)
         self.is_bound = True
+
+    def bound_to(self, noting: Noting, notes: dict[str, Any]) -> Bound:
+        """The kernel, so that it notes this much."""
+        bound = Bound(
+            self._fn,
+            self.cuda,
+            self._counting,
+            self._refuse,
+            notes,
+            noting,
+            self._given,
+        )
+        self.lines.update(bound.lines)
+        self.where.accesses.update(bound.accesses)
+        return bound
 
     # Arrays
 
@@ -141,9 +158,13 @@ class Run:
 
     # What a trace has to know
 
-    def notes(self) -> dict[str, Any] | None:
-        """What the names that `instrument` puts into a kernel stand for."""
-        return None
+    def notes(self) -> dict[str, Any]:
+        """What the names of notes in a kernel stand for; see `noting_of`."""
+        return {}
+
+    def calling(self, block: Block) -> FunctionType:
+        """The kernel as it runs in `block`."""
+        return self.call
 
     def started(self, thread: Thread) -> None:
         """`thread` goes on now."""
@@ -247,7 +268,7 @@ class Run:
 
     def _begin(self, threads: list[Thread], args: tuple[Any, ...]) -> None:
         """Let new threads run until they wait or end."""
-        call = self.call
+        call = self.calling(threads[0].block)
         if self._waits:
             for thread in threads:
                 thread.generator = call(*args)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weft.simulator.language.instrument import OPERATION
+from weft.simulator.translation.notes import OPERATION
 from weft.simulator.memory.addresses import Addresses
 from weft.simulator.trace.columns import Columns
 from weft.simulator.trace.trace import GLOBAL, LOCAL, SHARED

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from weft.places import Place
-from weft.simulator.language.instrument import LOAD, OPERATION
+from weft.simulator.translation.notes import Noting
+from weft.simulator.translation.notes import LOAD, OPERATION
 from weft.simulator.memory.arrays import Array, Memory
 from weft.simulator.trace.traced_arrays import Traced
 from weft.simulator.trace.traced_run import TracedRun
@@ -19,6 +20,8 @@ from weft.simulator.trace.traced_run import TracedRun
 
 class StaleRun(TracedRun):
     """A traced launch whose reads at `places` are as old as they may be."""
+
+    noting_of = Noting.CALLS
 
     def __init__(self, places: frozenset[Place], *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)

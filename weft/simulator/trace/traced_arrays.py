@@ -221,27 +221,6 @@ def traced_class(data: np.ndarray[Any, Any]) -> type[Traced]:
     return {1: Traced1, 2: Traced2}.get(data.ndim, Traced)
 
 
-def loader(run: Recorder) -> Callable[[Any, Any, int], Any]:
-    """The function that `x[i]` in a kernel becomes, for the common cases."""
-    note = run.note
-
-    def load(x: Any, index: Any, site: int) -> Any:
-        kind = type(x)
-        try:
-            if kind is Traced2:
-                i, j = index
-                if i >= 0 <= j:
-                    found = x._data[index]
-                    if run.noting:
-                        note((site, x._number, i, j))
-                    return found
-            elif kind is Traced1 and index >= 0:
-                found = x._data[index]
-                if run.noting:
-                    note((site, x._number, index, 0))
-                return found
-        except (TypeError, ValueError, IndexError):
-            pass
-        return x._load(index, site) if isinstance(x, Traced) else x[index]
-
-    return load
+def load(x: Any, index: Any, site: int) -> Any:
+    """What `x[i]` becomes in a kernel where no shorter way is known."""
+    return x._load(index, site) if isinstance(x, Traced) else x[index]

@@ -12,19 +12,20 @@ import numpy as np
 
 from weft.places import Place, place
 from weft.simulator.faults import Fault
-from weft.simulator.language.instrument import LOAD, OPERATION, SUMS
+from weft.simulator.translation.notes import Noting
 from weft.simulator.limits import Dim
 from weft.simulator.memory.addresses import Addresses
 from weft.simulator.memory.arrays import Array, Memory
 from weft.simulator.running.positions import upwards
 from weft.simulator.running.scheduler import Run
 from weft.simulator.running.special import Special
-from weft.simulator.running.threads import Thread
+from weft.simulator.running.threads import Block, Thread
+from weft.simulator.translation.notes import LOAD, NOTE, OPERATION, SUMS
 from weft.simulator.trace.clocks import Clocks
 from weft.simulator.trace.columns import Columns
 from weft.simulator.trace.log import MOST_SITES, Log
 from weft.simulator.trace.trace import Bulk, Copied, Trace
-from weft.simulator.trace.traced_arrays import loader, traced_class
+from weft.simulator.trace.traced_arrays import load, traced_class
 
 _LOOK = 1 << 16  # accesses, after which `look` is asked; then after 4 times as many
 
@@ -55,6 +56,7 @@ class TracedRun(Run):
     """A launch that writes down its accesses; `trace()` gives them afterwards."""
 
     patience, most = 300_000, 30_000_000
+    noting_of = Noting.ACCESSES
 
     def __init__(
         self,
@@ -86,6 +88,7 @@ class TracedRun(Run):
         most = self._blocks if self.recording.every else MOST_BLOCKS
         self._sample = sample(self._blocks, most)
         self._noted: set[int] = set()
+        self._without_notes: FunctionType | None = None
         self._partial: list[tuple[int, tuple[CodeType, int], frozenset[int]]] = []
         self._excused: set[tuple[CodeType, int]] = set()
         self._passed: Counter[tuple[int, tuple[CodeType, int]]] = Counter()
@@ -131,12 +134,7 @@ class TracedRun(Run):
             if look is not None and log.rows >= self._next_look:
                 self._next_look *= 4
                 look(self.trace(so_far=True))
-        block = view.block
-        self.noting = block in self._noted
-        if not self.noting and block in self._sample:
-            self.noting = log.rows < MOST_ACCESSES or not self._noted
-            if self.noting:
-                self._noted.add(block)
+        self.noting = view.block in self._noted
         log.turn(view.index)
 
     def met(self, threads: list[Thread], scope: str) -> None:
@@ -190,14 +188,29 @@ class TracedRun(Run):
     # Notes
 
     def notes(self) -> dict[str, Any]:
-        return {LOAD: loader(self), SUMS: self._summer()}
+        return {NOTE: self.note, LOAD: load, SUMS: self._summer()}
+
+    def calling(self, block: Block) -> FunctionType:
+        """The kernel as it runs in a block: one left out of the sample notes nothing."""
+        if self.is_noted(block.number):
+            return self.call
+        if self._without_notes is None:
+            self._without_notes = self.bound_to(Noting.NONE, {}).call
+        return self._without_notes
+
+    def is_noted(self, block: int) -> bool:
+        """Whether the accesses of a block are written down."""
+        if block not in self._noted and block in self._sample:
+            if self.log.rows < MOST_ACCESSES or not self._noted:
+                self._noted.add(block)
+        return block in self._noted
 
     def _summer(self) -> Callable[[Any, int], Any]:
         """The function that counts arithmetic on what no array holds."""
-        run, flops = self, self._flops
+        flops = self._flops
 
         def sums(value: Any, site: int) -> Any:
-            if run.noting and isinstance(value, (float, np.floating)):
+            if isinstance(value, float):
                 flops[site] = flops.get(site, 0) + 1
             return value
 

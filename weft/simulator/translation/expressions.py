@@ -1,30 +1,46 @@
-"""Translates the expressions of a kernel.
+"""Translates the expressions of a kernel to plain numbers and memory.
 
-Some need statements before them, such as one that rounds to float32. Where all of an
-expression is evaluated whatever its values are, these are put before its statement;
-elsewhere, as in the branches of `a if b else c`, a call does the same more slowly.
+Every number is a Python bool, int or float, whose type inference knows: an integer lies
+in the range of its type, a float32 is a float that has been rounded. Some expressions
+need statements before them, such as one that rounds. Where all of an expression is
+evaluated whatever its values are, these are put before its statement; elsewhere, as in
+the branches of `a if b else c`, a call does the same more slowly.
 """
 
 import ast
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
-from weft import backend
-from weft.intrinsics import registry
-from weft.simulator.arithmetic.numbers import BOOL, FLOAT32, INT64, Number
+from weft.simulator.arithmetic.numbers import (
+    BOOL,
+    FLOAT32,
+    INT64,
+    Number,
+    rule_of_one,
+    rule_of_two,
+)
+from weft.simulator.inference import calls
 from weft.simulator.inference.expressions import OPERATORS as NAMES
 from weft.simulator.inference.expressions import plan_of
-from weft.simulator.inference.kinds import Arr, Conversion, Kind, Named, Num, Outside, Tup
-from weft.simulator.memory.plain import size_of
+from weft.simulator.inference.kinds import (
+    LARGEST,
+    Arr,
+    Conversion,
+    Kind,
+    Named,
+    Num,
+    Outside,
+    Tup,
+)
 from weft.simulator.translation import numbers, syntax
-from weft.simulator.translation.calls import BARRIERS, WARP_OPERATIONS
+from weft.simulator.translation.notes import LOAD, NOTE, OPERATION, SUMS
 from weft.simulator.translation.numbers import OPERATORS
 from weft.simulator.translation.signs import Signs
-from weft.simulator.translation.spots import ATOMIC, READ, WRITE, Spot
 
-_AXES = "xyz"
-LARGEST = 63
+CELL = "__cell__"
 
 
 def kind(node: ast.AST) -> Kind:
@@ -32,21 +48,64 @@ def kind(node: ast.AST) -> Kind:
     return getattr(node, "seen", None)
 
 
+@dataclass(frozen=True)
+class Access:
+    """An access in translated code: the names of its array and indices, or numbers."""
+
+    array: str
+    index: tuple[str | int, ...]
+    verb: str
+
+
+Position = tuple[int, int, int | None, int | None]  # lines and columns of an expression
+
+
+class Function(Protocol):
+    """What the translation of an expression asks of its function.
+
+    noting: whether accesses are noted, and whether loads are calls.
+    """
+
+    noting: bool
+    by_call: bool
+
+    def number(self, node: ast.expr, flops: int) -> int:
+        """Number a place that notes something; see `rewriting.Rewritten`."""
+
+    def device(self, value: Any, kinds: tuple[Kind, ...]) -> str:
+        """The name by which to call a device function with such arguments."""
+
+    def constant(self, node: ast.expr | None) -> int | None:
+        """The integer that an expression is, wherever the kernel runs."""
+
+    def outside(self, name: str) -> Any:
+        """The number that a name stands for outside, None for anything else."""
+
+
+@dataclass
+class Made:
+    """What a translated function needs besides its code.
+
+    `helpers` are names of arithmetic, `positions` what threads know from the beginning,
+    `aliases` the arrays that are indexed by their names, with their axes.
+    """
+
+    helpers: set[str] = field(default_factory=set)
+    positions: dict[str, ast.expr] = field(default_factory=dict)
+    aliases: dict[str, int] = field(default_factory=dict)
+    accesses: dict[Position, Access] = field(default_factory=dict)
+    unknown: list[ast.AST] = field(default_factory=list)
+
+
 class Expressions:
     """Translates expressions into `out`, the statements of the block being made."""
 
-    def __init__(self, context: Any, signs: Signs) -> None:
-        self.context = context
-        self.signs = signs
+    def __init__(self, function: Function, signs: Signs) -> None:
+        self.function, self.signs = function, signs
         self.out: list[ast.stmt] = []
-        self.helpers: set[str] = set()
-        self.positions: dict[str, str] = {}  # name → what it is, at the beginning
-        self.aliases: set[str] = set()  # arrays that are indexed by their names
-        self.waits = False
-        self.turns = False
+        self.made = Made()
         self._temporary = 0
         self._lifting = True
-        self.used: set[int] = set()  # spots with notes
 
     # What is made
 
@@ -55,11 +114,18 @@ class Expressions:
         return f"__{self._temporary}"
 
     def pure(self, helper: str, node: ast.AST, *args: ast.expr) -> ast.expr:
-        self.helpers.add(helper)
+        self.made.helpers.add(helper)
         return syntax.call(helper, args, node)
 
-    def spot(self, node: ast.AST, **about: Any) -> int:
-        return self.context.spot(node, **about)
+    def plain(self, made: ast.expr, node: ast.AST) -> ast.expr:
+        """What a function of NumPy's numbers gives, as a plain number."""
+        return self.pure("__pure_plain", node, made)
+
+    def numpys(self, made: ast.expr, given: Kind, node: ast.AST) -> ast.expr:
+        """A plain number as one of NumPy's, which shows its type."""
+        if not isinstance(given, Num) or given.number in (BOOL, INT64):
+            return made
+        return self.pure(f"__pure_numpys_{given.number.name}", node, made)
 
     @contextmanager
     def inline(self) -> Iterator[None]:
@@ -70,25 +136,28 @@ class Expressions:
         finally:
             self._lifting = before
 
-    def several(self, nodes: list[ast.expr], raw: bool = False) -> list[ast.expr]:
+    def several(self, nodes: list[ast.expr]) -> list[ast.expr]:
         """Translate expressions that are evaluated one after the other."""
         made: list[ast.expr] = []
         for node in nodes:
             mark = len(self.out)
-            one = self.expr(node, raw)
-            lifted = self.out[mark:]
-            if lifted and made:
-                effects = any(map(syntax.has_effect, lifted))
-                for k, earlier in enumerate(made):
-                    if syntax.has_effect(earlier) or (
-                        effects and syntax.reads_memory(earlier)
-                    ):
-                        name = self.temporary()
-                        self.out.insert(mark, syntax.assign(name, earlier, earlier))
-                        made[k] = syntax.name(name, earlier)
-                        mark += 1
+            one = self.expr(node)
+            self._spill(made, mark)
             made.append(one)
         return made
+
+    def _spill(self, made: list[ast.expr], mark: int) -> None:
+        """Keep expressions in order that come before statements from `mark` on."""
+        lifted = self.out[mark:]
+        if not lifted:
+            return
+        effects = any(map(syntax.has_effect, lifted))
+        for k, earlier in enumerate(made):
+            if syntax.has_effect(earlier) or (effects and syntax.reads_memory(earlier)):
+                name = self.temporary()
+                self.out.insert(mark, syntax.assign(name, earlier, earlier))
+                made[k] = syntax.name(name, earlier)
+                mark += 1
 
     def held(self, value: ast.expr, node: ast.AST) -> ast.expr:
         """A value that is used more than once."""
@@ -102,13 +171,12 @@ class Expressions:
         """A float as a float32."""
         if not self._lifting:
             return self.pure("__pure_f32", node, made)
-        self.helpers.add("__R")
-        cell = syntax.name("__R", node)
-        zero = syntax.constant(0, node)
+        self.made.helpers.add(CELL)
+        cell, zero = syntax.name(CELL, node), syntax.constant(0, node)
         self.out.append(syntax.put(cell, zero, made, node))
         name = self.temporary()
-        got = syntax.item(syntax.name("__R", node), syntax.constant(0, node), node)
-        self.out.append(syntax.assign(name, got, node))
+        cell, zero = syntax.name(CELL, node), syntax.constant(0, node)
+        self.out.append(syntax.assign(name, syntax.item(cell, zero, node), node))
         return syntax.name(name, node)
 
     def converted(
@@ -117,14 +185,16 @@ class Expressions:
         """A number as one of another type."""
         if not isinstance(given, Num) or given.number is to:
             return made
+        if isinstance(made, ast.Constant) and not isinstance(made.value, bool):
+            return syntax.constant(numbers.converted(made.value, given.number, to), made)
         if numbers.conversion(given.number, to) is None:
             return made
-        if to is INT64 and given.whole and given.most < LARGEST:
-            return made
-        if to is FLOAT32 and not given.whole:
+        if given.whole and to.kind == "i" and given.most < to.bits:
+            return made if given.number is not BOOL else self.pure(
+                "__pure_int", node, made
+            )
+        if to is FLOAT32 and not given.whole and given.number.bits > 32:
             return self.rounded(made, node)
-        if given.whole and to.kind in "iu" and _within(given, to):
-            return made
         return self.pure(f"__pure_to_{given.number.name}_{to.name}", node, made)
 
     # Expressions
@@ -136,241 +206,318 @@ class Expressions:
         """
         visit = getattr(self, f"_{type(node).__name__.lower()}", None)
         if visit is None:
-            self.context.unknown(node)
+            self.made.unknown.append(node)
             return node
-        if raw and isinstance(node, ast.BinOp):
-            return self._binop(node, raw)
-        made: ast.expr = visit(node)
+        made: ast.expr = (
+            self._binop(node, raw) if isinstance(node, ast.BinOp) else visit(node)
+        )
+        flops = getattr(node, "sums", 0)
+        if flops and self.function.noting and _is_real(node):
+            number = self.function.number(node, flops) << OPERATION
+            return syntax.call(SUMS, [made, syntax.constant(number, node)], node)
         return made
-
-    def truth(self, node: ast.expr) -> ast.expr:
-        """An expression of which only the truth counts."""
-        return self.expr(node)
 
     def _constant(self, node: ast.Constant) -> ast.expr:
         return node
 
     def _name(self, node: ast.Name) -> ast.expr:
-        return self.context.name(node)
+        value = self.function.outside(node.id)
+        return node if value is None else syntax.constant(value, node)
 
-    def _tuple(self, node: ast.Tuple) -> ast.expr:
-        return syntax.placed(ast.Tuple(self.several(node.elts), ast.Load()), node)
+    def _tuple(self, node: Any) -> ast.expr:
+        node.elts = self.several(node.elts)
+        return node  # type: ignore[no-any-return]
 
     _list = _tuple
 
     def _slice(self, node: ast.Slice) -> ast.expr:
-        parts = [p for p in (node.lower, node.upper, node.step)]
-        made = [syntax.constant(None, node) if p is None else self.expr(p) for p in parts]
-        return syntax.call("slice", made, node)
+        for name in ("lower", "upper", "step"):
+            part = getattr(node, name)
+            if part is not None:
+                setattr(node, name, self.expr(part))
+        return node  # type: ignore[return-value]
 
-    def _binop(self, node: ast.BinOp, raw: bool = False) -> ast.expr:
+    def _starred(self, node: ast.Starred) -> ast.expr:
+        node.value = self.expr(node.value)
+        return node
+
+    def _binop(self, node: ast.BinOp, raw: bool) -> ast.expr:
         left, right = self.several([node.left, node.right])
-        return self.two(node, node.op, left, right, kind(node.left), kind(node.right),
-                        node.right, raw)
+        a, b = kind(node.left), kind(node.right)
+        return self.two(node, node.op, (left, a), (right, b), node.right, raw)
 
     def two(
         self,
         node: Any,
         op: ast.operator,
-        left: ast.expr,
-        right: ast.expr,
-        a: Kind,
-        b: Kind,
+        left: tuple[ast.expr, Kind],
+        right: tuple[ast.expr, Kind],
         by: ast.expr | None = None,
         raw: bool = False,
     ) -> ast.expr:
         """`left op right`. by: the right side as it was written."""
+        (x, a), (y, b) = left, right
         name = NAMES.get(type(op), "")
-        plain = syntax.two(left, op, right, node)
         if not isinstance(a, Num) or not isinstance(b, Num) or not name:
-            return self._cast(node, plain)
-        rule = numbers.rule(name, a.number, b.number)
+            return syntax.two(x, op, y, node)
+        rule = rule_of_two(name, a.number, b.number)
         if rule is None:
-            return plain
+            return syntax.two(x, op, y, node)
         if rule.result.kind == "f":
-            made = self._real(node, name, left, right, a, b, rule, raw)
+            made = self._real(node, name, left, right, raw)
         else:
-            made = self._whole(node, name, left, right, a, b, rule, by)
-        return self._cast(node, made)
+            made = self._whole(node, name, left, right, by)
+        return self._cast(node, made, rule.result)
 
-    def _cast(self, node: ast.AST, made: ast.expr) -> ast.expr:
+    def _cast(self, node: ast.AST, made: ast.expr, given: Number | None) -> ast.expr:
         """Convert what loops make a wider number, see `inference.settled`."""
         plan = plan_of(node)
-        if plan is None or plan.cast is None:
+        if plan is None or plan.cast is None or plan.cast is given:
             return made
-        return self.pure("__pure_float", node, made) if plan.cast.kind == "f" else made
+        if given is None:
+            return self.pure(f"__pure_as_{plan.cast.name}", node, made)
+        return self.pure(f"__pure_to_{given.name}_{plan.cast.name}", node, made)
 
     def _real(
-        self, node: Any, name: str, left: ast.expr, right: ast.expr, a: Num, b: Num,
-        rule: Any, raw: bool,
+        self, node: Any, name: str, left: Any, right: Any, raw: bool
     ) -> ast.expr:
         """An operation that gives a float."""
-        if name not in ("add", "sub", "mul", "truediv") or rule.result.bits == 16:
-            return self._called(node, name, left, right, a, b)
+        (x, a), (y, b) = left, right
+        rule = rule_of_two(name, a.number, b.number)
+        assert rule is not None
         to = rule.result
-        if to is FLOAT32:
-            left = left if not a.whole or a.most <= 24 else self.converted(left, a, to, node)
-            right = right if not b.whole or b.most <= 24 else self.converted(right, b, to, node)
-        if name == "truediv" and not _nonzero(right):
-            made = self.pure("__pure_divide", node, left, right)
+        if name not in ("add", "sub", "mul", "truediv") or to.bits == 16:
+            return self._called(node, name, left, right)
+        if rule.operands[0].whole:  # `/` of integers
+            x, y = (self._as_real(v, k, node) for v, k in ((x, a), (y, b)))
+        elif to is FLOAT32:
+            x, y = (
+                v if not k.whole or k.most <= 24 else self.converted(v, k, to, node)
+                for v, k in ((x, a), (y, b))
+            )
+        if name == "truediv" and not (isinstance(y, ast.Constant) and y.value):
+            made = self.pure("__pure_divide", node, x, y)
         else:
-            made = syntax.two(left, OPERATORS[name], right, node)
-        if to is FLOAT32 and not raw:
-            return self.rounded(made, node)
-        return made
+            made = syntax.two(x, OPERATORS[name], y, node)
+        return self.rounded(made, node) if to is FLOAT32 and not raw else made
 
-    def _called(
-        self, node: Any, name: str, left: ast.expr, right: ast.expr, a: Num, b: Num
-    ) -> ast.expr:
+    def _as_real(self, made: ast.expr, given: Num, node: ast.AST) -> ast.expr:
+        """An integer for a division: Python's own divides exactly, Numba rounds."""
+        if given.most <= 53 or isinstance(made, ast.Constant):
+            return made
+        return self.pure("__pure_float", node, made)
+
+    def _called(self, node: Any, name: str, left: Any, right: Any) -> ast.expr:
+        (x, a), (y, b) = left, right
         helper = f"__pure_{name}_{a.number.name}_{b.number.name}"
-        return self.pure(helper, node, left, right)
+        return self.pure(helper, node, x, y)
 
     def _whole(
-        self, node: Any, name: str, left: ast.expr, right: ast.expr, a: Num, b: Num,
-        rule: Any, by: ast.expr | None,
+        self, node: Any, name: str, left: Any, right: Any, by: ast.expr | None
     ) -> ast.expr:
         """An operation that gives an integer or a Boolean."""
-        signed = rule.result is INT64 and "u64" not in (a.number.name, b.number.name)
-        number = self.context.constant(by)
-        native = signed and (
-            name in ("add", "sub", "mul", "and_", "or_", "xor")
-            or (name in ("floordiv", "mod") and number is not None and number > 0)
-            or (
-                name in ("lshift", "rshift") and number is not None and 0 <= number < 64
+        (x, a), (y, b) = left, right
+        rule = rule_of_two(name, a.number, b.number)
+        assert rule is not None
+        if rule.result.kind == "b" and name in ("and_", "or_", "xor"):
+            return syntax.two(x, OPERATORS[name], y, node)
+        number = self.function.constant(by)
+        native = (
+            rule.result is INT64
+            and "u64" not in (a.number.name, b.number.name)
+            and (
+                name in ("add", "sub", "mul", "and_", "or_", "xor")
+                or (name in ("floordiv", "mod") and (number or 0) > 0)
+                or (name in ("lshift", "rshift") and number in range(64))
             )
         )
         if not native:
-            if rule.result.kind == "b" and name in ("and_", "or_", "xor"):
-                return syntax.two(left, OPERATORS[name], right, node)
-            return self._called(node, name, left, right, a, b)
-        made = syntax.two(left, OPERATORS[name], right, node)
-        found = kind(node)
-        grows = name in ("add", "sub", "mul", "lshift")
-        if grows and not (isinstance(found, Num) and found.most < LARGEST):
+            return self._called(node, name, left, right)
+        made = syntax.two(x, OPERATORS[name], y, node)
+        if name in ("add", "sub", "mul", "lshift") and self._may_overflow(
+            name, a, b, number
+        ):
             return self.pure("__pure_wrap64", node, made)
+        if rule.result is INT64 and a.number is BOOL and b.number is BOOL:
+            return made
         return made
 
+    @staticmethod
+    def _may_overflow(name: str, a: Num, b: Num, by: int | None) -> bool:
+        most = max(a.most, b.most) + 1
+        if name == "mul":
+            most = a.most + b.most
+        if name == "lshift":
+            most = a.most + (by or 0)
+        return most >= LARGEST
+
     def _unaryop(self, node: ast.UnaryOp) -> ast.expr:
-        made = self.expr(node.operand)
         given = kind(node.operand)
-        plain = syntax.placed(ast.UnaryOp(node.op, made), node)
+        node.operand = self.expr(node.operand)
         if isinstance(node.op, ast.Not) or not isinstance(given, Num):
-            return plain
-        if given.number.kind == "f" or (given.number is INT64 and given.most < LARGEST):
-            return plain
-        if given.number.name == "i32" and isinstance(node.op, ast.USub) and given.most < 31:
-            return plain
-        name = {ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert"}[type(node.op)]
-        return self.pure(f"__pure_{name}_{given.number.name}", node, made)
+            return node
+        name = NAMES[type(node.op)]
+        rule = rule_of_one(name, given.number)
+        if rule is None:
+            return node
+        wide = given.number is INT64 or given.number.kind == "i"
+        if given.number.kind == "f" or (wide and given.most < given.number.bits - 1):
+            return self._cast(node, node, rule.result)
+        made = self.pure(f"__pure_{name}_{given.number.name}", node, node.operand)
+        return self._cast(node, made, rule.result)
 
     def _compare(self, node: ast.Compare) -> ast.expr:
         nodes = [node.left, *node.comparators]
         kinds = [kind(n) for n in nodes]
         if len(nodes) > 2:
-            first = self.expr(nodes[0])
+            first = self.several(nodes[:2])
             with self.inline():
-                parts = [first, *map(self.expr, nodes[1:])]
+                parts = [*first, *map(self.expr, nodes[2:])]
         else:
             parts = self.several(nodes)
-        if len(nodes) == 2 and isinstance(kinds[0], Num) and isinstance(kinds[1], Num):
-            a, b = kinds
-            name = NAMES.get(type(node.ops[0]), "")
-            rule = numbers.rule(name, a.number, b.number) if name else None
-            if rule is not None and a.whole and b.whole and not rule.operands[0].whole:
-                return self._called(node, name, *parts, a, b)
+        a, b = kinds[0], kinds[1]
+        name = NAMES.get(type(node.ops[0]), "")
+        if len(nodes) == 2 and isinstance(a, Num) and isinstance(b, Num) and name:
+            rule = rule_of_two(name, a.number, b.number)
+            if rule and a.whole and b.whole and not rule.operands[0].whole:
+                return self._called(node, name, (parts[0], a), (parts[1], b))
+        real = any(isinstance(k, Num) and not k.whole for k in kinds)
+        mixed = {k.number.name for k in kinds if isinstance(k, Num)} >= {"u64"} and len(
+            nodes
+        ) > 2
         for k, given in enumerate(kinds):
             wide = isinstance(given, Num) and given.whole and given.most > 53
-            if wide and any(isinstance(o, Num) and not o.whole for o in kinds):
+            if wide and (real or (mixed and not _all_unsigned(kinds))):
                 parts[k] = self.pure("__pure_float", node, parts[k])
-        return syntax.placed(ast.Compare(parts[0], node.ops, parts[1:]), node)
+        node.left, *node.comparators = parts
+        return node
 
     def _boolop(self, node: ast.BoolOp) -> ast.expr:
+        kinds = [kind(v) for v in node.values]
         first = self.expr(node.values[0])
         with self.inline():
             rest = list(map(self.expr, node.values[1:]))
-        made = syntax.placed(ast.BoolOp(node.op, [first, *rest]), node)
-        return self._cast(node, made)
+        node.values = [first, *rest]
+        given = kinds[0].number if _one_type(kinds) else None  # type: ignore[union-attr]
+        return self._cast(node, node, given)
 
     def _ifexp(self, node: ast.IfExp) -> ast.expr:
         decided = getattr(node, "decided", None)
         if decided is not None:
             return self.expr(node.body if decided else node.orelse)
-        test = self.expr(node.test)
+        plan = plan_of(node)
+        to = None if plan is None else plan.cast
+        node.test = self.expr(node.test)
         with self.inline():
-            body, other = self.expr(node.body), self.expr(node.orelse)
-        return self._cast(node, syntax.choice(test, body, other, node))
+            for name in ("body", "orelse"):
+                part = getattr(node, name)
+                made = self.expr(part)
+                if to is not None:
+                    made = self.converted(made, kind(part), to, node)
+                setattr(node, name, made)
+        return node
 
     def _namedexpr(self, node: ast.NamedExpr) -> ast.expr:
-        return syntax.placed(ast.NamedExpr(node.target, self.expr(node.value)), node)
+        node.value = self.expr(node.value)
+        return node
 
     def _lambda(self, node: ast.Lambda) -> ast.expr:
-        with self.inline():
-            return syntax.placed(ast.Lambda(node.args, self.expr(node.body)), node)
+        self.made.unknown.append(node)
+        return node
 
     # Attributes
 
     def _attribute(self, node: ast.Attribute) -> ast.expr:
         of = kind(node.value)
         if isinstance(of, Named):
-            path = (*of.path, node.attr)
-            if path[0] == "cuda" and (position := _position(path)):
-                return self.position(*position, node)
-            if path[0] == "math" and isinstance(kind(node), Num):
-                import math
+            return self._of_module(node, (*of.path, node.attr))
+        node.value = self.expr(node.value)
+        if not isinstance(of, Arr) and isinstance(kind(node), Num):
+            return self.plain(node, node)  # of a record, or a constant of NumPy's
+        return node
 
-                return syntax.constant(getattr(math, node.attr), node)
-        return syntax.attribute(self.expr(node.value), node.attr, node)
-
-    def position(self, name: str, value: str, node: ast.AST) -> ast.expr:
-        """A number that a thread has from its place in the grid."""
-        if name.isdecimal():
-            return syntax.constant(int(name), node)
-        self.positions[name] = value
+    def _of_module(self, node: ast.Attribute, path: tuple[str, ...]) -> ast.expr:
+        """Something of `cuda` or `math`."""
+        if path[0] == "math" and isinstance(kind(node), Num):
+            return syntax.constant(getattr(math, path[1]), node)
+        place = path[0] == "cuda" and (
+            (len(path) == 3 and path[1] in calls.POSITIONS) or path[1] in calls.LANES
+        )
+        if not place:
+            return node
+        name = f"__{'_'.join(path[1:])}"
+        self.made.positions.setdefault(name, node)
         return syntax.name(name, node)
 
     # Memory
 
     def _subscript(self, node: ast.Subscript) -> ast.expr:
         of = kind(node.value)
-        if isinstance(of, Arr):
-            return self.load(node)
-        value, index = self.several([node.value, node.slice])
-        return syntax.item(value, index, node)
+        if isinstance(of, Arr) and isinstance(node.ctx, ast.Load):
+            return self.load(node, of)
+        parts = self.several([node.value, node.slice])
+        node.value, node.slice = parts
+        if not isinstance(of, Tup) and isinstance(kind(node), Num):
+            return self.plain(node, node)
+        return node
 
-    def array(self, node: ast.expr) -> tuple[ast.expr, str]:
+    def array(self, node: ast.expr, of: Arr) -> tuple[ast.expr, str]:
         """What an array is indexed through: the array, and the name of its aliases."""
-        if isinstance(node, ast.Name):
-            self.aliases.add(node.id)
-            return syntax.name(node.id, node), node.id
-        name = self.temporary()
-        value = self.expr(node)
+        if isinstance(node, ast.Name) and not isinstance(
+            getattr(node, "renamed", None), str
+        ):
+            self.made.aliases[node.id] = of.ndim
+            return node, node.id
+        value, name = self.expr(node), self.temporary()
         if self._lifting:
             self.out.append(syntax.assign(name, value, node))
             return syntax.name(name, node), ""
         return syntax.named(name, value, node), ""
 
-    def load(self, node: ast.Subscript) -> ast.expr:
+    def load(self, node: ast.Subscript, of: Arr) -> ast.expr:
         """`x[i]`."""
-        of: Arr = kind(node.value)  # type: ignore[assignment]
-        parts = _parts(node.slice)
-        if len(parts) != of.ndim or any(isinstance(p, ast.Slice) for p in parts):
-            return self._part(node, parts)
-        base, alias = self.array(node.value)
+        parts = parts_of(node.slice)
+        flops = getattr(node, "flops", 0)
+        whole = of.number is None or len(parts) != of.ndim
+        if whole or not all(isinstance(kind(p), Num) for p in parts):
+            return self._loaded(node, of, flops)
+        if self.function.by_call:
+            return self.plain(self._loaded(node, of, flops), node)
+        mark = len(self.out)
+        base, alias = self.array(node.value, of)
         made = self.several(parts)
+        if not alias and len(self.out) > mark + 1:
+            pass  # the array comes first, as it should
         indices = [self._index(m, p) for m, p in zip(made, parts, strict=True)]
-        number = self.spot(
-            node, operation=READ, unit=size_of(of.number), size=size_of(of.number),
-            array=alias, index=tuple(i.shown for i in indices),
-        )
+        self._remember(node, base, alias, indices, "reads")
+        if not self.function.noting:
+            return self._element(base, alias, indices, node)
+        number = self.function.number(node, flops) << OPERATION
         note = self.note(number, base, alias, indices, node)
         element = self._element(base, alias, indices, node)
-        return element if note is None else syntax.either(note, element, where=node)
+        return syntax.either(note, element, where=node)
 
-    def _part(self, node: ast.Subscript, parts: list[ast.expr]) -> ast.expr:
-        base = self.expr(node.value)
-        made = self.several(parts)
-        index = syntax.placed(ast.Tuple(made, ast.Load()), node)
-        return syntax.call("__pure_part", [base, index], node)
+    def _loaded(self, node: ast.Subscript, of: Arr, flops: int) -> ast.expr:
+        """A load, or a view of a part, by a call."""
+        node.value, node.slice = self.several([node.value, node.slice])
+        made: ast.expr = node
+        if self.function.noting:
+            number = self.function.number(node, flops) << OPERATION
+            index = node.slice
+            made = syntax.call(
+                LOAD, [node.value, index, syntax.constant(number, node)], node
+            )
+        return self.plain(made, node) if isinstance(kind(node), Num) else made
+
+    def _remember(
+        self, node: ast.expr, base: ast.expr, alias: str, indices: list["Index"],
+        verb: str,
+    ) -> None:
+        """What is accessed here, for the day when it is outside of its array."""
+        name = alias or _name_of(base)
+        where = node.lineno, node.end_lineno or 0, node.col_offset, node.end_col_offset
+        shown = tuple(i.shown for i in indices)
+        self.made.accesses[where] = Access(name, shown, verb)  # type: ignore[index]
 
     def _index(self, made: ast.expr, written: ast.expr) -> "Index":
         """An index that is used several times: its name, and the first use of it."""
@@ -385,48 +532,44 @@ class Expressions:
 
     def note(
         self, number: int, base: ast.expr, alias: str, indices: list["Index"], node: Any
-    ) -> ast.expr | None:
-        """`__l7(__e_x + i)`, which gives None; None where nothing is noted."""
-        if not self.context.noting:
-            return None
-        self.used.add(number)
-        terms: ast.expr | None = None
-        for axis, index in enumerate(indices):
-            term = index.use()
-            if axis < len(indices) - 1 or not self.context.is_contiguous(alias):
-                stride = self.of_array(base, alias, f"s{axis}", node)
-                term = syntax.two(term, ast.Mult(), stride, node)
-            terms = term if terms is None else syntax.two(terms, ast.Add(), term, node)
-        first = self.of_array(base, alias, "e", node)
-        assert terms is not None
-        return syntax.call(
-            f"__l{number}", [syntax.two(first, ast.Add(), terms, node)], node
-        )
+    ) -> ast.expr:
+        """`__note__((7, __n_x, i, j))`, which gives None."""
+        memory = self.of_array(base, alias, "n", node)
+        zero = syntax.constant(0, node)
+        if len(indices) <= 2:
+            where = [index.use() for index in indices]
+        else:
+            memory = syntax.two(memory, ast.Add(), syntax.constant(1, node), node)
+            offset: ast.expr | None = None
+            for axis, index in enumerate(indices):
+                step = self.of_array(base, alias, f"s{axis}", node)
+                term = syntax.two(index.use(), ast.Mult(), step, node)
+                offset = term if offset is None else syntax.two(
+                    offset, ast.Add(), term, node
+                )
+            assert offset is not None
+            where = [offset]
+        where += [zero] * (2 - len(where))
+        entry = [syntax.constant(number, node), memory, *where]
+        made = syntax.placed(ast.Tuple(entry, ast.Load()), node)
+        return syntax.call(NOTE, [made], node)
 
     def of_array(
         self, base: ast.expr, alias: str, what: str, node: ast.AST
     ) -> ast.expr:
-        """`view` ("v"), `first` ("e") or a stride ("s0") of an array."""
+        """Of an array: "v" what is indexed, "n" its number, "s0" a stride in bytes."""
         if alias:
             return syntax.name(f"__{what}_{alias}", node)
-        if isinstance(base, ast.NamedExpr) and what == "e":
-            return syntax.attribute(base, "first", node)
-        assert isinstance(base, (ast.Name, ast.NamedExpr))
-        name = base.id if isinstance(base, ast.Name) else base.target.id
-        of = syntax.name(name, node)
-        if what == "v":
-            return syntax.attribute(of, "view", node)
-        if what == "e":
-            return syntax.attribute(of, "first", node)
-        strides = syntax.attribute(of, "strides", node)
-        return syntax.item(strides, syntax.constant(int(what[1:]), node), node)
+        of = base
+        if isinstance(base, ast.NamedExpr) and getattr(base, "used", False):
+            of = syntax.name(_name_of(base), node)
+        base.used = True  # type: ignore[attr-defined]
+        return attribute_of(of, what, node)
 
     def _element(
         self, base: ast.expr, alias: str, indices: list["Index"], node: Any
     ) -> ast.expr:
         made = self.of_array(base, alias, "v", node)
-        if isinstance(base, ast.NamedExpr) and not self.context.noting:
-            made = syntax.attribute(base, "view", node)
         for index in indices:
             made = syntax.item(made, self._checked(index, node), node)
         return made
@@ -437,222 +580,94 @@ class Expressions:
             return index.use()
         zero = syntax.constant(0, node)
         test = syntax.placed(ast.Compare(index.use(), [ast.GtE()], [zero]), node)
-        self.helpers.add("__pure_below")
-        below = syntax.call("__pure_below", [index.use()], node)
+        below = self.pure("__pure_below", node, index.use())
         return syntax.choice(test, index.use(), below, node)
-
-    def store(
-        self, target: ast.Subscript, value: ast.expr, given: Kind, node: ast.stmt
-    ) -> None:
-        """`x[i] = value`; `value` has been translated."""
-        of = kind(target.value)
-        parts = _parts(target.slice)
-        if not isinstance(of, Arr) or len(parts) != of.ndim:
-            base, index = self.several([target.value, target.slice])
-            self.out.append(syntax.put(base, index, value, node))
-            return
-        mark = len(self.out)
-        base, alias = self.array(target.value)
-        made = self.several(parts)
-        if len(self.out) > mark and syntax.has_effect(value):
-            name = self.temporary()
-            self.out.insert(mark, syntax.assign(name, value, node))
-            value = syntax.name(name, node)
-        indices = [self._index(m, p) for m, p in zip(made, parts, strict=True)]
-        self.put(target, base, alias, indices, value, given, node)
-
-    def put(
-        self, target: ast.Subscript, base: ast.expr, alias: str,
-        indices: list["Index"], value: ast.expr, given: Kind, node: ast.stmt,
-    ) -> None:
-        of: Arr = kind(target.value)  # type: ignore[assignment]
-        unit = size_of(of.number)
-        number = self.spot(
-            target, operation=WRITE, unit=unit, size=unit, array=alias,
-            index=tuple(i.shown for i in indices),
-        )
-        row = self.of_array(base, alias, "v", target)
-        for index in indices[:-1]:
-            row = syntax.item(row, self._checked(index, target), target)
-        value = self.fitted(value, given, of.number, node)
-        last = self._checked(indices[-1], target)
-        self.out.append(syntax.put(row, last, value, node))
-        self.out[-1].targets[0] = ast.copy_location(self.out[-1].targets[0], target)
-        note = self.note(number, base, alias, indices, target)
-        if note is not None:
-            self.out.append(syntax.placed(ast.Expr(note), node))
-
-    def fitted(
-        self, value: ast.expr, given: Kind, to: Number, node: ast.AST
-    ) -> ast.expr:
-        """A value as memory takes it: memory rounds to float32 by itself."""
-        if not isinstance(given, Num) or given.number is to:
-            return value
-        if to.kind == "f":
-            if given.whole and given.most > 53:
-                return self.converted(value, given, to, node)
-            return value
-        if to is BOOL:
-            return value
-        return self.converted(value, given, to, node)
 
     # Calls
 
     def _call(self, node: ast.Call) -> ast.expr:
         function = kind(node.func)
-        if isinstance(function, Conversion):
+        if isinstance(function, Conversion) and len(node.args) == 1:
             return self._conversion(node, function.number)
-        if isinstance(function, Named):
-            if function.path[0] == "cuda":
-                return self._of_cuda(node, ".".join(function.path[1:]))
+        if isinstance(function, Named) and function.path[0] != "cuda":
             return self._of_python(node, function.path[-1])
-        if isinstance(function, Outside):
-            if getattr(node, "device", None) is not None:
-                return self._device(node)
-            if registry.of(function.value) is not None:
-                return self._intrinsic(node, registry.of(function.value))
-        made = [self.expr(node.func), *self.several(node.args)]
-        self.context.unknown(node.func)
-        return syntax.placed(ast.Call(made[0], made[1:], node.keywords), node)
+        given = [kind(a) for a in node.args]
+        for keyword in node.keywords:
+            keyword.value = self.expr(keyword.value)
+        device = getattr(node, "device", None)
+        if device is not None:
+            node.args = self.several(node.args)
+            name = self.function.device(*device)
+            if name:
+                node.func = syntax.name(name, node.func)
+            return node
+        if isinstance(function, Named):
+            return self._of_cuda(node, ".".join(function.path[1:]), given)
+        node.func = self.expr(node.func)
+        made = self.several(node.args)
+        node.args = [
+            self.numpys(m, k, node) for m, k in zip(made, given, strict=True)
+        ]
+        return self.plain(node, node)
 
-    def _conversion(self, node: ast.Call, to: Number) -> ast.expr:
-        raw = to is FLOAT32
-        made = self.expr(node.args[0], raw)
-        given = kind(node.args[0])
-        if raw and isinstance(node.args[0], ast.BinOp) and given.number is to:
-            return self.rounded(made, node)
-        return self.converted(made, given, to, node)
-
-    def _of_cuda(self, node: ast.Call, name: str) -> ast.expr:
-        if name in ("grid", "gridsize"):
-            return self._grid(node, name)
-        if name in BARRIERS:
-            return self._barrier(node, name)
-        if name in WARP_OPERATIONS:
-            return self._warp(node, name)
-        if name in ("shared.array", "local.array"):
-            return self._declared(node, name.partition(".")[0])
+    def _of_cuda(self, node: ast.Call, name: str, given: list[Kind]) -> ast.expr:
+        made = self.several(node.args)
+        if name in _TYPED:
+            made = [self.numpys(m, k, node) for m, k in zip(made, given, strict=True)]
+        node.args = made
         if name.startswith("atomic."):
-            return self._atomic(node, name.removeprefix("atomic."))
-        if name.startswith("threadfence"):
-            number = self.spot(node, name=name)
-            wide = syntax.constant(name != "threadfence_block", node)
-            return self._run("fence", node, syntax.constant(number, node), wide)
-        kinds = [kind(a) for a in node.args]
-        if name in ("popc", "clz", "ffs", "brev", "fma", "cbrt", "selp") and all(
-            isinstance(k, Num) for k in kinds
-        ):
-            tail = "_".join(k.number.name for k in kinds)
-            return self.pure(f"__pure_cuda.{name}_{tail}", node, *self.several(node.args))
-        self.context.unknown(node.func)
+            known = all(
+                isinstance(k, Num) and k.plain is True
+                for k in _flat(given[1:2])
+            )
+            return self.plain(self._atomic(node, given, known), node)
+        return self.plain(node, node) if name in _TYPED else node
+
+    def _atomic(self, node: ast.Call, given: list[Kind], known: bool) -> ast.expr:
+        node.args = [
+            self.numpys(m, k, node) if n > 1 else m
+            for n, (m, k) in enumerate(zip(node.args, given, strict=True))
+        ]
+        if not known:
+            node.args[1] = self.pure("__pure_from_data", node, node.args[1])
         return node
 
-    def _run(self, what: str, node: ast.AST, *args: ast.expr) -> ast.expr:
-        """A call of the launch, which has an effect: `__fence(thread, ...)`."""
-        thread = syntax.name("__t", node)
-        return syntax.call(f"__{what}", [thread, *args], node)
-
-    def _grid(self, node: ast.Call, name: str) -> ast.expr:
-        count = self.context.constant(node.args[0]) or 1
-        size = name == "gridsize"
-        parts = []
-        for axis in _AXES[:count]:
-            where = f"__gs{axis}" if size else f"__g{axis}"
-            value = f"__t.block.size.{axis}" if size else f"__t.g{axis}"
-            parts.append(self.position(where, value, node))
-        if count == 1:
-            return parts[0]
-        return syntax.placed(ast.Tuple(parts, ast.Load()), node)
-
-    def key(self, node: ast.AST, number: int) -> ast.expr:
-        """What threads that meet have in common: the place, and turns of loops."""
-        made: ast.expr = syntax.constant(number, node)
-        if self.context.kernel and not self.turns:
-            return made
-        turns = syntax.attribute(syntax.name("__t", node), "turns", node)
-        shifted = syntax.two(turns, ast.LShift(), syntax.constant(16, node), node)
-        made = syntax.two(made, ast.Add(), shifted, node)
-        if not self.context.kernel:
-            made = syntax.two(made, ast.Add(), syntax.name("__path", node), node)
-        return made
-
-    def _barrier(self, node: ast.Call, name: str) -> ast.expr:
-        self.waits = True
-        number = self.spot(node, name=name)
-        what = self.key(node, number)
-        if node.args:
-            voted = self.pure("__pure_bool", node, self.expr(node.args[0]))
-            what = syntax.placed(ast.Tuple([what, voted], ast.Load()), node)
-        return syntax.placed(ast.Yield(what), node)
-
-    def _warp(self, node: ast.Call, name: str) -> ast.expr:
-        self.waits = True
-        number = syntax.constant(self.spot(node, name=name), node)
-        args = self.several(node.args) or [syntax.constant(0xFFFFFFFF, node)]
-        what = syntax.placed(ast.Tuple([number, *args], ast.Load()), node)
-        return syntax.placed(ast.Yield(what), node)
-
-    def _declared(self, node: ast.Call, space: str) -> ast.expr:
-        """A shared or local array."""
-        found = kind(node)
-        named = {k.arg: k.value for k in node.keywords}
-        given = [*node.args]
-        shape = given[0] if given else named["shape"]
-        number = self.spot(node, name=space, array=getattr(node, "called", ""))
-        letter = found.number.name if isinstance(found, Arr) else "f32"
-        return self._run(
-            space, node, syntax.constant(number, node), self.expr(shape),
-            syntax.constant(letter, node),
-        )
-
-    def _atomic(self, node: ast.Call, name: str) -> ast.expr:
-        of = kind(node.args[0])
-        unit = size_of(of.number) if isinstance(of, Arr) and of.number else 0
-        number = self.spot(node, operation=ATOMIC, unit=unit, size=unit, name=name)
-        made = self.several(node.args)
-        if isinstance(of, Arr):
-            for k in range(2, len(made)):
-                made[k] = self.converted(made[k], kind(node.args[k]), of.number, node)
-        return self._run(f"atomic_{name}", node, syntax.constant(number, node), *made)
+    def _conversion(self, node: ast.Call, to: Number) -> ast.expr:
+        argument = node.args[0]
+        given = kind(argument)
+        if not isinstance(given, Num):
+            node.args = [self.expr(argument)]
+            return self.plain(node, node)
+        raw = to is FLOAT32 and given.number is FLOAT32 and _rounds(argument)
+        made = self.expr(argument, raw)
+        return self.rounded(made, node) if raw else self.converted(made, given, to, node)
 
     def _of_python(self, node: ast.Call, name: str) -> ast.expr:
-        kinds = [kind(a) for a in node.args]
+        """A call of a function of Python's, of `math` or of `operator`."""
+        given = [kind(a) for a in node.args]
         made = self.several(node.args)
-        all_numbers = all(isinstance(k, Num) for k in kinds) and kinds
+        node.args = made
+        if not given or not all(isinstance(k, Num) for k in given):
+            if isinstance(kind(node), Num) and name != "len":
+                return self.plain(node, node)
+            return node
+        numbers_ = [k.number for k in given if isinstance(k, Num)]
+        found = kind(node)
         if name == "range":
-            return self._run("loop", node, syntax.call("range", made, node))
-        if name == "bool" and all_numbers:
+            return node
+        if name in ("int", "float") and len(made) == 1 and isinstance(found, Num):
+            return self.converted(made[0], given[0], found.number, node)
+        if name == "bool":
             return self.pure("__pure_bool", node, *made)
-        if name in ("int", "float") and all_numbers and isinstance(kind(node), Num):
-            return self.converted(made[0], kinds[0], kind(node).number, node)
-        if all_numbers:
-            if name in ("min", "max") and len(made) == 2 and kinds[0].number is kinds[1].number \
-                    and kinds[0].whole:
-                return syntax.call(f"__pure_{name}", made, node)
-            tail = "_".join(k.number.name for k in kinds)
-            return self.pure(f"__pure_math.{name}_{tail}", node, *made)
-        func = syntax.name(name, node) if isinstance(node.func, ast.Name) else node.func
-        return syntax.placed(ast.Call(func, made, []), node)
+        if name in ("min", "max") and _same_integers(numbers_):
+            return self.pure(f"__pure_{name}", node, *made)
+        tail = "_".join(n.name for n in numbers_)
+        owner = "math" if kind(node.func).path[0] == "math" else "of"  # type: ignore[union-attr]
+        return self.pure(f"__pure_{owner}.{name}_{tail}", node, *made)
 
-    def _device(self, node: ast.Call) -> ast.expr:
-        value, kinds = node.device  # type: ignore[attr-defined]
-        name, waits = self.context.device(value, kinds)
-        made = self.several(node.args)
-        if not waits:
-            return self._run(name.removeprefix("__"), node, *made)
-        self.waits = True
-        number = self.spot(node, name="call")
-        path = syntax.constant((number + 1) << 48, node)
-        if not self.context.kernel:
-            path = syntax.two(syntax.name("__path", node), ast.Add(), path, node)
-        called = self._run(name.removeprefix("__"), node, path, *made)
-        return syntax.placed(ast.YieldFrom(called), node)
 
-    def _intrinsic(self, node: ast.Call, operation: Any) -> ast.expr:
-        number = self.spot(node, name=operation.name)
-        made = self.several(node.args)
-        return self._run(f"intrinsic_{operation.name}", node,
-                         syntax.constant(number, node), *made)
+# Functions of `cuda` that look at the type of what they are given.
+_TYPED = frozenset("popc clz ffs brev fma cbrt selp".split())
 
 
 class Index:
@@ -669,40 +684,57 @@ class Index:
             first, self._first = self._first, None
             return first
         again = self._again
-        made: Any
-        if isinstance(again, ast.Constant):
-            made = ast.Constant(again.value)
-        else:
-            assert isinstance(again, ast.Name)
-            made = ast.Name(again.id, ast.Load())
+        made: Any = (
+            ast.Constant(again.value)
+            if isinstance(again, ast.Constant)
+            else ast.Name(_name_of(again), ast.Load())
+        )
         return ast.copy_location(made, again)
 
 
-def _parts(index: ast.expr) -> list[ast.expr]:
+def attribute_of(of: ast.expr, what: str, node: ast.AST) -> ast.expr:
+    """`x.rows`, `x._number` or `x.strides[0]`."""
+    if what == "v":
+        return syntax.attribute(of, "rows", node)
+    if what == "n":
+        return syntax.attribute(of, "_number", node)
+    strides = syntax.attribute(of, "strides", node)
+    return syntax.item(strides, syntax.constant(int(what[1:]), node), node)
+
+
+def parts_of(index: ast.expr) -> list[ast.expr]:
     return list(index.elts) if isinstance(index, ast.Tuple) else [index]
 
 
-def _nonzero(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and bool(node.value)
+def _name_of(base: ast.expr) -> str:
+    if isinstance(base, ast.NamedExpr):
+        return base.target.id
+    return base.id if isinstance(base, ast.Name) else ""
 
 
-def _within(given: Num, to: Number) -> bool:
-    """Whether an integer that is not converted fits all the same."""
-    return to.kind == "i" and given.most < to.bits - 1
+def _flat(kinds: list[Kind]) -> list[Kind]:
+    return [p for k in kinds for p in (k.parts if isinstance(k, Tup) else (k,))]
 
 
-def _position(path: tuple[str, ...]) -> tuple[str, str] | None:
-    """The name for a thread's position, and where it has it from."""
-    if path[1:] == ("laneid",):
-        return "__lane", "__t.lane"
-    if path[1:] == ("warpsize",):
-        return "32", ""
-    if len(path) != 3 or path[2] not in _AXES:
-        return None
-    axis = path[2]
-    return {
-        "threadIdx": (f"__t{axis}", f"__t.{axis}"),
-        "blockIdx": (f"__b{axis}", f"__t.block.{axis}"),
-        "blockDim": (f"__bd{axis}", f"__t.block.dim.{axis}"),
-        "gridDim": (f"__gd{axis}", f"__t.block.grid.{axis}"),
-    }.get(path[1])
+def _is_real(node: ast.expr) -> bool:
+    found = kind(node)
+    return not isinstance(found, Num) or not found.whole
+
+
+def _rounds(node: ast.expr) -> bool:
+    """Whether translating an expression ends with rounding it to float32."""
+    return isinstance(node, ast.BinOp) and isinstance(
+        node.op, (ast.Add, ast.Sub, ast.Mult, ast.Div)
+    )
+
+
+def _same_integers(given: list[Number]) -> bool:
+    return len(set(given)) == 1 and given[0].whole and len(given) > 1
+
+
+def _one_type(kinds: list[Kind]) -> bool:
+    return all(isinstance(k, Num) and k.number is kinds[0].number for k in kinds)  # type: ignore[union-attr]
+
+
+def _all_unsigned(kinds: list[Kind]) -> bool:
+    return all(isinstance(k, Num) and k.number.kind == "u" for k in kinds)

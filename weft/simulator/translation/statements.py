@@ -3,49 +3,119 @@
 import ast
 from typing import Any
 
+from weft.simulator.arithmetic.numbers import rule_of_two
 from weft.simulator.inference.expressions import OPERATORS as NAMES
-from weft.simulator.inference.expressions import plan_of
-from weft.simulator.inference.kinds import Arr, Num, Tup
-from weft.simulator.memory.plain import size_of
+from weft.simulator.inference.kinds import Arr, Kind, Num, Tup, num
+from weft.simulator.language import shapes
 from weft.simulator.translation import syntax
-from weft.simulator.translation.calls import BARRIERS
-from weft.simulator.translation.expressions import Expressions, Index, _parts, kind
-from weft.simulator.translation.spots import READ
-
-TURN = 64  # iterations after which a `while` lets others run
+from weft.simulator.translation.expressions import (
+    Expressions,
+    Function,
+    Index,
+    attribute_of,
+    kind,
+    parts_of,
+)
+from weft.simulator.translation.notes import OPERATION, WRITE
+from weft.simulator.translation.signs import Signs
 
 
 class Statements(Expressions):
-    """Translates blocks of statements."""
+    """Translates a function in place."""
+
+    def __init__(self, function: Function, definition: ast.FunctionDef) -> None:
+        """Translate `definition`, whose nodes inference has marked."""
+        self._own = _own_arrays(definition)
+        arguments = definition.args
+        self._arguments = {a.arg for a in (*arguments.posonlyargs, *arguments.args)}
+        self._local = self._arguments | {
+            n.id
+            for n in ast.walk(definition)
+            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+        }
+
+        def number_outside(name: str) -> int | None:
+            value = function.outside(name)
+            return value if type(value) is int else None
+
+        super().__init__(function, Signs(definition, number_outside))
+        body = self.block(definition.body)
+        first: list[ast.stmt] = [
+            syntax.assign(name, value, definition)
+            for name, value in self.made.positions.items()
+        ]
+        for name in sorted(self.made.aliases):
+            if name in self._arguments or name not in self._local:
+                first += self._aliases(name, definition)
+        definition.body = [*first, *self._renewed(body)] or [ast.Pass()]
+        ast.fix_missing_locations(definition)
+
+    # Arrays under their names
+
+    def _aliases(self, name: str, node: ast.AST) -> list[ast.stmt]:
+        """What an array is indexed through, in variables of its own."""
+        axes = self.made.aliases[name]
+        wanted = ["v"]
+        if name not in self._own:
+            wanted.append("w")
+        if self.function.noting:
+            wanted.append("n")
+            if axes > 2:
+                wanted += [f"s{axis}" for axis in range(axes)]
+        return [
+            syntax.assign(
+                f"__{what}_{name}", _of(syntax.name(name, node), what, node), node
+            )
+            for what in wanted
+        ]
+
+    def _renew(self, name: str, node: ast.AST) -> None:
+        """Mark where a variable has got a value: it may be an array."""
+        self.out.append(_mark(name, node))
+
+    def _renewed(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        """The statements with what has to follow where arrays get a name."""
+        made: list[ast.stmt] = []
+        for statement in body:
+            if not isinstance(statement, ast.FunctionDef):
+                for part in ("body", "orelse"):
+                    inner = getattr(statement, part, None)
+                    if inner:
+                        found = self._renewed(inner)
+                        empty = [syntax.placed(ast.Pass(), statement)]
+                        setattr(
+                            statement, part, found or (empty if part == "body" else [])
+                        )
+            name = getattr(statement, "renews", None)
+            if name is None:
+                made.append(statement)
+            elif name in self.made.aliases:
+                made += self._aliases(name, statement)
+        return made
+
+    # Blocks
 
     def block(self, body: list[ast.stmt]) -> list[ast.stmt]:
         """A block of statements; what comes after one that leaves it is dropped."""
         before, self.out = self.out, []
         for statement in body:
-            self._statement(statement)
+            visit = getattr(self, f"_{type(statement).__name__.lower()}", None)
+            if visit is None:
+                self.made.unknown.append(statement)
+                self.out.append(statement)
+                continue
+            visit(statement)
             if isinstance(statement, (ast.Return, ast.Break, ast.Continue, ast.Raise)):
                 break
         made, self.out = self.out, before
         return made
-
-    def _statement(self, node: ast.stmt) -> None:
-        visit = getattr(self, f"_{type(node).__name__.lower()}", None)
-        if visit is None:
-            self.context.unknown(node)
-            self.out.append(node)
-            return
-        visit(node)
 
     def _casts(self, node: ast.AST, place: str) -> list[ast.stmt]:
         """The statements that convert variables at a place of `node`."""
         casts = getattr(node, "casts", {}).get(place) or {}
         return [
             syntax.assign(
-                name,
-                self.pure(
-                    "__pure_float" if to.kind == "f" else "__pure_int", node,
-                    syntax.name(name, node),
-                ),
+                name, self.pure(f"__pure_as_{to.name}", node, syntax.name(name, node)),
                 node,
             )
             for name, to in casts.items()
@@ -63,283 +133,306 @@ class Statements(Expressions):
     def _expr(self, node: ast.Expr) -> None:
         if isinstance(node.value, ast.Constant):
             return
-        made = self.expr(node.value)
-        self.out.append(syntax.placed(ast.Expr(made), node))
+        node.value = self.expr(node.value)
+        self.out.append(node)
 
     def _return(self, node: ast.Return) -> None:
-        made = None if node.value is None else self.expr(node.value)
-        casts = getattr(node, "casts", {}).get("value")
-        if casts is not None and made is not None:
-            made = self.converted(made, kind(node.value), casts, node)
-        self.out.append(syntax.placed(ast.Return(made), node))
+        if node.value is not None:
+            given = kind(node.value)
+            made = self.expr(node.value)
+            to = getattr(node, "casts", {}).get("value")
+            node.value = made if to is None else self.converted(made, given, to, node)
+        self.out.append(node)
 
     def _raise(self, node: ast.Raise) -> None:
         self.out.append(node)
 
     def _assert(self, node: ast.Assert) -> None:
-        self.out.append(syntax.placed(ast.Assert(self.expr(node.test), node.msg), node))
+        node.test = self.expr(node.test)
+        self.out.append(node)
 
     # Assignments
 
     def _assign(self, node: ast.Assign) -> None:
-        target, value = node.targets[0], node.value
-        if isinstance(value, ast.Call) and isinstance(target, ast.Name):
-            value.called = target.id  # type: ignore[attr-defined]
-        store = len(node.targets) == 1 and isinstance(target, ast.Subscript)
+        target = node.targets[0]
         of = kind(target.value) if isinstance(target, ast.Subscript) else None
-        raw = store and isinstance(of, Arr) and of.number is not None and (
-            of.number.name == "f32"
+        raw = (
+            len(node.targets) == 1
+            and isinstance(of, Arr)
+            and of.number is not None
+            and of.number.name == "f32"
         )
-        made = self.expr(value, raw)
-        if len(node.targets) > 1:
-            made = self.held(made, node)
+        given = kind(node.value)
+        made = self.expr(node.value, raw)
+        if len(node.targets) == 1:
+            self._give(target, made, given, node)
+            return
+        made = self.held(made, node)
         for each in node.targets:
-            self._give(each, made, value, node)
+            self._give(each, made, given, node)
 
     def _annassign(self, node: ast.AnnAssign) -> None:
         if node.value is not None:
-            self._give(node.target, self.expr(node.value), node.value, node)
+            given = kind(node.value)
+            self._give(node.target, self.expr(node.value), given, node)
 
     def _give(
-        self, target: ast.expr, made: ast.expr, value: ast.expr, node: ast.stmt
+        self, target: ast.expr, made: ast.expr, given: Kind, node: ast.stmt
     ) -> None:
         if isinstance(target, ast.Name):
             self._name_given(target.id, made, node)
+        elif isinstance(target, ast.Subscript):
+            self._store(target, made, given, node)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            self._unpack(target, made, given, node)
+        else:
+            self._store_elsewhere(target, made, given, node)
+
+    def _unpack(self, target: Any, made: ast.expr, given: Kind, node: ast.stmt) -> None:
+        if all(isinstance(each, ast.Name) for each in target.elts):
+            self.out.append(syntax.placed(ast.Assign([target], made), node))
+            for each in target.elts:
+                self._renew(each.id, node)
             return
-        if isinstance(target, ast.Subscript):
-            self.store(target, made, kind(value), node)
-            return
-        if isinstance(target, (ast.Tuple, ast.List)):
-            found = kind(value)
-            if all(isinstance(t, ast.Name) for t in target.elts):
-                self.out.append(syntax.placed(ast.Assign([target], made), node))
-                for each in target.elts:
-                    self._renew(each.id, node)  # type: ignore[attr-defined]
-                return
-            parts = found.parts if isinstance(found, Tup) else ()
-            whole = self.held(made, node)
-            for k, each in enumerate(target.elts):
-                part = syntax.item(whole, syntax.constant(k, node), node)
-                stand_in = syntax.constant(None, node)
-                stand_in.seen = parts[k] if k < len(parts) else None  # type: ignore
-                self._give(each, part, stand_in, node)
-            return
-        self.context.unknown(target)
-        self.out.append(syntax.placed(ast.Assign([target], made), node))
+        parts = given.parts if isinstance(given, Tup) else ()
+        names = [self.temporary() for _ in target.elts]
+        stored = [syntax.placed(ast.Name(n, ast.Store()), node) for n in names]
+        whole = syntax.placed(ast.Tuple(stored, ast.Store()), node)
+        self.out.append(syntax.placed(ast.Assign([whole], made), node))
+        for k, (each, name) in enumerate(zip(target.elts, names, strict=True)):
+            part = parts[k] if k < len(parts) else None
+            self._give(each, syntax.name(name, node), part, node)
 
     def _name_given(self, name: str, made: ast.expr, node: ast.stmt) -> None:
         last = self.out[-1] if self.out else None
-        if (  # `__3 = __R[0]; acc = __3` is one assignment
+        if (  # `__3 = cell[0]; total = __3` is one assignment
             isinstance(made, ast.Name)
+            and made.id[2:].isdecimal()
             and isinstance(last, ast.Assign)
             and isinstance(last.targets[0], ast.Name)
             and last.targets[0].id == made.id
-            and made.id[2:].isdecimal()
         ):
             last.targets[0] = syntax.placed(ast.Name(name, ast.Store()), node)
         else:
             self.out.append(syntax.assign(name, made, node))
         self._renew(name, node)
 
-    def _renew(self, name: str, node: ast.AST) -> None:
-        """Mark where a variable has got a value: it may be an array."""
-        mark = syntax.placed(ast.Pass(), node)
-        mark.renews = name
-        self.out.append(mark)
-
     def _augassign(self, node: ast.AugAssign) -> None:
-        target, name = node.target, NAMES.get(type(node.op), "")
+        target, given = node.target, kind(node.value)
         if isinstance(target, ast.Name):
-            value = self.expr(node.value)
             old = syntax.name(target.id, target)
-            given = getattr(node, "old", None)
+            value = self.expr(node.value)
             made = self.two(
-                node, node.op, old, value, given, kind(node.value), node.value
+                node, node.op, (old, getattr(node, "old", None)), (value, given),
+                node.value,
             )
             self._name_given(target.id, made, node)
             return
-        if isinstance(target, ast.Subscript):
-            self._changed(node, target)
+        of = kind(target.value) if isinstance(target, ast.Subscript) else None
+        parts = parts_of(target.slice) if isinstance(target, ast.Subscript) else []
+        plain = (
+            isinstance(of, Arr)
+            and of.number is not None
+            and len(parts) == of.ndim
+            and all(isinstance(kind(p), Num) for p in parts)
+            and isinstance(given, Num)
+        )
+        if plain:
+            self._changed(node, target, of)  # type: ignore[arg-type]
             return
-        self.context.unknown(target)
+        for name in ("value", "slice"):
+            if hasattr(target, name):
+                setattr(target, name, self.expr(getattr(target, name)))
+        value = self.numpys(self.expr(node.value), given, node)
+        node.value = self.pure("__weft_operand__", node, value)
         self.out.append(node)
 
-    def _changed(self, node: ast.AugAssign, target: ast.Subscript) -> None:
+    def _changed(self, node: ast.AugAssign, target: ast.Subscript, of: Arr) -> None:
         """`x[i] += value`."""
-        of = kind(target.value)
-        if not isinstance(of, Arr) or of.number is None:
-            self.out.append(node)
-            return
-        base, alias = self.array(target.value)
-        parts = _parts(target.slice)
+        base, alias = self.array(target.value, of)
+        parts = parts_of(target.slice)
         indices = []
         for made, part in zip(self.several(parts), parts, strict=True):
             held = self.held(made, target)
             indices.append(self._index(held, part))
             indices[-1].natural = self.signs.natural(part)
-        unit = size_of(of.number)
-        number = self.spot(
-            target, operation=READ, unit=unit, size=unit, array=alias,
-            index=tuple(i.shown for i in indices),
-        )
-        note = self.note(number, base, alias, indices, target)
         old = self._element(base, alias, indices, target)
-        if note is not None:
+        self._remember(target, base, alias, indices, "reads")
+        if self.function.noting:
+            number = self.function.number(target, 0) << OPERATION
+            note = self.note(number, base, alias, indices, target)
             old = syntax.either(note, old, where=target)
+        made_ = [old]
         mark = len(self.out)
         value = self.expr(node.value)
-        if len(self.out) > mark or syntax.has_effect(value):
-            spare = self.temporary()
-            self.out.insert(mark, syntax.assign(spare, old, target))
-            old = syntax.name(spare, target)
-        from weft.simulator.inference.kinds import num
-
-        a = num(of.number)
+        self._spill(made_, mark)
+        assert of.number is not None
+        a, b = num(of.number), kind(node.value)
         raw = of.number.name == "f32"
-        made = self.two(node, node.op, old, value, a, kind(node.value), node.value, raw)
-        result = _result(NAMES.get(type(node.op), ""), a, kind(node.value))
-        self.put(target, base, alias, indices, made, result, node)
+        made = self.two(
+            node, node.op, (made_[0], a), (value, b), node.value, raw
+        )
+        assert isinstance(b, Num)
+        rule = rule_of_two(NAMES[type(node.op)], a.number, b.number)
+        result = None if rule is None else num(rule.result)
+        self._put(target, base, alias, indices, made, result, of, node)
+
+    def _store(
+        self, target: ast.Subscript, value: ast.expr, given: Kind, node: ast.stmt
+    ) -> None:
+        """`x[i] = value`; `value` has been translated."""
+        of, parts = kind(target.value), parts_of(target.slice)
+        plain = (
+            isinstance(of, Arr)
+            and of.number is not None
+            and len(parts) == of.ndim
+            and all(isinstance(kind(p), Num) for p in parts)
+            and isinstance(given, Num)
+        )
+        if not plain:
+            self._store_elsewhere(target, value, given, node)
+            return
+        before = [value]
+        mark = len(self.out)
+        base, alias = self.array(target.value, of)  # type: ignore[arg-type]
+        made = self.several(parts)
+        self._spill(before, mark)
+        indices = [self._index(m, p) for m, p in zip(made, parts, strict=True)]
+        self._put(target, base, alias, indices, before[0], given, of, node)
+
+    def _store_elsewhere(
+        self, target: Any, value: ast.expr, given: Kind, node: ast.stmt
+    ) -> None:
+        """Store to a slice, a record or its field."""
+        before, mark = [value], len(self.out)
+        for name in ("value", "slice"):
+            if hasattr(target, name):
+                setattr(target, name, self.expr(getattr(target, name)))
+        self._spill(before, mark)
+        value = self.numpys(before[0], given, node)
+        self.out.append(syntax.placed(ast.Assign([target], value), node))
+
+    def _put(
+        self, target: ast.Subscript, base: ast.expr, alias: str,
+        indices: list[Index], value: ast.expr, given: Kind, of: Any, node: ast.stmt,
+    ) -> None:
+        """Store a number to an element, mark it, and note it."""
+        self._remember(target, base, alias, indices, "writes")
+        row = self.of_array(base, alias, "v", target)
+        for index in indices[:-1]:
+            row = syntax.item(row, self._checked(index, target), target)
+        value = self._fitted(value, given, of.number, node)
+        last = self._checked(indices[-1], target)
+        stored = syntax.put(row, last, value, node)
+        ast.copy_location(stored.targets[0], target)
+        self.out.append(stored)
+        if not (alias and alias in self._own):
+            self._mark_written(base, alias, indices, target)
+        if self.function.noting:
+            number = self.function.number(target, 0) << OPERATION | WRITE
+            note = self.note(number, base, alias, indices, target)
+            self.out.append(syntax.placed(ast.Expr(note), target))
+
+    def _mark_written(
+        self, base: ast.expr, alias: str, indices: list[Index], node: ast.AST
+    ) -> None:
+        marks = (
+            syntax.name(f"__w_{alias}", node) if alias else _of(base, "w", node)
+        )
+        none = syntax.constant(None, node)
+        test = syntax.placed(ast.Compare(marks, [ast.IsNot()], [none]), node)
+        row: ast.expr = (
+            syntax.name(f"__w_{alias}", node) if alias else _of(base, "w", node)
+        )
+        for index in indices[:-1]:
+            row = syntax.item(row, index.use(), node)
+        yes = syntax.constant(True, node)
+        self.out.append(
+            syntax.placed(
+                ast.If(test, [syntax.put(row, indices[-1].use(), yes, node)], []), node
+            )
+        )
+
+    def _fitted(self, value: ast.expr, given: Kind, to: Any, node: ast.AST) -> ast.expr:
+        """A value as memory takes it: memory rounds to float32 by itself."""
+        if not isinstance(given, Num) or given.number is to or to.kind == "b":
+            return value
+        if to.kind == "f" and to.bits > 16:
+            if given.whole and given.most > 53:
+                return self.converted(value, given, to, node)
+            return value
+        return self.converted(value, given, to, node)
 
     # Where paths meet
 
     def _if(self, node: ast.If) -> None:
         decided = getattr(node, "decided", None)
         if decided is not None:
-            body = node.body if decided else node.orelse
-            self.out += self.block(body) + self._casts(node, "body" if decided else "orelse")
+            self.out += self.block(node.body if decided else node.orelse)
+            self.out += self._casts(node, "body" if decided else "orelse")
             return
-        test = self.truth(node.test)
-        body = self.block(node.body) + self._casts(node, "body")
-        other = self.block(node.orelse) + self._casts(node, "orelse")
-        self.out.append(
-            syntax.placed(ast.If(test, body or [ast.Pass()], other), node)
-        )
+        node.test = self.expr(node.test)
+        node.body = self.block(node.body) + self._casts(node, "body")
+        node.orelse = self.block(node.orelse) + self._casts(node, "orelse")
+        node.body = node.body or [syntax.placed(ast.Pass(), node)]
+        self.out.append(node)
 
     def _for(self, node: ast.For) -> None:
         self.out += self._casts(node, "before")
-        items = self.expr(node.iter)
-        counting = self._counting(node)
-        body = self.block(node.body) + self._casts(node, "body")
-        renewed: list[ast.stmt] = []
-        for name in ast.walk(node.target):
-            if isinstance(name, ast.Name):
-                mark = syntax.placed(ast.Pass(), node)
-                mark.renews = name.id
-                renewed.append(mark)
-        other = self.block(node.orelse) + self._casts(node, "after")
-        self.out.append(
-            syntax.placed(
-                ast.For(node.target, items, [*renewed, *counting, *body] or [ast.Pass()],
-                        other),
-                node,
-            )
-        )
-
-    def _counting(self, node: Any) -> list[ast.stmt]:
-        """What a loop does in which threads meet."""
-        number = getattr(node, "meets", None)
-        if number is None:
-            return []
-        self.turns = True
-        self.out += syntax.statements(f"__round_{number} = 0", node)
-        return syntax.statements(f"__round_{number} += 1\n__t.turns += 1", node)
-
-    def _while(self, node: ast.While) -> None:
-        self.waits = self.steps = True
-        self.out += self._casts(node, "before")
-        counting = self._counting(node)
-        with self.inline():
-            test = self.truth(node.test)
-        step = syntax.statements(
-            f"__steps += 1\nif not __steps & {TURN - 1}: yield -__steps", node
-        )
-        body = self.block(node.body) + self._casts(node, "body")
-        other = self.block(node.orelse) + self._casts(node, "after")
-        self.out.append(
-            syntax.placed(ast.While(test, [*step, *counting, *body], other), node)
-        )
-
-    steps = False
-
-    def _functiondef(self, node: ast.FunctionDef) -> None:
-        self.context.unknown(node)
-        self.out.append(node)
-
-    # The function
-
-    def function(self, definition: ast.FunctionDef) -> ast.FunctionDef:
-        """The whole function, with what has to be done at its beginning."""
-        if any(_meets(n) for n in ast.walk(definition)):
-            self.turns = any(
-                getattr(n, "meets", None) is not None for n in ast.walk(definition)
-            )
-        body = self.block(definition.body)
-        names = [a.arg for a in (*definition.args.posonlyargs, *definition.args.args)]
-        first: list[ast.stmt] = []
-        for name, value in self.positions.items():
-            first += syntax.statements(f"{name} = {value}", definition)
-        if self.steps:
-            first += syntax.statements("__steps = 0", definition)
-        outside = {
-            a for a in self.aliases
-            if a in names or not self.context.is_local(a)
-        }
-        for name in sorted(outside):
-            first += self._aliases(name, definition)
-        if self.used:
-            first += syntax.statements("__n = __t.notes", definition)
-        for number in sorted(self.used):
-            first += syntax.statements(f"__l{number} = __n[{number}].append", definition)
-        made = [*first, *self._filled(body)]
-        if self.waits and not any(
-            isinstance(n, (ast.Yield, ast.YieldFrom)) for s in made for n in ast.walk(s)
-        ):
-            made += syntax.statements("if 0: yield", definition)
-        arguments = definition.args
-        extra = ["__t"] if self.context.kernel or not self.waits else ["__t", "__path"]
-        arguments.args = [
-            *(ast.copy_location(ast.arg(n), definition) for n in extra),
-            *arguments.posonlyargs, *arguments.args,
+        node.iter = self._items(node.iter)
+        renewed = [
+            _mark(n.id, node) for n in ast.walk(node.target) if isinstance(n, ast.Name)
         ]
-        arguments.posonlyargs = []
-        definition.body = made or [ast.Pass()]
-        return ast.fix_missing_locations(definition)
+        self._loop(node, renewed)
 
-    def _aliases(self, name: str, node: ast.AST) -> list[ast.stmt]:
-        """What an array is indexed through, in variables of their own."""
-        text = f"__v_{name} = {name}.view"
-        if self.context.noting:
-            text += f"\n__e_{name} = {name}.first"
-            ndim = self.context.ndim_of(name)
-            for axis in range(ndim - self.context.is_contiguous(name)):
-                text += f"\n__s{axis}_{name} = {name}.strides[{axis}]"
-        return syntax.statements(text, node)
-
-    def _filled(self, body: list[ast.stmt]) -> list[ast.stmt]:
-        """The statements with what has to follow where arrays get a name."""
-        made: list[ast.stmt] = []
-        for statement in body:
-            for part in ("body", "orelse"):
-                inner = getattr(statement, part, None)
-                if inner:
-                    found = self._filled(inner)
-                    setattr(statement, part, found or [syntax.placed(ast.Pass(), statement)])
-            name = getattr(statement, "renews", None)
-            if name is None:
-                made.append(statement)
-            elif name in self.aliases and self.context.is_array(name):
-                made += self._aliases(name, statement)
+    def _items(self, node: ast.expr) -> ast.expr:
+        """What a loop goes over; the elements of an array become plain numbers."""
+        of = kind(node)
+        made = self.expr(node)
+        if isinstance(of, Arr):
+            return self.pure("__pure_each", node, made)
         return made
 
+    def _while(self, node: ast.While) -> None:
+        self.out += self._casts(node, "before")
+        with self.inline():
+            node.test = self.expr(node.test)
+        self._loop(node, [])
 
-def _meets(node: ast.AST) -> bool:
-    return isinstance(node, ast.Attribute) and node.attr in BARRIERS
+    def _loop(self, node: Any, first: list[ast.stmt]) -> None:
+        node.body = first + self.block(node.body) + self._casts(node, "body")
+        node.body = node.body or [syntax.placed(ast.Pass(), node)]
+        node.orelse = self.block(node.orelse) + self._casts(node, "after")
+        self.out.append(node)
+
+    def _functiondef(self, node: ast.FunctionDef) -> None:
+        self.made.unknown.append(node)
+        self.out.append(node)
 
 
-def _result(name: str, a: Any, b: Any) -> Any:
-    """What `a name b` gives."""
-    from weft.simulator.inference.expressions import two
+def _mark(name: str, node: ast.AST) -> ast.stmt:
+    mark = syntax.placed(ast.Pass(), node)
+    mark.renews = name
+    return mark  # type: ignore[no-any-return]
 
-    if not isinstance(b, Num) or not name:
-        return None
-    return two(name, a, b)[1]
+
+def _of(base: ast.expr, what: str, node: ast.AST) -> ast.expr:
+    if what == "w":
+        return syntax.attribute(base, "marks", node)
+    return attribute_of(base, what, node)
+
+
+def _own_arrays(definition: ast.FunctionDef) -> set[str]:
+    """The names that are only ever given a shared or local array."""
+    given: dict[str, bool] = {}
+    stored = [
+        n.id
+        for n in ast.walk(definition)
+        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    ]
+    for node in ast.walk(definition):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call):
+                given[name] = bool(shapes.declared(call)) and stored.count(name) == 1
+    arguments = {a.arg for a in ast.walk(definition.args) if isinstance(a, ast.arg)}
+    return {name for name, own in given.items() if own} - arguments

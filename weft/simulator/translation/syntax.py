@@ -4,8 +4,6 @@ import ast
 from collections.abc import Iterable
 from typing import Any
 
-STATEMENTS = (ast.Yield, ast.YieldFrom, ast.Call)
-
 
 def name(text: str, where: ast.AST) -> ast.Name:
     return placed(ast.Name(text, ast.Load()), where)
@@ -90,4 +88,4 @@ def reads_memory(node: ast.AST) -> bool:
     return any(isinstance(inner, ast.Subscript) for inner in ast.walk(node))
 
 
-PURE = ("__pure_", "__note_")  # how the names of functions without effect begin
+PURE = ("__pure_", "__note")  # how the names of functions without effect begin

@@ -1,0 +1,89 @@
+"""What of a kernel a trace has to know: its loads, and how much it computes.
+
+Arithmetic on what was loaded is counted from the loads: a load is marked with how many
+operations of arithmetic go with it, `flops`. Any other expression with arithmetic in it
+is marked with how many it has, `sums`.
+"""
+
+import ast
+from enum import Enum
+
+
+NOTE, LOAD, SUMS = "__note__", "__load__", "__sums__"  # names in a translated kernel
+OPERATION = 3  # bits for the operation, below the number of its place
+WRITE = 1
+
+
+class Noting(Enum):
+    """What a kernel notes: nothing, its accesses, or that and each load by a call."""
+
+    NONE = "none"
+    ACCESSES = "accesses"
+    CALLS = "calls"
+
+
+_SHAPES = {"shape", "strides"}
+_TWO = {"fma"}  # functions that multiply and add
+
+
+def is_load(node: ast.AST) -> bool:
+    """Whether `node` may load one element of an array."""
+    if not isinstance(node, ast.Subscript) or not isinstance(node.ctx, ast.Load):
+        return False
+    if isinstance(node.value, ast.Attribute) and node.value.attr in _SHAPES:
+        return False
+    index = node.slice
+    parts = index.elts if isinstance(index, ast.Tuple) else [index]
+    return not any(isinstance(p, (ast.Slice, ast.Starred)) for p in parts)
+
+
+class MarkArithmetic(ast.NodeVisitor):
+    """Find the largest expressions with arithmetic in them, outside of indices."""
+
+    def visit_BinOp(self, node: ast.BinOp) -> None:
+        _mark(node, 0)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> None:
+        _mark(node.value, 1)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        if name in _TWO:
+            _mark(node, 0)
+            return
+        if isinstance(node.func, ast.Name) and node.func.id == "range":
+            return
+        if name not in ("array", "grid"):
+            self.generic_visit(node)
+
+    def visit_Subscript(self, node: ast.Subscript) -> None:
+        """Leave out arithmetic on indices."""
+
+
+def _mark(node: ast.expr, more: int) -> None:
+    count = more + operations(node)
+    load = first_load(node)
+    if load is not None:
+        load.flops = count  # type: ignore[attr-defined]
+    else:
+        node.sums = count  # type: ignore[attr-defined]
+
+
+def operations(node: ast.AST) -> int:
+    """How many operations of arithmetic `node` holds, those of its indices apart."""
+    if isinstance(node, ast.Subscript):
+        return operations(node.value)
+    own = int(isinstance(node, ast.BinOp))
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        own = 2 * (node.func.attr in _TWO)
+    return own + sum(operations(child) for child in ast.iter_child_nodes(node))
+
+
+def first_load(node: ast.AST) -> ast.Subscript | None:
+    if is_load(node):
+        assert isinstance(node, ast.Subscript)
+        return node
+    if isinstance(node, ast.Subscript):
+        return None
+    found = (first_load(child) for child in ast.iter_child_nodes(node))
+    return next((load for load in found if load is not None), None)
