@@ -136,7 +136,9 @@ class Bound:
             return Cast(backend.as_dtype(value))
         if isinstance(value, type) and issubclass(value, np.generic):
             return Cast(np.dtype(value))
-        if isinstance(value, (tuple, np.generic)):
+        if isinstance(value, np.generic):
+            return value
+        if type(value) is tuple:
             return plain(value)
         operation = registry.of(value)
         if operation is not None:

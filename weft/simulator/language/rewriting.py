@@ -255,7 +255,12 @@ class _Body:
 
     def outside(self, name: str) -> Any:
         value = None if name in self._local else self._scope.get(name)
+        if isinstance(value, np.generic):
+            value = value.item()
         return value if type(value) in (bool, int, float) else None
+
+    def local(self, name: str) -> bool:
+        return name in self._local
 
     def constant(self, node: ast.expr | None) -> int | None:
         if isinstance(node, ast.Constant):

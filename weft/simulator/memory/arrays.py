@@ -146,19 +146,8 @@ class Array:
 
     def _store(self, index: Any, value: Any) -> None:
         """Store what has been checked, or raise the fault that it is."""
-        if self._readonly and self._space == "constant":
-            self._fault(
-                "type",
-                f"the kernel writes to {self._name}, which is a constant to it",
-                "It was made outside the kernel. Results go into an output, which is "
-                "an argument.",
-            )
         if self._readonly:
-            self._fault(
-                "input-written",
-                f"the kernel writes to {self._name}, which is an input",
-                "The caller still needs it. Results belong in the output.",
-            )
+            self._fault(*_constant(self._memory))
         if isinstance(value, Array):
             value = value._data
         try:
@@ -174,63 +163,9 @@ class Array:
 
     def _check(self, index: Any, verb: str) -> None:
         """Refuse an index that is outside, negative or no whole number."""
-        parts = index if isinstance(index, tuple) else (index,)
-        if len(parts) > self._data.ndim and ... not in parts:
-            self._fault(
-                "type",
-                f"`{self._name}` has {self._data.ndim} dimension"
-                f"{'s' * (self._data.ndim != 1)}, but {len(parts)} indices were given",
-            )
-        for axis, part in enumerate(parts):
-            if isinstance(part, (int, np.integer)):
-                size = self._data.shape[axis]
-                if not 0 <= part < size:
-                    self._refuse(parts, axis, int(part), size, verb)
-                continue
-            if part is ... or part is None or isinstance(part, (slice, str)):
-                if part is ...:
-                    break
-                continue
-            if isinstance(part, (float, np.floating)):
-                self._fault(
-                    "type",
-                    f"`{self._name}` is indexed with {float(part)!r}, which is not an "
-                    f"integer",
-                    "`/` always gives a float; `//` gives an integer.",
-                )
-            size = self._data.shape[axis]
-            if not 0 <= part < size:
-                self._refuse(parts, axis, int(part), size, verb)
-
-    def _refuse(
-        self, parts: tuple[Any, ...], axis: int, part: int, size: int, verb: str
-    ) -> NoReturn:
-        """Raise the fault for `part`, which is outside of `axis` with its `size`."""
-        shown = ", ".join(
-            str(int(p)) if hasattr(p, "__index__") else ":" for p in parts
-        )
-        if self._data.ndim == 1:
-            room = f"{self._name} has {size} element{'s' * (size != 1)}"
-            if size:
-                room += f" (0 to {size - 1})"
-        else:
-            room = f"the shape of {self._name} is {self._data.shape}"
-        if part < 0:
-            self._fault(
-                "negative-index",
-                f"{verb}s {self._name}[{shown}], but {room}",
-                "In Python a negative index counts from the end. In CUDA C++ it reads "
-                "whatever is in memory before the array, so do not rely on it in a "
-                "kernel.",
-            )
-        beyond = "whatever is in memory after the array"
-        if axis > 0:
-            beyond = "another row of the array, or whatever is in memory after it"
-        self._fault(
-            "out-of-bounds",
-            f"{verb}s {self._name}[{shown}], but {room}",
-            f"On a GPU nothing stops this: the access hits {beyond}.",
-        )
+        wrong = refused(self, index, verb)
+        if wrong is not None:
+            self._fault(*wrong)
 
     def as_one(self, size: int) -> AbstractContextManager[Any]:
         """Count the accesses within as one, of `size` bytes: a vector load or store."""
@@ -391,6 +326,85 @@ class Array2(Array):
 def flat_class(ndim: int) -> type[Array]:
     """The quickest class for an array of `ndim` plain numbers."""
     return {1: Array1, 2: Array2}.get(ndim, Array)
+
+
+Said = tuple[str, str, str]  # the kind of a fault, what happened, and why it is wrong
+
+
+def refused(x: Array, index: Any, verb: str) -> Said | None:
+    """What is wrong with an index, None if nothing is: the arguments of a `Fault`."""
+    parts = index if isinstance(index, tuple) else (index,)
+    axes, name = x._data.ndim, x._name
+    if len(parts) > axes and ... not in parts:
+        return (
+            "type",
+            f"`{name}` has {axes} dimension{'s' * (axes != 1)}, but {len(parts)} "
+            "indices were given",
+            "",
+        )
+    for axis, part in enumerate(parts):
+        if part is ...:
+            break
+        if part is None or isinstance(part, (slice, str)):
+            continue
+        if isinstance(part, (float, np.floating)):
+            return (
+                "type",
+                f"`{name}` is indexed with {float(part)!r}, which is not an integer",
+                "`/` always gives a float; `//` gives an integer.",
+            )
+        if not 0 <= part < x._data.shape[axis]:
+            return _outside(x, parts, axis, verb)
+    return None
+
+
+def refused_store(x: Array) -> Said | None:
+    """What is wrong with any store to an array, None if nothing is."""
+    return _constant(x._memory) if x._readonly else None
+
+
+def _outside(x: Array, parts: tuple[Any, ...], axis: int, verb: str) -> Said:
+    """What is said of an index that is outside along an axis."""
+    shown = ", ".join(str(int(p)) if hasattr(p, "__index__") else ":" for p in parts)
+    name, shape = x._name, x._data.shape
+    if len(shape) == 1:
+        room = f"{name} has {shape[0]} element{'s' * (shape[0] != 1)}"
+        if shape[0]:
+            room += f" (0 to {shape[0] - 1})"
+    else:
+        room = f"the shape of {name} is {shape}"
+    if parts[axis] < 0:
+        return (
+            "negative-index",
+            f"{verb}s {name}[{shown}], but {room}",
+            "In Python a negative index counts from the end. In CUDA C++ it reads "
+            "whatever is in memory before the array, so do not rely on it in a "
+            "kernel.",
+        )
+    beyond = "whatever is in memory after the array"
+    if axis > 0:
+        beyond = "another row of the array, or whatever is in memory after it"
+    return (
+        "out-of-bounds",
+        f"{verb}s {name}[{shown}], but {room}",
+        f"On a GPU nothing stops this: the access hits {beyond}.",
+    )
+
+
+def _constant(memory: Memory) -> Said:
+    """What is said of a store to memory that a kernel may not change."""
+    if memory.space == "constant":
+        return (
+            "type",
+            f"the kernel writes to {memory.name}, which is a constant to it",
+            "It was made outside the kernel. Results go into an output, which is an "
+            "argument.",
+        )
+    return (
+        "input-written",
+        f"the kernel writes to {memory.name}, which is an input",
+        "The caller still needs it. Results belong in the output.",
+    )
 
 
 def nested(data: np.ndarray[Any, Any], readonly: bool) -> Any:

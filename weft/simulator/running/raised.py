@@ -10,7 +10,7 @@ from weft.intrinsics.memory import Misaligned
 from weft.places import Place, led_to, place
 from weft.simulator.faults import Fault
 from weft.simulator.language.python_errors import advice, in_plain_words
-from weft.simulator.memory.arrays import Array
+from weft.simulator.memory.arrays import Array, Said, refused, refused_store
 from weft.simulator.running.namespace import Cuda
 from weft.simulator.running.positions import Positions
 from weft.simulator.running.threads import Thread
@@ -32,6 +32,10 @@ def raised(where: Positions, error: BaseException, thread: Thread) -> Fault:
         code = frame.f_code
         if code in where.lines:
             places.insert(0, place(code, lasti, where.lines[code]))
+    if isinstance(error, (IndexError, TypeError)):
+        wrong = refused_access(where, trace)
+        if wrong is not None:
+            return where.fault(*wrong, led_to(places), thread)
     said = re.sub(r"'(Traced|Array)\d?'", "'array'", in_plain_words(error))
     kind, message = "exception", f"{type(error).__name__}: {said}".removesuffix(": ")
     why = ""
@@ -51,6 +55,26 @@ def raised(where: Positions, error: BaseException, thread: Thread) -> Fault:
         )
     fault = where.fault(kind, message, why, led_to(places), thread)
     return replace(fault, met_none=kind == "exception" and "NoneType" in said)
+
+
+def refused_access(where: Positions, trace: dict[FrameType, int]) -> Said | None:
+    """What is wrong with the access to an array that was going on, if anything is."""
+    inside = [frame for frame in trace if frame.f_code in where.accesses]
+    if not inside:
+        return None
+    frame = inside[-1]
+    positions = list(frame.f_code.co_positions())
+    line, end, start, stop = positions[trace[frame] // 2]
+    access = where.accesses[frame.f_code].get((line or 0, end or 0, start, stop))
+    if access is None:
+        return None
+    names = {**frame.f_globals, **frame.f_locals}
+    x = names.get(access.array)
+    index = tuple(names.get(i) if isinstance(i, str) else i for i in access.index)
+    if not isinstance(x, Array) or not all(isinstance(i, (int, float)) for i in index):
+        return None
+    wrong = refused(x, index, "write" if access.writes else "read")
+    return refused_store(x) if wrong is None and access.writes else wrong
 
 
 def steps(error: BaseException) -> dict[FrameType, int]:

@@ -9,6 +9,7 @@ luck.
 import bisect
 import dis
 import functools
+import gc
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
@@ -224,10 +225,14 @@ class Run:
 
     def execute(self, args: tuple[Any, ...]) -> None:
         """Run all blocks, one after the other. Raises `Fault`."""
+        collecting = gc.isenabled()
+        gc.disable()  # what threads hold is freed without it; looking takes long
         try:
             with np.errstate(all="ignore"):  # a GPU raises nothing
                 self._execute(args)
         finally:
+            if collecting:
+                gc.enable()
             for thread in (t for b in self._alive for t in b.live if t.generator):
                 thread.generator.close()
             effort.done.update(self.effort())

@@ -50,11 +50,14 @@ def kind(node: ast.AST) -> Kind:
 
 @dataclass(frozen=True)
 class Access:
-    """An access in translated code: the names of its array and indices, or numbers."""
+    """An access in translated code: the names of its array and indices, or numbers.
+
+    One that `writes` stores to the array.
+    """
 
     array: str
     index: tuple[str | int, ...]
-    verb: str
+    writes: bool
 
 
 Position = tuple[int, int, int | None, int | None]  # lines and columns of an expression
@@ -80,6 +83,9 @@ class Function(Protocol):
 
     def outside(self, name: str) -> Any:
         """The number that a name stands for outside, None for anything else."""
+
+    def local(self, name: str) -> bool:
+        """Whether a name is given a value in the function."""
 
 
 @dataclass
@@ -431,9 +437,9 @@ class Expressions:
         of = kind(node.value)
         if isinstance(of, Named):
             return self._of_module(node, (*of.path, node.attr))
-        node.value = self.expr(node.value)
-        if not isinstance(of, Arr) and isinstance(kind(node), Num):
-            return self.plain(node, node)  # of a record, or a constant of NumPy's
+        node.value = self.numpys(self.expr(node.value), of, node)
+        if not isinstance(of, (Arr, Tup)):
+            return self.plain(node, node)  # of a number or a record, or NumPy's
         return node
 
     def _of_module(self, node: ast.Attribute, path: tuple[str, ...]) -> ast.expr:
@@ -443,7 +449,10 @@ class Expressions:
         place = path[0] == "cuda" and (
             (len(path) == 3 and path[1] in calls.POSITIONS) or path[1] in calls.LANES
         )
-        if not place:
+        root: ast.expr = node
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if not place or not isinstance(root, ast.Name) or self.function.local(root.id):
             return node
         name = f"__{'_'.join(path[1:])}"
         self.made.positions.setdefault(name, node)
@@ -489,7 +498,7 @@ class Expressions:
         if not alias and len(self.out) > mark + 1:
             pass  # the array comes first, as it should
         indices = [self._index(m, p) for m, p in zip(made, parts, strict=True)]
-        self._remember(node, base, alias, indices, "reads")
+        self._remember(node, base, alias, indices)
         if not self.function.noting:
             return self._element(base, alias, indices, node)
         number = self.function.number(node, flops) << OPERATION
@@ -510,14 +519,18 @@ class Expressions:
         return self.plain(made, node) if isinstance(kind(node), Num) else made
 
     def _remember(
-        self, node: ast.expr, base: ast.expr, alias: str, indices: list["Index"],
-        verb: str,
+        self,
+        node: ast.expr,
+        base: ast.expr,
+        alias: str,
+        indices: list["Index"],
+        writes: bool = False,
     ) -> None:
         """What is accessed here, for the day when it is outside of its array."""
         name = alias or _name_of(base)
         where = node.lineno, node.end_lineno or 0, node.col_offset, node.end_col_offset
         shown = tuple(i.shown for i in indices)
-        self.made.accesses[where] = Access(name, shown, verb)  # type: ignore[index]
+        self.made.accesses[where] = Access(name, shown, writes)  # type: ignore[index]
 
     def _index(self, made: ast.expr, written: ast.expr) -> "Index":
         """An index that is used several times: its name, and the first use of it."""
@@ -611,6 +624,8 @@ class Expressions:
         return self.plain(node, node)
 
     def _of_cuda(self, node: ast.Call, name: str, given: list[Kind]) -> ast.expr:
+        if name in ("shared.array", "local.array"):
+            return node  # its arguments are constants
         made = self.several(node.args)
         if name in _TYPED:
             made = [self.numpys(m, k, node) for m, k in zip(made, given, strict=True)]

@@ -257,7 +257,7 @@ class Statements(Expressions):
             indices.append(self._index(held, part))
             indices[-1].natural = self.signs.natural(part)
         old = self._element(base, alias, indices, target)
-        self._remember(target, base, alias, indices, "reads")
+        self._remember(target, base, alias, indices)
         if self.function.noting:
             number = self.function.number(target, 0) << OPERATION
             note = self.note(number, base, alias, indices, target)
@@ -317,7 +317,7 @@ class Statements(Expressions):
         indices: list[Index], value: ast.expr, given: Kind, of: Any, node: ast.stmt,
     ) -> None:
         """Store a number to an element, mark it, and note it."""
-        self._remember(target, base, alias, indices, "writes")
+        self._remember(target, base, alias, indices, writes=True)
         row = self.of_array(base, alias, "v", target)
         for index in indices[:-1]:
             row = syntax.item(row, self._checked(index, target), target)
