@@ -5,7 +5,7 @@ Each node that computes gets `how`: a `Plan` that `language/lowering.py` carries
 
 import ast
 import operator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from weft.simulator.arithmetic.numbers import (
@@ -346,7 +346,7 @@ class Expressions:
             return None
         rest = kind.ndim - len(parts)
         if rest:
-            return Arr(kind.number, rest) if rest > 0 else None
+            return replace(kind, ndim=rest) if rest > 0 else None
         return None if kind.number is None else num(kind.number)
 
     def _call(self, node: ast.Call) -> Kind:
@@ -450,7 +450,8 @@ class Names:
         if name in self._local:
             return self.now.get(name)
         if name in self._scope:
-            return outside.kind_of(self._scope[name])
+            found = outside.kind_of(self._scope[name])
+            return replace(found, constant=True) if isinstance(found, Arr) else found
         return outside.of_builtin(name)
 
     def integer(self, name: str) -> int | None:

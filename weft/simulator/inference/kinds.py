@@ -30,10 +30,14 @@ class Num:
 
 @dataclass(frozen=True, slots=True)
 class Arr:
-    """An array of numbers, of records where `number` is None."""
+    """An array of numbers, of records where `number` is None.
+
+    One from outside the kernel is `constant` to it.
+    """
 
     number: Number | None
     ndim: int
+    constant: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -475,7 +475,7 @@ class Expressions:
         if isinstance(node, ast.Name) and not isinstance(
             getattr(node, "renamed", None), str
         ):
-            self.made.aliases[node.id] = of.ndim
+            self.made.aliases[node.id] = -1 if of.constant else of.ndim
             return node, node.id
         value, name = self.expr(node), self.temporary()
         if self._lifting:
@@ -499,7 +499,7 @@ class Expressions:
             pass  # the array comes first, as it should
         indices = [self._index(m, p) for m, p in zip(made, parts, strict=True)]
         self._remember(node, base, alias, indices)
-        if not self.function.noting:
+        if not self.function.noting or of.constant:
             return self._element(base, alias, indices, node)
         number = self.function.number(node, flops) << OPERATION
         note = self.note(number, base, alias, indices, node)
