@@ -47,6 +47,8 @@ from weft.simulator.arithmetic.operations import (
 )
 
 ROOT = Path(__file__).parents[1]
+# NumPy's own functions and C's differ in the last places, as the processor has it.
+LOOSE = 4
 REAL = [number for number in NUMBERS.values() if number.kind != "c"]
 INTEGERS = [number for number in REAL if number.whole]
 FLOATS = [FLOAT16, FLOAT32, FLOAT64]
@@ -202,9 +204,13 @@ def by_name(a: Number, b: Number) -> Iterator[tuple[str, Operation]]:
             yield name, ours
 
 
-def pairs(a: Number, b: Number) -> list[tuple[Any, Any]]:
-    drawn = zip(values(a, 100, 1), reversed(values(b, 100, 2)), strict=False)
-    return [*itertools.product(values(a, 4), values(b, 4)), *drawn]
+@cache
+def pairs(a: Number, b: Number) -> tuple[tuple[Any, Any], ...]:
+    """Some 100 pairs, most of them edges."""
+    every = list(itertools.product(values(a, 4), values(b, 4)))
+    edges = random.Random(f"{a} {b}").sample(every, min(len(every), 80))
+    drawn = zip(values(a, 20, 1), reversed(values(b, 20, 2)), strict=False)
+    return *edges, *itertools.islice(drawn, 20)
 
 
 @pytest.mark.parametrize("a", REAL, ids=repr)
@@ -221,7 +227,6 @@ def test_operators_of_two(a: Number) -> None:
 
 @pytest.mark.parametrize("a", REAL, ids=repr)
 def test_powers_that_are_floats(a: Number) -> None:
-    """NumPy's own function and C's differ in the last place now and then."""
     for b in REAL:
         operation = binary("pow", a, b)
         assert operation is not None
@@ -236,7 +241,7 @@ def test_powers_that_are_floats(a: Number) -> None:
                 old = math.pow(x, y)
             else:
                 old = theirs(given(x, a), given(y, b))
-            assert apart(ours(x, y), old, operation.result) <= 1, (b, x, y)
+            assert apart(ours(x, y), old, operation.result) <= LOOSE, (b, x, y)
 
 
 @pytest.mark.parametrize("a", REAL, ids=repr)

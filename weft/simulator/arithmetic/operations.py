@@ -174,11 +174,11 @@ def power(a: float, b: float) -> float:
     try:
         return math.pow(a, b)
     except OverflowError:
-        return -inf if a < 0 and b % 2 else inf
+        return -inf if a < 0 and b % 2 == 1 else inf
     except ValueError:
         if a:
             return nan
-        return copysign(inf, a) if b % 2 else inf  # 0 to a negative power
+        return copysign(inf, a) if b % 2 == 1 else inf  # 0 to a negative power
 
 
 def _square(base: Any, _: int) -> Any:
