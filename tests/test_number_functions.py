@@ -6,6 +6,7 @@ import operator
 import random
 import subprocess
 import sys
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
