@@ -245,6 +245,48 @@ def test_powers_that_are_floats(a: Number) -> None:
 
 
 @pytest.mark.parametrize("a", REAL, ids=repr)
+def test_operators_with_a_number_that_is_known(a: Number) -> None:
+    """Then more of them are Python's own."""
+    for b, by in ((INT64, 2), (INT64, 0), (INT64, -1), (INT64, -3), (INT64, 64)):
+        for name in SYMBOLS:
+            operation = binary(name, a, b, by)
+            if operation is None:
+                continue
+            ours, theirs = operation.whole(), quietly(operators.binary(name, a, b))
+            most = LOOSE if name == "pow" and operation.result.kind == "f" else 0
+            for x in values(a):
+                old = theirs(given(x, a), by)
+                assert apart(ours(x, by), old, operation.result) <= most, (name, x, by)
+                if operation.symbol and not any(operation.converts):
+                    mine = eval(f"x {operation.symbol} by", {"x": x, "by": by})
+                    assert mine != mine or mine == operation.function(x, by)
+
+
+def test_what_is_pythons_own() -> None:
+    u8, i32, u32 = NUMBERS["u8"], NUMBERS["i32"], NUMBERS["u32"]
+
+    def how(operation: Operation | None) -> tuple[str, Number | None]:
+        assert operation is not None
+        assert not any(operation.converts)
+        return operation.symbol, operation.rounds
+
+    assert how(binary("add", INT64, INT64)) == ("+", INT64)
+    assert how(binary("add", i32, i32)) == ("+", None)
+    assert how(binary("mul", u32, u8)) == ("*", None)
+    assert how(binary("sub", u8, u8)) == ("-", NUMBERS["u64"])
+    assert how(binary("mul", FLOAT64, i32)) == ("*", None)
+    assert how(binary("mul", FLOAT32, FLOAT32)) == ("*", FLOAT32)
+    assert how(binary("truediv", FLOAT64, FLOAT64)) == ("", None)
+    assert how(binary("truediv", FLOAT64, FLOAT64, 2.0)) == ("/", None)
+    assert how(binary("floordiv", INT64, INT64)) == ("", None)
+    assert how(binary("floordiv", INT64, INT64, 32)) == ("//", None)
+    assert how(binary("rshift", u32, INT64, 5)) == (">>", None)
+    assert how(binary("lshift", i32, INT64, 5)) == ("<<", None)
+    assert how(binary("lshift", INT64, INT64, 5)) == ("<<", INT64)
+    assert how(binary("lt", FLOAT32, i32)) == ("<", None)
+
+
+@pytest.mark.parametrize("a", REAL, ids=repr)
 def test_operators_of_one(a: Number) -> None:
     for name in PREFIXES:
         ours, theirs = unary(name, a), operators.unary(name, a)

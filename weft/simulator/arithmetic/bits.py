@@ -16,6 +16,8 @@ _INT32, _UINT32 = memoryview(_FOUR).cast("i"), memoryview(_FOUR).cast("I")
 _FLOAT64 = memoryview(_EIGHT).cast("d")
 _INT64, _UINT64 = memoryview(_EIGHT).cast("q"), memoryview(_EIGHT).cast("Q")
 _UINT16 = memoryview(_TWO).cast("H")
+# What is written here is rounded to float32, as quickly as Python can do it.
+FOUR_SINGLES = memoryview(bytearray(16)).cast("f")
 _HALF = struct.Struct("e")
 _pack, _unpack, _pack_into = _HALF.pack, _HALF.unpack, _HALF.pack_into
 

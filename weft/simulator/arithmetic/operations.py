@@ -20,7 +20,7 @@ from functools import cache
 from math import copysign, floor, fmod, inf, isinf, nan
 from typing import Any
 
-from weft.simulator.arithmetic.bits import round32, round_complex
+from weft.simulator.arithmetic.bits import FOUR_SINGLES, round32
 from weft.simulator.arithmetic.conversions import (
     Conversion,
     conversion,
@@ -252,9 +252,11 @@ def product(z: complex, w: complex) -> complex:
 
 def product32(z: complex, w: complex) -> complex:
     """`z * w` of two complex64: each step is rounded."""
-    a, b, c, d = z.real, z.imag, w.real, w.imag
-    real = round32(a * c) - round32(b * d)
-    return round_complex(complex(real, round32(a * d) + round32(b * c)))
+    a, b, c, d, cell = z.real, z.imag, w.real, w.imag, FOUR_SINGLES
+    cell[0], cell[1] = a * c, b * d
+    cell[2], cell[3] = a * d, b * c
+    cell[0], cell[1] = cell[0] - cell[1], cell[2] + cell[3]
+    return complex(cell[0], cell[1])
 
 
 def _as_it_is(x: float) -> float:
