@@ -26,10 +26,12 @@ SHORT = {
     **{
         f"{'u' * u}int{n}": f"{'ui'[1 - u]}{n}" for u in (0, 1) for n in (8, 16, 32, 64)
     },
+    **{"complex64": "c64", "complex128": "c128"},
 }
 NAMES = (
     *("boolean", "int8", "int16", "int32", "int64"),
     *("uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64"),
+    *("complex64", "complex128"),
 )
 TWO = {
     **{
@@ -47,10 +49,11 @@ TWO = {
     "min": min,
     "max": max,
     "round2": round,
+    "complex": complex,
 }
 ONE = {
     **{name: getattr(operator, name) for name in ("neg", "pos", "invert", "not_")},
-    **{f.__name__: f for f in (abs, round, int, float, bool, range)},
+    **{f.__name__: f for f in (abs, round, int, float, bool, range, complex)},
     **{
         name: getattr(math, name)
         for name in (
@@ -63,6 +66,7 @@ ONE = {
         if hasattr(math, name)
     },
 }
+OF_CUDA = ("popc", "clz", "ffs", "brev", "cbrt")
 
 
 def table() -> dict[str, Any]:
@@ -79,6 +83,8 @@ def table() -> dict[str, Any]:
     numba: Any = importlib.import_module("numba.cuda.types")
     context = descriptor.cuda_target.typing_context
     context.refresh()
+    cuda: Any = importlib.import_module("numba.cuda")
+    one = ONE | {f"cuda.{name}": getattr(cuda, name) for name in OF_CUDA}
     kinds = [getattr(numba, name) for name in NAMES]
     short = {str(kind): SHORT[name] for kind, name in zip(kinds, NAMES, strict=True)}
 
@@ -91,6 +97,8 @@ def table() -> dict[str, Any]:
         try:
             found = context.resolve_function_type(function, args, {})
         except Exception:
+            found = None
+        if found is None:
             return ""
         given = [part for a in found.args for part in named(a).split("/")]
         return " ".join([named(found.return_type), *given])
@@ -109,7 +117,7 @@ def table() -> dict[str, Any]:
         "unify": [[unified(a, b) for b in kinds] for a in kinds],
         "two": two,
         "matrices": matrices,
-        "one": {name: [rule(f, a) for a in kinds] for name, f in ONE.items()},
+        "one": {name: [rule(f, a) for a in kinds] for name, f in one.items()},
     }
 
 

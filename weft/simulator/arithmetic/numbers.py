@@ -10,20 +10,25 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+_LETTERS = {
+    **{"b": "?", "i8": "b", "i16": "h", "i32": "i", "i64": "q"},
+    **{"u8": "B", "u16": "H", "u32": "I", "u64": "Q"},
+    **{"f16": "e", "f32": "f", "f64": "d", "c64": "f", "c128": "d"},
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A type of number: `name` is short, as in "u8"; `kind` is 'b', 'i', 'u' or 'f'.
+    """A type of number: `name` is short, as in "u8"; `kind` is one of "biufc".
 
-    `dtype` is NumPy's, `bits` are those of a value.
+    `bits` are those of a value, `bytes` what an element of an array takes. `format` is
+    the letter of `struct` and `memoryview`, of a complex number that of each half; a
+    memoryview has none for float16 before Python 3.12.
     """
 
     name: str
     kind: str
     bits: int
-    dtype: np.dtype[Any]
 
     def __repr__(self) -> str:
         return self.name
@@ -31,14 +36,46 @@ class Number:
     @property
     def whole(self) -> bool:
         """Whether it holds integers, Booleans among them."""
-        return self.kind != "f"
+        return self.kind in "biu"
+
+    @property
+    def bytes(self) -> int:
+        return -(-self.bits // 8)
+
+    @property
+    def format(self) -> str:
+        return _LETTERS[self.name]
+
+    @property
+    def lowest(self) -> int:
+        """The lowest integer that it holds."""
+        return -(1 << self.bits - 1) if self.kind == "i" else 0
+
+    @property
+    def highest(self) -> int:
+        """The highest integer that it holds."""
+        return (1 << self.bits - (self.kind == "i")) - 1
+
+    @property
+    def half(self) -> "Number":
+        """The type of the real part of such a complex number."""
+        return NUMBERS[f"f{self.bits // 2}"]
+
+    @property
+    def dtype(self) -> Any:
+        """NumPy's type."""
+        return _dtype(self.name)
+
+
+@cache
+def _dtype(name: str) -> Any:
+    import numpy as np  # there is none in a browser
+
+    return np.dtype("?" if name == "b" else f"{name[0]}{int(name[1:]) // 8}")
 
 
 def _number(name: str) -> Number:
-    if name == "b":
-        return Number(name, "b", 1, np.dtype(bool))
-    bits = int(name[1:])
-    return Number(name, name[0], bits, np.dtype(f"{name[0]}{bits // 8}"))
+    return Number(name, name[0], int(name[1:] or 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,24 +102,40 @@ _ORDER = {number: k for k, number in enumerate(NUMBERS.values())}
 BOOL, INT32, INT64 = NUMBERS["b"], NUMBERS["i32"], NUMBERS["i64"]
 UINT32, UINT64 = NUMBERS["u32"], NUMBERS["u64"]
 FLOAT16, FLOAT32, FLOAT64 = NUMBERS["f16"], NUMBERS["f32"], NUMBERS["f64"]
+COMPLEX64, COMPLEX128 = NUMBERS["c64"], NUMBERS["c128"]
 
-_OF_CLASS: dict[type, Number] = {
-    **{number.dtype.type: number for number in NUMBERS.values()},
-    **{bool: BOOL, int: INT64, float: FLOAT64},
+_OF_CLASS: dict[type, Number] = {bool: BOOL, int: INT64, float: FLOAT64}
+_WORDS = {"b": "bool", "i": "int", "u": "uint", "f": "float"}
+_OF_NUMPY = {
+    _WORDS[number.kind] + number.name[1:]: number
+    for number in NUMBERS.values()
+    if number.kind != "c"
+}
+_OF_FORMAT = {n.format: n for n in NUMBERS.values() if n.kind != "c"} | {
+    **{"l": INT64, "L": UINT64, "Zf": COMPLEX64, "Zd": COMPLEX128},
 }
 
 
 def number_of(value: Any) -> Number | None:
     """The type of a value as a kernel has it; None for what is no such number."""
     found = _OF_CLASS.get(value.__class__)
-    if found is None and isinstance(value, int):  # such as a member of an IntEnum
-        return INT64
-    return found
+    return _of_class(value.__class__) if found is None else found
 
 
-def of_dtype(dtype: np.dtype[Any]) -> Number | None:
+def _of_class(kind: type) -> Number | None:
+    if kind.__module__ == "numpy" and kind.__name__ in _OF_NUMPY:
+        return _OF_CLASS.setdefault(kind, _OF_NUMPY[kind.__name__])
+    return INT64 if issubclass(kind, int) else None  # such as a member of an IntEnum
+
+
+def of_dtype(dtype: Any) -> Number | None:
     """The type of an array's elements; None for records and complex numbers."""
-    return _OF_CLASS.get(dtype.type)
+    return _OF_CLASS.get(dtype.type) or _of_class(dtype.type)
+
+
+def of_format(letters: str) -> Number | None:
+    """The type of a buffer's elements by its `format`; None for records."""
+    return _OF_FORMAT.get(letters.lstrip("<=@"))
 
 
 def _rule(text: str) -> Rule | None:

@@ -1,0 +1,139 @@
+"""Converting a Python number from one of Numba's types to another as a GPU does.
+
+Integers wrap around. A float becomes an integer by dropping its fraction; one that is
+out of range becomes the nearest integer there is (PTX ISA, "cvt"). A NaN becomes 0 if
+it is a float32 and the integer has at most 32 bits; otherwise only the highest bit is
+set. That is what an H200 does; see `verification/edges.json`. An integer becomes a
+float with one rounding, however large it is.
+"""
+
+import operator
+from collections.abc import Callable
+from functools import cache
+from math import trunc
+from typing import Any
+
+from weft.simulator.arithmetic.bits import (
+    cut8,
+    cut16,
+    cut32,
+    cut64,
+    round16,
+    round32,
+    round_complex,
+    wrap8,
+    wrap16,
+    wrap32,
+    wrap64,
+)
+from weft.simulator.arithmetic.numbers import Number
+
+Conversion = Callable[[Any], Any]
+
+# What brings a result into a type: an integer of any size, or a float of any width.
+# In its place a code generator may use the expression of INLINE, and none at all for an
+# integer that it knows to lie in the range of the type.
+FINISHES: dict[str, Conversion] = {
+    **{"i8": wrap8, "i16": wrap16, "i32": wrap32, "i64": wrap64},
+    **{"u8": cut8, "u16": cut16, "u32": cut32, "u64": cut64},
+    **{"f16": round16, "f32": round32, "c64": round_complex, "b": bool},
+}
+INLINE: dict[str, str] = {
+    **{f"u{n}": f"({{}} & {hex((1 << n) - 1)})" for n in (8, 16, 32, 64)},
+    "b": "({} != 0)",
+}
+
+
+def finish(number: Number) -> Conversion:
+    """The function that brings a result into a type; see FINISHES."""
+    return FINISHES[number.name]
+
+
+@cache
+def conversion(given: Number, to: Number) -> Conversion | None:
+    """The function that converts, None where nothing has to be done.
+
+    A complex number becomes no real one: TypeError.
+    """
+    if given is to:
+        return None
+    if to.kind == "b":
+        return bool
+    if given.kind == "c" and to.kind != "c":
+        raise TypeError(f"Numba does not convert a {given} to a {to}")
+    if to.whole:
+        return _to_integer(given, to)
+    return _to_float(given, to) if to.kind == "f" else _to_complex(given, to)
+
+
+def convert(value: Any, given: Number, to: Number) -> Any:
+    """`value`, which is a `given`, as a `to`."""
+    function = conversion(given, to)
+    return value if function is None else function(value)
+
+
+def holds(to: Number, given: Number) -> bool:
+    """Whether every value of one integer type is one of another."""
+    return to.lowest <= given.lowest and given.highest <= to.highest
+
+
+def _to_integer(given: Number, to: Number) -> Conversion | None:
+    if given.kind == "b":
+        return operator.pos  # True becomes 1
+    if given.whole:
+        return None if holds(to, given) else finish(to)
+    if to.bits > 8:
+        return _cut_off(given, to)
+    # There is no conversion from a float to 8 bits: it goes through 16.
+    wide, narrow = _cut_off(given, Number(f"{to.kind}16", to.kind, 16)), finish(to)
+    return lambda x: narrow(wide(x))
+
+
+def _cut_off(given: Number, to: Number) -> Conversion:
+    """Drop the fraction of a float, and stay in the range of an integer type."""
+    low, high = to.lowest, to.highest
+    lowest, beyond = float(low), float(high + 1)
+    nan = 0 if to.bits < 64 and given.name == "f32" else low or high // 2 + 1
+
+    def whole(x: float) -> int:
+        if lowest < x < beyond:
+            return trunc(x)
+        if x != x:
+            return nan
+        return low if x <= lowest else high
+
+    return whole
+
+
+def _to_float(given: Number, to: Number) -> Conversion | None:
+    if given.kind == "f":
+        return finish(to) if given.bits > to.bits else None
+    if given.bits <= {16: 11, 32: 24, 64: 64}[to.bits]:
+        return float
+    if to.bits == 16:
+        return _half_of_integer
+    return round32 if given.bits <= 32 else _single_of_integer
+
+
+def _half_of_integer(x: int) -> float:
+    return round16(float(x))  # what float64 has to round is too large for a float16
+
+
+def _single_of_integer(x: int) -> float:
+    """An integer of 64 bits as a float32.
+
+    Beyond 53 bits a float64 rounds it a first time. Its last 11 bits decide nothing but
+    whether it lies above the middle between two float32, so one bit stands for them.
+    """
+    if -0x20_0000_0000_0000 <= x <= 0x20_0000_0000_0000:
+        return round32(x)
+    return round32((x >> 11 | (x & 0x7FF != 0)) << 11)
+
+
+def _to_complex(given: Number, to: Number) -> Conversion | None:
+    if given.kind == "c":
+        return finish(to) if given.bits > to.bits else None
+    part = conversion(given, to.half)
+    if part is None or part is float:
+        return complex
+    return lambda x: complex(part(x))
