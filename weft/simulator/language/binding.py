@@ -30,7 +30,7 @@ from weft.simulator.language.modules import (
 from weft.simulator.translation.notes import Noting
 from weft.simulator.language.rewriting import Rewritten, begin, rewritten
 from weft.simulator.translation.expressions import Access, Position
-from weft.simulator.translation.numbers import helper, plain
+from weft.simulator.translation.numbers import plain
 
 Form = tuple[types.FunctionType, tuple[Kind, ...]]
 MATHEMATICS = Mathematics()
@@ -113,7 +113,7 @@ class Bound:
         for name in global_names(code) & scope.keys():
             scope[name] = self._twin(name, scope[name])
         scope |= self._counting | self._notes
-        scope |= {name: helper(name) for name in found.helpers}
+        scope |= found.helpers
         for name, device, kinds in found.devices:
             called = backend.python_function(device)
             assert called is not None

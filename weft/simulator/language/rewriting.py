@@ -33,7 +33,7 @@ class Rewritten:
     """A function's code with what was put into it, and its source lines.
 
     `notes` are the places of its notes, numbered from `first`, each with the number
-    of arithmetic operations there. `helpers` are the names of arithmetic in the code;
+    of arithmetic operations there. `helpers` are what names of arithmetic stand for;
     `devices` are those of device functions, each with the kinds of its arguments.
     `returned` is what the function returns. One that `waits` is a generator. `accesses`
     says of a place in the source what is accessed there, `unknown` of which expressions
@@ -44,7 +44,7 @@ class Rewritten:
     lines: dict[int, str]
     first: int = 0
     notes: tuple[tuple[Place, int], ...] = ()
-    helpers: frozenset[str] = frozenset()
+    helpers: dict[str, Any] = field(default_factory=dict)
     devices: tuple[tuple[str, Any, tuple[Kind, ...]], ...] = ()
     returned: Kind = None
     accesses: dict[Position, Access] = field(default_factory=dict)
@@ -213,7 +213,7 @@ def _rewrite(
         lines,
         last,
         noted,
-        frozenset(made.helpers),
+        made.helpers,
         tuple(body.devices),
         inferred.returned,
         {

@@ -14,14 +14,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from weft.simulator.arithmetic.numbers import (
-    BOOL,
-    FLOAT32,
-    INT64,
-    Number,
-    rule_of_one,
-    rule_of_two,
+from weft.simulator.arithmetic import (
+    conversions,
+    cuda_functions,
+    mathematics,
+    operations,
+    python_functions,
 )
+from weft.simulator.arithmetic.numbers import BOOL, FLOAT32, FLOAT64, INT64, Number
 from weft.simulator.inference import calls
 from weft.simulator.inference.expressions import OPERATORS as NAMES
 from weft.simulator.inference.expressions import plan_of
@@ -32,12 +32,11 @@ from weft.simulator.inference.kinds import (
     Kind,
     Named,
     Num,
-    Outside,
     Tup,
+    num,
 )
 from weft.simulator.translation import numbers, syntax
 from weft.simulator.translation.notes import LOAD, NOTE, OPERATION, SUMS
-from weft.simulator.translation.numbers import OPERATORS
 from weft.simulator.translation.signs import Signs
 
 CELL = "__cell__"
@@ -92,11 +91,11 @@ class Function(Protocol):
 class Made:
     """What a translated function needs besides its code.
 
-    `helpers` are names of arithmetic, `positions` what threads know from the beginning,
+    `helpers` are what names of arithmetic stand for, `positions` what threads know from the beginning,
     `aliases` the arrays that are indexed by their names, with their axes.
     """
 
-    helpers: set[str] = field(default_factory=set)
+    helpers: dict[str, Any] = field(default_factory=dict)
     positions: dict[str, ast.expr] = field(default_factory=dict)
     aliases: dict[str, int] = field(default_factory=dict)
     accesses: dict[Position, Access] = field(default_factory=dict)
@@ -119,19 +118,30 @@ class Expressions:
         self._temporary += 1
         return f"__{self._temporary}"
 
-    def pure(self, helper: str, node: ast.AST, *args: ast.expr) -> ast.expr:
-        self.made.helpers.add(helper)
-        return syntax.call(helper, args, node)
+    def pure(self, what: str, node: ast.AST, *args: ast.expr) -> ast.expr:
+        """A call of one of the functions of `numbers`, which change nothing."""
+        name = f"__pure_{what}"
+        self.made.helpers[name] = numbers.FUNCTIONS[what]
+        return syntax.call(name, args, node)
+
+    def applied(
+        self, what: str, function: Any, node: ast.AST, *args: ast.expr
+    ) -> ast.expr:
+        """A call of a function of arithmetic. what: what it does, and to which types."""
+        name = f"__pure_{what}"
+        self.made.helpers[name] = function
+        return syntax.call(name, args, node)
 
     def plain(self, made: ast.expr, node: ast.AST) -> ast.expr:
         """What a function of NumPy's numbers gives, as a plain number."""
-        return self.pure("__pure_plain", node, made)
+        return self.pure("plain", node, made)
 
     def numpys(self, made: ast.expr, given: Kind, node: ast.AST) -> ast.expr:
         """A plain number as one of NumPy's, which shows its type."""
         if not isinstance(given, Num) or given.number in (BOOL, INT64):
             return made
-        return self.pure(f"__pure_numpys_{given.number.name}", node, made)
+        function = numbers.numpys(given.number)
+        return self.applied(f"numpys_{given.number}", function, node, made)
 
     @contextmanager
     def inline(self) -> Iterator[None]:
@@ -176,8 +186,8 @@ class Expressions:
     def rounded(self, made: ast.expr, node: ast.AST) -> ast.expr:
         """A float as a float32."""
         if not self._lifting:
-            return self.pure("__pure_f32", node, made)
-        self.made.helpers.add(CELL)
+            return self.pure("round32", node, made)
+        self.made.helpers[CELL] = numbers.CELL
         cell, zero = syntax.name(CELL, node), syntax.constant(0, node)
         self.out.append(syntax.put(cell, zero, made, node))
         name = self.temporary()
@@ -185,23 +195,31 @@ class Expressions:
         self.out.append(syntax.assign(name, syntax.item(cell, zero, node), node))
         return syntax.name(name, node)
 
+    def finished(self, made: ast.expr, to: Number | None, node: ast.AST) -> ast.expr:
+        """A result of arithmetic, brought into its type."""
+        if to is None:
+            return made
+        if to is FLOAT32:
+            return self.rounded(made, node)
+        return self.applied(f"finish_{to}", conversions.finish(to), node, made)
+
     def converted(
         self, made: ast.expr, given: Kind, to: Number, node: ast.AST
     ) -> ast.expr:
         """A number as one of another type."""
         if not isinstance(given, Num) or given.number is to:
             return made
-        if isinstance(made, ast.Constant) and not isinstance(made.value, bool):
-            return syntax.constant(numbers.converted(made.value, given.number, to), made)
-        if numbers.conversion(given.number, to) is None:
+        function = conversions.conversion(given.number, to)
+        if function is None:
             return made
+        if isinstance(made, ast.Constant):
+            return syntax.constant(function(made.value), made)
         if given.whole and to.kind == "i" and given.most < to.bits:
-            return made if given.number is not BOOL else self.pure(
-                "__pure_int", node, made
-            )
-        if to is FLOAT32 and not given.whole and given.number.bits > 32:
+            if given.number is not BOOL:
+                return made
+        if to is FLOAT32 and given.number is FLOAT64:
             return self.rounded(made, node)
-        return self.pure(f"__pure_to_{given.number.name}_{to.name}", node, made)
+        return self.applied(f"to_{given.number}_{to}", function, node, made)
 
     # Expressions
 
@@ -266,14 +284,60 @@ class Expressions:
         name = NAMES.get(type(op), "")
         if not isinstance(a, Num) or not isinstance(b, Num) or not name:
             return syntax.two(x, op, y, node)
-        rule = rule_of_two(name, a.number, b.number)
-        if rule is None:
+        known = self.function.constant(by)
+        if by is not None and isinstance(by, ast.Constant) and known is None:
+            known = by.value if isinstance(by.value, float) else None
+        operation = operations.binary(name, a.number, b.number, known)
+        if operation is None:
             return syntax.two(x, op, y, node)
-        if rule.result.kind == "f":
-            made = self._real(node, name, left, right, raw)
+        what = f"{name}_{a.number}_{b.number}" + ("" if known is None else f"_{known}")
+        what = what.replace("-", "_").replace(".", "_").replace("+", "_")
+        x, y = self._ready(operation, (x, y), (a, b), node)
+        rounds = operation.rounds
+        if rounds is INT64 and not _may_overflow(name, a, b, known):
+            rounds = None
+        if operation.symbol:
+            made: ast.expr = syntax.two(x, op, y, node)
+        elif operation.function is operations.quotient and self._lifting:
+            made = self._quotient(x, y, node)
         else:
-            made = self._whole(node, name, left, right, by)
-        return self._cast(node, made, rule.result)
+            made = self.applied(what, operation.function, node, x, y)
+        if not (raw and rounds is FLOAT32):
+            made = self.finished(made, rounds, node)
+        return self._cast(node, made, operation.result)
+
+    def _quotient(self, x: ast.expr, y: ast.expr, node: ast.AST) -> ast.expr:
+        """`x / y if y else quotient(x, y)`."""
+        parts = [x]
+        mark = len(self.out)
+        y = self.held(y, node)
+        self._spill(parts, mark)
+        x = self.held(parts[0], node)
+        other = self.pure("quotient", node, _again(x), _again(y))
+        direct = syntax.two(x, ast.Div(), _again(y), node)
+        return syntax.choice(y, direct, other, node)
+
+    def _ready(
+        self,
+        operation: operations.Operation,
+        made: tuple[ast.expr, ...],
+        given: tuple[Num, ...],
+        node: ast.AST,
+    ) -> list[ast.expr]:
+        """Operands in the types in which they are computed with."""
+        converts = operation.converts or (None,) * len(made)
+        return [
+            one if function is None else self._converting(function, one, k, node)
+            for function, one, k in zip(converts, made, given, strict=True)
+        ]
+
+    def _converting(
+        self, function: Any, made: ast.expr, given: Num, node: ast.AST
+    ) -> ast.expr:
+        if isinstance(made, ast.Constant):
+            return syntax.constant(function(made.value), made)
+        name = getattr(function, "__name__", "convert").strip("<>")
+        return self.applied(f"{name}_{given.number}_{id(function)}", function, node, made)
 
     def _cast(self, node: ast.AST, made: ast.expr, given: Number | None) -> ast.expr:
         """Convert what loops make a wider number, see `inference.settled`."""
@@ -281,81 +345,13 @@ class Expressions:
         if plan is None or plan.cast is None or plan.cast is given:
             return made
         if given is None:
-            return self.pure(f"__pure_as_{plan.cast.name}", node, made)
-        return self.pure(f"__pure_to_{given.name}_{plan.cast.name}", node, made)
+            return self.variable(made, plan.cast, node)
+        return self.converted(made, num(given), plan.cast, node)
 
-    def _real(
-        self, node: Any, name: str, left: Any, right: Any, raw: bool
-    ) -> ast.expr:
-        """An operation that gives a float."""
-        (x, a), (y, b) = left, right
-        rule = rule_of_two(name, a.number, b.number)
-        assert rule is not None
-        to = rule.result
-        if name not in ("add", "sub", "mul", "truediv") or to.bits == 16:
-            return self._called(node, name, left, right)
-        if rule.operands[0].whole:  # `/` of integers
-            x, y = (self._as_real(v, k, node) for v, k in ((x, a), (y, b)))
-        elif to is FLOAT32:
-            x, y = (
-                v if not k.whole or k.most <= 24 else self.converted(v, k, to, node)
-                for v, k in ((x, a), (y, b))
-            )
-        if name == "truediv" and not (isinstance(y, ast.Constant) and y.value):
-            made = self.pure("__pure_divide", node, x, y)
-        else:
-            made = syntax.two(x, OPERATORS[name], y, node)
-        return self.rounded(made, node) if to is FLOAT32 and not raw else made
-
-    def _as_real(self, made: ast.expr, given: Num, node: ast.AST) -> ast.expr:
-        """An integer for a division: Python's own divides exactly, Numba rounds."""
-        if given.most <= 53 or isinstance(made, ast.Constant):
-            return made
-        return self.pure("__pure_float", node, made)
-
-    def _called(self, node: Any, name: str, left: Any, right: Any) -> ast.expr:
-        (x, a), (y, b) = left, right
-        helper = f"__pure_{name}_{a.number.name}_{b.number.name}"
-        return self.pure(helper, node, x, y)
-
-    def _whole(
-        self, node: Any, name: str, left: Any, right: Any, by: ast.expr | None
-    ) -> ast.expr:
-        """An operation that gives an integer or a Boolean."""
-        (x, a), (y, b) = left, right
-        rule = rule_of_two(name, a.number, b.number)
-        assert rule is not None
-        if rule.result.kind == "b" and name in ("and_", "or_", "xor"):
-            return syntax.two(x, OPERATORS[name], y, node)
-        number = self.function.constant(by)
-        native = (
-            rule.result is INT64
-            and "u64" not in (a.number.name, b.number.name)
-            and (
-                name in ("add", "sub", "mul", "and_", "or_", "xor")
-                or (name in ("floordiv", "mod") and (number or 0) > 0)
-                or (name in ("lshift", "rshift") and number in range(64))
-            )
-        )
-        if not native:
-            return self._called(node, name, left, right)
-        made = syntax.two(x, OPERATORS[name], y, node)
-        if name in ("add", "sub", "mul", "lshift") and self._may_overflow(
-            name, a, b, number
-        ):
-            return self.pure("__pure_wrap64", node, made)
-        if rule.result is INT64 and a.number is BOOL and b.number is BOOL:
-            return made
-        return made
-
-    @staticmethod
-    def _may_overflow(name: str, a: Num, b: Num, by: int | None) -> bool:
-        most = max(a.most, b.most) + 1
-        if name == "mul":
-            most = a.most + b.most
-        if name == "lshift":
-            most = a.most + (by or 0)
-        return most >= LARGEST
+    def variable(self, made: ast.expr, to: Number, node: ast.AST) -> ast.expr:
+        """A variable that may have had one of two types, as a number of the wider."""
+        function = float if to.kind == "f" else complex if to.kind == "c" else int
+        return self.applied(f"as_{to}", bool if to is BOOL else function, node, made)
 
     def _unaryop(self, node: ast.UnaryOp) -> ast.expr:
         given = kind(node.operand)
@@ -363,14 +359,21 @@ class Expressions:
         if isinstance(node.op, ast.Not) or not isinstance(given, Num):
             return node
         name = NAMES[type(node.op)]
-        rule = rule_of_one(name, given.number)
-        if rule is None:
+        operation = operations.unary(name, given.number)
+        if operation is None:
             return node
-        wide = given.number is INT64 or given.number.kind == "i"
-        if given.number.kind == "f" or (wide and given.most < given.number.bits - 1):
-            return self._cast(node, node, rule.result)
-        made = self.pure(f"__pure_{name}_{given.number.name}", node, node.operand)
-        return self._cast(node, made, rule.result)
+        (x,) = self._ready(operation, (node.operand,), (given,), node)
+        rounds = operation.rounds
+        if rounds is INT64 and given.most < LARGEST:
+            rounds = None
+        if operation.symbol:
+            node.operand = x
+            made: ast.expr = node
+            if operation.symbol == "not ":
+                made = syntax.placed(ast.UnaryOp(ast.Not(), x), node)
+        else:
+            made = self.applied(f"{name}_{given.number}", operation.function, node, x)
+        return self._cast(node, self.finished(made, rounds, node), operation.result)
 
     def _compare(self, node: ast.Compare) -> ast.expr:
         nodes = [node.left, *node.comparators]
@@ -381,20 +384,24 @@ class Expressions:
                 parts = [*first, *map(self.expr, nodes[2:])]
         else:
             parts = self.several(nodes)
-        a, b = kinds[0], kinds[1]
-        name = NAMES.get(type(node.ops[0]), "")
-        if len(nodes) == 2 and isinstance(a, Num) and isinstance(b, Num) and name:
-            rule = rule_of_two(name, a.number, b.number)
-            if rule and a.whole and b.whole and not rule.operands[0].whole:
-                return self._called(node, name, (parts[0], a), (parts[1], b))
-        real = any(isinstance(k, Num) and not k.whole for k in kinds)
-        mixed = {k.number.name for k in kinds if isinstance(k, Num)} >= {"u64"} and len(
-            nodes
-        ) > 2
-        for k, given in enumerate(kinds):
-            wide = isinstance(given, Num) and given.whole and given.most > 53
-            if wide and (real or (mixed and not _all_unsigned(kinds))):
-                parts[k] = self.pure("__pure_float", node, parts[k])
+        for k, op in enumerate(node.ops):
+            a, b = kinds[k], kinds[k + 1]
+            name = NAMES.get(type(op), "")
+            if not isinstance(a, Num) or not isinstance(b, Num) or not name:
+                continue
+            operation = operations.binary(name, a.number, b.number)
+            if operation is None:
+                continue
+            if not operation.symbol and len(nodes) == 2:
+                what = f"{name}_{a.number}_{b.number}"
+                x, y = self._ready(operation, tuple(parts), (a, b), node)
+                return self.applied(what, operation.function, node, x, y)
+            with self.inline():
+                x, y = self._ready(operation, (parts[k], parts[k + 1]), (a, b), node)
+            if a.most > 53 or not a.whole:
+                parts[k] = x
+            if b.most > 53 or not b.whole:
+                parts[k + 1] = y
         node.left, *node.comparators = parts
         return node
 
@@ -593,7 +600,7 @@ class Expressions:
             return index.use()
         zero = syntax.constant(0, node)
         test = syntax.placed(ast.Compare(index.use(), [ast.GtE()], [zero]), node)
-        below = self.pure("__pure_below", node, index.use())
+        below = self.pure("below", node, index.use())
         return syntax.choice(test, index.use(), below, node)
 
     # Calls
@@ -627,25 +634,50 @@ class Expressions:
         if name in ("shared.array", "local.array"):
             return node  # its arguments are constants
         made = self.several(node.args)
-        if name in _TYPED:
-            made = [self.numpys(m, k, node) for m, k in zip(made, given, strict=True)]
+        known = all(isinstance(k, Num) for k in given)
+        found = [k.number for k in given if isinstance(k, Num)]
+        if name.startswith("fp16.") and known:
+            operation = cuda_functions.of_half(name.removeprefix("fp16."), *found)
+        else:
+            operation = cuda_functions.of_cuda(name, *found) if known else None
+        if operation is not None:
+            return self._computed(node, f"cuda_{name}", operation, made, given)
         node.args = made
         if name.startswith("atomic."):
-            known = all(
-                isinstance(k, Num) and k.plain is True
-                for k in _flat(given[1:2])
-            )
-            return self.plain(self._atomic(node, given, known), node)
-        return self.plain(node, node) if name in _TYPED else node
+            return self._atomic(node, given)
+        if name in _TYPED or name.startswith("fp16."):
+            node.args = [
+                self.numpys(m, k, node) for m, k in zip(made, given, strict=True)
+            ]
+            return self.plain(node, node)
+        return node
 
-    def _atomic(self, node: ast.Call, given: list[Kind], known: bool) -> ast.expr:
+    def _computed(
+        self,
+        node: ast.Call,
+        what: str,
+        operation: operations.Operation,
+        made: list[ast.expr],
+        given: list[Kind],
+    ) -> ast.expr:
+        """A call of a function of numbers."""
+        kinds = tuple(k for k in given if isinstance(k, Num))
+        parts = self._ready(operation, tuple(made), kinds, node)
+        tail = "_".join(str(k.number) for k in kinds)
+        what = f"{what.replace('.', '_')}_{tail}"
+        called = self.applied(what, operation.function, node, *parts)
+        called = self.finished(called, operation.rounds, node)
+        return self._cast(node, called, operation.result)
+
+    def _atomic(self, node: ast.Call, given: list[Kind]) -> ast.expr:
+        """`cuda.atomic.add(x, i, value)`: its twin computes with NumPy's numbers."""
         node.args = [
             self.numpys(m, k, node) if n > 1 else m
             for n, (m, k) in enumerate(zip(node.args, given, strict=True))
         ]
-        if not known:
-            node.args[1] = self.pure("__pure_from_data", node, node.args[1])
-        return node
+        if not all(isinstance(k, Num) and k.plain is True for k in _flat(given[1:2])):
+            node.args[1] = self.pure("from_data", node, node.args[1])
+        return self.plain(node, node)
 
     def _conversion(self, node: ast.Call, to: Number) -> ast.expr:
         argument = node.args[0]
@@ -666,23 +698,26 @@ class Expressions:
             if isinstance(kind(node), Num) and name != "len":
                 return self.plain(node, node)
             return node
-        numbers_ = [k.number for k in given if isinstance(k, Num)]
-        found = kind(node)
+        found = [k.number for k in given if isinstance(k, Num)]
         if name == "range":
             return node
-        if name in ("int", "float") and len(made) == 1 and isinstance(found, Num):
-            return self.converted(made[0], given[0], found.number, node)
         if name == "bool":
-            return self.pure("__pure_bool", node, *made)
-        if name in ("min", "max") and _same_integers(numbers_):
-            return self.pure(f"__pure_{name}", node, *made)
-        tail = "_".join(n.name for n in numbers_)
-        owner = "math" if kind(node.func).path[0] == "math" else "of"  # type: ignore[union-attr]
-        return self.pure(f"__pure_{owner}.{name}_{tail}", node, *made)
+            return self.pure("bool", node, *made)
+        if name in ("min", "max") and len(set(found)) == 1 and found[0].whole:
+            if len(made) > 1:
+                return self.pure(name, node, *made)
+        path = kind(node.func).path  # type: ignore[union-attr]
+        if path[0] == "math":
+            operation = mathematics.of_math(name, *found)
+        else:
+            operation = python_functions.of_python(name, *found)
+        if operation is None:
+            return node
+        return self._computed(node, f"{path[0]}_{name}", operation, made, given)
 
 
 # Functions of `cuda` that look at the type of what they are given.
-_TYPED = frozenset("popc clz ffs brev fma cbrt selp".split())
+_TYPED = frozenset(["selp", "fma", "popc", "clz", "ffs", "brev", "cbrt"])
 
 
 class Index:
@@ -698,13 +733,7 @@ class Index:
         if self._first is not None:
             first, self._first = self._first, None
             return first
-        again = self._again
-        made: Any = (
-            ast.Constant(again.value)
-            if isinstance(again, ast.Constant)
-            else ast.Name(_name_of(again), ast.Load())
-        )
-        return ast.copy_location(made, again)
+        return _again(self._again)
 
 
 def attribute_of(of: ast.expr, what: str, node: ast.AST) -> ast.expr:
@@ -743,13 +772,27 @@ def _rounds(node: ast.expr) -> bool:
     )
 
 
-def _same_integers(given: list[Number]) -> bool:
-    return len(set(given)) == 1 and given[0].whole and len(given) > 1
+def _may_overflow(name: str, a: Num, b: Num, by: Any) -> bool:
+    """Whether an int64 may not hold the result."""
+    most = max(a.most, b.most) + 1
+    if name == "mul":
+        most = a.most + b.most
+    if name == "lshift":
+        most = a.most + (by if isinstance(by, int) else LARGEST)
+    if name == "pow":
+        most = a.most * by if isinstance(by, int) else LARGEST
+    return most >= LARGEST and name in ("add", "sub", "mul", "lshift", "pow")
+
+
+def _again(made: ast.expr) -> ast.expr:
+    """Another mention of a name or a constant."""
+    copied: Any = (
+        ast.Constant(made.value)
+        if isinstance(made, ast.Constant)
+        else ast.Name(_name_of(made), ast.Load())
+    )
+    return ast.copy_location(copied, made)
 
 
 def _one_type(kinds: list[Kind]) -> bool:
     return all(isinstance(k, Num) and k.number is kinds[0].number for k in kinds)  # type: ignore[union-attr]
-
-
-def _all_unsigned(kinds: list[Kind]) -> bool:
-    return all(isinstance(k, Num) and k.number.kind == "u" for k in kinds)

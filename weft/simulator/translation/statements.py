@@ -115,8 +115,7 @@ class Statements(Expressions):
         casts = getattr(node, "casts", {}).get(place) or {}
         return [
             syntax.assign(
-                name, self.pure(f"__pure_as_{to.name}", node, syntax.name(name, node)),
-                node,
+                name, self.variable(syntax.name(name, node), to, node), node
             )
             for name, to in casts.items()
         ]
@@ -244,7 +243,7 @@ class Statements(Expressions):
             if hasattr(target, name):
                 setattr(target, name, self.expr(getattr(target, name)))
         value = self.numpys(self.expr(node.value), given, node)
-        node.value = self.pure("__weft_operand__", node, value)
+        node.value = self.pure("operand", node, value)
         self.out.append(node)
 
     def _changed(self, node: ast.AugAssign, target: ast.Subscript, of: Arr) -> None:
@@ -390,7 +389,7 @@ class Statements(Expressions):
         of = kind(node)
         made = self.expr(node)
         if isinstance(of, Arr):
-            return self.pure("__pure_each", node, made)
+            return self.pure("each", node, made)
         return made
 
     def _while(self, node: ast.While) -> None:
