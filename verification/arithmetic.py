@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 
 from verification.programs import Program, function, names, program
-from weft.simulator.arithmetic import casts, operators
-from weft.simulator.language import lowering
+from weft.simulator.arithmetic.conversions import FINISHES
+from weft.simulator.language import rewriting
 
 Results = tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
 KEPT = Path(__file__).with_name("njit_answers.npz")
@@ -47,7 +47,7 @@ def overflows(one: Program) -> set[tuple[int, int]]:
     a division by it may end the process.
     """
     seen: set[tuple[int, int]] = set()
-    true = casts.wrapped
+    true = FINISHES["i64"]
 
     def watched(value: int) -> int:
         if not -(2**63) <= value < 2**63:
@@ -57,16 +57,13 @@ def overflows(one: Program) -> set[tuple[int, int]]:
             seen.add((frame.f_locals["i"], frame.f_lineno - 4))
         return true(value)
 
-    lowering._HELPERS["__weft_wrap__"] = operators.wrapped = casts.wrapped = watched  # type: ignore[assignment]
-    lowering.helper.cache_clear()
-    operators.binary.cache_clear()
+    FINISHES["i64"] = watched
+    rewriting.forget()
     try:
         by_simulator(one)
     finally:
-        lowering._HELPERS["__weft_wrap__"] = true
-        operators.wrapped = casts.wrapped = true  # type: ignore[assignment]
-        lowering.helper.cache_clear()
-        operators.binary.cache_clear()
+        FINISHES["i64"] = true
+        rewriting.forget()
     return seen
 
 

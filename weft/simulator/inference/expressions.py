@@ -333,6 +333,8 @@ class Expressions:
 
     def _subscript(self, node: ast.Subscript) -> Kind:
         kind, index = self.kind(node.value), self.kind(node.slice)
+        if isinstance(kind, Tup) and isinstance(node.slice, ast.Slice):
+            return self._part_of_tuple(kind, node.slice)
         if isinstance(kind, Tup):
             at = self.constant(node.slice)
             if at is not None and -len(kind.parts) <= at < len(kind.parts):
@@ -348,6 +350,13 @@ class Expressions:
         if rest:
             return replace(kind, ndim=rest) if rest > 0 else None
         return None if kind.number is None else num(kind.number)
+
+    def _part_of_tuple(self, kind: Tup, part: ast.Slice) -> Kind:
+        bounds = [part.lower, part.upper, part.step]
+        known = [None if b is None else self.constant(b) for b in bounds]
+        if any(b is not None and k is None for b, k in zip(bounds, known, strict=True)):
+            return None
+        return Tup(kind.parts[slice(*known)])
 
     def _call(self, node: ast.Call) -> Kind:
         """What a call gives; numbers that do not show their type are made to."""
@@ -413,7 +422,7 @@ def _of_array(kind: Arr, name: str) -> Kind:
     if name in ("size", "ndim", "itemsize", "nbytes"):
         return size
     if name == "flat":
-        return Arr(kind.number, 1)
+        return Arr(kind.number, 1, kind.constant, direct=False)
     return kind if name == "T" else None
 
 

@@ -32,12 +32,14 @@ class Num:
 class Arr:
     """An array of numbers, of records where `number` is None.
 
-    One from outside the kernel is `constant` to it.
+    One from outside the kernel is `constant` to it. One that is not `direct` shows its
+    elements in another order than they have in memory: `x.flat`.
     """
 
     number: Number | None
     ndim: int
     constant: bool = False
+    direct: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,12 @@ _known: dict[tuple[Any, ...], Rewritten] = {}
 def begin() -> None:
     """Begin a launch: where there are very many notes, number them from 0 again."""
     if sum(len(one.notes) for one in _known.values()) > _MOST_NOTES:
-        _known.clear()
+        forget()
+
+
+def forget() -> None:
+    """Rewrite every function anew when it is used again."""
+    _known.clear()
 
 
 def rewritten(

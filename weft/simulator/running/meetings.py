@@ -85,7 +85,7 @@ class Meetings:
         if first.name != "syncthreads":
             values = [t.waiting.value for t in live]
             decide: Any = {"count": sum, "and": all, "or": any}[first.name]
-            reply = np.int32(decide(values))
+            reply = int(decide(values))
             for thread in live:
                 thread.reply = reply
         self._met(live, "block")

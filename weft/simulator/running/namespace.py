@@ -128,7 +128,7 @@ class Cuda:
         self._run.warp(Call(ACTIVE, 0, (), site))
 
     def lanemask_lt(self) -> Any:
-        return np.uint32((1 << self.laneid) - 1)
+        return (1 << self.laneid) - 1
 
     # Arithmetic
 

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
-import numpy as np
-
 FULL = 0xFFFFFFFF
 
 
@@ -89,9 +87,9 @@ def _vote(calls: Lanes, decide: Callable[[list[bool]], Any]) -> Replies:
     return dict.fromkeys(calls, answer)
 
 
-def _signed(mask: int) -> np.int32:
+def _signed(mask: int) -> int:
     """`mask` as the int32 that Numba makes of it: negative if it names lane 31."""
-    return np.int32(mask - (mask >> 31 << 32))
+    return mask - (mask >> 31 << 32)
 
 
 def _ballot(calls: Lanes) -> Replies:
@@ -141,7 +139,7 @@ def _active(calls: Lanes) -> Replies:
     groups = [list(calls)]
     if APART.get():
         groups = [[k for k in calls if k % 2 == half] for half in (0, 1)]
-    return {lane: np.uint32(bits(group)) for group in groups for lane in group}
+    return {lane: bits(group) for group in groups for lane in group}
 
 
 # Does not wait: its lanes are those that have come to the same instruction.

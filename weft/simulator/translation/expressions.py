@@ -137,7 +137,11 @@ class Expressions:
         return self.pure("plain", node, made)
 
     def numpys(self, made: ast.expr, given: Kind, node: ast.AST) -> ast.expr:
-        """A plain number as one of NumPy's, which shows its type."""
+        """A plain number, or a tuple of them, as NumPy's, which show their types."""
+        if isinstance(given, Tup) and _all_numbers(given.parts):
+            found = tuple(part.number for part in given.parts)  # type: ignore[union-attr]
+            what = f"numpys_{'_'.join(map(str, found))}"
+            return self.applied(what, numbers.numpys_of(found), node, made)
         if not isinstance(given, Num) or given.number in (BOOL, INT64):
             return made
         function = numbers.numpys(given.number)
@@ -494,7 +498,7 @@ class Expressions:
         """`x[i]`."""
         parts = parts_of(node.slice)
         flops = getattr(node, "flops", 0)
-        whole = of.number is None or len(parts) != of.ndim
+        whole = of.number is None or len(parts) != of.ndim or not of.direct
         if whole or not all(isinstance(kind(p), Num) for p in parts):
             return self._loaded(node, of, flops)
         if self.function.by_call:
@@ -754,6 +758,10 @@ def _name_of(base: ast.expr) -> str:
     if isinstance(base, ast.NamedExpr):
         return base.target.id
     return base.id if isinstance(base, ast.Name) else ""
+
+
+def _all_numbers(kinds: Any) -> bool:
+    return bool(kinds) and all(isinstance(k, Num) for k in kinds)
 
 
 def _flat(kinds: list[Kind]) -> list[Kind]:

@@ -47,6 +47,13 @@ def numpys(number: Number) -> Any:
     return number.dtype.type if number.kind == "c" else cast_to(number)
 
 
+@cache
+def numpys_of(found: tuple[Number, ...]) -> Any:
+    """The same for a tuple of numbers."""
+    casts = [numpys(number) for number in found]
+    return lambda values: tuple(c(v) for c, v in zip(casts, values, strict=True))
+
+
 FUNCTIONS: dict[str, Any] = {
     "round32": round32,
     "quotient": quotient,

@@ -232,6 +232,7 @@ class Statements(Expressions):
         plain = (
             isinstance(of, Arr)
             and of.number is not None
+            and of.direct
             and len(parts) == of.ndim
             and all(isinstance(kind(p), Num) for p in parts)
             and isinstance(given, Num)
@@ -284,6 +285,7 @@ class Statements(Expressions):
         plain = (
             isinstance(of, Arr)
             and of.number is not None
+            and of.direct
             and len(parts) == of.ndim
             and all(isinstance(kind(p), Num) for p in parts)
             and isinstance(given, Num)
