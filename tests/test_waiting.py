@@ -341,6 +341,18 @@ def test_an_iterator_that_is_empty() -> None:
     assert places == [("empty", "raise StopIteration"), ("kernel", "empty(out[0])")]
 
 
+def test_what_a_function_takes_by_default_is_no_place_to_wait() -> None:
+    @cuda.jit(device=True)
+    def more(value, by=(lambda: 2)()):  # noqa: B008
+        return value + by
+
+    @cuda.jit
+    def kernel(out):
+        out[cuda.threadIdx.x] = more(1)
+
+    assert launched(kernel, 32) == [3] * 32
+
+
 def test_a_comprehension_cannot_wait() -> None:
     @cuda.jit
     def kernel(out):
