@@ -162,7 +162,7 @@ def _rewrite(
     def as_it_is(lines: dict[int, str]) -> Rewritten:
         rules.refuse_code(code, fn.__name__, lines)
         if fn.__name__ != "<lambda>" or waiting.waits_in(code, scope, waits):
-            raise rules.without_source(name, kernel) from None
+            raise rules.without_source(fn.__name__, kernel) from None
         return Rewritten(code, lines)
 
     try:
@@ -175,7 +175,7 @@ def _rewrite(
     indent = len(source[0]) - len(flat.splitlines(keepends=True)[0])
     definition: ast.AST | None
     if name == "<lambda>":
-        name, definition = "__weft_lambda__", from_lambda(tree, code, first)
+        name, definition = "__weft_lambda__", from_lambda(tree, code, first, indent)
         if definition is None:  # which of several it is cannot be told
             return as_it_is(lines)
     else:
@@ -305,10 +305,12 @@ def source_of(fn: FunctionType) -> tuple[list[str], int]:
     return source, first
 
 
-def from_lambda(tree: ast.AST, code: CodeType, first: int) -> ast.FunctionDef | None:
-    """The only lambda on its line that has the arguments of `code`, as a function.
+def from_lambda(
+    tree: ast.AST, code: CodeType, first: int, indent: int
+) -> ast.FunctionDef | None:
+    """The lambda in a source that has become `code`, as a function.
 
-    first: the number of the first line of the source.
+    first: the number of the first line of the source. indent: what was taken off each.
     """
     names = list(code.co_varnames[: code.co_argcount])
     found = [
@@ -318,6 +320,13 @@ def from_lambda(tree: ast.AST, code: CodeType, first: int) -> ast.FunctionDef | 
         and node.lineno + first - 1 == code.co_firstlineno
         and [a.arg for a in node.args.args] == names
     ]
+    if len(found) > 1:
+        spots = {(line, column) for line, _, column, _ in code.co_positions()}
+        found = [
+            node
+            for node in found
+            if (node.body.lineno + first - 1, node.body.col_offset + indent) in spots
+        ]
     if len(found) != 1:
         return None
     body = ast.copy_location(ast.Return(found[0].body), found[0].body)

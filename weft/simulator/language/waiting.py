@@ -65,7 +65,8 @@ def mark(definition: ast.FunctionDef, scope: dict[str, Any], device: Device) -> 
     """
     local = _local(definition)
     unseen = Expressions(Names(scope, local, {}), lambda *_: None)
-    for node in ast.walk(definition):
+    found = (node for part in definition.body for node in ast.walk(part))
+    for node in found:
         if not isinstance(node, ast.Call):
             continue
         if hasattr(node, "callee"):
