@@ -10,11 +10,11 @@ import pytest
 
 from weft.checking.kinds import KINDS, TOPICS
 from weft.checking.verdict import Verdict
-from weft.wording import Words
+from weft.wording import SOUGHT, Words, rows
 
 WEFT = Path(__file__).parents[1] / "weft"
 TABLES = sorted(p for p in WEFT.rglob("*.toml") if p.with_suffix(".py").exists())
-OTHERS = {"pattern", "note"}  # texts of a row that no verdict has
+OTHERS = {*SOUGHT, "note"}  # of a row, that no verdict has
 
 
 def strings(folder: Path) -> set[str]:
@@ -29,19 +29,21 @@ def strings(folder: Path) -> set[str]:
 
 def wanted(row: dict[str, str]) -> set[str]:
     """The fields that the texts of a row are filled in with."""
-    texts = [text for part, text in row.items() if part != "pattern"]
+    texts = [text for part, text in row.items() if part not in SOUGHT]
     parts = [part for text in texts for _, part, *_ in Formatter().parse(text) if part]
     return {re.split(r"[.\[]", part)[0] for part in parts}
 
 
 def calls(table: Path) -> Iterator[tuple[str, set[str]]]:
-    """The rows that modules name in a call, with the fields that they give there.
+    """The rows that modules name in a call of a table, with the fields they give it.
 
     A call that hands on fields which it does not name is left out.
     """
     for path in table.parent.glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and all(k.arg for k in node.keywords):
+            if not isinstance(node, ast.Call) or not all(k.arg for k in node.keywords):
+                continue
+            if ast.unparse(node.func).rpartition(".")[2] in ("words", "verdict"):
                 given = {str(k.arg) for k in node.keywords}
                 for part in node.args[:2]:
                     if isinstance(part, ast.Constant) and isinstance(part.value, str):
@@ -74,3 +76,11 @@ def test_a_text_of_several_lines_is_one(tmp_path: Path) -> None:
     assert words.matching("b") is None
     with pytest.raises(KeyError):
         words("early")
+
+
+def test_a_table_in_a_text_is_read() -> None:
+    table = "first|\nand more\n    One\n      text.\n    Another.\nsecond\n    A third."
+    assert rows(table) == [
+        ["first|and more", "One text.", "Another."],
+        ["second", "A third."],
+    ]

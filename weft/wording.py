@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 Row = dict[str, str]
+SOUGHT = ("pattern", "where")  # of a row: when it applies, and which lines it names
 
 
 def several(number: float, what: str) -> str:
@@ -53,13 +54,17 @@ class Words:
 
     def __call__(self, row: str, **fields: Any) -> Row:
         """The texts of a row, filled in. Raises KeyError for an unknown row."""
-        return {part: text.format(**fields) for part, text in self.rows[row].items()}
+        return {
+            part: text.format(**fields)
+            for part, text in self.rows[row].items()
+            if part not in SOUGHT
+        }
 
-    def matching(self, said: str) -> tuple[Row, re.Match[str]] | None:
-        """The first row whose pattern `said` fits, not filled in; None without one."""
-        for row in self.rows.values():
+    def matching(self, said: str) -> tuple[str, re.Match[str]] | None:
+        """The first row with a pattern that `said` fits, and the match."""
+        for name, row in self.rows.items():
             if found := re.search(row.get("pattern", r"(?!)"), said, re.DOTALL):
-                return row, found
+                return name, found
         return None
 
 
