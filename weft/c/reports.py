@@ -176,7 +176,7 @@ class Report:
         names = {int(a, 16): n for n, a in _array.findall(self.said)}
         name = names.get(int(region[4], 16))
         block = f"`{name}`" if name else f"a block of {several(length, 'byte')}"
-        told = {"did": self.did, "off": several(off, "byte"), "block": block}
+        told = {"did": self.did, "off": several(off, "byte"), "array": block}
         if side in ("to the left of", "before"):
             return words("before", **told)
         said = words("past", **told)
@@ -185,7 +185,7 @@ class Report:
             said |= words(
                 "past-index",
                 did=self.did,
-                block=name,
+                array=name,
                 index=index,
                 steps="" if size in (1, 2, 4, 8) else f", in steps of {size:,} bytes",
                 length=several(length, "byte"),

@@ -22,7 +22,7 @@ from weft.wording import Row, capital, several
 
 words = Verdicts(__file__)
 ORDER = "The simulator always runs threads in the same order; a GPU does not."
-NOUNS = {"read": "read", "write": "write", "written": "written", "thread": "thread"}
+NOUNS = {"read": "read", "write": "write", "written": "written", "actor": "thread"}
 _VERBS = {READ: "read", WRITE: "written", ATOMIC: "changed atomically"}
 
 

@@ -104,7 +104,7 @@ def _one_stream(machine: Machine, work: list[Operation]) -> Reason | None:
     used = {o.worker for o in work}
     if len(used) != 1:
         return None
-    return because("one-stream", work[0].place, only=used.pop())
+    return because("one-stream", work[0].place, stream=used.pop())
 
 
 def _waiting_host(machine: Machine, work: list[Operation]) -> Reason | None:
