@@ -6,21 +6,13 @@ from weft.places import Note
 class RankFault(Exception):
     """Ends a run of the model.
 
-    kind: a row of `weft.checking.kinds`. message, why: for the verdict. rank: the one
-    concerned, None for several. places: lines, each with the rank that is there.
+    kind: a row of `weft.checking.kinds`. message, why: for the verdict. places: lines,
+    each with the rank that is there.
     """
 
-    def __init__(
-        self,
-        kind: str,
-        message: str,
-        why: str = "",
-        places: list[Note] | None = None,
-        rank: int | None = None,
-    ) -> None:
+    def __init__(self, kind: str, message: str, why: str, places: list[Note]) -> None:
         super().__init__(message)
-        self.kind, self.message, self.why = kind, message, why
-        self.places, self.rank = places or [], rank
+        self.kind, self.message, self.why, self.places = kind, message, why, places
 
 
 class Stopped(BaseException):

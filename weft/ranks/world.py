@@ -27,9 +27,8 @@ from weft.ranks.words import (
     another_message,
     deadlock,
     never_received,
-    never_waited,
+    one_sided,
     out_of_order,
-    sender_changed,
 )
 from weft.ranks.works import Collective, Transfer, Work, size_of
 
@@ -142,7 +141,7 @@ class World:
         if not work.waited:
             work.waited = True
             if work.sends and work.changed():
-                raise sender_changed(work)
+                raise one_sided("sender-changed", work)
             work.land()
         assert work.done is not None
         self.clock[rank] = max(self.clock[rank], work.done)
@@ -157,7 +156,7 @@ class World:
             raise out_of_order(self.held_up(left))
         for work in self.works:
             if not work.waited:
-                raise never_waited(work)
+                raise one_sided("never-waited", work)
 
     # Messages
 
