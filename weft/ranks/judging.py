@@ -13,9 +13,8 @@ from weft.checking.step_limit import Endless, counted, endless
 from weft.checking.values import as_array, is_tree, judge, leaves, written
 from weft.checking.verdict import Failed, Verdict
 from weft.ranks.exercise import RankCase, RankExercise
-from weft.ranks.faults import RankFault
 from weft.ranks.model import KNOWN, Distributed
-from weft.ranks.words import words
+from weft.ranks.words import RankFault, words
 from weft.ranks.world import World
 from weft.starters import has_stub
 from weft.wording import several

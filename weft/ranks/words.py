@@ -4,11 +4,22 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from weft.checking.verdict import Verdicts
 from weft.places import Note, Place
-from weft.ranks.faults import RankFault
 from weft.ranks.works import Collective, Work
 from weft.wording import joined, several
 
 words = Verdicts(__file__)
+
+
+class RankFault(Exception):
+    """Ends a run of the model.
+
+    kind: a row of `weft.checking.kinds`. message, why: for the verdict. places: lines,
+    each with the rank that is there.
+    """
+
+    def __init__(self, kind: str, message: str, why: str, places: list[Note]) -> None:
+        super().__init__(message)
+        self.kind, self.message, self.why, self.places = kind, message, why, places
 
 
 def fault(row: str, places: list[Note], **told: object) -> RankFault:

@@ -20,9 +20,8 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from weft.ranks.faults import RankFault, Stopped
-from weft.ranks.reductions import combine
 from weft.ranks.words import (
+    RankFault,
     another_collective,
     another_message,
     deadlock,
@@ -30,9 +29,13 @@ from weft.ranks.words import (
     one_sided,
     out_of_order,
 )
-from weft.ranks.works import Collective, Transfer, Work, size_of
+from weft.ranks.works import Collective, Transfer, Work, combine, size_of
 
 STARTED = 30.0  # seconds in which a thread of a rank has to begin or to end
+
+
+class Stopped(BaseException):
+    """Ends a rank's thread once the run has failed; no `except Exception` keeps it."""
 
 
 class World:
