@@ -43,7 +43,11 @@ def calls(table: Path) -> Iterator[tuple[str, set[str]]]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if not isinstance(node, ast.Call) or not all(k.arg for k in node.keywords):
                 continue
-            if ast.unparse(node.func).rpartition(".")[2] in ("words", "verdict"):
+            if ast.unparse(node.func).rpartition(".")[2] in (
+                "words",
+                "common",
+                "verdict",
+            ):
                 given = {str(k.arg) for k in node.keywords}
                 for part in node.args[:2]:
                     if isinstance(part, ast.Constant) and isinstance(part.value, str):

@@ -12,7 +12,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from weft.backend import is_kernel
-from weft.checking.verdict import Verdict
+from weft.checking.verdict import Verdict, common
 from weft.places import Note, Place
 from weft.starters import STUB, source, source_function
 
@@ -46,26 +46,12 @@ def begin(name: str, comment: str = "#") -> Verdict:
 
     comment: what begins a comment in the language of the cell.
     """
-    return Verdict(
-        name,
-        "begin",
-        f"The code that was last run for `{name}` still says `{comment} {STUB}`. Write "
-        "yours in the cell above, run that cell, then run this one again. If you have "
-        "written it already, run that cell.",
-        f'If you do not know how to begin, `hint("{name}")` gives you a nudge.',
-    )
+    return common.verdict(name, "begin", stub=f"{comment} {STUB}")
 
 
 def no_parameter(name: str, result: str) -> Verdict:
     """The verdict on a function that has lost the parameter for its result."""
-    return Verdict(
-        name,
-        "type",
-        f"{name} has no parameter called {result}.",
-        "Keep the names of the parameters as the exercise gives them.",
-        headline="a parameter is missing",
-        topic="returned",
-    )
+    return common.verdict(name, "no-parameter", result=result)
 
 
 def tree_of(function: FunctionType | CodeType) -> ast.Module:

@@ -180,6 +180,9 @@ class Verdicts(Words):
         return Verdict(name, places=places, **said)
 
 
+common = Verdicts(__file__)  # of every kind of exercise
+
+
 # How a verdict looks: in a terminal, and in a notebook
 
 
