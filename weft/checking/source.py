@@ -102,6 +102,15 @@ def raised_at(error: BaseException, function: Any) -> list[Note]:
     return found
 
 
+def raised(
+    name: str, call: str, error: BaseException, function: Any, why: str = ""
+) -> Verdict:
+    """The verdict on an exception that `function` has raised in a call."""
+    said = f"{call} raises {type(error).__name__}: {error}".removesuffix(": ")
+    message = said if said.endswith(".") else f"{said}."
+    return Verdict(name, "exception", message, why, raised_at(error, function))
+
+
 def parameter_names(function: Any) -> list[str]:
     inner = source_function(function)
     return list(inspect.signature(inner).parameters) if inner else []

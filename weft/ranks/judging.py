@@ -8,7 +8,7 @@ import torch
 
 from weft.checking.compare import Difference
 from weft.checking.room import Facts
-from weft.checking.source import begin, line_with, parameter_names, raised_at, returns
+from weft.checking.source import begin, line_with, parameter_names, raised, returns
 from weft.checking.step_limit import Endless, counted, endless
 from weft.checking.values import as_array, is_tree, judge, leaves, written
 from weft.checking.verdict import Failed, Verdict
@@ -63,16 +63,8 @@ def ran(
         assert world.error is not None
         if has_stub(function) and not world.works:
             raise Failed(begin(name)) from None
-        message = f"{name} raises {type(error).__name__}: {error}"
-        raise Failed(
-            Verdict(
-                name,
-                "exception",
-                message.removesuffix(": ") + ("" if message.endswith(".") else "."),
-                places=raised_at(error, function),
-                when=f"rank {world.error[0]}, with {case.label}",
-            )
-        ) from None
+        when = f"rank {world.error[0]}, with {case.label}"
+        raise Failed(raised(name, name, error, function).but(when=when)) from None
 
 
 def without(exercise: RankExercise, dist: Distributed) -> Distributed:

@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 
 from weft.checking.cases import as_tuple
-from weft.checking.source import begin, line_with, raised_at, returns
-from weft.checking.step_limit import Endless, endless, limited
+from weft.checking.source import line_with, returns
 from weft.checking.verdict import Failed, Verdict
+from weft.kernels import trial
 from weft.kernels.exercise import KernelCase
 from weft.places import Note
-from weft.starters import has_stub
 from weft.triton_programs.exercise import ProgramExercise
 from weft.triton_programs.interpreted import Dim, bound
 from weft.triton_programs.memory import Arena
@@ -171,21 +170,7 @@ def chosen(exercise: ProgramExercise, case: KernelCase) -> tuple[Any, Meta]:
     """The grid and the constants of a case, which the learner may have chosen."""
     if not exercise.checks_launch:
         return apart(exercise.launch(*case.size))
-    name, function = exercise.name, exercise.source
-    call = f"{name}({', '.join(map(str, case.size))})"
-    try:
-        found = limited(function, case.size)
-    except Endless as stopped:
-        raise endless(name, call, stopped) from None
-    except Exception as error:
-        message = f"{type(error).__name__}: {error}"
-        places = raised_at(error, function)
-        raise Failed(
-            Verdict(name, "exception", message, places=places, when=case.label)
-        ) from None
-    if found is None and has_stub(function):
-        raise Failed(begin(name))
-    return apart(found)
+    return apart(trial.chosen(exercise, case))
 
 
 def apart(found: Any) -> tuple[Any, Meta]:
