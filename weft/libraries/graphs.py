@@ -12,22 +12,16 @@ import numpy as np
 import torch
 
 from weft.libraries import cudnn
-from weft.libraries.cudnn_enumerations import (
-    Attribute,
-    AttributeType,
-    BehaviorNote,
-    ConvolutionMode,
-    DataType,
-    Descriptor,
-    HeurMode,
-    Pointwise,
-)
+from weft.libraries.headers import cudnn as header
 from weft.libraries.loading import library, model_in_use
 from weft.libraries.model_graphs import ALIGNMENT, TYPES, ModelGraph, Plan, packed
 
+Attribute, AttributeType = header.Attribute, header.AttributeType
+BehaviorNote, ConvolutionMode = header.BehaviorNote, header.ConvolutionMode
+DataType, Descriptor, HeurMode = header.DataType, header.Descriptor, header.HeurMode
 __all__ = ["TYPES", "Graph", "Plan"]
 
-KINDS: dict[AttributeType, Any] = {  # what an element is in the host's memory
+KINDS: dict[int, Any] = {  # what an element is in the host's memory
     AttributeType.HANDLE: np.uint64,
     AttributeType.BOOLEAN: np.bool_,
     AttributeType.INT64: np.int64,
@@ -60,22 +54,18 @@ class Graph:
 
     # Descriptors
 
-    def create(self, kind: Descriptor) -> int:
+    def create(self, kind: int) -> int:
         """A descriptor that has no attributes yet."""
         made: int = cudnn.backend_create_descriptor(kind)
         self.made.append(made)
         return made
 
-    def put(
-        self, made: int, name: Attribute, kind: AttributeType, *values: Any
-    ) -> None:
+    def put(self, made: int, name: int, kind: int, *values: Any) -> None:
         """Set one attribute of a descriptor to one element, or to several."""
         held = np.array(values, KINDS.get(kind, np.int32))
         cudnn.backend_set_attribute(made, name, kind, len(values), held.ctypes.data)
 
-    def get(
-        self, made: int, name: Attribute, kind: AttributeType, most: int = 1
-    ) -> list[Any]:
+    def get(self, made: int, name: int, kind: int, most: int = 1) -> list[Any]:
         """Read up to so many elements of an attribute."""
         held = np.zeros(max(most, 1), KINDS.get(kind, np.int32))
         count = ctypes.c_int64()
@@ -110,7 +100,7 @@ class Graph:
         uid: int,
         shape: Sequence[int],
         strides: Sequence[int],
-        dtype: DataType,
+        dtype: int,
         *,
         virtual: bool,
     ) -> int:
@@ -135,7 +125,7 @@ class Graph:
         padding: Sequence[int] = (0, 0),
         stride: Sequence[int] = (1, 1),
         dilation: Sequence[int] = (1, 1),
-        mode: ConvolutionMode = ConvolutionMode.CROSS_CORRELATION,
+        mode: int = ConvolutionMode.CROSS_CORRELATION,
     ) -> None:
         """Add the operation y = x * w."""
         name, put, kind = Attribute, self.put, AttributeType.INT64
@@ -157,7 +147,7 @@ class Graph:
         put(one, name[prefix + "BETA"], AttributeType.FLOAT, 0)
         self.operations.append(self.finalize(one))
 
-    def pointwise(self, mode: Pointwise, x: int, b: int = 0, *, y: int) -> None:
+    def pointwise(self, mode: int, x: int, b: int = 0, *, y: int) -> None:
         """Add the operation y = mode(x), or y = mode(x, b), element by element."""
         name, put = Attribute, self.put
         how = self.create(Descriptor.POINTWISE)
@@ -176,7 +166,7 @@ class Graph:
 
     # Plans
 
-    def plans(self, mode: HeurMode = HeurMode.A, most: int = 100) -> list[Plan]:
+    def plans(self, mode: int = HeurMode.A, most: int = 100) -> list[Plan]:
         """Plans for the graph, those that the heuristic expects to be fastest first.
 
         An engine that cannot do it after all is left out.

@@ -9,12 +9,12 @@ from weft.checking.verdict import Failed
 from weft.libraries import words
 from weft.libraries.arguments import Bench, on_gpu
 from weft.libraries.convolutions import Tensor
-from weft.libraries.cudnn_enumerations import TensorFormat
 from weft.libraries.device_memory import Buffer
 from weft.libraries.exercise import LibraryExercise, wide
+from weft.libraries.headers import cudnn
 from weft.libraries.run import Run, found_in
 
-NCHW = TensorFormat.NCHW
+NCHW = cudnn.TensorFormat.NCHW
 
 
 def judge(run: Run) -> None:
@@ -85,7 +85,7 @@ def held(exercise: LibraryExercise, run: Run) -> Facts:
     return [words.calls_made(run.model)]
 
 
-def in_order(tensor: Tensor, order: TensorFormat) -> bool:
+def in_order(tensor: Tensor, order: int) -> bool:
     """Whether a descriptor of four axes is of this format and of no other."""
     return len(tensor.shape) == 4 and tensor.order == order and tensor.shape[1] > 1
 

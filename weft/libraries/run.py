@@ -8,14 +8,11 @@ from weft.checking.source import begin, no_parameter
 from weft.checking.step_limit import counted
 from weft.checking.verdict import Failed
 from weft.libraries.arguments import Bench
-from weft.libraries.cudnn_enumerations import TensorFormat
-from weft.libraries.enumerations import Status
 from weft.libraries.exercise import LibraryExercise
+from weft.libraries.headers import cublas
 from weft.libraries.loading import on_model
 from weft.libraries.model import Model
 from weft.starters import has_stub, source
-
-NCHW = TensorFormat.NCHW
 
 
 class Run:
@@ -38,7 +35,7 @@ class Run:
             self.arrays = [found_in(arrays, arg) for arg in self.args]
             self._name_buffers()
             if fails:
-                self.model.fail_next[fails] = Status.EXECUTION_FAILED
+                self.model.fail_next[fails] = cublas.Status.EXECUTION_FAILED
             self.before = [b.tensor().clone() for b in self.model.memory.buffers]
             try:
                 counted(self.function, self.args, exercise.lines)

@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,13 @@ from weft.checking.cases import Case
 from weft.checking.compare import Difference, difference
 from weft.checking.source import raised_at, returns
 from weft.checking.verdict import Failed, Verdict
+from weft.libraries import convolutions
 from weft.libraries.binding import LibraryError
 from weft.libraries.convolutions import same_strides
 from weft.libraries.device_memory import DTYPES, Buffer
-from weft.libraries.enumerations import CudaType
 from weft.libraries.exercise import LibraryExercise, wide
 from weft.libraries.faults import Fault
+from weft.libraries.headers import CudaType
 from weft.libraries.model import Call, Model
 from weft.libraries.objects import Opaque
 from weft.libraries.products import SCALARS
@@ -326,15 +328,15 @@ def taken_for(result: Result) -> str:
     """Which array is read or written as another type than it has; "" if none is."""
     run, call = result.run, result.call
     held = {x.buffer: x.dtype for x in run.arrays if hasattr(x, "buffer")}
-    for matrix in call.matrices:
-        if (found := run.model.memory.find(matrix.address)) is None:
-            continue
-        buffer, _ = found
+    taken = [(m.parameter, m.address, m.kind, DTYPES) for m in call.matrices]
+    taken += [(name, at, t.kind, convolutions.DTYPES) for name, at, t in call.tensors]
+    for name, address, kind, dtypes in taken:
+        buffer, _ = run.model.memory.find(address) or (None, 0)
         dtype = held.get(buffer)
-        if dtype not in (None, DTYPES[matrix.kind]):
+        if buffer is not None and dtype not in (None, dtypes[kind]):
             return (
-                f"{matrix.parameter} has the type {matrix.kind.name} in this call, and "
-                f"{buffer.name} holds {str(dtype)[6:]}. An address carries no type."
+                f"{name} has the type {kind.name} in this call, and {buffer.name} "
+                f"holds {str(dtype)[6:]}. An address carries no type."
             )
     return ""
 
@@ -365,7 +367,7 @@ def listed(numbers: tuple[int, ...]) -> str:
 def scalars_read(result: Result) -> str:
     """What a product was scaled with; "" for the usual 1 and 0."""
     call = result.call
-    if not call.matrices or call.scalars == (1, 0):
+    if call.scalars == (1, 0):
         return ""
     alpha, beta = call.scalars
     return (
@@ -420,7 +422,7 @@ TYPES = {
 }
 
 
-def size(kind: CudaType) -> int:
+def size(kind: IntEnum) -> int:
     return int(np.dtype(SCALARS[kind]).itemsize)
 
 
