@@ -17,9 +17,9 @@ from verification.cells import checks, run, scope_of
 from weft.chapters import Chapter
 from weft.libraries import CudaType, cublas, cublasLt, cufft, library, on_device
 from weft.libraries.faults import ModelFault
+from weft.libraries.judging import calls_made
 from weft.libraries.loading import on_model
 from weft.libraries.model import BadAddressError, Model, peek, poke
-from weft.libraries.words import calls_made
 
 RECORD = Path(__file__).parents[1] / "verification" / "library_calls.json"
 RECORDED = json.loads(RECORD.read_text(encoding="utf-8"))["answers"]

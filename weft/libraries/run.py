@@ -1,5 +1,6 @@
 """One call of a learner's function, on the model of a library."""
 
+from collections.abc import Sequence
 from types import FunctionType
 from typing import Any
 
@@ -12,6 +13,7 @@ from weft.libraries.exercise import LibraryExercise
 from weft.libraries.headers import cublas
 from weft.libraries.loading import on_model
 from weft.libraries.model import Model
+from weft.places import Note
 from weft.starters import has_stub, source
 
 
@@ -50,6 +52,18 @@ class Run:
     @property
     def when(self) -> str:
         return self.case.label
+
+    def failed(
+        self,
+        kind: str,
+        message: str,
+        why: str = "",
+        places: Sequence[Note] = (),
+        **more: Any,
+    ) -> Failed:
+        """What ends the check, with a verdict on this run."""
+        given = {"when": self.when} | more
+        return self.exercise.failed(kind, message, why, places, **given)
 
     @property
     def out(self) -> Any:
