@@ -80,6 +80,7 @@ class Header:
     """One library's functions, and by attribute its enumerations and structures.
 
     title: how NVIDIA writes its name. statuses: what its functions return.
+    attribute_types: of cuDNN's attributes, what the elements of each are.
     """
 
     def __init__(self, library: str, tables: dict[str, Any], included: Any) -> None:
@@ -91,6 +92,11 @@ class Header:
             self.names[name] = enumeration(library, name, members)
         for name, fields in tables.get("structures", {}).items():
             self.names[name] = np.dtype([tuple(each) for each in fields])
+        self.attribute_types: dict[str, str] = {
+            attribute: kind
+            for kind, attributes in tables.get("attribute_types", {}).items()
+            for attribute in attributes
+        }
         self.prefix = str(tables.get("prefix", ""))
         self.statuses: type[IntEnum] = self.names.get(tables.get("status", ""), IntEnum)
 
