@@ -336,15 +336,15 @@ class Library:
             return getattr(self, name)(a)
         if name in self.kinds:
             return self.make(name, a)
-        first, second, *_ = vars(a).values()
+        (parameter, first), (_, second), *_ = vars(a).items()
         if kind := self.kinds.get(name.replace("destroy", "create")):
             ended = self.model.objects.destroy(first, kind.what, self.model.here())
             if not (ended or self.ends_null):
                 raise Refusal(kind.null)
             return None
         if name in self.sets:
-            return setattr(self.held(first), self.sets[name], second)
-        return getattr(self.held(first), self.gets[name])
+            return setattr(self.held(first, parameter), self.sets[name], second)
+        return getattr(self.held(first, parameter), self.gets[name])
 
     def make(self, maker: str, a: Any) -> int:
         """A new object; `maker` is the function that makes objects of its kind."""

@@ -69,6 +69,8 @@ DNN_ADVICE = (
 
 def why_refused(library: str, reason: str) -> str:
     """What to look at after a refusal."""
+    if "handle is null" in reason:
+        return "A handle is what the library's own create function has returned."
     if library == "cufft":
         return PLANS
     if library not in ("cublas", "cublasLt", "cudnn"):
