@@ -10,7 +10,7 @@ from typing import Any
 
 from numba import cuda
 
-from weft import backend
+from weft import backend, meaning
 from weft.simulator.faults import Fault, LaunchError
 from weft.simulator.launch import host_array, simulate
 from weft.simulator.limits import (
@@ -37,7 +37,7 @@ class Launcher:
     def __call__(self, *args: Any) -> None:
         __tracebackhide__ = True
         back: list[Any] = []
-        given = tuple(backend.transferred(arg, back) for arg in args)
+        given = tuple(meaning.transferred(arg, back) for arg in args)
         try:
             simulate(self._kernel, self._config, given)
         except Fault as fault:
@@ -48,7 +48,7 @@ class Launcher:
 
 
 def _launch_unconfigured(kernel: Any, *args: Any) -> Any:
-    if backend.is_device_function(kernel):
+    if meaning.is_device_function(kernel):
         raise Fault(
             "launch",
             f"{kernel.__name__} is a device function",

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from weft.backend import is_kernel
 from weft.code_objects import with_globals
+from weft.meaning import is_kernel
 from weft.streams.bars import Bar
 
 
