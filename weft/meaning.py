@@ -46,6 +46,15 @@ def loaded(package: str = "numba") -> Any:
     return sys.modules.get(package)
 
 
+def installed(package: str = "numba") -> bool:
+    """Whether a package has been imported, or could be. It is not imported."""
+    if loaded(package) is not None:
+        return True
+    with suppress(ImportError, ValueError):
+        return find_spec(package) is not None
+    return False
+
+
 def simulating() -> bool:
     """Whether Numba compiles no kernels in this process, for a GPU.
 
@@ -56,7 +65,7 @@ def simulating() -> bool:
         return bool(numba.config.ENABLE_CUDASIM)
     if os.environ.get(SIMULATES, "").strip() not in ("", "0"):
         return True
-    return find_spec("numba") is None
+    return not installed()
 
 
 # Kernels
@@ -72,7 +81,9 @@ def python_function(value: Any) -> FunctionType | None:
 
 def is_kernel(value: Any) -> bool:
     """Whether `@cuda.jit` made it: a kernel or a device function."""
-    return python_function(value) is not None and "cuda" in type(value).__module__
+    kind = type(value)
+    named = f"{kind.__module__}.{kind.__name__}".lower()
+    return python_function(value) is not None and "cuda" in named
 
 
 def is_device_function(value: Any) -> bool:
