@@ -258,6 +258,11 @@ def is_type(value: Any) -> bool:
     return hasattr(value, "bitwidth") or hasattr(value, "num_elements")
 
 
+def vector_name(value: Any) -> str:
+    """The name of a vector type that is no class, such as MLIR's; '' for others."""
+    return value.name if type(value).__name__ == "VectorType" else ""
+
+
 def as_dtype(dtype: Any) -> "np.dtype[Any]":
     """The NumPy dtype of a Numba type, a NumPy dtype or a Python type."""
     import numpy as np
