@@ -134,7 +134,10 @@ def test_the_table_of_the_page(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("words", "kept"),
-    [(r"takes (\d+) times\s+as much proc", "one core"), (r"wait (\d+) times", "waited")],
+    [
+        (r"takes (\d+) times\s+as much proc", "one core"),
+        (r"wait (\d+) times", "waited"),
+    ],
 )
 def test_times_on_the_page(words: str, kept: str) -> None:
     found = re.search(words, PAGE)
