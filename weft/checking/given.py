@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from weft import lesson, originals
-from weft.backend import is_device_function, is_kernel, python_function
 from weft.checking.verdict import Failed, Verdict, common
 from weft.lesson import syllabus
+from weft.meaning import is_device_function, is_kernel, python_function
 from weft.places import Note, Place
 from weft.simulator.faults import kind_of
 from weft.starters import source_function

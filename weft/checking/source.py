@@ -11,8 +11,8 @@ from contextlib import suppress
 from types import CodeType, FunctionType
 from typing import Any
 
-from weft.backend import is_kernel
 from weft.checking.verdict import Verdict, common
+from weft.meaning import is_kernel
 from weft.places import Note, Place
 from weft.starters import STUB, source, source_function
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from weft import backend
+from weft import meaning
 from weft.intrinsics.lowering import Builder, compiled
 
 
@@ -104,7 +104,7 @@ def register(operation: Operation) -> Any:
     """Add an operation. Returns the function by which kernels call it."""
     if operation.name in _operations:
         raise ValueError(f"there is an operation {operation.name} already")
-    simulated = backend.simulating()
+    simulated = meaning.simulating()
     function = operation.on_host if simulated else compiled(operation)
     _operations[operation.name] = operation
     _by_function[id(function)] = operation

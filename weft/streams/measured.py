@@ -4,8 +4,8 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from weft.backend import is_kernel
 from weft.code_objects import with_globals
+from weft.meaning import is_kernel
 from weft.streams.bench import Arrays, Bar
 
 

@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from weft.backend import is_kernel
 from weft.checking.cases import Case, copies
 from weft.checking.compare import difference
 from weft.checking.exercise import Exercise
@@ -17,6 +16,7 @@ from weft.checking.source import begin, no_parameter, raised_at, returns, seed
 from weft.checking.step_limit import counted
 from weft.checking.verdict import Failed, Verdict
 from weft.kernels.launched import Launches, worded
+from weft.meaning import is_kernel
 from weft.places import Note
 from weft.starters import has_stub
 from weft.streams import wording

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from weft.backend import is_kernel, python_function
 from weft.code_objects import with_globals
 from weft.kernels.trial import IDLE, too_large
+from weft.meaning import is_kernel, python_function
 from weft.places import Note, Place, frame_place
 from weft.simulator import record
 from weft.simulator.faults import LaunchError
