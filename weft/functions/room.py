@@ -9,7 +9,7 @@ from weft import chapters, doing
 from weft.checking.cases import copies, widened
 from weft.checking.gaming import belongs, of_another, watched
 from weft.checking.room import Facts
-from weft.checking.source import begin, raised_at, seed
+from weft.checking.source import begin, raised, raised_at, seed
 from weft.checking.verdict import Failed, Verdict
 from weft.functions.exercise import FunctionExercise
 from weft.functions.values import brief, compare, ended, is_number, wrong_answer
@@ -67,7 +67,9 @@ def judge(
             call,
             "",
             lambda error: raised_at(error, function),
-            lambda error: raised(exercise, call, error),
+            lambda error: raised(
+                name, call, error, function, power(error) or undefined(error)
+            ),
         ),
         launches.watched(call),
     ):
@@ -94,16 +96,6 @@ def written(function: FunctionType, args: tuple[Any, ...]) -> list[str]:
         return shown
     names = code.co_varnames[: len(args)]
     return [f"{name}={value}" for name, value in zip(names, shown, strict=True)]
-
-
-def raised(exercise: FunctionExercise, call: str, error: Exception) -> Verdict:
-    """The verdict on an exception."""
-    return exercise.verdict(
-        "exception",
-        f"{call} raises {type(error).__name__}: {error}".removesuffix(": ") + ".",
-        power(error) or undefined(error),
-        raised_at(error, exercise.written_by_learner),
-    )
 
 
 def right(

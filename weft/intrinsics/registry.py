@@ -16,7 +16,7 @@ from enum import Enum
 from inspect import isgeneratorfunction
 from typing import Any
 
-from weft import backend
+from weft import meaning
 from weft.intrinsics.lowering import Builder, compiled
 
 
@@ -115,7 +115,7 @@ def register(operation: Operation) -> Any:
     """Add an operation. Returns the function by which kernels call it."""
     if operation.name in _operations:
         raise ValueError(f"there is an operation {operation.name} already")
-    simulated = backend.simulating()
+    simulated = meaning.simulating()
     function = operation.on_host if simulated else compiled(operation)
     _operations[operation.name] = operation
     _by_function[id(function)] = operation

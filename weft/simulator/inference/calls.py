@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Callable
 
-from weft import backend
+from weft import meaning
 from weft.intrinsics import registry
 from weft.intrinsics.registry import Effect
 from weft.simulator.arithmetic import functions
@@ -148,7 +148,7 @@ def element(kind: Kind) -> Kind:
 
 def is_device(kind: Kind) -> bool:
     """Whether it is a device function of the learner's, or a helper like one."""
-    return isinstance(kind, Outside) and backend.python_function(kind.value) is not None
+    return isinstance(kind, Outside) and meaning.python_function(kind.value) is not None
 
 
 Device = Callable[[Outside, tuple[Kind, ...]], Kind]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from weft import backend
+from weft import meaning
 from weft.intrinsics import registry
 from weft.simulator.arithmetic.numbers import number_of, of_dtype
 from weft.simulator.inference.kinds import (
@@ -36,12 +36,12 @@ def kind_of(value: Any) -> Kind:
     if value.__class__ is type and issubclass(value, np.generic):
         found = of_dtype(np.dtype(value))
         return None if found is None else Conversion(found)
-    if backend.is_number_type(value):
-        found = of_dtype(backend.as_dtype(value))
+    if meaning.is_number_type(value):
+        found = of_dtype(meaning.as_dtype(value))
         return None if found is None else Conversion(found)
-    if registry.of(value) is not None or backend.python_function(value) is not None:
+    if registry.of(value) is not None or meaning.python_function(value) is not None:
         return Outside(value)
-    name = backend.stub_name(value)
+    name = meaning.stub_name(value)
     if name:
         return Named(("cuda", name))
     module = getattr(value, "__module__", None)
@@ -52,7 +52,7 @@ def kind_of(value: Any) -> Kind:
 
 
 def _module(value: ModuleType) -> Kind:
-    if backend.is_cuda(value):
+    if meaning.is_cuda(value):
         return Named(("cuda",))
     return Named(("math",)) if value.__name__ == "math" else Outside(value)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from weft import backend, intrinsics
+from weft import intrinsics, meaning
 from weft.code_objects import code_tree, global_names, with_globals
 from weft.intrinsics import registry
 from weft.places import Place
@@ -82,7 +82,7 @@ class Bound:
 
     def _device(self, value: Any, given: tuple[Kind, ...]) -> Rewritten | None:
         """A device function made ready for such arguments, None while that goes on."""
-        inner = backend.python_function(value)
+        inner = meaning.python_function(value)
         return None if inner is None else self._rewritten(inner, given)
 
     def _bind(
@@ -115,7 +115,7 @@ class Bound:
         scope |= self._counting | self._notes
         scope |= found.helpers
         for name, device, kinds in found.devices:
-            called = backend.python_function(device)
+            called = meaning.python_function(device)
             assert called is not None
             scope[name] = self._bind(called, kinds)
         for name, cell in zip(code.co_freevars, closure or (), strict=True):
@@ -132,8 +132,8 @@ class Bound:
             return getattr(MATHEMATICS, value.__name__)
         if getattr(value, "__module__", "") == "_operator":
             value = FUNCTIONS.get(getattr(value, "__name__", ""), value)
-        if backend.is_number_type(value):
-            return Cast(backend.as_dtype(value))
+        if meaning.is_number_type(value):
+            return Cast(meaning.as_dtype(value))
         if isinstance(value, type) and issubclass(value, np.generic):
             return Cast(np.dtype(value))
         if isinstance(value, np.generic):
@@ -143,7 +143,7 @@ class Bound:
         operation = registry.of(value)
         if operation is not None:
             return self._cuda.intrinsics.form(operation)
-        inner = backend.python_function(value)
+        inner = meaning.python_function(value)
         if inner is not None:
             return self._bind(inner)
         if isinstance(value, types.FunctionType) and not rules.usable(value):
@@ -159,13 +159,13 @@ class Bound:
         """What the kernel finds instead of a module, None for most."""
         if value is intrinsics:
             return self._cuda.intrinsics.module()
-        if backend.is_cuda(value):
+        if meaning.is_cuda(value):
             return self._cuda
-        if backend.is_libdevice(value):
+        if meaning.is_libdevice(value):
             return Libdevice()
         if value.__name__ == "math":
             return MATHEMATICS
-        if value.__name__ == "numba":
+        if meaning.is_package(value):
             return NumbaModule(value, self._cuda, self._refuse)
         if value.__name__ == "numpy":
             return NumpyModule(value, self._refuse)

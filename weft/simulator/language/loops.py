@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
-from weft import backend
+from weft import meaning
 from weft.code_objects import code_tree
 from weft.places import Place
 
@@ -87,7 +87,7 @@ def _meets(node: ast.AST, names: dict[str, Any]) -> bool:
 
 def _has_barrier(value: Any, seen: set[FunctionType]) -> bool:
     """Whether a device function, or one that it calls, has a barrier."""
-    fn = backend.python_function(value) if value is not None else None
+    fn = meaning.python_function(value) if value is not None else None
     if not isinstance(fn, FunctionType) or fn in seen:
         return False
     seen.add(fn)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from weft import backend
+from weft import meaning
 from weft.simulator.arithmetic.casts import cast_to
 from weft.simulator.arithmetic.functions import MATH
 from weft.simulator.arithmetic.numbers import of_dtype
@@ -78,7 +78,7 @@ class NumbaModule:
 
     def __getattr__(self, name: str) -> Any:
         found = rules.part_of(self._module, name, self._refuse)
-        if backend.is_number_type(found):
-            found = Cast(backend.as_dtype(found))
+        if meaning.is_number_type(found):
+            found = Cast(meaning.as_dtype(found))
         setattr(self, name, found)
         return found

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from weft import backend
+from weft import meaning
 from weft.code_objects import code_tree
 from weft.places import Place
 from weft.simulator.inference.kinds import Kind, Outside
@@ -107,7 +107,7 @@ def _seen(fn: FunctionType, known: set[FunctionType]) -> tuple[Any, ...]:
         for name in (*names, *fn.__code__.co_freevars)
         if name in scope
     }
-    inner = [backend.python_function(value) for value in found.values()]
+    inner = [meaning.python_function(value) for value in found.values()]
     return (
         *((name, type(value), _stands_for(value)) for name, value in found.items()),
         *(_seen(each, known) for each in inner if each and each not in known),

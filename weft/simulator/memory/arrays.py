@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from weft.backend import as_dtype
+from weft.meaning import as_dtype
 from weft.simulator.arithmetic.casts import cast_to
 from weft.simulator.arithmetic.numbers import of_dtype
 from weft.simulator.arithmetic.operators import BINARY

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from weft import backend
+from weft import meaning
 from weft.simulator.language.modules import Cast
 from weft.simulator.limits import Dim3
 from weft.simulator.running import numbers
@@ -16,6 +16,7 @@ from weft.simulator.running.declared import Local, Shared, constant
 from weft.simulator.running.intrinsic_calls import Intrinsics
 from weft.simulator.running.protocol import Launched, site_of
 from weft.simulator.running.warps import ACTIVE, EXCHANGES, FULL, Call
+from weft.simulator.stand_in.vectors import VECTORS
 
 
 class Cuda:
@@ -158,20 +159,22 @@ class Cuda:
     # Everything else
 
     def __getattr__(self, name: str) -> Any:
-        from numba import cuda
-
         if not name.startswith("_"):
-            found = getattr(cuda, name, None)
-            if found is not None and backend.is_type(found):
+            found = meaning.cuda_member(name)
+            if found is not None and meaning.is_type(found):
                 number = hasattr(found, "bitwidth")
-                return Cast(backend.as_dtype(found)) if number else found
+                return Cast(meaning.as_dtype(found)) if number else found
+            if found is not None and name in VECTORS:
+                return VECTORS[name]
         close = difflib.get_close_matches(name, [*dir(self), *_NAMES], 1)
         hint = f"; did you mean cuda.{close[0]}?" if close else ""
         raise AttributeError(f"a kernel has no cuda.{name}{hint}")
 
     def twin_of(self, value: Any) -> Any:
         """The simulated form of something imported from `numba.cuda` by name."""
-        name = backend.stub_name(value)
+        if vector := VECTORS.get(meaning.vector_name(value)):
+            return vector
+        name = meaning.stub_name(value)
         if name in ("threadIdx", "blockIdx"):
             return Live(self, name)
         return getattr(self, name, None) if name in _NAMES else None
