@@ -27,9 +27,9 @@ from weft.simulator.language.modules import (
     NumbaModule,
     NumpyModule,
 )
-from weft.simulator.translation.notes import Noting
 from weft.simulator.language.rewriting import Rewritten, begin, rewritten
 from weft.simulator.translation.expressions import Access, Position
+from weft.simulator.translation.notes import Noting
 from weft.simulator.translation.numbers import plain
 
 Form = tuple[types.FunctionType, tuple[Kind, ...]]
@@ -41,10 +41,9 @@ class Bound:
 
     `call` runs it, or gives its generator where it can wait; `lines` maps every code
     object of the learner's to its source lines, by line number. `counting` is what the
-    names of `loops` and `waiting` stand for. With `notes` (what the names stand for that
-    `translation` puts in) the kernel notes what it does, and `noted` gives the place of
-    each number, and the operations of arithmetic there. `accesses` says what is
-    accessed in code at a place.
+    names of `loops` and `waiting` stand for, `notes` what those do by which it notes
+    its accesses. `noted` gives the place of each number in these notes, and the
+    operations of arithmetic there, `accesses` what is accessed in code at a place.
     """
 
     def __init__(

@@ -21,8 +21,8 @@ from weft.places import Place
 from weft.simulator.inference.kinds import Kind, Outside
 from weft.simulator.inference.statements import Function
 from weft.simulator.language import loops, rules, shapes, waiting
+from weft.simulator.translation.expressions import Access, Position, position_of
 from weft.simulator.translation.notes import MarkArithmetic, Noting
-from weft.simulator.translation.expressions import Access, Position
 from weft.simulator.translation.statements import Statements
 
 _MOST_NOTES = 50_000  # in all functions of one launch
@@ -206,13 +206,16 @@ def _rewrite(
         for c in code_tree(compiled)
         if c.co_name == name and c.co_varnames[: c.co_argcount] == arguments
     )
-    file = code.co_filename
-    places = [
-        place_of(name, (one + first - 1, end + first - 1, start + indent, stop + indent), lines, file)
-        for one, end, start, stop in body.numbered
-    ]
-    noted = tuple(zip(places, body.flops, strict=True))
     down = first - 1
+
+    def moved(at: Position) -> Position:
+        """A position in the definition as one in the learner's file."""
+        line, end, start, stop = at
+        return line + down, end + down, start + indent, stop + indent
+
+    file = code.co_filename
+    places = [place_of(name, moved(at), lines, file) for at in body.numbered]
+    noted = tuple(zip(places, body.flops, strict=True))
     return Rewritten(
         found,
         lines,
@@ -221,10 +224,7 @@ def _rewrite(
         made.helpers,
         tuple(body.devices),
         inferred.returned,
-        {
-            (one + down, end + down, start + indent, stop + indent): access
-            for (one, end, start, stop), access in made.accesses.items()
-        },
+        {moved(at): access for at, access in made.accesses.items()},
         tuple(ast.unparse(node) for node in made.unknown),
     )
 
@@ -237,7 +237,7 @@ class _Body:
     ) -> None:
         self.noting = noting is not Noting.NONE
         self.by_call = noting is Noting.CALLS
-        self.numbered: list[Any] = []
+        self.numbered: list[Position] = []
         self.flops: list[int] = []
         self.devices: list[tuple[str, Any, tuple[Kind, ...]]] = []
         self._scope, self._first = scope, first
@@ -249,9 +249,7 @@ class _Body:
         }
 
     def number(self, node: ast.expr, flops: int) -> int:
-        self.numbered.append(
-            (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset)
-        )
+        self.numbered.append(position_of(node))
         self.flops.append(flops)
         return self._first + len(self.numbered) - 1
 
@@ -356,7 +354,7 @@ def shift(module: ast.Module, lines: int, columns: int) -> None:
             node.end_col_offset = (node.end_col_offset or 0) + columns
 
 
-def place_of(function: str, at: Any, lines: dict[int, str], file: str) -> Place:
+def place_of(function: str, at: Position, lines: dict[int, str], file: str) -> Place:
     """The source place of an expression: its lines and columns."""
     line, end, start, stop = at
     full = lines.get(line, "")

@@ -78,7 +78,10 @@ class Array:
     Boolean array of the same shape in which every store leaves a mark.
     """
 
-    __slots__ = ("_data", "_fault", "_marks", "_memory", "_readonly", "_rows", "_written")
+    __slots__ = tuple("_data _fault _marks _memory _readonly _rows _written".split())
+
+    _rows: Any
+    _marks: Any
 
     def __init__(
         self,
@@ -415,9 +418,9 @@ def nested(data: np.ndarray[Any, Any], readonly: bool) -> Any:
     """
     if data.ndim > 1:
         return [nested(row, readonly) for row in data]
-    if data.dtype.kind not in "biuf" or data.dtype.itemsize == 2 and data.dtype.kind == "f":
+    if data.dtype.kind not in "biuf" or data.dtype == np.float16:
         return Numbers(data, readonly)
-    view = memoryview(data)
+    view = memoryview(data)  # type: ignore[arg-type]
     return view.toreadonly() if readonly else view
 
 

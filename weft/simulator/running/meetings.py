@@ -13,8 +13,6 @@ conditions. Those that have ended are not waited for, as on every GPU since Volt
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from weft.simulator.running.phases import PhaseWait
 from weft.simulator.running.positions import Positions
 from weft.simulator.running.stuck import (

@@ -65,7 +65,8 @@ def refused_access(where: Positions, trace: dict[FrameType, int]) -> Said | None
     frame = inside[-1]
     positions = list(frame.f_code.co_positions())
     line, end, start, stop = positions[trace[frame] // 2]
-    access = where.accesses[frame.f_code].get((line or 0, end or 0, start, stop))
+    at = line or 0, end or 0, start or 0, stop or 0
+    access = where.accesses[frame.f_code].get(at)
     if access is None:
         return None
     names = {**frame.f_globals, **frame.f_locals}

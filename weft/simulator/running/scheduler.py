@@ -24,7 +24,6 @@ from weft.places import place
 from weft.simulator.faults import Fault
 from weft.simulator.inference.kinds import Kind
 from weft.simulator.language.binding import Bound
-from weft.simulator.translation.notes import Noting
 from weft.simulator.language.loops import LOOP, ROUND, ROUNDS, STEP
 from weft.simulator.language.waiting import FOLLOW
 from weft.simulator.limits import Dim, Dim3
@@ -48,6 +47,7 @@ from weft.simulator.running.special import Special
 from weft.simulator.running.stuck import deadlock
 from weft.simulator.running.threads import NO_ROUNDS, PAUSE, Barrier, Block, Thread
 from weft.simulator.running.warps import ACTIVE, Call
+from weft.simulator.translation.notes import Noting
 from weft.tracebacks import deliberate
 
 MOST_BARRIERS = 10_000  # kept: in each turn of a loop a barrier is another one

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weft.simulator.translation.notes import OPERATION
 from weft.simulator.memory.addresses import Addresses
 from weft.simulator.trace.columns import Columns
 from weft.simulator.trace.trace import GLOBAL, LOCAL, SHARED
+from weft.simulator.translation.notes import OPERATION
 
 FIELDS = 4  # of an access: place and operation, array, two indices
 WIDE = 4  # in the operation: the access has a size of its own

@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 
 from weft.places import Place
-from weft.simulator.translation.notes import Noting
-from weft.simulator.translation.notes import LOAD, OPERATION
 from weft.simulator.memory.arrays import Array, Memory
 from weft.simulator.trace.traced_arrays import Traced
 from weft.simulator.trace.traced_run import TracedRun
+from weft.simulator.translation.notes import LOAD, OPERATION, Noting
 
 
 class StaleRun(TracedRun):

@@ -12,7 +12,6 @@ import numpy as np
 
 from weft.places import Place, place
 from weft.simulator.faults import Fault
-from weft.simulator.translation.notes import Noting
 from weft.simulator.limits import Dim
 from weft.simulator.memory.addresses import Addresses
 from weft.simulator.memory.arrays import Array, Memory
@@ -20,12 +19,12 @@ from weft.simulator.running.positions import upwards
 from weft.simulator.running.scheduler import Run
 from weft.simulator.running.special import Special
 from weft.simulator.running.threads import Block, Thread
-from weft.simulator.translation.notes import LOAD, NOTE, OPERATION, SUMS
 from weft.simulator.trace.clocks import Clocks
 from weft.simulator.trace.columns import Columns
 from weft.simulator.trace.log import MOST_SITES, Log
 from weft.simulator.trace.trace import Bulk, Copied, Trace
 from weft.simulator.trace.traced_arrays import load, traced_class
+from weft.simulator.translation.notes import LOAD, NOTE, OPERATION, SUMS, Noting
 
 _LOOK = 1 << 16  # accesses, after which `look` is asked; then after 4 times as many
 
@@ -191,7 +190,7 @@ class TracedRun(Run):
         return {NOTE: self.note, LOAD: load, SUMS: self._summer()}
 
     def calling(self, block: Block) -> FunctionType:
-        """The kernel as it runs in a block: one left out of the sample notes nothing."""
+        """The kernel as it runs in `block`: outside of the sample it notes nothing."""
         if self.is_noted(block.number):
             return self.call
         if self._without_notes is None:
@@ -200,9 +199,9 @@ class TracedRun(Run):
 
     def is_noted(self, block: int) -> bool:
         """Whether the accesses of a block are written down."""
-        if block not in self._noted and block in self._sample:
-            if self.log.rows < MOST_ACCESSES or not self._noted:
-                self._noted.add(block)
+        room = self.log.rows < MOST_ACCESSES or not self._noted
+        if block not in self._noted and block in self._sample and room:
+            self._noted.add(block)
         return block in self._noted
 
     def _summer(self) -> Callable[[Any, int], Any]:

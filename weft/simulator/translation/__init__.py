@@ -1,1 +1,1 @@
-"""From a learner's kernel to the Python function that runs: plain numbers and memory."""
+"""From a learner's kernel to the Python that runs: plain numbers and memory."""

@@ -59,7 +59,12 @@ class Access:
     writes: bool
 
 
-Position = tuple[int, int, int | None, int | None]  # lines and columns of an expression
+Position = tuple[int, int, int, int]  # the lines and columns of an expression
+
+
+def position_of(node: ast.expr) -> Position:
+    start, stop = node.col_offset, node.end_col_offset or 0
+    return node.lineno, node.end_lineno or 0, start, stop
 
 
 class Function(Protocol):
@@ -91,8 +96,10 @@ class Function(Protocol):
 class Made:
     """What a translated function needs besides its code.
 
-    `helpers` are what names of arithmetic stand for, `positions` what threads know from the beginning,
-    `aliases` the arrays that are indexed by their names, with their axes.
+    `helpers` are what names of arithmetic stand for, `positions` what threads know from
+    the beginning, `aliases` the arrays that are indexed by their names, with their
+    axes. `accesses` says what is accessed where, and of the nodes that are `unknown`
+    nothing is known.
     """
 
     helpers: dict[str, Any] = field(default_factory=dict)
@@ -127,7 +134,7 @@ class Expressions:
     def applied(
         self, what: str, function: Any, node: ast.AST, *args: ast.expr
     ) -> ast.expr:
-        """A call of a function of arithmetic. what: what it does, and to which types."""
+        """A call of a function of arithmetic. what: its name, and the types."""
         name = f"__pure_{what}"
         self.made.helpers[name] = function
         return syntax.call(name, args, node)
@@ -218,9 +225,9 @@ class Expressions:
             return made
         if isinstance(made, ast.Constant):
             return syntax.constant(function(made.value), made)
-        if given.whole and to.kind == "i" and given.most < to.bits:
-            if given.number is not BOOL:
-                return made
+        fits = given.whole and to.kind == "i" and given.most < to.bits
+        if fits and given.number is not BOOL:
+            return made
         if to is FLOAT32 and given.number is FLOAT64:
             return self.rounded(made, node)
         return self.applied(f"to_{given.number}_{to}", function, node, made)
@@ -263,7 +270,7 @@ class Expressions:
             part = getattr(node, name)
             if part is not None:
                 setattr(node, name, self.expr(part))
-        return node  # type: ignore[return-value]
+        return node
 
     def _starred(self, node: ast.Starred) -> ast.expr:
         node.value = self.expr(node.value)
@@ -288,9 +295,9 @@ class Expressions:
         name = NAMES.get(type(op), "")
         if not isinstance(a, Num) or not isinstance(b, Num) or not name:
             return syntax.two(x, op, y, node)
-        known = self.function.constant(by)
-        if by is not None and isinstance(by, ast.Constant) and known is None:
-            known = by.value if isinstance(by.value, float) else None
+        known: float | None = self.function.constant(by)
+        if isinstance(by, ast.Constant) and isinstance(by.value, float):
+            known = by.value
         operation = operations.binary(name, a.number, b.number, known)
         if operation is None:
             return syntax.two(x, op, y, node)
@@ -341,7 +348,9 @@ class Expressions:
         if isinstance(made, ast.Constant):
             return syntax.constant(function(made.value), made)
         name = getattr(function, "__name__", "convert").strip("<>")
-        return self.applied(f"{name}_{given.number}_{id(function)}", function, node, made)
+        return self.applied(
+            f"{name}_{given.number}_{id(function)}", function, node, made
+        )
 
     def _cast(self, node: ast.AST, made: ast.expr, given: Number | None) -> ast.expr:
         """Convert what loops make a wider number, see `inference.settled`."""
@@ -539,14 +548,13 @@ class Expressions:
     ) -> None:
         """What is accessed here, for the day when it is outside of its array."""
         name = alias or _name_of(base)
-        where = node.lineno, node.end_lineno or 0, node.col_offset, node.end_col_offset
         shown = tuple(i.shown for i in indices)
-        self.made.accesses[where] = Access(name, shown, writes)  # type: ignore[index]
+        self.made.accesses[position_of(node)] = Access(name, shown, writes)
 
     def _index(self, made: ast.expr, written: ast.expr) -> "Index":
         """An index that is used several times: its name, and the first use of it."""
         natural = self.signs.natural(written)
-        if isinstance(made, ast.Constant):
+        if isinstance(made, ast.Constant) and isinstance(made.value, int):
             return Index(made, made, made.value, natural)
         if isinstance(made, ast.Name):
             return Index(made, made, made.id, natural)
@@ -568,8 +576,10 @@ class Expressions:
             for axis, index in enumerate(indices):
                 step = self.of_array(base, alias, f"s{axis}", node)
                 term = syntax.two(index.use(), ast.Mult(), step, node)
-                offset = term if offset is None else syntax.two(
-                    offset, ast.Add(), term, node
+                offset = (
+                    term
+                    if offset is None
+                    else syntax.two(offset, ast.Add(), term, node)
                 )
             assert offset is not None
             where = [offset]
@@ -629,9 +639,7 @@ class Expressions:
             return self._of_cuda(node, ".".join(function.path[1:]), given)
         node.func = self.expr(node.func)
         made = self.several(node.args)
-        node.args = [
-            self.numpys(m, k, node) for m, k in zip(made, given, strict=True)
-        ]
+        node.args = [self.numpys(m, k, node) for m, k in zip(made, given, strict=True)]
         return self.plain(node, node)
 
     def _of_cuda(self, node: ast.Call, name: str, given: list[Kind]) -> ast.expr:
@@ -691,7 +699,9 @@ class Expressions:
             return self.plain(node, node)
         raw = to is FLOAT32 and given.number is FLOAT32 and _rounds(argument)
         made = self.expr(argument, raw)
-        return self.rounded(made, node) if raw else self.converted(made, given, to, node)
+        return (
+            self.rounded(made, node) if raw else self.converted(made, given, to, node)
+        )
 
     def _of_python(self, node: ast.Call, name: str) -> ast.expr:
         """A call of a function of Python's, of `math` or of `operator`."""
@@ -707,9 +717,9 @@ class Expressions:
             return node
         if name == "bool":
             return self.pure("bool", node, *made)
-        if name in ("min", "max") and len(set(found)) == 1 and found[0].whole:
-            if len(made) > 1:
-                return self.pure(name, node, *made)
+        alike = len(made) > 1 and len(set(found)) == 1 and found[0].whole
+        if name in ("min", "max") and alike:
+            return self.pure(name, node, *made)
         path = kind(node.func).path  # type: ignore[union-attr]
         if path[0] == "math":
             operation = mathematics.of_math(name, *found)
@@ -794,12 +804,9 @@ def _may_overflow(name: str, a: Num, b: Num, by: Any) -> bool:
 
 def _again(made: ast.expr) -> ast.expr:
     """Another mention of a name or a constant."""
-    copied: Any = (
-        ast.Constant(made.value)
-        if isinstance(made, ast.Constant)
-        else ast.Name(_name_of(made), ast.Load())
-    )
-    return ast.copy_location(copied, made)
+    if isinstance(made, ast.Constant):
+        return syntax.constant(made.value, made)
+    return syntax.name(_name_of(made), made)
 
 
 def _one_type(kinds: list[Kind]) -> bool:

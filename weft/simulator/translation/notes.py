@@ -8,7 +8,6 @@ is marked with how many it has, `sums`.
 import ast
 from enum import Enum
 
-
 NOTE, LOAD, SUMS = "__note__", "__load__", "__sums__"  # names in a translated kernel
 OPERATION = 3  # bits for the operation, below the number of its place
 WRITE = 1

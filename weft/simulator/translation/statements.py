@@ -114,9 +114,7 @@ class Statements(Expressions):
         """The statements that convert variables at a place of `node`."""
         casts = getattr(node, "casts", {}).get(place) or {}
         return [
-            syntax.assign(
-                name, self.variable(syntax.name(name, node), to, node), node
-            )
+            syntax.assign(name, self.variable(syntax.name(name, node), to, node), node)
             for name, to in casts.items()
         ]
 
@@ -195,7 +193,9 @@ class Statements(Expressions):
             return
         parts = given.parts if isinstance(given, Tup) else ()
         names = [self.temporary() for _ in target.elts]
-        stored = [syntax.placed(ast.Name(n, ast.Store()), node) for n in names]
+        stored: list[ast.expr] = [
+            syntax.placed(ast.Name(n, ast.Store()), node) for n in names
+        ]
         whole = syntax.placed(ast.Tuple(stored, ast.Store()), node)
         self.out.append(syntax.placed(ast.Assign([whole], made), node))
         for k, (each, name) in enumerate(zip(target.elts, names, strict=True)):
@@ -222,7 +222,10 @@ class Statements(Expressions):
             old = syntax.name(target.id, target)
             value = self.expr(node.value)
             made = self.two(
-                node, node.op, (old, getattr(node, "old", None)), (value, given),
+                node,
+                node.op,
+                (old, getattr(node, "old", None)),
+                (value, given),
                 node.value,
             )
             self._name_given(target.id, made, node)
@@ -269,9 +272,7 @@ class Statements(Expressions):
         assert of.number is not None
         a, b = num(of.number), kind(node.value)
         raw = of.number.name == "f32"
-        made = self.two(
-            node, node.op, (made_[0], a), (value, b), node.value, raw
-        )
+        made = self.two(node, node.op, (made_[0], a), (value, b), node.value, raw)
         assert isinstance(b, Num)
         rule = rule_of_two(NAMES[type(node.op)], a.number, b.number)
         result = None if rule is None else num(rule.result)
@@ -314,8 +315,15 @@ class Statements(Expressions):
         self.out.append(syntax.placed(ast.Assign([target], value), node))
 
     def _put(
-        self, target: ast.Subscript, base: ast.expr, alias: str,
-        indices: list[Index], value: ast.expr, given: Kind, of: Any, node: ast.stmt,
+        self,
+        target: ast.Subscript,
+        base: ast.expr,
+        alias: str,
+        indices: list[Index],
+        value: ast.expr,
+        given: Kind,
+        of: Any,
+        node: ast.stmt,
     ) -> None:
         """Store a number to an element, mark it, and note it."""
         self._remember(target, base, alias, indices, writes=True)
@@ -337,9 +345,7 @@ class Statements(Expressions):
     def _mark_written(
         self, base: ast.expr, alias: str, indices: list[Index], node: ast.AST
     ) -> None:
-        marks = (
-            syntax.name(f"__w_{alias}", node) if alias else _of(base, "w", node)
-        )
+        marks = syntax.name(f"__w_{alias}", node) if alias else _of(base, "w", node)
         none = syntax.constant(None, node)
         test = syntax.placed(ast.Compare(marks, [ast.IsNot()], [none]), node)
         row: ast.expr = (
@@ -412,7 +418,7 @@ class Statements(Expressions):
 
 
 def _mark(name: str, node: ast.AST) -> ast.stmt:
-    mark = syntax.placed(ast.Pass(), node)
+    mark: Any = syntax.placed(ast.Pass(), node)
     mark.renews = name
     return mark  # type: ignore[no-any-return]
 

@@ -2,7 +2,9 @@
 
 import ast
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeVar
+
+Node = TypeVar("Node", bound=ast.AST)
 
 
 def name(text: str, where: ast.AST) -> ast.Name:
@@ -52,7 +54,7 @@ def put(of: ast.expr, index: ast.expr, value: ast.expr, where: ast.AST) -> ast.A
     return placed(ast.Assign([ast.Subscript(of, index, ast.Store())], value), where)
 
 
-def placed(node: Any, where: ast.AST) -> Any:
+def placed(node: Node, where: ast.AST) -> Node:
     """`node`, with those new nodes directly in it, at the place of another."""
     for new in (node, *ast.iter_child_nodes(node)):
         if isinstance(new, (ast.expr, ast.stmt)) and not hasattr(new, "lineno"):
