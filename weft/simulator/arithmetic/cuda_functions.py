@@ -7,7 +7,6 @@ Each of `of_cuda("popc", INT32)`, `of_half("hadd", FLOAT16, FLOAT16)` and
 import operator
 from collections.abc import Callable
 from dataclasses import replace
-from fractions import Fraction
 from functools import cache
 from math import cbrt, fsum, inf, isfinite
 from typing import Any
@@ -158,6 +157,8 @@ def _at_the_limits(a: float, b: float, c: float) -> float:
         return a * b + c
     if not c:
         return a * b
+    from fractions import Fraction  # takes long to import, and is seldom needed
+
     exact = Fraction(a) * Fraction(b) + Fraction(c)
     try:
         found = float(exact)
