@@ -9,8 +9,6 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
-from greenlet import GreenletExit
-
 from weft import effort
 from weft.checking.cases import copies
 from weft.checking.source import tree_of
@@ -125,7 +123,7 @@ def without_leaving(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     """
     try:
         return function(*args)
-    except (Exception, Endless, GreenletExit):
+    except (Exception, Endless):
         raise
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt) and not deliberate(error):

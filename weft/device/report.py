@@ -19,7 +19,7 @@ from weft.wording import Words, several
 ROOM = 5e9  # bytes of free disk below which an installation is likely to fail
 
 PACKAGES = (
-    "numba", "numba-cuda", "numpy", "greenlet", "torch", "triton", "jupyterlab",
+    "numba", "numba-cuda", "numpy", "torch", "triton", "jupyterlab",
 )  # fmt: skip
 _TOOLS = (  # program, what it is for
     ("nvcc", "compiling CUDA C++ by hand: 03_setup, 32_extensions"),

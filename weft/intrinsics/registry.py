@@ -13,6 +13,7 @@ and the checks, asks this table.
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from inspect import isgeneratorfunction
 from typing import Any
 
 from weft import meaning
@@ -24,8 +25,9 @@ class Effect(Enum):
 
     The twin of an ASYNCHRONOUS operation gets first the thread's `Copies`. That of a
     COLLECTIVE one is called once for all lanes, with the arguments of each: it takes
-    and returns a dict by lane. That of PHASES gets first the mbarriers of its block.
-    What is HARDWARE has a twin that refuses: only a GPU has it.
+    and returns a dict by lane. That of PHASES gets first the mbarriers of its block;
+    one that waits is a generator. What is HARDWARE has a twin that refuses: only a GPU
+    has it.
     """
 
     PURE = "pure"
@@ -83,6 +85,15 @@ class Operation:
     def __post_init__(self) -> None:
         if (self.effect is Effect.COLLECTIVE) != (self.lanes is not Lanes.OWN):
             raise ValueError(f"{self.name}: collective operations alone have lanes")
+
+    @property
+    def waits(self) -> bool:
+        """Whether other threads may run before it is done.
+
+        Then what a simulated kernel calls is a generator.
+        """
+        always = self.effect in (Effect.COLLECTIVE, Effect.RELAXED_LOAD)
+        return always or isgeneratorfunction(self.twin)
 
     @property
     def on_host(self) -> Callable[..., Any]:

@@ -1,4 +1,4 @@
-"""Runs a Numba kernel's Python function on the CPU, one greenlet per CUDA thread.
+"""Runs a Numba kernel's Python function on the CPU, one generator per CUDA thread.
 
 It can be used without the rest of the course:
 

@@ -19,6 +19,7 @@ from weft.simulator.inference.kinds import (
     Arr,
     Conversion,
     Kind,
+    Named,
     Num,
     Outside,
     Tup,
@@ -72,6 +73,8 @@ def of_cuda(name: str, given: list[Kind], call: ast.Call) -> Kind:
         return num(UINT64 if given[0].number is UINT64 else UINT32)
     if name == "const.array_like" and given:
         return given[0]
+    if name == "cg.this_grid":
+        return Named(("cuda", "GridGroup"))
     return None
 
 

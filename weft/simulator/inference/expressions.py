@@ -350,7 +350,7 @@ class Expressions:
 
     def _call(self, node: ast.Call) -> Kind:
         """What a call gives; numbers that do not show their type are made to."""
-        function = self.kind(node.func)
+        function = node.callee = self.kind(node.func)  # type: ignore[attr-defined]
         given = [self.kind(argument) for argument in node.args]
         for keyword in node.keywords:
             self.kind(keyword.value)

@@ -1,8 +1,9 @@
 """Turn a learner's kernel into a Python function that runs against the simulator.
 
-The function keeps its source positions. Three things change: `cuda`, `math` and
+The function keeps its source positions. Four things change: `cuda`, `math` and
 Numba's types in its globals and closure become their simulated twins, device
-functions are bound likewise, and every loop counts its steps.
+functions are bound likewise, every loop counts its steps, and what can wait makes a
+generator of the function.
 """
 
 import types
@@ -19,6 +20,7 @@ from weft.simulator.arithmetic.functions import BUILTINS, MATH
 from weft.simulator.arithmetic.operators import FUNCTIONS
 from weft.simulator.inference.kinds import Kind
 from weft.simulator.language import rules
+from weft.simulator.language.loops import names_of
 from weft.simulator.language.lowering import helper
 from weft.simulator.language.modules import (
     Cast,
@@ -42,11 +44,11 @@ def numbers_of(value: Any) -> Any:
 class Bound:
     """A kernel and the device functions it calls, bound to one simulated `cuda`.
 
-    `call` runs it; `lines` maps every code object of the learner's to its source
-    lines, by line number. `counting` is what the names of `loops` stand for. With
-    `notes` (see `instrument`: what its two names stand for) the kernel notes what it
-    does, and `noted` gives the place of each number, and the operations of arithmetic
-    there.
+    `call` runs it, or gives its generator where it can wait; `lines` maps every code
+    object of the learner's to its source lines, by line number. `counting` is what the
+    names of `loops` and `waiting` stand for. With `notes` (see `instrument`: what its
+    two names stand for) the kernel notes what it does, and `noted` gives the place of
+    each number, and the operations of arithmetic there.
     """
 
     def __init__(
@@ -75,19 +77,16 @@ class Bound:
         form = fn, given
         if form not in self._found:
             self._found[form] = None  # it may call itself
-            cells = zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True)
-            scope = fn.__globals__ | {n: c.cell_contents for n, c in cells}
-            noting = self._notes is not None
+            scope, noting = names_of(fn), self._notes is not None
             self._found[form] = rewritten(
-                fn, given, scope, self._returned, noting, kernel
+                fn, given, scope, self._device, noting, kernel
             )
         return self._found[form]
 
-    def _returned(self, value: Any, given: tuple[Kind, ...]) -> Kind:
-        """What a device function returns for such arguments."""
+    def _device(self, value: Any, given: tuple[Kind, ...]) -> Rewritten | None:
+        """A device function made ready for such arguments, None while that goes on."""
         inner = meaning.python_function(value)
-        found = None if inner is None else self._rewritten(inner, given)
-        return None if found is None else found.returned
+        return None if inner is None else self._rewritten(inner, given)
 
     def _bind(
         self,

@@ -1,7 +1,8 @@
 """The learner's source with what the simulator puts into it; places stay as they are.
 
-Arithmetic becomes Numba's, see `lowering`. Every loop counts its steps, see `loops`. A
-traced kernel also notes what it does, see `instrument`.
+Arithmetic becomes Numba's, see `lowering`. Every loop counts its steps, see `loops`.
+Where a thread can wait it gives way to the others, see `waiting`. A traced kernel also
+notes what it does, see `instrument`.
 """
 
 import ast
@@ -14,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from weft import meaning
 from weft.code_objects import code_tree
 from weft.places import Place
-from weft.simulator.inference.kinds import Kind
+from weft.simulator.inference.kinds import Kind, Outside
 from weft.simulator.inference.statements import Function
-from weft.simulator.language import loops, rules, shapes
+from weft.simulator.language import loops, rules, shapes, waiting
 from weft.simulator.language.instrument import Notes, note
 from weft.simulator.language.lowering import Lower
 
@@ -32,7 +34,7 @@ class Rewritten:
     `notes` are the places of its notes, numbered from `first`, each with the number
     of arithmetic operations there. `helpers` are the names of arithmetic in the code;
     `devices` are those of device functions, each with the kinds of its arguments.
-    `returned` is what the function returns.
+    `returned` is what the function returns. One that `waits` is a generator.
     """
 
     code: CodeType
@@ -43,7 +45,13 @@ class Rewritten:
     devices: tuple[tuple[str, Any, tuple[Kind, ...]], ...] = ()
     returned: Kind = None
 
+    @property
+    def waits(self) -> bool:
+        return bool(self.code.co_flags & inspect.CO_GENERATOR)
 
+
+# What becomes of a device function for such arguments; None while that goes on.
+Device = Callable[[Any, tuple[Kind, ...]], Rewritten | None]
 Scope = dict[str, Any]
 _known: dict[tuple[Any, ...], Rewritten] = {}
 
@@ -58,34 +66,41 @@ def rewritten(
     fn: FunctionType,
     given: tuple[Kind, ...],
     scope: Scope,
-    returns: Callable[[Any, tuple[Kind, ...]], Kind],
+    device: Device,
     noting: bool,
     kernel: bool,
 ) -> Rewritten:
     """The code of `fn` with Numba's arithmetic, counted loops and, if so asked, notes.
 
-    given: what its arguments are. scope: what its names stand for outside. returns:
-    what a device function returns. kernel: whether it is one, or a device function.
-    Raises `Fault` for what Numba refuses, and for a function without source, as `exec`
-    makes it.
+    given: what its arguments are. scope: what its names stand for outside. device:
+    rewrites what it calls. kernel: whether it is one, or a device function. Raises
+    `Fault` for what Numba refuses, and for a function without source, as `exec` makes
+    it.
     """
     file = fn.__code__.co_filename  # two cells may have equal code
-    key: tuple[Any, ...] = fn.__code__, file, noting, kernel, given, _seen(fn, scope)
+    key: tuple[Any, ...] = fn.__code__, file, noting, kernel, given, _seen(fn, set())
     if key not in _known:
-        _known[key] = _rewrite(fn, given, scope, returns, noting, kernel)
+        _known[key] = _rewrite(fn, given, scope, device, noting, kernel)
     return _known[key]
 
 
-def _seen(fn: FunctionType, scope: Scope) -> tuple[Any, ...]:
-    """The values outside on which the rewriting of a function depends."""
+def _seen(fn: FunctionType, known: set[FunctionType]) -> tuple[Any, ...]:
+    """The values outside on which the rewriting of a function depends.
+
+    Those of a device function that it calls are among them, but for the ones `known`.
+    """
+    known.add(fn)
+    scope = loops.names_of(fn)
     names = [name for code in code_tree(fn.__code__) for name in code.co_names]
     found = {
         name: scope[name]
         for name in (*names, *fn.__code__.co_freevars)
         if name in scope
     }
-    return tuple(
-        (name, type(value), _stands_for(value)) for name, value in found.items()
+    inner = [meaning.python_function(value) for value in found.values()]
+    return (
+        *((name, type(value), _stands_for(value)) for name, value in found.items()),
+        *(_seen(each, known) for each in inner if each and each not in known),
     )
 
 
@@ -119,42 +134,51 @@ def _rewrite(
     fn: FunctionType,
     given: tuple[Kind, ...],
     scope: Scope,
-    returns: Callable[[Any, tuple[Kind, ...]], Kind],
+    device: Device,
     noting: bool,
     kernel: bool,
 ) -> Rewritten:
     """See `rewritten`."""
     name, code = fn.__name__, fn.__code__
+
+    def returned(kind: Outside, args: tuple[Kind, ...]) -> Kind:
+        found = device(kind.value, args)
+        return None if found is None else found.returned
+
+    def waits(value: Any, args: tuple[Kind, ...]) -> bool | None:
+        found = device(value, args)
+        return None if found is None else found.waits
+
+    def as_it_is(lines: dict[int, str]) -> Rewritten:
+        rules.refuse_code(code, fn.__name__, lines)
+        if fn.__name__ != "<lambda>" or waiting.waits_in(code, scope, waits):
+            raise rules.without_source(fn.__name__, kernel) from None
+        return Rewritten(with_float64(code), lines)
+
     try:
-        source, first = inspect.getsourcelines(fn)
+        source, first = source_of(fn)
         flat = textwrap.dedent("".join(source))
         tree = FoldPowers().visit(ast.parse(flat))
     except (OSError, SyntaxError, TypeError):
-        rules.refuse_code(code, name, {})
-        if name == "<lambda>":  # its lines alone are not always Python
-            return Rewritten(with_float64(code), {})
-        raise rules.without_source(name, kernel) from None
+        return as_it_is({})
     lines = {first + i: line.rstrip("\n") for i, line in enumerate(source)}
     indent = len(source[0]) - len(flat.splitlines(keepends=True)[0])
     definition: ast.AST | None
     if name == "<lambda>":
-        name, definition = "__weft_lambda__", from_lambda(tree, code)
+        name, definition = "__weft_lambda__", from_lambda(tree, code, first, indent)
         if definition is None:  # which of several it is cannot be told
-            rules.refuse_code(code, name, lines)
-            return Rewritten(with_float64(code), lines)
+            return as_it_is(lines)
     else:
         definition = next((n for n in ast.walk(tree) if named(n, name)), None)
     if not isinstance(definition, ast.FunctionDef):
-        rules.refuse_code(code, name, lines)
-        raise rules.without_source(name, kernel)
+        return as_it_is(lines)
     shapes.refuse_unknown(definition, first, lines, kernel)
     rules.refuse(definition, name, first, lines)
     loops.mark(definition, fn, first)
     undecorate(definition)
     defaults = fn.__defaults__ or ()
-    inferred = Function(
-        definition, given, scope, defaults, lambda kind, args: returns(kind.value, args)
-    )
+    inferred = Function(definition, given, scope, defaults, returned)
+    waiting.mark(definition, scope, waits)
     # What it calls has been rewritten by now, and has numbers of its own.
     last = max((one.first + len(one.notes) for one in _known.values()), default=0)
     notes = note(definition, last) if noting else Notes()
@@ -162,6 +186,7 @@ def _rewrite(
     lower = Lower(lambda value, kinds: _device(devices, value, kinds))
     lower.visit(definition)
     loops.CountSteps().visit(definition)
+    waiting.GiveWay().visit(definition)
     module = ast.Module([enclose(definition, code.co_freevars)], [])
     shift(module, first - 1, indent)
     compiled = compile(module, code.co_filename, "exec", dont_inherit=True)
@@ -210,14 +235,43 @@ def _as_numpys(value: Any) -> Any:
     return tuple(_as_numpys(v) for v in value) if type(value) is tuple else value
 
 
-def from_lambda(tree: ast.AST, code: CodeType) -> ast.FunctionDef | None:
-    """The only lambda in a source that has the arguments of `code`, as a function."""
+def source_of(fn: FunctionType) -> tuple[list[str], int]:
+    """The lines of a function, and the number of the first.
+
+    The lines of a lambda alone are not always Python: then those of its file. Raises
+    OSError or TypeError where there are none.
+    """
+    source, first = inspect.getsourcelines(fn)
+    if fn.__name__ == "<lambda>":
+        try:
+            ast.parse(textwrap.dedent("".join(source)))
+        except SyntaxError:
+            return inspect.findsource(fn)[0], 1
+    return source, first
+
+
+def from_lambda(
+    tree: ast.AST, code: CodeType, first: int, indent: int
+) -> ast.FunctionDef | None:
+    """The lambda in a source that has become `code`, as a function.
+
+    first: the number of the first line of the source. indent: what was taken off each.
+    """
     names = list(code.co_varnames[: code.co_argcount])
     found = [
         node
         for node in ast.walk(tree)
-        if isinstance(node, ast.Lambda) and [a.arg for a in node.args.args] == names
+        if isinstance(node, ast.Lambda)
+        and node.lineno + first - 1 == code.co_firstlineno
+        and [a.arg for a in node.args.args] == names
     ]
+    if len(found) > 1:
+        spots = {(line, column) for line, _, column, _ in code.co_positions()}
+        found = [
+            node
+            for node in found
+            if (node.body.lineno + first - 1, node.body.col_offset + indent) in spots
+        ]
     if len(found) != 1:
         return None
     body = ast.copy_location(ast.Return(found[0].body), found[0].body)
