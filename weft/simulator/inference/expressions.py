@@ -190,15 +190,17 @@ class Expressions:
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.expr):
                 self.kind(child)
-        return None
+        return settled(node, None)
 
     def test(self, node: ast.expr) -> None:
         """An expression of which only the truth counts."""
         if isinstance(node, ast.BoolOp):
             for value in node.values:
                 self.test(value)
+            settled(node, num(BOOL))
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             self.test(node.operand)
+            settled(node, num(BOOL))
         else:
             self.kind(node)
 
@@ -300,6 +302,7 @@ class Expressions:
         self.test(node.test)
         decided = self.decided(node.test)
         if decided is not None:
+            node.left_out = node.orelse if decided else node.body  # type: ignore[attr-defined]
             return self.kind(node.body if decided else node.orelse)
         return self._one_of(node, [self.kind(node.body), self.kind(node.orelse)])
 

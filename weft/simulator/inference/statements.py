@@ -76,6 +76,7 @@ class Function:
         for statement in body:
             if not self._reached:
                 return
+            statement.reached = True  # type: ignore[attr-defined]
             visit = getattr(self, f"_{type(statement).__name__.lower()}", None)
             if visit is not None:
                 visit(statement)
