@@ -31,7 +31,8 @@ from weft.simulator.arithmetic.numbers import (
 
 COUNT = 24  # of values in each array
 BATCH = 20  # results of one program
-ARRAYS = {f"x_{name}": number for name, number in NUMBERS.items() if name != "f16"}
+DRAWN = {n: number for n, number in NUMBERS.items() if n not in ("f16", "c64", "c128")}
+ARRAYS = {f"x_{name}": number for name, number in DRAWN.items()}
 STORES = {f"s_{name}": NUMBERS[name] for name in ("u8", "i32", "u32", "f32")}
 SYMBOLS = {
     **{"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//"},
@@ -39,7 +40,7 @@ SYMBOLS = {
     **{"and_": "&", "or_": "|", "xor": "^"},
 }
 COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
-CASTS = {n: number.dtype.name for n, number in NUMBERS.items() if n not in ("b", "f16")}
+CASTS = {n: number.dtype.name for n, number in DRAWN.items() if n != "b"}
 LITERALS = {
     INT64: ("0", "1", "2", "3", "7", "31", "255", "256", "1000", "2654435761", "-1"),
     FLOAT64: ("0.5", "2.0", "-1.5", "1e10", "0.1"),

@@ -208,6 +208,11 @@ def is_number_type(value: Any) -> bool:
     return isinstance(value, import_module("numba.types").Number)
 
 
+def is_record_type(value: Any) -> bool:
+    """Whether it is Numba's type of a structure, as `numba.from_dtype` makes it."""
+    return isinstance(value, import_module("numba.types").Record)
+
+
 def is_type(value: Any) -> bool:
     """Whether it is a number type or a vector type, such as `float32x4`."""
     return hasattr(value, "bitwidth") or hasattr(value, "num_elements")

@@ -15,21 +15,22 @@ from weft import backend, intrinsics
 from weft.code_objects import code_tree, global_names, with_globals
 from weft.intrinsics import registry
 from weft.places import Place
-from weft.simulator.arithmetic.functions import BUILTINS, MATH
+from weft.simulator.arithmetic.functions import BUILTINS, MATH, of_numpy
 from weft.simulator.arithmetic.operators import FUNCTIONS
-from weft.simulator.inference.kinds import Kind
+from weft.simulator.inference.kinds import NEVER, REFUSED, Kind, same_type
 from weft.simulator.language import rules
 from weft.simulator.language.lowering import helper
 from weft.simulator.language.modules import (
     Cast,
+    ComplexMathematics,
     Mathematics,
     NumbaModule,
     NumpyModule,
 )
-from weft.simulator.language.rewriting import Rewritten, begin, rewritten
+from weft.simulator.language.rewriting import Rewritten, begin, inferred, rewritten
 
 Form = tuple[types.FunctionType, tuple[Kind, ...]]
-MATHEMATICS = Mathematics()
+MATHEMATICS, COMPLEX_MATHEMATICS = Mathematics(), ComplexMathematics()
 
 
 def numbers_of(value: Any) -> Any:
@@ -37,6 +38,12 @@ def numbers_of(value: Any) -> Any:
     if type(value) is float:
         return np.float64(value)
     return tuple(numbers_of(v) for v in value) if type(value) is tuple else value
+
+
+def scope_of(fn: types.FunctionType) -> dict[str, Any]:
+    """What the names that a function does not define stand for."""
+    cells = zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True)
+    return fn.__globals__ | {name: cell.cell_contents for name, cell in cells}
 
 
 class Bound:
@@ -75,8 +82,7 @@ class Bound:
         form = fn, given
         if form not in self._found:
             self._found[form] = None  # it may call itself
-            cells = zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True)
-            scope = fn.__globals__ | {n: c.cell_contents for n, c in cells}
+            scope = scope_of(fn)
             noting = self._notes is not None
             self._found[form] = rewritten(
                 fn, given, scope, self._returned, noting, kernel
@@ -86,8 +92,35 @@ class Bound:
     def _returned(self, value: Any, given: tuple[Kind, ...]) -> Kind:
         """What a device function returns for such arguments."""
         inner = backend.python_function(value)
-        found = None if inner is None else self._rewritten(inner, given)
-        return None if found is None else found.returned
+        if inner is None:
+            return REFUSED
+        found = self._rewritten(inner, given)
+        return self._recursive(inner, given, {}) if found is None else found.returned
+
+    def _recursive(
+        self,
+        fn: types.FunctionType,
+        given: tuple[Kind, ...],
+        known: dict[Form, Kind],
+    ) -> Kind:
+        """What a function returns that calls itself: its other paths tell.
+
+        known: what is taken to be returned, until that tells nothing new.
+        """
+        form = fn, given
+        if form in known:
+            return known[form]
+        known[form] = NEVER
+
+        def returned(value: Any, kinds: tuple[Kind, ...]) -> Kind:
+            inner = backend.python_function(value)
+            return REFUSED if inner is None else self._recursive(inner, kinds, known)
+
+        while True:
+            found = inferred(fn, given, scope_of(fn), returned)
+            if same_type(found, known[form]):
+                return found
+            known[form] = found
 
     def _bind(
         self,
@@ -135,6 +168,10 @@ class Bound:
             return getattr(MATHEMATICS, value.__name__)
         if getattr(value, "__module__", "") == "_operator":
             value = FUNCTIONS.get(getattr(value, "__name__", ""), value)
+        if isinstance(value, types.BuiltinFunctionType) and value.__module__ == "cmath":
+            return getattr(COMPLEX_MATHEMATICS, value.__name__)
+        if isinstance(value, np.ufunc):
+            return of_numpy(value)
         if backend.is_number_type(value):
             return Cast(backend.as_dtype(value))
         if isinstance(value, type) and issubclass(value, np.generic):
@@ -166,6 +203,8 @@ class Bound:
             return Libdevice()
         if value.__name__ == "math":
             return MATHEMATICS
+        if value.__name__ == "cmath":
+            return COMPLEX_MATHEMATICS
         if value.__name__ == "numba":
             return NumbaModule(value, self._cuda, self._refuse)
         if value.__name__ == "numpy":

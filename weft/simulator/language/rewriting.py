@@ -16,7 +16,7 @@ import numpy as np
 
 from weft.code_objects import code_tree
 from weft.places import Place
-from weft.simulator.inference.kinds import Kind
+from weft.simulator.inference.kinds import REFUSED, Kind
 from weft.simulator.inference.statements import Function
 from weft.simulator.language import loops, rules, shapes
 from weft.simulator.language.instrument import Notes, note
@@ -182,6 +182,27 @@ def _rewrite(
         tuple(devices),
         inferred.returned,
     )
+
+
+def inferred(
+    fn: FunctionType,
+    given: tuple[Kind, ...],
+    scope: Scope,
+    returns: Callable[[Any, tuple[Kind, ...]], Kind],
+) -> Kind:
+    """What `fn` returns, as far as that takes no more than a look at its source."""
+    try:
+        tree = FoldPowers().visit(ast.parse(textwrap.dedent(inspect.getsource(fn))))
+    except (OSError, SyntaxError, TypeError):
+        return REFUSED
+    definition = next((n for n in ast.walk(tree) if named(n, fn.__name__)), None)
+    if not isinstance(definition, ast.FunctionDef):
+        return REFUSED
+    undecorate(definition)
+    defaults = fn.__defaults__ or ()
+    return Function(
+        definition, given, scope, defaults, lambda kind, args: returns(kind.value, args)
+    ).returned
 
 
 def _device(
