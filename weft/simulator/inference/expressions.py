@@ -107,7 +107,8 @@ def two(name: str, a: Kind, b: Kind, by: int | None = None) -> tuple[Plan, Kind]
     most = a.most + b.most if name == "mul" else max(a.most, b.most) + (name == "add")
     if rule.result is BOOL:
         return Plan(), num(BOOL)
-    return called, num(rule.result, most if name in ("add", "mul") else None)
+    bound = most if name in ("add", "mul") else None
+    return called, num(rule.result, bound, plain=rule.result is INT64)
 
 
 def _odd(name: str, *kinds: Kind) -> tuple[Plan, Kind]:

@@ -6,6 +6,7 @@ traced kernel also notes what it does, see `instrument`.
 
 import ast
 import inspect
+import linecache
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from weft.simulator.inference.kinds import REFUSED, Kind
 from weft.simulator.inference.statements import Function
 from weft.simulator.language import loops, rules, shapes
 from weft.simulator.language.instrument import Notes, note
+from weft.simulator.language.lambdas import at_its_place, from_lambda, parsed
 from weft.simulator.language.lowering import Lower
 
 _MOST_NOTES = 50_000  # in all functions of one launch
@@ -130,16 +132,20 @@ def _rewrite(
         flat = textwrap.dedent("".join(source))
         tree = FoldPowers().visit(ast.parse(flat))
     except (OSError, SyntaxError, TypeError):
-        rules.refuse_code(code, name, {})
-        if name == "<lambda>":  # its lines alone are not always Python
-            return Rewritten(with_float64(code), {})
-        raise rules.without_source(name, kernel) from None
+        if name != "<lambda>":
+            rules.refuse_code(code, name, {})
+            raise rules.without_source(name, kernel) from None
+        source, first, flat, tree = [], 1, "\n", ast.Module([], [])
     lines = {first + i: line.rstrip("\n") for i, line in enumerate(source)}
-    indent = len(source[0]) - len(flat.splitlines(keepends=True)[0])
     definition: ast.AST | None
     if name == "<lambda>":
         name, definition = "__weft_lambda__", from_lambda(tree, code)
-        if definition is None:  # which of several it is cannot be told
+        if definition is None:  # its lines alone are no Python, or hold several
+            source, first = linecache.getlines(code.co_filename) or ["\n"], 1
+            flat = "".join(source)
+            lines = {k: line.rstrip("\n") for k, line in enumerate(source, 1)}
+            definition = at_its_place(FoldPowers().visit(parsed(flat)), code)
+        if definition is None:  # nobody knows its source
             rules.refuse_code(code, name, lines)
             return Rewritten(with_float64(code), lines)
     else:
@@ -147,6 +153,7 @@ def _rewrite(
     if not isinstance(definition, ast.FunctionDef):
         rules.refuse_code(code, name, lines)
         raise rules.without_source(name, kernel)
+    indent = len(source[0]) - len(flat.splitlines(keepends=True)[0])
     shapes.refuse_unknown(definition, first, lines, kernel)
     rules.refuse(definition, name, first, lines)
     loops.mark(definition, fn, first)
@@ -229,23 +236,6 @@ def _as_numpys(value: Any) -> Any:
     if type(value) is float:
         return np.float64(value)
     return tuple(_as_numpys(v) for v in value) if type(value) is tuple else value
-
-
-def from_lambda(tree: ast.AST, code: CodeType) -> ast.FunctionDef | None:
-    """The only lambda in a source that has the arguments of `code`, as a function."""
-    names = list(code.co_varnames[: code.co_argcount])
-    found = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Lambda) and [a.arg for a in node.args.args] == names
-    ]
-    if len(found) != 1:
-        return None
-    body = ast.copy_location(ast.Return(found[0].body), found[0].body)
-    made = ast.parse("def __weft_lambda__(): pass").body[0]
-    assert isinstance(made, ast.FunctionDef)
-    made.args, made.body = found[0].args, [body]
-    return ast.copy_location(made, found[0])
 
 
 def undecorate(definition: ast.FunctionDef) -> None:
