@@ -171,6 +171,7 @@ def main() -> None:
     parser.add_argument("expressions", type=int)
     parser.add_argument("--gpu", action="store_true", help="compare with a GPU")
     parser.add_argument("--keep", action="store_true", help="write njit's answers")
+    parser.add_argument("--wide", action="store_true", help="also tuples and more")
     parser.add_argument("--seed", type=int, default=0, help="of the first program")
     given = parser.parse_args()
     drawn: list[Program] = []
@@ -178,7 +179,7 @@ def main() -> None:
     found = done = 0
     seed = given.seed
     while done < given.expressions:
-        one = calm(program(seed))
+        one = calm(program(seed, given.wide))
         drawn.append(one)
         for words in differences(one, reference):
             found += 1

@@ -90,19 +90,24 @@ ONE = {
 CUDA = "popc", "clz", "ffs", "brev", "cbrt"  # functions of one number
 
 
+def real_cuda() -> Any:
+    """The typing context of `numba.cuda`, in a process without a GPU or a simulator."""
+    package: Any = types.ModuleType("weft")  # importing it would choose the simulator
+    package.__path__ = [str(ROOT / "weft")]
+    sys.modules["weft"] = package
+    importlib.import_module("weft.backend").pretend_device((9, 0))
+    descriptor: Any = importlib.import_module("numba.cuda.descriptor")
+    return descriptor.cuda_target.typing_context
+
+
 def table() -> dict[str, Any]:
     """The rules: what each operation gives, and to what it converts its operands.
 
     "unify" is where two branches meet. An entry is "result first second" in short
     names, "" where Numba refuses. Operations with the same rules share a matrix.
     """
-    package: Any = types.ModuleType("weft")  # importing it would choose the simulator
-    package.__path__ = [str(ROOT / "weft")]
-    sys.modules["weft"] = package
-    importlib.import_module("weft.backend").pretend_device((9, 0))
-    descriptor: Any = importlib.import_module("numba.cuda.descriptor")
+    context = real_cuda()
     numba: Any = importlib.import_module("numba.cuda.types")
-    context = descriptor.cuda_target.typing_context
     context.refresh()
     kinds = [getattr(numba, name) for name in NAMES]
     short = {str(kind): SHORT[name] for kind, name in zip(kinds, NAMES, strict=True)}

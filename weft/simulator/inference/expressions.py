@@ -519,8 +519,7 @@ class Expressions:
         return found
 
     def _lambda(self, node: ast.Lambda) -> Kind:
-        for default in node.args.defaults:
-            self.kind(default)
+        node.late = [self.kind(default) for default in node.args.defaults]  # type: ignore[attr-defined]
         return self.names.inner(node)
 
 

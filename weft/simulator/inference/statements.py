@@ -88,6 +88,11 @@ class Function:
         self._block(definition.body)
         self.returned = self._result()
 
+    @property
+    def variables(self) -> dict[str, Kind]:
+        """What the names are as the function ends."""
+        return {name: _kind(value) for name, value in self._names.now.items()}
+
     def _result(self) -> Kind:
         ends: list[Kind] = [NOTHING] if self._reached else []
         found = all_joined([*(kind for _, kind in self._returns), *ends])

@@ -14,7 +14,7 @@ from typing import Any
 from weft.simulator.arithmetic.casts import cast_to, wrapped
 from weft.simulator.arithmetic.numbers import NUMBERS
 from weft.simulator.arithmetic.operators import BINARY, UNARY, Operand, binary, unary
-from weft.simulator.inference.expressions import OPERATORS, Plan, plan_of
+from weft.simulator.inference.expressions import Plan, plan_of
 from weft.simulator.inference.kinds import Cast
 
 _PREFIX = "__weft_"
@@ -24,6 +24,8 @@ _UNSET = "__weft_unset__"
 
 class Lower(ast.NodeTransformer):
     """Carries out the plans in a function. `names` are those that it has put in.
+
+    What has no plan is never reached.
 
     device: gives the name for a device function and the kinds of its arguments.
     """
@@ -68,8 +70,7 @@ class Lower(ast.NodeTransformer):
     def _two(
         self, node: Any, op: ast.operator, left: ast.expr, right: ast.expr
     ) -> ast.expr:
-        name = OPERATORS.get(type(op), "")
-        plan = plan_of(node) or Plan(name)
+        plan = plan_of(node) or Plan()
         if plan.call:
             return self._given(plan, self._applied(plan, node, left, right))
         made = ast.BinOp(self._ready(plan, 0, left), op, self._ready(plan, 1, right))
@@ -81,22 +82,14 @@ class Lower(ast.NodeTransformer):
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         self.generic_visit(node)
-        name = OPERATORS.get(type(node.op))
-        if name is None:  # not
-            return node
-        plan = plan_of(node) or Plan(name)
+        plan = plan_of(node) or Plan()
         made = self._applied(plan, node, node.operand) if plan.call else node
         return self._given(plan, made)
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         self.generic_visit(node)
-        plan = plan_of(node)
-        names = [OPERATORS.get(type(op), "") for op in node.ops]
-        if plan is None:
-            if len(names) > 1 or not names[0]:
-                return node
-            plan = Plan(names[0])
-        if plan.call and len(names) == 1:
+        plan = plan_of(node) or Plan()
+        if plan.call and len(node.ops) == 1:
             return self._applied(plan, node, node.left, node.comparators[0])
         parts = [node.left, *node.comparators]
         node.left, *node.comparators = (
@@ -175,8 +168,7 @@ class Lower(ast.NodeTransformer):
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
         self.generic_visit(node)
-        name = OPERATORS.get(type(node.op), "")
-        plan = plan_of(node) or Plan(name)
+        plan = plan_of(node) or Plan()
         if plan == Plan():
             return node
         if not isinstance(node.target, ast.Name):
