@@ -330,7 +330,7 @@ class Wider(Writer):
 
     def _parts_of(self, depth: int) -> Typed | None:
         a, number = self.expression(depth)
-        name = self._pick(["frexp", "modf"])
+        name = "frexp"  # njit has no modf
         rule = rule_of_one(name, number)
         if rule is None or number.kind != "f":
             return None

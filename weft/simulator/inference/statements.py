@@ -73,9 +73,11 @@ class Function:
         if arguments.vararg is not None:
             rest, given = given[len(names) :], given[: len(names)]
             every.append(arguments.vararg.arg)
-        local = {*_stored(definition.body), *every}
+        nodes = _own_nodes(definition)
+        stored = [*_stored(nodes)]
         self._scope, self._device = scope, device
-        self._names = Names(scope, local, _fixed(definition, names), outer)
+        fixed = _fixed(nodes, stored, {*every})
+        self._names = Names(scope, {*stored, *every}, fixed, outer)
         self._expressions = Expressions(self._names, device, self._inner)
         late = [kind_of(value) for value in defaults]
         kinds = [*given, *late[len(late) - (len(names) - len(given)) :]]
@@ -377,32 +379,40 @@ def _place(node: Any) -> dict[str, Any]:
     }
 
 
-def _fixed(definition: ast.FunctionDef, arguments: list[str]) -> dict[str, Any]:
+def _own_nodes(definition: ast.FunctionDef) -> list[ast.AST]:
+    """What is in a function, but not in the functions that it defines."""
+    found: list[ast.AST] = [*definition.body]
+    for node in found:
+        if not isinstance(node, (ast.FunctionDef, ast.Lambda)):
+            found.extend(ast.iter_child_nodes(node))
+    return found
+
+
+def _fixed(nodes: list[ast.AST], stored: list[str], given: set[str]) -> dict[str, Any]:
     """The names that are given a value once, and that a number."""
-    times = Counter(_stored(definition.body))
+    times = Counter(stored)
     return {
         node.targets[0].id: node.value.value
-        for node in ast.walk(definition)
+        for node in nodes
         if isinstance(node, ast.Assign)
         and isinstance(node.value, ast.Constant)
         and isinstance(node.value.value, (int, float))
         and isinstance(node.targets[0], ast.Name)
         and times[node.targets[0].id] == 1
-        and node.targets[0].id not in arguments
+        and node.targets[0].id not in given
     }
 
 
-def _stored(body: list[Any]) -> Iterator[str]:
+def _stored(nodes: list[ast.AST]) -> Iterator[str]:
     """The names to which some nodes give a value, each time that they do."""
-    for node in body:
-        if isinstance(node, ast.FunctionDef):
+    for node in nodes:
+        if isinstance(node, ast.Name):
+            if isinstance(node.ctx, ast.Store):
+                yield node.id
+        elif isinstance(node, ast.FunctionDef):
             yield node.name
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.id
         elif isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name:
             yield node.name
-        if not isinstance(node, (ast.FunctionDef, ast.Lambda)):
-            yield from _stored(list(ast.iter_child_nodes(node)))
 
 
 def _loaded(target: ast.expr) -> ast.expr:
@@ -437,7 +447,12 @@ def _numpys(name: str, element: Num, value: Num) -> bool:
 def _joined(envs: list[Env]) -> Env:
     """What holds after several paths; some may give a name no value."""
     found: Env = {}
+    first, *rest = envs
     for name in {name: 0 for env in envs for name in env}:
+        same = first.get(name)
+        if same is not None and all(env.get(name) is same for env in rest):
+            found[name] = same
+            continue
         kinds = [env[name] for env in envs if name in env]
         unset = len(kinds) < len(envs) or any(isinstance(k, Unset) for k in kinds)
         kind = all_joined(map(_kind, kinds))
