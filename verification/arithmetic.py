@@ -52,7 +52,8 @@ def overflows(one: Program) -> set[tuple[int, int]]:
     def watched(value: int) -> int:
         if not -(2**63) <= value < 2**63:
             frame = sys._getframe(1)
-            while not frame.f_code.co_filename.startswith("<program"):
+            file = "<program"
+            while not (file in frame.f_code.co_filename and "i" in frame.f_locals):
                 frame = frame.f_back  # type: ignore[assignment]
             seen.add((frame.f_locals["i"], frame.f_lineno - 4))
         return true(value)

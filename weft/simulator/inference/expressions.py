@@ -470,6 +470,7 @@ class Expressions:
         named: dict[str | None, Kind],
         shown: Plan,
     ) -> Kind:
+        """A call of what is known by its name. shown: how to show it the types."""
         owner, name = function.path[0], ".".join(function.path[1:])
         if name in calls.SENSITIVE or (owner == "cuda" and name not in _COUNTS):
             set_plan(node, shown)

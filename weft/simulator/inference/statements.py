@@ -250,6 +250,7 @@ class Function:
             self._names.now = after
 
     def _match(self, node: ast.Match) -> None:
+        """Its cases are paths, and so is none of them, unless the last takes all."""
         subject = self._expressions.kind(node.subject)
         before, ends = dict(self._names.now), []
         for case in node.cases:
@@ -409,9 +410,7 @@ def _stored(nodes: list[ast.AST]) -> Iterator[str]:
         if isinstance(node, ast.Name):
             if isinstance(node.ctx, ast.Store):
                 yield node.id
-        elif isinstance(node, ast.FunctionDef):
-            yield node.name
-        elif isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name:
+        elif isinstance(node, (ast.FunctionDef, ast.MatchAs)) and node.name:
             yield node.name
 
 

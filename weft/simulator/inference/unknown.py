@@ -49,7 +49,8 @@ def _evaluated(body: list[ast.stmt]) -> Iterator[ast.expr]:
 
 def _of_statement(statement: ast.AST) -> Iterator[ast.expr]:
     if isinstance(statement, ast.FunctionDef):
-        return  # each call has a copy of its own
+        yield from _of_forms(statement)
+        return
     unused = statement.value if isinstance(statement, ast.Expr) else None
     for child in ast.iter_child_nodes(statement):
         if isinstance(child, ast.stmt):
@@ -67,14 +68,22 @@ def _of(node: ast.expr) -> Iterator[ast.expr]:
     """An expression and those in it; of a target that is stored to, those in it."""
     if isinstance(getattr(node, "ctx", None), ast.Load | None):
         yield node
+    if isinstance(node, ast.Lambda):
+        yield from _of_forms(node)
     for part in _parts(node):
         yield from _of(part)
+
+
+def _of_forms(node: ast.FunctionDef | ast.Lambda) -> Iterator[ast.expr]:
+    """The expressions of a function in the function: each call has a copy of it."""
+    for made, _ in getattr(node, "forms", {}).values():
+        yield from _evaluated(made.body)
 
 
 def _parts(node: ast.expr) -> Iterator[ast.expr]:
     """The expressions that it takes to evaluate one."""
     if isinstance(node, ast.Lambda):
-        return  # each call has a copy of its own
+        return
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.keyword):
             yield child.value

@@ -104,6 +104,7 @@ class Lower(ast.NodeTransformer):
     visit_IfExp = visit_BoolOp = _chosen
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
+        """A call: of a device function, of one in this function, or of another."""
         self.generic_visit(node)
         device = getattr(node, "device", None)
         if device is not None:
