@@ -244,8 +244,144 @@ x.size * s
 i * 2
 isinstance(n, int)
 len((1, 2))
-enumerate
-""".strip().splitlines()[:-1]
+k.sum()
+g.sum()
+k.prod()
+x.mean()
+k.mean()
+x.prod()
+x.any()
+b + b
+-b
+(1, (s, n))[1][0]
+len(m[i])
+x[i:].size
+n if n else s
+max(s, d[i])
+p["x"]
+p["x"][i]
+p.x
+cuda.shared.array(3, p.dtype)
+cuda.shared.array(3, x.dtype)
+np.uint8(3) + np.uint8(4)
+int32(1) // int32(2)
+cuda.fp16.hfma(h[i], h[i], h[i])
+h[i] * h[i] + s
+uint64(1) << n
+w[i] >> 3
+round(k[i])
+math.fabs(k[i])
+math.copysign(s, n)
+math.hypot(k[i], s)
+math.isnan(s)
+cuda.shfl_sync(-1, s, 0)
+cuda.shfl_xor_sync(-1, n, 1)
+cuda.shfl_sync(-1, d[i], 1)
+cuda.shfl_sync(-1, cuda.threadIdx.x, 1)
+cuda.ballot_sync(-1, b)
+cuda.all_sync(-1, b)
+cuda.match_any_sync(-1, k[i])
+cuda.match_all_sync(-1, k[i])
+cuda.syncthreads_count(n)
+cuda.syncthreads_or(n)
+cuda.atomic.exch(u, 0, 1)
+cuda.atomic.inc(u, 0, 1)
+cuda.atomic.compare_and_swap(k, 0, 1)
+cuda.nanosleep(10)
+cuda.threadfence()
+s.real
+n.real
+z[i].conjugate()
+d[i] ** 0.5
+k[i] ** s
+s // 2
+s % 2
+u[i] % 3
+g[i] % g[i]
+k[i] and s
+x[i] if b else None
+w[i] // 2
+n & w[i]
+~n
++g[i]
+b & b
+b | n
+not n
+(s > 0) + (s < 0)
+abs(b)
+x[i] is None
+np.sign(s)
+np.exp(h[i])
+np.float64(s) * s
+np.bool_(n)
+bool(n) + 1
+int(b)
+math.log(n)
+math.exp(h[i])
+math.atan2(s, k[i])
+cuda.selp(b, 5, 6)
+cuda.fma(h[i], h[i], h[i])
+min(h[i], s)
+sum((k[i], k[i]))
+sum((g[i], g[i]), 3)
+x[0:2][1] * 2
+m[0:2, 1]
+m[1, ...]
+m[0][1:]
+x.reshape(-1)
+m.reshape(4)[0]
+x.strides
+m.T.shape
+x.nbytes
+x.itemsize
+WEIGHTS.shape
+WEIGHTS.size
+Way.DOWN.value
+Way.UP if b else n
+PAIR[0]
+PAIR
+TABLE[1:]
+len(TABLE)
+(s, n) + (1,)
+((s, n), 1)[0][1]
+cuda.blockIdx.x * 2.0
+cuda.gridDim.x - 1
+i % cuda.warpsize
+1 if b else True
+True if b else s
+(k[i] < n) * s
+z[i] == 1
+z[i] + True
+c[i] * w[i]
+z[i] / z[i]
+z[i] - h[i]
+round(d[i])
+divmod(g[i], g[i])
+divmod(w[i], n)
+pow(2, n)
+u[i] ** 2
+g[i] ** g[i]
+w[i] ** 2
+1 << n
+n >> g[i]
+u[i] ^ g[i]
+u[i] == k[i]
+cuda.local.array((2, 2), float32).sum()
+cuda.local.array(8, np.float32)[2:4]
+cuda.uchar2(1, 2).x
+cuda.float4(1, 2, 3, 4).w
+cuda.double2(1, 2).x
+operator.truediv(n, n)
+operator.floordiv(u[i], 2)
+operator.pow(s, 2)
+operator.not_(n)
+operator.iadd(s, n)
+libdevice.fast_expf(s)
+libdevice.fmaf(s, s, s)
+x[g[i]]
+x[k[i]] + x[u[i]]
+m[k[i], 0:2][0]
+""".strip().splitlines()
 STATEMENTS = """
 r = 0
 for v in x:

@@ -119,6 +119,13 @@ def unified(a: Number, b: Number) -> Number:
     return NUMBERS[_TABLE["unify"][_ORDER[a]][_ORDER[b]]]
 
 
+def wide(number: Number) -> Number:
+    """The type in which the elements of an array are summed up: integers in 64 bits."""
+    if not number.whole:
+        return number
+    return UINT64 if number.kind == "u" else INT64
+
+
 def range_number(given: list[Number]) -> Number:
     """The type over which `range` counts: the first in which all arguments fit."""
     if all(n.kind in "bi" and n.bits <= 32 for n in given):

@@ -22,6 +22,7 @@ from weft.simulator.arithmetic.numbers import (
     range_number,
     rule_of_one,
     rule_of_two,
+    wide,
 )
 from weft.simulator.inference.kinds import (
     ERROR,
@@ -163,6 +164,8 @@ def of_method(method: Method, given: list[Kind]) -> Kind:
     owner, name = method.owner, method.name
     if owner == GRID:
         return Num(INT32, 1, plain=True) if name == "sync" else REFUSED
+    if isinstance(owner, Num) and name == "conjugate":
+        return num(owner.number, None, owner.plain)
     if not isinstance(owner, Arr):
         return REFUSED
     if name == "reshape" and given:
@@ -176,7 +179,7 @@ def of_method(method: Method, given: list[Kind]) -> Kind:
     if owner.number is None or name not in ("sum", "prod", "mean"):
         return REFUSED
     if name != "mean":
-        return _held(owner.number)
+        return _held(wide(owner.number))
     rule = rule_of_two("truediv", owner.number, INT64)
     return REFUSED if rule is None else num(rule.result)
 

@@ -610,6 +610,8 @@ def _of_number(kind: Num, name: str) -> Kind:
     """An attribute of a number: the parts of a complex one, `value` of an enum's."""
     if name in ("real", "imag") and kind.number.kind == "c":
         return num(FLOAT64 if kind.number is COMPLEX128 else FLOAT32)
+    if name == "conjugate":
+        return Method(kind, name)
     return kind if name in ("real", "value") else TEXT if name == "name" else REFUSED
 
 
