@@ -630,7 +630,7 @@ def by_numba(definitions: list[tuple[Any, tuple[Any, ...]]]) -> list[dict[str, A
     {"refused": why}.
     """
     compiler: Any = importlib.import_module("numba.cuda.compiler")
-    machinery: Any = importlib.import_module("numba.cuda.core.compiler_machinery")
+    machinery = sys.modules[compiler.PassManager.__module__]
 
     seen: list[Any] = []
 
