@@ -6,9 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+import weft  # noqa: F401  before Numba
+
+from numba import cuda  # isort: skip
 from verification import kinds
 from weft.intrinsics import registry
 from weft.intrinsics.registry import Effect
+from weft.simulator import record, simulate
 from weft.simulator.arithmetic.numbers import FLOAT32, FLOAT64
 from weft.simulator.inference.outside import kind_of
 from weft.simulator.inference.statements import Function
@@ -46,8 +50,6 @@ def inferred(source: str, **given: Any) -> ast.FunctionDef:
 def test_an_unknown_kind_is_found() -> None:
     """`lambda *_: None` knows no device function."""
     source = "def f(x, device):\n    y = device(x) + 1\n    device(x)\n    return y"
-    from numba import cuda
-
     device = cuda.jit(device=True)(lambda x: x)
     found = unknown(inferred(source, x=1.5, device=device))
     assert [str(one) for one in found] == [
@@ -87,3 +89,48 @@ def test_a_tuple_is_converted_part_by_part() -> None:
     assert made == (0.5, "x", (1.0, 2))
     assert type(made[0]) is np.float64
     assert type(made[2][0]) is np.float32
+
+
+def test_a_function_in_a_kernel_has_a_form_for_each_call() -> None:
+    @cuda.jit
+    def kernel(x, k, out):
+        i = cuda.grid(1)
+        times = lambda v, w=2: v[i] * w  # noqa: E731
+
+        def total(v):
+            found = 0
+            for j in range(2):
+                found += v[j]
+            return found
+
+        out[0] = times(x)
+        out[1] = times(k)
+        out[2] = total(x)
+        out[3] = total(k)
+        out[4] = (lambda v: v + v)(k[0])
+
+    x, k = np.array([1.5, 2], np.float32), np.array([3, 4], np.uint8)
+    out = np.zeros(5)
+    trace, _ = record(kernel, (1, 1), (x, k, out))
+    assert out.tolist() == [3, 6, 3.5, 7, 6]
+    assert {"found += v[j]", "times = lambda v, w=2: v[i] * w  # noqa: E731"} <= {
+        place.text for place in trace.places
+    }
+
+
+def test_a_recursive_function_has_the_kind_of_its_other_paths() -> None:
+    @cuda.jit(device=True)
+    def power(base, n):
+        if n == 0:
+            return 1
+        return base * power(base, n - 1)
+
+    @cuda.jit
+    def kernel(x, out):
+        out[0] = power(x[0], 3) * x[1]
+        out[1] = power(x[0], 0) + 1
+
+    out = np.zeros(2)
+    simulate(kernel, (1, 1), (np.array([0.1, 0.1], np.float32), out))
+    tenth = float(np.float32(0.1))
+    assert out.tolist() == [tenth * (tenth * (tenth * 1.0)) * tenth, 2]

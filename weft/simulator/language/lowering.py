@@ -5,7 +5,6 @@ a call, `__weft_add_u8_u8__(a, b)`, or one of its sides is converted first.
 """
 
 import ast
-import copy
 import re
 from collections.abc import Callable
 from functools import cache, partial
@@ -32,7 +31,6 @@ class Lower(ast.NodeTransformer):
 
     def __init__(self, device: Callable[[Any, tuple[Any, ...]], str]) -> None:
         self.names: set[str] = set()
-        self._inside = False
         self._device = device
 
     def _call(self, name: str, *args: ast.expr) -> ast.Call:
@@ -114,56 +112,11 @@ class Lower(ast.NodeTransformer):
             return node
         if (always := getattr(node, "always", None)) is not None:
             return ast.copy_location(ast.Constant(always), node)
-        inner, form = getattr(node, "form", (None, 0))
-        if inner is not None and len(inner.forms) > 1:
-            at = ast.copy_location(ast.Constant(form), node.func)
-            chosen = ast.Subscript(node.func, at, ast.Load())
-            node.func = ast.copy_location(chosen, node.func)
         plan = plan_of(node) or Plan()
         if plan.call:  # of the module `operator`
             return self._given(plan, self._applied(plan, node, *node.args))
         node.args = [self._ready(plan, k, a) for k, a in enumerate(node.args)]
         return self._given(plan, node)
-
-    # Functions in the function: a tuple of several forms, where there are several
-
-    def _forms(self, node: Any) -> list[ast.FunctionDef]:
-        found = [made for made, _ in getattr(node, "forms", {}).values()]
-        for made in found:
-            made.args = copy.deepcopy(node.args)
-            made.body = [x for old in made.body for x in self._visited(old)]
-        return found
-
-    def _visited(self, node: ast.stmt) -> list[ast.stmt]:
-        new = self.visit(node)
-        return new if isinstance(new, list) else [new]
-
-    def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
-        """A `lambda`, in the form for the types that it is called with."""
-        node.args = self.visit(node.args)
-        forms = self._forms(node)
-        bodies = [made.body[0].value for made in forms]  # type: ignore[attr-defined]
-        made = [ast.copy_location(ast.Lambda(node.args, b), node) for b in bodies]
-        if len(made) < 2:
-            return made[0] if made else node
-        return ast.copy_location(ast.Tuple(list(made), ast.Load()), node)
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
-        if not self._inside:
-            self._inside = True
-            return self.generic_visit(node)
-        node.args = self.visit(node.args)
-        forms = self._forms(node)
-        if len(forms) < 2:
-            node.body = forms[0].body if forms else node.body
-            return node
-        names = [f"{node.name}:{k}" for k in range(len(forms))]
-        for name, made in zip(names, forms, strict=True):
-            made.name = name
-        loads: list[ast.expr] = [ast.Name(name, ast.Load()) for name in names]
-        target = ast.Name(node.name, ast.Store())
-        whole = ast.Assign([target], ast.Tuple(loads, ast.Load()))
-        return [*forms, ast.fix_missing_locations(ast.copy_location(whole, node))]
 
     # Statements
 

@@ -19,7 +19,7 @@ from weft.code_objects import code_tree
 from weft.places import Place
 from weft.simulator.inference.kinds import REFUSED, Kind
 from weft.simulator.inference.statements import Function
-from weft.simulator.language import loops, rules, shapes
+from weft.simulator.language import forms, loops, rules, shapes
 from weft.simulator.language.instrument import Notes, note
 from weft.simulator.language.lambdas import at_its_place, from_lambda, parsed
 from weft.simulator.language.lowering import Lower
@@ -162,6 +162,7 @@ def _rewrite(
     inferred = Function(
         definition, given, scope, defaults, lambda kind, args: returns(kind.value, args)
     )
+    forms.put_in(definition)
     # What it calls has been rewritten by now, and has numbers of its own.
     last = max((one.first + len(one.notes) for one in _known.values()), default=0)
     notes = note(definition, last) if noting else Notes()
