@@ -7,6 +7,7 @@ notes what it does, see `instrument`.
 
 import ast
 import inspect
+import linecache
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,10 +19,11 @@ import numpy as np
 from weft import meaning
 from weft.code_objects import code_tree
 from weft.places import Place
-from weft.simulator.inference.kinds import Kind, Outside
+from weft.simulator.inference.kinds import REFUSED, Kind
 from weft.simulator.inference.statements import Function
-from weft.simulator.language import loops, rules, shapes, waiting
+from weft.simulator.language import forms, loops, rules, shapes, waiting
 from weft.simulator.language.instrument import Notes, note
+from weft.simulator.language.lambdas import at_its_place, from_lambda, parsed
 from weft.simulator.language.lowering import Lower
 
 _MOST_NOTES = 50_000  # in all functions of one launch
@@ -52,6 +54,7 @@ class Rewritten:
 
 # What becomes of a device function for such arguments; None while that goes on.
 Device = Callable[[Any, tuple[Kind, ...]], Rewritten | None]
+Returned = Callable[[Any, tuple[Kind, ...]], Kind]
 Scope = dict[str, Any]
 _known: dict[tuple[Any, ...], Rewritten] = {}
 
@@ -67,20 +70,21 @@ def rewritten(
     given: tuple[Kind, ...],
     scope: Scope,
     device: Device,
+    returns: Returned,
     noting: bool,
     kernel: bool,
 ) -> Rewritten:
     """The code of `fn` with Numba's arithmetic, counted loops and, if so asked, notes.
 
     given: what its arguments are. scope: what its names stand for outside. device:
-    rewrites what it calls. kernel: whether it is one, or a device function. Raises
-    `Fault` for what Numba refuses, and for a function without source, as `exec` makes
-    it.
+    rewrites what it calls, `returns` says what that returns. kernel: whether it is one,
+    or a device function. Raises `Fault` for what Numba refuses, and for a function
+    without source, as `exec` makes it.
     """
     file = fn.__code__.co_filename  # two cells may have equal code
     key: tuple[Any, ...] = fn.__code__, file, noting, kernel, given, _seen(fn, set())
     if key not in _known:
-        _known[key] = _rewrite(fn, given, scope, device, noting, kernel)
+        _known[key] = _rewrite(fn, given, scope, device, returns, noting, kernel)
     return _known[key]
 
 
@@ -135,49 +139,55 @@ def _rewrite(
     given: tuple[Kind, ...],
     scope: Scope,
     device: Device,
+    returns: Returned,
     noting: bool,
     kernel: bool,
 ) -> Rewritten:
     """See `rewritten`."""
     name, code = fn.__name__, fn.__code__
 
-    def returned(kind: Outside, args: tuple[Kind, ...]) -> Kind:
-        found = device(kind.value, args)
-        return None if found is None else found.returned
-
     def waits(value: Any, args: tuple[Kind, ...]) -> bool | None:
         found = device(value, args)
         return None if found is None else found.waits
 
-    def as_it_is(lines: dict[int, str]) -> Rewritten:
-        rules.refuse_code(code, fn.__name__, lines)
-        if fn.__name__ != "<lambda>" or waiting.waits_in(code, scope, waits):
-            raise rules.without_source(fn.__name__, kernel) from None
-        return Rewritten(with_float64(code), lines)
-
     try:
-        source, first = source_of(fn)
+        source, first = inspect.getsourcelines(fn)
         flat = textwrap.dedent("".join(source))
         tree = FoldPowers().visit(ast.parse(flat))
     except (OSError, SyntaxError, TypeError):
-        return as_it_is({})
+        if name != "<lambda>":
+            rules.refuse_code(code, name, {})
+            raise rules.without_source(name, kernel) from None
+        source, first, flat, tree = [], 1, "\n", ast.Module([], [])
     lines = {first + i: line.rstrip("\n") for i, line in enumerate(source)}
-    indent = len(source[0]) - len(flat.splitlines(keepends=True)[0])
     definition: ast.AST | None
     if name == "<lambda>":
-        name, definition = "__weft_lambda__", from_lambda(tree, code, first, indent)
-        if definition is None:  # which of several it is cannot be told
-            return as_it_is(lines)
+        name, definition = "__weft_lambda__", from_lambda(tree, code)
+        if definition is None:  # its lines alone are no Python, or hold several
+            source, first = linecache.getlines(code.co_filename) or ["\n"], 1
+            flat = "".join(source)
+            lines = {k: line.rstrip("\n") for k, line in enumerate(source, 1)}
+            definition = at_its_place(FoldPowers().visit(parsed(flat)), code)
+        if definition is None:  # nobody knows its source
+            rules.refuse_code(code, name, lines)
+            if waiting.waits_in(code, scope, waits):
+                raise rules.without_source(fn.__name__, kernel)
+            return Rewritten(with_float64(code), lines)
     else:
         definition = next((n for n in ast.walk(tree) if named(n, name)), None)
     if not isinstance(definition, ast.FunctionDef):
-        return as_it_is(lines)
+        rules.refuse_code(code, name, lines)
+        raise rules.without_source(name, kernel)
+    indent = len(source[0]) - len(flat.splitlines(keepends=True)[0])
     shapes.refuse_unknown(definition, first, lines, kernel)
     rules.refuse(definition, name, first, lines)
     loops.mark(definition, fn, first)
     undecorate(definition)
     defaults = fn.__defaults__ or ()
-    inferred = Function(definition, given, scope, defaults, returned)
+    inferred = Function(
+        definition, given, scope, defaults, lambda kind, args: returns(kind.value, args)
+    )
+    forms.put_in(definition)
     waiting.mark(definition, scope, waits)
     # What it calls has been rewritten by now, and has numbers of its own.
     last = max((one.first + len(one.notes) for one in _known.values()), default=0)
@@ -209,6 +219,27 @@ def _rewrite(
     )
 
 
+def inferred(
+    fn: FunctionType,
+    given: tuple[Kind, ...],
+    scope: Scope,
+    returns: Returned,
+) -> Kind:
+    """What `fn` returns, as far as that takes no more than a look at its source."""
+    try:
+        tree = FoldPowers().visit(ast.parse(textwrap.dedent(inspect.getsource(fn))))
+    except (OSError, SyntaxError, TypeError):
+        return REFUSED
+    definition = next((n for n in ast.walk(tree) if named(n, fn.__name__)), None)
+    if not isinstance(definition, ast.FunctionDef):
+        return REFUSED
+    undecorate(definition)
+    defaults = fn.__defaults__ or ()
+    return Function(
+        definition, given, scope, defaults, lambda kind, args: returns(kind.value, args)
+    ).returned
+
+
 def _device(
     devices: list[tuple[str, Any, tuple[Kind, ...]]],
     value: Any,
@@ -233,52 +264,6 @@ def _as_numpys(value: Any) -> Any:
     if type(value) is float:
         return np.float64(value)
     return tuple(_as_numpys(v) for v in value) if type(value) is tuple else value
-
-
-def source_of(fn: FunctionType) -> tuple[list[str], int]:
-    """The lines of a function, and the number of the first.
-
-    The lines of a lambda alone are not always Python: then those of its file. Raises
-    OSError or TypeError where there are none.
-    """
-    source, first = inspect.getsourcelines(fn)
-    if fn.__name__ == "<lambda>":
-        try:
-            ast.parse(textwrap.dedent("".join(source)))
-        except SyntaxError:
-            return inspect.findsource(fn)[0], 1
-    return source, first
-
-
-def from_lambda(
-    tree: ast.AST, code: CodeType, first: int, indent: int
-) -> ast.FunctionDef | None:
-    """The lambda in a source that has become `code`, as a function.
-
-    first: the number of the first line of the source. indent: what was taken off each.
-    """
-    names = list(code.co_varnames[: code.co_argcount])
-    found = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Lambda)
-        and node.lineno + first - 1 == code.co_firstlineno
-        and [a.arg for a in node.args.args] == names
-    ]
-    if len(found) > 1:
-        spots = {(line, column) for line, _, column, _ in code.co_positions()}
-        found = [
-            node
-            for node in found
-            if (node.body.lineno + first - 1, node.body.col_offset + indent) in spots
-        ]
-    if len(found) != 1:
-        return None
-    body = ast.copy_location(ast.Return(found[0].body), found[0].body)
-    made = ast.parse("def __weft_lambda__(): pass").body[0]
-    assert isinstance(made, ast.FunctionDef)
-    made.args, made.body = found[0].args, [body]
-    return ast.copy_location(made, found[0])
 
 
 def undecorate(definition: ast.FunctionDef) -> None:
