@@ -75,6 +75,8 @@ class Function:
             every.append(arguments.vararg.arg)
         nodes = _own_nodes(definition)
         stored = [*_stored(nodes)]
+        functions = ast.FunctionDef, ast.Lambda
+        self.defines_functions = any(isinstance(node, functions) for node in nodes)
         self._scope, self._device = scope, device
         fixed = _fixed(nodes, stored, {*every})
         self._names = Names(scope, {*stored, *every}, fixed, outer)

@@ -29,7 +29,7 @@ from weft.simulator.language.modules import (
     NumbaModule,
     NumpyModule,
 )
-from weft.simulator.language.rewriting import Rewritten, begin, inferred, rewritten
+from weft.simulator.language.rewriting import Rewritten, begin, returned_by, rewritten
 
 Form = tuple[types.FunctionType, tuple[Kind, ...]]
 MATHEMATICS, COMPLEX_MATHEMATICS = Mathematics(), ComplexMathematics()
@@ -117,7 +117,7 @@ class Bound:
             return REFUSED if inner is None else self._recursive(inner, kinds, known)
 
         while True:
-            found = inferred(fn, given, names_of(fn), returned)
+            found = returned_by(fn, given, names_of(fn), returned)
             if same_type(found, known[form]):
                 return found
             known[form] = found

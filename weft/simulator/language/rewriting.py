@@ -187,7 +187,8 @@ def _rewrite(
     inferred = Function(
         definition, given, scope, defaults, lambda kind, args: returns(kind.value, args)
     )
-    forms.put_in(definition)
+    if inferred.defines_functions:
+        forms.put_in(definition)
     waiting.mark(definition, scope, waits)
     # What it calls has been rewritten by now, and has numbers of its own.
     last = max((one.first + len(one.notes) for one in _known.values()), default=0)
@@ -219,7 +220,7 @@ def _rewrite(
     )
 
 
-def inferred(
+def returned_by(
     fn: FunctionType,
     given: tuple[Kind, ...],
     scope: Scope,
