@@ -253,6 +253,12 @@ def is_number_type(value: Any) -> bool:
     return known(value) and any(base.__name__ == "Number" for base in kind.__mro__)
 
 
+def is_record_type(value: Any) -> bool:
+    """Whether it is Numba's type of a structure, as `numba.from_dtype` makes it."""
+    kind = type(value)
+    return known(value) and any(base.__name__ == "Record" for base in kind.__mro__)
+
+
 def is_type(value: Any) -> bool:
     """Whether it is a number type or a vector type, such as `float32x4`."""
     return hasattr(value, "bitwidth") or hasattr(value, "num_elements")

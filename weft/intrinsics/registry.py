@@ -2,7 +2,8 @@
 
 An intrinsic is one entry, made where its twin is defined:
 
-    @operation(Effect.PURE, computes("ex2.approx.ftz.f32 $0, $1;", ...))
+    @operation(Effect.PURE, computes("ex2.approx.ftz.f32 $0, $1;", ...),
+               gives="float32")
     def exp2(x):
         ...
 
@@ -68,7 +69,8 @@ class Operation:
     from memory; it gets the lane's number and the arguments, and returns those of the
     twin. last: what each does with its reply, such as to store it; it gets the
     arguments and the reply, and then the call gives nothing. gives: the number types
-    that it returns, where they do not follow from its arguments.
+    that it returns, where they do not follow from its arguments; "matrix" is a view of
+    its first one.
     """
 
     name: str
@@ -129,12 +131,16 @@ def operation(
     lanes: Lanes = Lanes.OWN,
     needs: tuple[int, int] = (7, 0),
     elements: int = 1,
+    gives: str = "",
 ) -> Callable[[Callable[..., Any]], Any]:
-    """Register the twin that follows; see `Operation`."""
+    """Register the twin that follows; see `Operation`. gives: separated by spaces."""
 
     def add(twin: Callable[..., Any]) -> Any:
         name = twin.__name__
-        return register(Operation(name, twin, ptx, effect, lanes, needs, elements))
+        results = tuple(gives.split())
+        return register(
+            Operation(name, twin, ptx, effect, lanes, needs, elements, gives=results)
+        )
 
     return add
 

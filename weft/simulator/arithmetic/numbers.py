@@ -104,13 +104,11 @@ UINT32, UINT64 = NUMBERS["u32"], NUMBERS["u64"]
 FLOAT16, FLOAT32, FLOAT64 = NUMBERS["f16"], NUMBERS["f32"], NUMBERS["f64"]
 COMPLEX64, COMPLEX128 = NUMBERS["c64"], NUMBERS["c128"]
 
-_OF_CLASS: dict[type, Number] = {bool: BOOL, int: INT64, float: FLOAT64}
-_WORDS = {"b": "bool", "i": "int", "u": "uint", "f": "float"}
-_OF_NUMPY = {
-    _WORDS[number.kind] + number.name[1:]: number
-    for number in NUMBERS.values()
-    if number.kind != "c"
+_OF_CLASS: dict[type, Number] = {
+    **{bool: BOOL, int: INT64, float: FLOAT64, complex: COMPLEX128}
 }
+_WORDS = {"b": "bool", "i": "int", "u": "uint", "f": "float", "c": "complex"}
+_OF_NUMPY = {_WORDS[n.kind] + n.name[1:]: n for n in NUMBERS.values()}
 _OF_FORMAT = {n.format: n for n in NUMBERS.values() if n.kind != "c"} | {
     **{"l": INT64, "L": UINT64, "Zf": COMPLEX64, "Zd": COMPLEX128},
 }
@@ -129,7 +127,7 @@ def _of_class(kind: type) -> Number | None:
 
 
 def of_dtype(dtype: Any) -> Number | None:
-    """The type of an array's elements; None for records and complex numbers."""
+    """The type of an array's elements; None for records."""
     return _OF_CLASS.get(dtype.type) or _of_class(dtype.type)
 
 
@@ -151,6 +149,8 @@ def _rule(text: str) -> Rule | None:
 @cache
 def rule_of_two(operation: str, a: Number, b: Number) -> Rule | None:
     """The rule for `a operation b`, None where Numba refuses. Comparisons: "lt"."""
+    if operation not in _TABLE["two"]:
+        return None
     matrix = _TABLE["matrices"][_TABLE["two"][operation]]
     return _rule(matrix[_ORDER[a]][_ORDER[b]])
 
@@ -158,13 +158,21 @@ def rule_of_two(operation: str, a: Number, b: Number) -> Rule | None:
 @cache
 def rule_of_one(operation: str, a: Number) -> Rule | None:
     """The rule for an operator or a function of one number."""
-    return _rule(_TABLE["one"][operation][_ORDER[a]])
+    row = _TABLE["one"].get(operation)
+    return None if row is None else _rule(row[_ORDER[a]])
 
 
 @cache
 def unified(a: Number, b: Number) -> Number:
     """The type of a variable that is an `a` on one path and a `b` on another."""
     return NUMBERS[_TABLE["unify"][_ORDER[a]][_ORDER[b]]]
+
+
+def wide(number: Number) -> Number:
+    """The type in which the elements of an array are summed up: integers in 64 bits."""
+    if not number.whole:
+        return number
+    return UINT64 if number.kind == "u" else INT64
 
 
 def range_number(given: list[Number]) -> Number:

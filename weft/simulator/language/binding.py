@@ -16,24 +16,25 @@ from weft import intrinsics, meaning
 from weft.code_objects import code_tree, global_names, with_globals
 from weft.intrinsics import registry
 from weft.places import Place
-from weft.simulator.arithmetic.functions import BUILTINS, MATH
+from weft.simulator.arithmetic.functions import BUILTINS, MATH, of_numpy
 from weft.simulator.arithmetic.operators import FUNCTIONS
-from weft.simulator.inference.kinds import Kind
+from weft.simulator.inference.kinds import NEVER, REFUSED, Kind, same_type
 from weft.simulator.language import rules
 from weft.simulator.language.loops import names_of
 from weft.simulator.language.modules import (
     Cast,
+    ComplexMathematics,
     Mathematics,
     NumbaModule,
     NumpyModule,
 )
-from weft.simulator.language.rewriting import Rewritten, begin, rewritten
+from weft.simulator.language.rewriting import Rewritten, begin, returned_by, rewritten
 from weft.simulator.translation.expressions import Access, Position
 from weft.simulator.translation.notes import Noting
 from weft.simulator.translation.numbers import plain
 
 Form = tuple[types.FunctionType, tuple[Kind, ...]]
-MATHEMATICS = Mathematics()
+MATHEMATICS, COMPLEX_MATHEMATICS = Mathematics(), ComplexMathematics()
 
 
 class Bound:
@@ -75,7 +76,12 @@ class Bound:
         if form not in self._found:
             self._found[form] = None  # it may call itself
             self._found[form] = rewritten(
-                fn, given, names_of(fn), self._device, self._noting, kernel
+                fn,
+                given,
+                names_of(fn),
+                (self._device, self._returned),
+                self._noting,
+                kernel,
             )
         return self._found[form]
 
@@ -83,6 +89,39 @@ class Bound:
         """A device function made ready for such arguments, None while that goes on."""
         inner = meaning.python_function(value)
         return None if inner is None else self._rewritten(inner, given)
+
+    def _returned(self, value: Any, given: tuple[Kind, ...]) -> Kind:
+        """What a device function returns for such arguments."""
+        inner = meaning.python_function(value)
+        if inner is None:
+            return REFUSED
+        found = self._rewritten(inner, given)
+        return self._recursive(inner, given, {}) if found is None else found.returned
+
+    def _recursive(
+        self,
+        fn: types.FunctionType,
+        given: tuple[Kind, ...],
+        known: dict[Form, Kind],
+    ) -> Kind:
+        """What a function returns that calls itself: its other paths tell.
+
+        known: what is taken to be returned, until that tells nothing new.
+        """
+        form = fn, given
+        if form in known:
+            return known[form]
+        known[form] = NEVER
+
+        def returned(value: Any, kinds: tuple[Kind, ...]) -> Kind:
+            inner = meaning.python_function(value)
+            return REFUSED if inner is None else self._recursive(inner, kinds, known)
+
+        while True:
+            found = returned_by(fn, given, names_of(fn), returned)
+            if same_type(found, known[form]):
+                return found
+            known[form] = found
 
     def _bind(
         self,
@@ -131,6 +170,10 @@ class Bound:
             return getattr(MATHEMATICS, value.__name__)
         if getattr(value, "__module__", "") == "_operator":
             value = FUNCTIONS.get(getattr(value, "__name__", ""), value)
+        if isinstance(value, types.BuiltinFunctionType) and value.__module__ == "cmath":
+            return getattr(COMPLEX_MATHEMATICS, value.__name__)
+        if isinstance(value, np.ufunc):
+            return of_numpy(value)
         if meaning.is_number_type(value):
             return Cast(meaning.as_dtype(value))
         if isinstance(value, type) and issubclass(value, np.generic):
@@ -164,7 +207,9 @@ class Bound:
             return Libdevice()
         if value.__name__ == "math":
             return MATHEMATICS
-        if meaning.is_package(value):
+        if value.__name__ == "cmath":
+            return COMPLEX_MATHEMATICS
+        if value.__name__ == "numba":
             return NumbaModule(value, self._cuda, self._refuse)
         if value.__name__ == "numpy":
             return NumpyModule(value, self._refuse)

@@ -1,8 +1,8 @@
 """The learner's source with what the simulator puts into it; places stay as they are.
 
-Arithmetic becomes Numba's, see `lowering`. Every loop counts its steps, see `loops`.
-Where a thread can wait it gives way to the others, see `waiting`. A traced kernel also
-notes what it does, see `instrument`.
+Numbers become plain ones and arrays memory, see `translation`; a traced kernel then
+also notes what it does. Every loop counts its steps, see `loops`. Where a thread can
+wait it gives way to the others, see `waiting`.
 """
 
 import ast
@@ -18,9 +18,10 @@ import numpy as np
 from weft import meaning
 from weft.code_objects import code_tree
 from weft.places import Place
-from weft.simulator.inference.kinds import Kind, Outside
+from weft.simulator.inference.kinds import REFUSED, Kind
 from weft.simulator.inference.statements import Function
-from weft.simulator.language import loops, rules, shapes, waiting
+from weft.simulator.language import forms, loops, rules, shapes, waiting
+from weft.simulator.language.sources import Source, defined
 from weft.simulator.translation.expressions import Access, Position, position_of
 from weft.simulator.translation.notes import MarkArithmetic, Noting
 from weft.simulator.translation.statements import Statements
@@ -34,7 +35,7 @@ class Rewritten:
 
     `notes` are the places of its notes, numbered from `first`, each with the number
     of arithmetic operations there. `helpers` are what names of arithmetic stand for;
-    `devices` are those of device functions, each with the kinds of its arguments.
+    `devices` are the names of device functions, each with the kinds of its arguments.
     `returned` is what the function returns. One that `waits` is a generator. `accesses`
     says of a place in the source what is accessed there, `unknown` of which expressions
     nothing is known.
@@ -57,6 +58,8 @@ class Rewritten:
 
 # What becomes of a device function for such arguments; None while that goes on.
 Device = Callable[[Any, tuple[Kind, ...]], Rewritten | None]
+Returned = Callable[[Any, tuple[Kind, ...]], Kind]
+Callees = tuple[Device, Returned]
 Scope = dict[str, Any]
 _known: dict[tuple[Any, ...], Rewritten] = {}
 
@@ -76,21 +79,21 @@ def rewritten(
     fn: FunctionType,
     given: tuple[Kind, ...],
     scope: Scope,
-    device: Device,
+    callees: Callees,
     noting: Noting,
     kernel: bool,
 ) -> Rewritten:
     """The code of `fn` with Numba's arithmetic, counted loops and, if so asked, notes.
 
-    given: what its arguments are. scope: what its names stand for outside. device:
-    rewrites what it calls. kernel: whether it is one, or a device function. Raises
-    `Fault` for what Numba refuses, and for a function without source, as `exec` makes
-    it.
+    given: what its arguments are. scope: what its names stand for outside. callees:
+    rewrites what it calls, and says what that returns. kernel: whether it is one, or a
+    device function. Raises `Fault` for what Numba refuses, and for a function without
+    source, as `exec` makes it.
     """
     file = fn.__code__.co_filename  # two cells may have equal code
     key: tuple[Any, ...] = fn.__code__, file, noting, kernel, given, _seen(fn, set())
     if key not in _known:
-        _known[key] = _rewrite(fn, given, scope, device, noting, kernel)
+        _known[key] = _rewrite(fn, given, scope, callees, noting, kernel)
     return _known[key]
 
 
@@ -144,50 +147,34 @@ def _rewrite(
     fn: FunctionType,
     given: tuple[Kind, ...],
     scope: Scope,
-    device: Device,
+    callees: Callees,
     noting: Noting,
     kernel: bool,
 ) -> Rewritten:
     """See `rewritten`."""
-    name, code = fn.__name__, fn.__code__
-
-    def returned(kind: Outside, args: tuple[Kind, ...]) -> Kind:
-        found = device(kind.value, args)
-        return None if found is None else found.returned
+    code, (device, returns) = fn.__code__, callees
 
     def waits(value: Any, args: tuple[Kind, ...]) -> bool | None:
         found = device(value, args)
         return None if found is None else found.waits
 
-    def as_it_is(lines: dict[int, str]) -> Rewritten:
-        rules.refuse_code(code, fn.__name__, lines)
-        if fn.__name__ != "<lambda>" or waiting.waits_in(code, scope, waits):
-            raise rules.without_source(fn.__name__, kernel) from None
-        return Rewritten(code, lines)
-
-    try:
-        source, first = source_of(fn)
-        flat = textwrap.dedent("".join(source))
-        tree = FoldPowers().visit(ast.parse(flat))
-    except (OSError, SyntaxError, TypeError):
-        return as_it_is({})
-    lines = {first + i: line.rstrip("\n") for i, line in enumerate(source)}
-    indent = len(source[0]) - len(flat.splitlines(keepends=True)[0])
-    definition: ast.AST | None
-    if name == "<lambda>":
-        name, definition = "__weft_lambda__", from_lambda(tree, code, first, indent)
-        if definition is None:  # which of several it is cannot be told
-            return as_it_is(lines)
-    else:
-        definition = next((n for n in ast.walk(tree) if named(n, name)), None)
-    if not isinstance(definition, ast.FunctionDef):
-        return as_it_is(lines)
+    source = Source.of(fn, FoldPowers(), kernel)
+    if source.definition is None:  # a lambda of which nobody knows the source
+        rules.refuse_code(code, "__weft_lambda__", source.lines)
+        if waiting.waits_in(code, scope, waits):
+            raise rules.without_source(fn.__name__, kernel)
+        return Rewritten(code, source.lines)
+    definition, lines, first = source.definition, source.lines, source.first
     shapes.refuse_unknown(definition, first, lines, kernel)
-    rules.refuse(definition, name, first, lines)
+    rules.refuse(definition, definition.name, first, lines)
     loops.mark(definition, fn, first)
     undecorate(definition)
     defaults = fn.__defaults__ or ()
-    inferred = Function(definition, given, scope, defaults, returned)
+    inferred = Function(
+        definition, given, scope, defaults, lambda kind, args: returns(kind.value, args)
+    )
+    if inferred.defines_functions:
+        forms.put_in(definition)
     waiting.mark(definition, scope, waits)
     # What it calls has been rewritten by now, and has numbers of its own.
     last = max((one.first + len(one.notes) for one in _known.values()), default=0)
@@ -197,35 +184,34 @@ def _rewrite(
     made = Statements(body, definition).made
     loops.CountSteps().visit(definition)
     waiting.GiveWay().visit(definition)
-    module = ast.Module([enclose(definition, code.co_freevars)], [])
-    shift(module, first - 1, indent)
-    compiled = compile(module, code.co_filename, "exec", dont_inherit=True)
-    arguments = code.co_varnames[: code.co_argcount]
-    found = next(
-        c
-        for c in code_tree(compiled)
-        if c.co_name == name and c.co_varnames[: c.co_argcount] == arguments
-    )
-    down = first - 1
-
-    def moved(at: Position) -> Position:
-        """A position in the definition as one in the learner's file."""
-        line, end, start, stop = at
-        return line + down, end + down, start + indent, stop + indent
-
-    file = code.co_filename
-    places = [place_of(name, moved(at), lines, file) for at in body.numbered]
-    noted = tuple(zip(places, body.flops, strict=True))
+    found = compiled(definition, code, source)
+    places = [source.place(at, code.co_filename) for at in body.numbered]
     return Rewritten(
         found,
         lines,
         last,
-        noted,
+        tuple(zip(places, body.flops, strict=True)),
         made.helpers,
         tuple(body.devices),
         inferred.returned,
-        {moved(at): access for at, access in made.accesses.items()},
+        {source.moved(at): access for at, access in made.accesses.items()},
         tuple(ast.unparse(node) for node in made.unknown),
+    )
+
+
+def compiled(definition: ast.FunctionDef, code: CodeType, source: Source) -> CodeType:
+    """The code of a definition, whose places count as in the learner's file.
+
+    code: that of the function as it was.
+    """
+    module = ast.Module([enclose(definition, code.co_freevars)], [])
+    shift(module, source.first - 1, source.indent)
+    made = compile(module, code.co_filename, "exec", dont_inherit=True)
+    arguments = code.co_varnames[: code.co_argcount]
+    return next(
+        c
+        for c in code_tree(made)
+        if c.co_name == definition.name and c.co_varnames[: c.co_argcount] == arguments
     )
 
 
@@ -254,7 +240,12 @@ class _Body:
         return self._first + len(self.numbered) - 1
 
     def device(self, value: Any, kinds: tuple[Kind, ...]) -> str:
-        return _device(self.devices, value, kinds)
+        """The name by which to call a device function with such arguments."""
+        for name, known, given in self.devices:
+            if known is value and given == kinds:
+                return name
+        self.devices.append((f"__weft_device_{len(self.devices)}__", value, kinds))
+        return self.devices[-1][0]
 
     def outside(self, name: str) -> Any:
         value = None if name in self._local else self._scope.get(name)
@@ -275,63 +266,25 @@ class _Body:
         return value if type(value) is int else None
 
 
-def _device(
-    devices: list[tuple[str, Any, tuple[Kind, ...]]],
-    value: Any,
-    kinds: tuple[Kind, ...],
-) -> str:
-    """The name by which a function calls a device function with such arguments."""
-    for name, known, given in devices:
-        if known is value and given == kinds:
-            return name
-    devices.append((f"__weft_device_{len(devices)}__", value, kinds))
-    return devices[-1][0]
-
-
-def source_of(fn: FunctionType) -> tuple[list[str], int]:
-    """The lines of a function, and the number of the first.
-
-    The lines of a lambda alone are not always Python: then those of its file. Raises
-    OSError or TypeError where there are none.
-    """
-    source, first = inspect.getsourcelines(fn)
-    if fn.__name__ == "<lambda>":
-        try:
-            ast.parse(textwrap.dedent("".join(source)))
-        except SyntaxError:
-            return inspect.findsource(fn)[0], 1
-    return source, first
-
-
-def from_lambda(
-    tree: ast.AST, code: CodeType, first: int, indent: int
-) -> ast.FunctionDef | None:
-    """The lambda in a source that has become `code`, as a function.
-
-    first: the number of the first line of the source. indent: what was taken off each.
-    """
-    names = list(code.co_varnames[: code.co_argcount])
-    found = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Lambda)
-        and node.lineno + first - 1 == code.co_firstlineno
-        and [a.arg for a in node.args.args] == names
-    ]
-    if len(found) > 1:
-        spots = {(line, column) for line, _, column, _ in code.co_positions()}
-        found = [
-            node
-            for node in found
-            if (node.body.lineno + first - 1, node.body.col_offset + indent) in spots
-        ]
-    if len(found) != 1:
-        return None
-    body = ast.copy_location(ast.Return(found[0].body), found[0].body)
-    made = ast.parse("def __weft_lambda__(): pass").body[0]
-    assert isinstance(made, ast.FunctionDef)
-    made.args, made.body = found[0].args, [body]
-    return ast.copy_location(made, found[0])
+def returned_by(
+    fn: FunctionType,
+    given: tuple[Kind, ...],
+    scope: Scope,
+    returns: Returned,
+) -> Kind:
+    """What `fn` returns, as far as that takes no more than a look at its source."""
+    try:
+        tree = FoldPowers().visit(ast.parse(textwrap.dedent(inspect.getsource(fn))))
+    except (OSError, SyntaxError, TypeError):
+        return REFUSED
+    definition = defined(tree, fn.__name__)
+    if definition is None:
+        return REFUSED
+    undecorate(definition)
+    defaults = fn.__defaults__ or ()
+    return Function(
+        definition, given, scope, defaults, lambda kind, args: returns(kind.value, args)
+    ).returned
 
 
 def undecorate(definition: ast.FunctionDef) -> None:
@@ -352,20 +305,6 @@ def shift(module: ast.Module, lines: int, columns: int) -> None:
             node.end_lineno = (node.end_lineno or 1) + lines
             node.col_offset += columns
             node.end_col_offset = (node.end_col_offset or 0) + columns
-
-
-def place_of(function: str, at: Position, lines: dict[int, str], file: str) -> Place:
-    """The source place of an expression: its lines and columns."""
-    line, end, start, stop = at
-    full = lines.get(line, "")
-    expression = ""
-    if end == line:
-        expression = full.encode()[start:stop].decode(errors="replace")
-    return Place(function, line, full.strip(), expression, file)
-
-
-def named(node: ast.AST, name: str) -> bool:
-    return isinstance(node, ast.FunctionDef) and node.name == name
 
 
 def enclose(definition: ast.FunctionDef, free: tuple[str, ...]) -> ast.FunctionDef:

@@ -21,7 +21,15 @@ from weft.code_objects import code_tree
 from weft.intrinsics import registry
 from weft.simulator.inference import calls
 from weft.simulator.inference.expressions import Expressions, Names
-from weft.simulator.inference.kinds import Kind, Named, Outside
+from weft.simulator.inference.kinds import (
+    GRID,
+    Inner,
+    Kind,
+    Method,
+    Named,
+    Outside,
+    Special,
+)
 from weft.simulator.inference.outside import kind_of
 from weft.simulator.language.loops import called, placed
 
@@ -64,7 +72,8 @@ def mark(definition: ast.FunctionDef, scope: dict[str, Any], device: Device) -> 
     outside.
     """
     local = _local(definition)
-    unseen = Expressions(Names(scope, local, {}), lambda *_: None)
+    names = Names(scope, local, {}, None)
+    unseen = Expressions(names, lambda *_: None, lambda *_: (0, None))
     found = (node for part in definition.body for node in ast.walk(part))
     for node in found:
         if not isinstance(node, ast.Call):
@@ -109,7 +118,7 @@ def _wait(node: ast.Call, kind: Kind, local: set[str], device: Device) -> Wait:
     """How a call of something of this kind waits."""
     if hasattr(node, "device"):
         return _of_device(device(*node.device))
-    if kind is not None:
+    if kind is not None and not isinstance(kind, Special):
         return _of_kind(kind, device)
     if isinstance(node.func, ast.Attribute):
         known = node.func.attr not in _ATTRIBUTES
@@ -122,6 +131,11 @@ def _of_kind(kind: Kind, device: Device) -> Wait:
     if isinstance(kind, Named):
         name = ".".join(kind.path[1:])
         return _CUDA.get(name, Wait.NEVER) if kind.path[0] == "cuda" else Wait.NEVER
+    if isinstance(kind, Method):
+        syncs = kind.owner == GRID and kind.name == "sync"
+        return Wait.ASKS if syncs else Wait.NEVER
+    if isinstance(kind, Inner):
+        return Wait.UNKNOWN
     if not isinstance(kind, Outside):
         return Wait.NEVER
     operation = registry.of(kind.value)

@@ -22,13 +22,16 @@ from weft.simulator.arithmetic import (
     python_functions,
 )
 from weft.simulator.arithmetic.numbers import BOOL, FLOAT32, FLOAT64, INT64, Number
+from weft.simulator.arithmetic.operations import Operation
 from weft.simulator.inference import calls
 from weft.simulator.inference.expressions import OPERATORS as NAMES
 from weft.simulator.inference.expressions import plan_of
 from weft.simulator.inference.kinds import (
     LARGEST,
     Arr,
+    Cast,
     Conversion,
+    Inner,
     Kind,
     Named,
     Num,
@@ -118,6 +121,7 @@ class Expressions:
         self.made = Made()
         self._temporary = 0
         self._lifting = True
+        self._bare: frozenset[str] = frozenset()  # arrays without aliases
 
     # What is made
 
@@ -330,7 +334,7 @@ class Expressions:
 
     def _ready(
         self,
-        operation: operations.Operation,
+        operation: Operation,
         made: tuple[ast.expr, ...],
         given: tuple[Num, ...],
         node: ast.AST,
@@ -357,14 +361,13 @@ class Expressions:
         plan = plan_of(node)
         if plan is None or plan.cast is None or plan.cast is given:
             return made
-        if given is None:
+        if given is None or isinstance(plan.cast, tuple):
             return self.variable(made, plan.cast, node)
         return self.converted(made, num(given), plan.cast, node)
 
-    def variable(self, made: ast.expr, to: Number, node: ast.AST) -> ast.expr:
-        """A variable that may have had one of two types, as a number of the wider."""
-        function = float if to.kind == "f" else complex if to.kind == "c" else int
-        return self.applied(f"as_{to}", bool if to is BOOL else function, node, made)
+    def variable(self, made: ast.expr, to: Cast, node: ast.AST) -> ast.expr:
+        """A variable that may have had one of two types, as one of the wider."""
+        return self.applied(f"as_{numbers.written(to)}", numbers.wider(to), node, made)
 
     def _unaryop(self, node: ast.UnaryOp) -> ast.expr:
         given = kind(node.operand)
@@ -438,17 +441,22 @@ class Expressions:
             for name in ("body", "orelse"):
                 part = getattr(node, name)
                 made = self.expr(part)
-                if to is not None:
+                if isinstance(to, Number):
                     made = self.converted(made, kind(part), to, node)
                 setattr(node, name, made)
-        return node
+        return self.variable(node, to, node) if isinstance(to, tuple) else node
 
     def _namedexpr(self, node: ast.NamedExpr) -> ast.expr:
         node.value = self.expr(node.value)
         return node
 
     def _lambda(self, node: ast.Lambda) -> ast.expr:
-        self.made.unknown.append(node)
+        """A function of one expression; its arguments are indexed without aliases."""
+        own = {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)}
+        before, self._bare = self._bare, self._bare | own
+        with self.inline():
+            node.body = self.expr(node.body)
+        self._bare = before
         return node
 
     # Attributes
@@ -492,9 +500,7 @@ class Expressions:
 
     def array(self, node: ast.expr, of: Arr) -> tuple[ast.expr, str]:
         """What an array is indexed through: the array, and the name of its aliases."""
-        if isinstance(node, ast.Name) and not isinstance(
-            getattr(node, "renamed", None), str
-        ):
+        if isinstance(node, ast.Name) and node.id not in self._bare:
             self.made.aliases[node.id] = -1 if of.constant else of.ndim
             return node, node.id
         value, name = self.expr(node), self.temporary()
@@ -621,13 +627,12 @@ class Expressions:
 
     def _call(self, node: ast.Call) -> ast.expr:
         function = kind(node.func)
-        if isinstance(function, Conversion) and len(node.args) == 1:
-            return self._conversion(node, function.number)
-        if isinstance(function, Named) and function.path[0] != "cuda":
-            return self._of_python(node, function.path[-1])
-        given = [kind(a) for a in node.args]
+        if (always := getattr(node, "always", None)) is not None:
+            return syntax.constant(always, node)
         for keyword in node.keywords:
             keyword.value = self.expr(keyword.value)
+        if isinstance(function, Conversion) and len(node.args) == 1:
+            return self._conversion(node, function.number)
         device = getattr(node, "device", None)
         if device is not None:
             node.args = self.several(node.args)
@@ -635,40 +640,86 @@ class Expressions:
             if name:
                 node.func = syntax.name(name, node.func)
             return node
+        if isinstance(function, Inner):
+            node.func = self.expr(node.func)
+            node.args = self.several(node.args)
+            return node
         if isinstance(function, Named):
-            return self._of_cuda(node, ".".join(function.path[1:]), given)
+            return self._by_name(node, function)
         node.func = self.expr(node.func)
-        made = self.several(node.args)
-        node.args = [self.numpys(m, k, node) for m, k in zip(made, given, strict=True)]
-        return self.plain(node, node)
+        return self._with_numpys(node, self.several(node.args))
 
-    def _of_cuda(self, node: ast.Call, name: str, given: list[Kind]) -> ast.expr:
-        if name in ("shared.array", "local.array"):
+    def _with_numpys(self, node: ast.Call, made: list[ast.expr]) -> ast.expr:
+        """A call that computes with NumPy's numbers, which show their types."""
+        kinds = [kind(a) for a in node.args]
+        node.args = []
+        for one, of in zip(made, kinds, strict=True):
+            if isinstance(one, ast.Starred):
+                one.value = self.numpys(one.value, of, node)
+                node.args.append(one)
+            else:
+                node.args.append(self.numpys(one, of, node))
+        found = kind(node)
+        return self.plain(node, node) if isinstance(found, (Num, Tup)) else node
+
+    def _by_name(self, node: ast.Call, function: Named) -> ast.expr:
+        """A call of something of `cuda`, `math`, Python, ..."""
+        owner, name = function.path[0], ".".join(function.path[1:])
+        if (owner, name) in _SHAPED:
             return node  # its arguments are constants
+        given = [kind(a) for a in node.args]
         made = self.several(node.args)
-        known = all(isinstance(k, Num) for k in given)
-        found = [k.number for k in given if isinstance(k, Num)]
-        if name.startswith("fp16.") and known:
-            operation = cuda_functions.of_half(name.removeprefix("fp16."), *found)
-        else:
-            operation = cuda_functions.of_cuda(name, *found) if known else None
+        operation = None
+        if given and _all_numbers(given):
+            found = [k.number for k in given if isinstance(k, Num)]
+            if owner == "builtins" and (
+                plainly := self._plainly(node, name, made, given)
+            ):
+                return plainly
+            operation = _operation(owner, name, found)
         if operation is not None:
-            return self._computed(node, f"cuda_{name}", operation, made, given)
-        node.args = made
+            return self._computed(node, f"{owner}_{name}", operation, made, given)
+        if owner == "cuda":
+            return self._of_cuda(node, name, made, given)
+        if owner == "builtins" and name in _OF_PYTHON:
+            node.args = made
+            return node
+        return self._with_numpys(node, made)
+
+    def _of_cuda(
+        self, node: ast.Call, name: str, made: list[ast.expr], given: list[Kind]
+    ) -> ast.expr:
         if name.startswith("atomic."):
+            node.args = made
             return self._atomic(node, given)
         if name in _TYPED or name.startswith("fp16."):
-            node.args = [
-                self.numpys(m, k, node) for m, k in zip(made, given, strict=True)
-            ]
-            return self.plain(node, node)
+            return self._with_numpys(node, made)
+        node.args = made
         return node
+
+    def _plainly(
+        self, node: ast.Call, name: str, made: list[ast.expr], given: list[Kind]
+    ) -> ast.expr | None:
+        """What Python's own function gives as well, None for most."""
+        found = [k.number for k in given if isinstance(k, Num)]
+        if name == "range":
+            node.args = made
+            return node
+        if name == "bool":
+            return self.pure("bool", node, *made)
+        result = kind(node)
+        if name in ("int", "float") and len(made) == 1 and isinstance(result, Num):
+            return self.converted(made[0], given[0], result.number, node)
+        alike = len(made) > 1 and len(set(found)) == 1 and found[0].whole
+        return (
+            self.pure(name, node, *made) if name in ("min", "max") and alike else None
+        )
 
     def _computed(
         self,
         node: ast.Call,
         what: str,
-        operation: operations.Operation,
+        operation: Operation,
         made: list[ast.expr],
         given: list[Kind],
     ) -> ast.expr:
@@ -678,6 +729,8 @@ class Expressions:
         tail = "_".join(str(k.number) for k in kinds)
         what = f"{what.replace('.', '_')}_{tail}"
         called = self.applied(what, operation.function, node, *parts)
+        if len(operation.results) > 1:
+            return called
         called = self.finished(called, operation.rounds, node)
         return self._cast(node, called, operation.result)
 
@@ -691,47 +744,38 @@ class Expressions:
             node.args[1] = self.pure("from_data", node, node.args[1])
         return self.plain(node, node)
 
-    def _conversion(self, node: ast.Call, to: Number) -> ast.expr:
+    def _conversion(self, node: ast.Call, to: Number | None) -> ast.expr:
         argument = node.args[0]
         given = kind(argument)
-        if not isinstance(given, Num):
-            node.args = [self.expr(argument)]
-            return self.plain(node, node)
+        if to is None or not isinstance(given, Num):
+            return self._with_numpys(node, self.several([argument]))
         raw = to is FLOAT32 and given.number is FLOAT32 and _rounds(argument)
         made = self.expr(argument, raw)
         return (
             self.rounded(made, node) if raw else self.converted(made, given, to, node)
         )
 
-    def _of_python(self, node: ast.Call, name: str) -> ast.expr:
-        """A call of a function of Python's, of `math` or of `operator`."""
-        given = [kind(a) for a in node.args]
-        made = self.several(node.args)
-        node.args = made
-        if not given or not all(isinstance(k, Num) for k in given):
-            if isinstance(kind(node), Num) and name != "len":
-                return self.plain(node, node)
-            return node
-        found = [k.number for k in given if isinstance(k, Num)]
-        if name == "range":
-            return node
-        if name == "bool":
-            return self.pure("bool", node, *made)
-        alike = len(made) > 1 and len(set(found)) == 1 and found[0].whole
-        if name in ("min", "max") and alike:
-            return self.pure(name, node, *made)
-        path = kind(node.func).path  # type: ignore[union-attr]
-        if path[0] == "math":
-            operation = mathematics.of_math(name, *found)
-        else:
-            operation = python_functions.of_python(name, *found)
-        if operation is None:
-            return node
-        return self._computed(node, f"{path[0]}_{name}", operation, made, given)
-
 
 # Functions of `cuda` that look at the type of what they are given.
 _TYPED = frozenset(["selp", "fma", "popc", "clz", "ffs", "brev", "cbrt"])
+# Functions of Python that take and give what they get, whatever its type.
+_OF_PYTHON = frozenset(
+    "len enumerate zip range iter next print isinstance tuple slice type".split()
+)
+_SHAPED = frozenset([("cuda", "shared.array"), ("cuda", "local.array")])
+
+
+def _operation(owner: str, name: str, given: list[Number]) -> Operation | None:
+    """How a function of numbers is computed, None where nobody knows."""
+    if owner == "math":
+        return mathematics.of_math(name, *given)
+    if owner == "builtins":
+        return python_functions.of_python(name, *given)
+    if owner == "libdevice":
+        return cuda_functions.of_libdevice(name, *given)
+    if owner == "cuda" and name.startswith("fp16."):
+        return cuda_functions.of_half(name.removeprefix("fp16."), *given)
+    return cuda_functions.of_cuda(name, *given) if owner == "cuda" else None
 
 
 class Index:

@@ -10,6 +10,7 @@ from weft.simulator.arithmetic.casts import cast_to
 from weft.simulator.arithmetic.numbers import Number
 from weft.simulator.arithmetic.operations import quotient
 from weft.simulator.arithmetic.operators import Operand
+from weft.simulator.inference.kinds import Cast
 
 CELL = memoryview(bytearray(4)).cast("f")  # what goes in comes out as a float32
 
@@ -52,6 +53,24 @@ def numpys_of(found: tuple[Number, ...]) -> Any:
     """The same for a tuple of numbers."""
     casts = [numpys(number) for number in found]
     return lambda values: tuple(c(v) for c, v in zip(casts, values, strict=True))
+
+
+def written(to: Cast | None) -> str:
+    """A conversion as part of a name: "f64", or of a tuple "of_f64_same_"."""
+    if isinstance(to, tuple):
+        return f"of_{'_'.join(map(written, to))}_"
+    return "same" if to is None else to.name
+
+
+@cache
+def wider(to: Cast | None) -> Any:
+    """What converts a variable that may have had one of two types."""
+    if isinstance(to, tuple):
+        parts = list(map(wider, to))
+        return lambda values: tuple(f(v) for f, v in zip(parts, values, strict=True))
+    if to is None:
+        return lambda value: value
+    return {"f": float, "c": complex, "b": bool}.get(to.kind, int)
 
 
 FUNCTIONS: dict[str, Any] = {

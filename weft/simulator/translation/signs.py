@@ -24,10 +24,7 @@ class Signs:
         self, definition: ast.FunctionDef, number: Callable[[str], int | None]
     ) -> None:
         self._number = number
-        arguments = definition.args
         self._given: dict[str, list[ast.expr | None]] = defaultdict(list)
-        for argument in (*arguments.posonlyargs, *arguments.args):
-            self._given[argument.arg].append(None)
         for node in ast.walk(definition):
             self._collect(node)
         self._low: set[str] = set()
@@ -43,6 +40,10 @@ class Signs:
 
     def _collect(self, node: ast.AST) -> None:
         match node:
+            case ast.arg(arg=name):
+                self._given[name].append(None)
+            case ast.MatchAs(name=str() as name) | ast.MatchStar(name=str() as name):
+                self._given[name].append(None)
             case ast.Assign(targets=targets, value=value):
                 for target in targets:
                     self._give(target, value)

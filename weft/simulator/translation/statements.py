@@ -3,9 +3,9 @@
 import ast
 from typing import Any
 
-from weft.simulator.arithmetic.numbers import rule_of_two
+from weft.simulator.arithmetic.numbers import Number, rule_of_two
 from weft.simulator.inference.expressions import OPERATORS as NAMES
-from weft.simulator.inference.kinds import Arr, Kind, Num, Tup, num
+from weft.simulator.inference.kinds import Arr, Cast, Kind, Num, Tup, num
 from weft.simulator.language import shapes
 from weft.simulator.translation import syntax
 from weft.simulator.translation.expressions import (
@@ -19,6 +19,8 @@ from weft.simulator.translation.expressions import (
 from weft.simulator.translation.notes import OPERATION, WRITE
 from weft.simulator.translation.signs import Signs
 
+UNSET = "__unset__"  # what Python raises for a variable without a value
+
 
 class Statements(Expressions):
     """Translates a function in place."""
@@ -26,13 +28,7 @@ class Statements(Expressions):
     def __init__(self, function: Function, definition: ast.FunctionDef) -> None:
         """Translate `definition`, whose nodes inference has marked."""
         self._own = _own_arrays(definition)
-        arguments = definition.args
-        self._arguments = {a.arg for a in (*arguments.posonlyargs, *arguments.args)}
-        self._local = self._arguments | {
-            n.id
-            for n in ast.walk(definition)
-            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-        }
+        self._arguments, self._local = names_of(definition)
 
         def number_outside(name: str) -> int | None:
             value = function.outside(name)
@@ -96,27 +92,41 @@ class Statements(Expressions):
     # Blocks
 
     def block(self, body: list[ast.stmt]) -> list[ast.stmt]:
-        """A block of statements; what comes after one that leaves it is dropped."""
+        """A block of statements, without those that no thread comes to."""
         before, self.out = self.out, []
         for statement in body:
+            if not getattr(statement, "reached", False):
+                break  # no thread comes here, as inference has seen
             visit = getattr(self, f"_{type(statement).__name__.lower()}", None)
             if visit is None:
                 self.made.unknown.append(statement)
                 self.out.append(statement)
                 continue
             visit(statement)
-            if isinstance(statement, (ast.Return, ast.Break, ast.Continue, ast.Raise)):
-                break
         made, self.out = self.out, before
         return made
 
     def _casts(self, node: ast.AST, place: str) -> list[ast.stmt]:
         """The statements that convert variables at a place of `node`."""
         casts = getattr(node, "casts", {}).get(place) or {}
+        where = node if isinstance(node, ast.stmt) else node.body[-1]  # type: ignore[attr-defined]
         return [
-            syntax.assign(name, self.variable(syntax.name(name, node), to, node), node)
-            for name, to in casts.items()
+            self._converting_variable(name, to, unset, where)
+            for name, (to, unset) in casts.items()
         ]
+
+    def _converting_variable(
+        self, name: str, to: Cast, unset: bool, node: ast.stmt
+    ) -> ast.stmt:
+        """Convert a variable, if it has a value."""
+        made = self.variable(syntax.name(name, node), to, node)
+        new: ast.stmt = syntax.assign(name, made, node)
+        if unset:
+            self.made.helpers[UNSET] = UnboundLocalError
+            nothing: list[ast.stmt] = [syntax.placed(ast.Pass(), node)]
+            handler = ast.ExceptHandler(syntax.name(UNSET, node), None, nothing)
+            new = syntax.placed(ast.Try([new], [handler], [], []), node)
+        return new
 
     def _pass(self, node: ast.Pass) -> None:
         self.out.append(node)
@@ -138,7 +148,11 @@ class Statements(Expressions):
             given = kind(node.value)
             made = self.expr(node.value)
             to = getattr(node, "casts", {}).get("value")
-            node.value = made if to is None else self.converted(made, given, to, node)
+            if isinstance(to, tuple):
+                made = self.variable(made, to, node)
+            elif to is not None:
+                made = self.converted(made, given, to, node)
+            node.value = made
         self.out.append(node)
 
     def _raise(self, node: ast.Raise) -> None:
@@ -218,13 +232,14 @@ class Statements(Expressions):
 
     def _augassign(self, node: ast.AugAssign) -> None:
         target, given = node.target, kind(node.value)
-        if isinstance(target, ast.Name):
+        before = getattr(node, "old", None)
+        if isinstance(target, ast.Name) and isinstance(before, (Num, Tup)):
             old = syntax.name(target.id, target)
             value = self.expr(node.value)
             made = self.two(
                 node,
                 node.op,
-                (old, getattr(node, "old", None)),
+                (old, before),
                 (value, given),
                 node.value,
             )
@@ -311,8 +326,11 @@ class Statements(Expressions):
             if hasattr(target, name):
                 setattr(target, name, self.expr(getattr(target, name)))
         self._spill(before, mark)
-        value = self.numpys(before[0], given, node)
-        self.out.append(syntax.placed(ast.Assign([target], value), node))
+        made, to = before[0], getattr(node, "casts", {}).get("store")
+        if isinstance(to, Number):
+            made, given = self.converted(made, given, to, node), num(to)
+        made = self.numpys(made, given, node)
+        self.out.append(syntax.placed(ast.Assign([target], made), node))
 
     def _put(
         self,
@@ -412,9 +430,53 @@ class Statements(Expressions):
         node.orelse = self.block(node.orelse) + self._casts(node, "after")
         self.out.append(node)
 
-    def _functiondef(self, node: ast.FunctionDef) -> None:
-        self.made.unknown.append(node)
+    def _match(self, node: ast.Match) -> None:
+        node.subject = self.expr(node.subject)
+        for case in node.cases:
+            if case.guard is not None:
+                with self.inline():
+                    case.guard = self.expr(case.guard)
+            body = self.block(case.body)
+            case.body = body + self._casts(case, "body")
+            case.body = case.body or [syntax.placed(ast.Pass(), node)]
+        left = self._casts(node, "orelse")
+        if left:
+            node.cases.append(ast.match_case(ast.MatchAs(None, None), None, left))
         self.out.append(node)
+
+    def _functiondef(self, node: ast.FunctionDef) -> None:
+        """A function in the function: with aliases of its own for what is its own."""
+        outer, arguments, local = self.made.aliases, self._arguments, self._local
+        self._arguments, inner_local = names_of(node)
+        self._local = inner_local
+        self.made.aliases = {}
+        body = self.block(node.body)
+        mine = {
+            name: axes
+            for name, axes in self.made.aliases.items()
+            if name in inner_local
+        }
+        theirs = {n: a for n, a in self.made.aliases.items() if n not in inner_local}
+        self.made.aliases = mine
+        first: list[ast.stmt] = []
+        for name in sorted(mine.keys() & self._arguments):
+            first += self._aliases(name, node)
+        node.body = [*first, *self._renewed(body)] or [syntax.placed(ast.Pass(), node)]
+        self.made.aliases = outer | theirs
+        self._arguments, self._local = arguments, local
+        self.out.append(node)
+
+
+def names_of(definition: ast.FunctionDef) -> tuple[set[str], set[str]]:
+    """The arguments of a function, and all names that it gives a value."""
+    arguments = {a.arg for a in ast.walk(definition.args) if isinstance(a, ast.arg)}
+    stored = {
+        n.id
+        for statement in definition.body
+        for n in ast.walk(statement)
+        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    }
+    return arguments, arguments | stored
 
 
 def _mark(name: str, node: ast.AST) -> ast.stmt:

@@ -1,0 +1,137 @@
+"""The source of a function: its syntax tree, its lines, and where they are."""
+
+import ast
+import inspect
+import linecache
+import textwrap
+from dataclasses import dataclass
+from types import CodeType, FunctionType
+
+from weft.places import Place
+from weft.simulator.language import rules
+from weft.simulator.translation.expressions import Position
+
+
+@dataclass
+class Source:
+    """What is written of a function.
+
+    Its `definition` counts lines from 1, the learner's file has the first of its
+    `lines` at `first`; `indent` is what was taken off each of them. A `lambda` is a
+    definition that returns something, None where nobody knows its source.
+    """
+
+    definition: ast.FunctionDef | None
+    lines: dict[int, str]
+    first: int = 1
+    indent: int = 0
+
+    @classmethod
+    def of(
+        cls, fn: FunctionType, change: ast.NodeTransformer, kernel: bool
+    ) -> "Source":
+        """Read the source of a function, and `change` its tree.
+
+        Raises `Fault` where there is none, as for what `exec` has made.
+        """
+        name, code = fn.__name__, fn.__code__
+        try:
+            source, first = inspect.getsourcelines(fn)
+            flat = textwrap.dedent("".join(source))
+            tree = change.visit(ast.parse(flat))
+        except (OSError, SyntaxError, TypeError):
+            if name != "<lambda>":
+                rules.refuse_code(code, name, {})
+                raise rules.without_source(name, kernel) from None
+            source, first, flat, tree = [], 1, "\n", ast.Module([], [])
+        if name == "<lambda>":
+            definition = from_lambda(tree, code)
+            if definition is None:  # its lines alone are no Python, or hold several
+                source, first = linecache.getlines(code.co_filename) or ["\n"], 1
+                flat = "".join(source)
+                definition = at_its_place(change.visit(parsed(flat)), code)
+        else:
+            definition = defined(tree, name)
+        lines = {first + i: line.rstrip("\n") for i, line in enumerate(source)}
+        if definition is None and name != "<lambda>":
+            rules.refuse_code(code, name, lines)
+            raise rules.without_source(name, kernel)
+        indent = (
+            len(source[0]) - len(flat.splitlines(keepends=True)[0]) if source else 0
+        )
+        return cls(definition, lines, first, indent)
+
+    def moved(self, at: Position) -> Position:
+        """A position in the definition as one in the learner's file."""
+        line, end, start, stop = at
+        down = self.first - 1
+        return line + down, end + down, start + self.indent, stop + self.indent
+
+    def place(self, at: Position, file: str) -> Place:
+        """The place of an expression of the definition."""
+        line, end, start, stop = self.moved(at)
+        full = self.lines.get(line, "")
+        expression = ""
+        if end == line:
+            expression = full.encode()[start:stop].decode(errors="replace")
+        assert self.definition is not None
+        return Place(self.definition.name, line, full.strip(), expression, file)
+
+
+def defined(tree: ast.AST, name: str) -> ast.FunctionDef | None:
+    """The function of this name in a tree."""
+    found = (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef))
+    return next((n for n in found if n.name == name), None)
+
+
+def from_lambda(tree: ast.AST, code: CodeType) -> ast.FunctionDef | None:
+    """The only lambda in a source that has the arguments of `code`, as a function."""
+    found = _with_arguments(tree, code)
+    return _as_function(found[0]) if len(found) == 1 else None
+
+
+def at_its_place(tree: ast.AST, code: CodeType) -> ast.FunctionDef | None:
+    """The lambda of `code` in the tree of a whole file, as a function."""
+    places = {
+        (line, column)
+        for line, last, column, end in code.co_positions()
+        if line and last and column is not None and end is not None
+        if (line, column) < (last, end)
+    }
+    found = [
+        node
+        for node in _with_arguments(tree, code)
+        if places and all(_holds(node.body, *place) for place in places)
+    ]
+    return _as_function(found[0]) if len(found) == 1 else None
+
+
+def parsed(source: str) -> ast.AST:
+    """The tree of a source, an empty one if that is not Python."""
+    try:
+        return ast.parse(source)
+    except SyntaxError:
+        return ast.Module([], [])
+
+
+def _holds(node: ast.expr, line: int, column: int) -> bool:
+    """Whether a place in a file is in a node."""
+    start, end = (node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)
+    return start <= (line, column) < end
+
+
+def _with_arguments(tree: ast.AST, code: CodeType) -> list[ast.Lambda]:
+    names = list(code.co_varnames[: code.co_argcount])
+    return [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Lambda) and [a.arg for a in node.args.args] == names
+    ]
+
+
+def _as_function(node: ast.Lambda) -> ast.FunctionDef:
+    body = ast.copy_location(ast.Return(node.body), node.body)
+    made = ast.parse("def __weft_lambda__(): pass").body[0]
+    assert isinstance(made, ast.FunctionDef)
+    made.args, made.body = node.args, [body]
+    return ast.copy_location(made, node)
