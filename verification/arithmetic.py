@@ -23,8 +23,10 @@ from typing import Any
 import numpy as np
 
 from verification.programs import Program, function, names, program
-from weft.simulator.arithmetic.conversions import FINISHES
+from weft.simulator.arithmetic.bits import wrap64
+from weft.simulator.arithmetic.numbers import INT64
 from weft.simulator.language import rewriting
+from weft.simulator.translation import numbers
 
 Results = tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
 KEPT = Path(__file__).with_name("njit_answers.npz")
@@ -47,23 +49,22 @@ def overflows(one: Program) -> set[tuple[int, int]]:
     a division by it may end the process.
     """
     seen: set[tuple[int, int]] = set()
-    true = FINISHES["i64"]
+    true = numbers.finish
 
     def watched(value: int) -> int:
         if not -(2**63) <= value < 2**63:
             frame = sys._getframe(1)
-            file = "<program"
-            while not (file in frame.f_code.co_filename and "i" in frame.f_locals):
+            while not frame.f_code.co_filename.startswith("<program"):
                 frame = frame.f_back  # type: ignore[assignment]
             seen.add((frame.f_locals["i"], frame.f_lineno - 4))
-        return true(value)
+        return wrap64(value)
 
-    FINISHES["i64"] = watched
+    numbers.finish = lambda to: watched if to is INT64 else true(to)
     rewriting.forget()
     try:
         by_simulator(one)
     finally:
-        FINISHES["i64"] = true
+        numbers.finish = true
         rewriting.forget()
     return seen
 

@@ -783,11 +783,12 @@ def by_simulator(fn: Any, given: tuple[Any, ...]) -> dict[str, str]:
     from weft.simulator.inference.outside import kind_of
     from weft.simulator.inference.statements import Function
     from weft.simulator.language import binding, loops, rewriting
+    from weft.simulator.translation.notes import Noting
 
     tree = rewriting.FoldPowers().visit(ast.parse(_text(fn)))
     scope = loops.names_of(fn)
     bound = binding.Bound.__new__(binding.Bound)
-    bound._found, bound._notes = {}, None
+    bound._found, bound._notes, bound._noting = {}, {}, Noting.NONE
     kinds = tuple(map(kind_of, given))
     found = Function(
         tree.body[0],

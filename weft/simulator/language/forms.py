@@ -48,7 +48,11 @@ class _PutIn(ast.NodeTransformer):
         loads: list[ast.expr] = [ast.Name(made.name, ast.Load()) for made in found]
         target = ast.Name(node.name, ast.Store())
         whole = ast.Assign([target], ast.Tuple(loads, ast.Load()))
-        return [*found, ast.fix_missing_locations(ast.copy_location(whole, node))]
+        ast.fix_missing_locations(ast.copy_location(whole, node))
+        new: list[Any] = [*found, whole]
+        for statement in new:
+            statement.reached = True
+        return new
 
     def visit_Call(self, node: ast.Call) -> ast.Call:
         """A call of such a function, which may have several forms."""

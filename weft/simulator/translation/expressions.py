@@ -216,7 +216,7 @@ class Expressions:
             return made
         if to is FLOAT32:
             return self.rounded(made, node)
-        return self.applied(f"finish_{to}", conversions.finish(to), node, made)
+        return self.applied(f"finish_{to}", numbers.finish(to), node, made)
 
     def converted(
         self, made: ast.expr, given: Kind, to: Number, node: ast.AST
@@ -465,8 +465,9 @@ class Expressions:
         of = kind(node.value)
         if isinstance(of, Named):
             return self._of_module(node, (*of.path, node.attr))
-        node.value = self.numpys(self.expr(node.value), of, node)
+        node.value = self.expr(node.value)
         if not isinstance(of, (Arr, Tup)):
+            node.value = self.numpys(node.value, of, node)
             return self.plain(node, node)  # of a number or a record, or NumPy's
         return node
 
@@ -626,7 +627,7 @@ class Expressions:
     # Calls
 
     def _call(self, node: ast.Call) -> ast.expr:
-        function = kind(node.func)
+        function: Kind = getattr(node, "callee", None)
         if (always := getattr(node, "always", None)) is not None:
             return syntax.constant(always, node)
         for keyword in node.keywords:

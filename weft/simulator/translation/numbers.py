@@ -7,6 +7,7 @@ import numpy as np
 
 from weft.simulator.arithmetic.bits import round32
 from weft.simulator.arithmetic.casts import cast_to
+from weft.simulator.arithmetic.conversions import finish
 from weft.simulator.arithmetic.numbers import Number
 from weft.simulator.arithmetic.operations import quotient
 from weft.simulator.arithmetic.operators import Operand
@@ -85,3 +86,15 @@ FUNCTIONS: dict[str, Any] = {
     "from_data": from_data,
     "operand": Operand,
 }
+
+__all__ = [
+    "CELL",
+    "FUNCTIONS",
+    "Below",
+    "finish",
+    "numpys",
+    "numpys_of",
+    "plain",
+    "wider",
+    "written",
+]
