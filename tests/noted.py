@@ -17,14 +17,23 @@ def noted(trace: Trace) -> Notes:
     """The notes of a launch. Local arrays share a list each."""
     regions = [region_of(trace, k) for k in range(len(trace.arrays))]
     unit = units(trace)
-    marks = {kind: np.isin(np.arange(len(trace)), trace.atomics[kind]) for kind in
-             (*MARKED, *SHARED_KINDS)}
-    keys = np.stack([trace.site, trace.space, trace.operation, trace.size, unit,
-                     *(marks[kind] for kind in MARKED)]).astype(np.int64)
+    marks = {
+        kind: np.isin(np.arange(len(trace)), trace.atomics[kind])
+        for kind in (*MARKED, *SHARED_KINDS)
+    }
+    keys = np.stack(
+        [
+            trace.site,
+            trace.space,
+            trace.operation,
+            trace.size,
+            unit,
+            *(marks[kind] for kind in MARKED),
+        ]
+    ).astype(np.int64)
     found, spot = np.unique(keys, axis=1, return_inverse=True)
     spot = spot.reshape(-1)
-    first = [int(np.flatnonzero(spot == k)[0]) for k in range(found.shape[1])]
-    del first
+
     spots: list[Spot] = []
     steps: list[int] = []
     list_of = np.zeros(len(trace), np.int64)
@@ -35,10 +44,18 @@ def noted(trace: Trace) -> Notes:
         mine = np.flatnonzero(spot == k)
         kinds = [kind for kind, flag in zip(MARKED, flags, strict=True) if flag]
         for rows, region in parts(trace, mine, regions, operation, marks):
-            more = [n for n in SHARED_KINDS if operation == ATOMIC and
-                    marks[n][rows].all()]
-            one = Spot(trace.places[site], operation, space, region, each, size,
-                       [*kinds, *more])
+            more = [
+                n for n in SHARED_KINDS if operation == ATOMIC and marks[n][rows].all()
+            ]
+            one = Spot(
+                trace.places[site],
+                operation,
+                space,
+                region,
+                each,
+                size,
+                [*kinds, *more],
+            )
             if space == LOCAL:
                 local[region].append((one, rows))
             else:
@@ -54,8 +71,14 @@ def noted(trace: Trace) -> Notes:
     step = np.array(steps or [1])[list_of]
     number = trace.address // unit * step + code_of
     return Notes(
-        trace.name, trace.grid_size, trace.block_size, spots, regions, steps,
-        blocks_of(trace, list_of, number, len(steps)), dict(trace.flops),
+        trace.name,
+        trace.grid_size,
+        trace.block_size,
+        spots,
+        regions,
+        steps,
+        blocks_of(trace, list_of, number, len(steps)),
+        dict(trace.flops),
     )
 
 
@@ -90,7 +113,7 @@ def overlap(a: Region, b: Region) -> bool:
 
 
 def parts(trace: Trace, rows: Any, regions: list[Region], operation: int, marks: Any):
-    """One spot for all arrays that an instruction touches, if they can be told apart."""
+    """One spot for all arrays of an instruction, if they can be told apart."""
     arrays = np.unique(trace.array[rows]).tolist()
     flags = {
         tuple(bool(marks[n][rows[trace.array[rows] == a]].all()) for n in SHARED_KINDS)
@@ -103,7 +126,12 @@ def parts(trace: Trace, rows: Any, regions: list[Region], operation: int, marks:
         if k != a
     )
     local = regions[arrays[0]].space == LOCAL
-    if len(arrays) > 1 and apart and not local and (operation != ATOMIC or len(flags) < 2):
+    if (
+        len(arrays) > 1
+        and apart
+        and not local
+        and (operation != ATOMIC or len(flags) < 2)
+    ):
         return [(rows, SEVERAL)]
     return [(rows[trace.array[rows] == a], a) for a in arrays]
 
@@ -114,8 +142,9 @@ def cluster(local: dict[int, list[Any]], regions: list[Region]) -> list[list[Any
     for k, some in local.items():
         for spot, rows in some:
             for others, unit, list_ in found:
-                if unit == spot.unit and any(overlap(regions[k], regions[o])
-                                             for o in others):
+                if unit == spot.unit and any(
+                    overlap(regions[k], regions[o]) for o in others
+                ):
                     others.add(k)
                     list_.append((spot, rows))
                     break

@@ -32,7 +32,7 @@ from weft.simulator.trace.shapes import Shapes
 
 
 def count(notes: Notes) -> list[Line]:
-    """The requests of a launch, one `Line` per instruction and array, in source order."""
+    """The requests, one `Line` per instruction and array, in source order."""
     return Counted(notes).lines
 
 

@@ -52,6 +52,12 @@ class Region:
         self.space, self.first, self.size, self.name = space, first, size, name
         self.type, self.shape, self.fresh = type, shape, fresh
 
+    def overlaps(self, other: "Region") -> bool:
+        if self.space != other.space:
+            return False
+        end, other_end = self.first + self.size, other.first + other.size
+        return self.first < other_end and other.first < end
+
 
 class Spot:
     """A place in the source, and how it touches memory of one space.

@@ -4,12 +4,12 @@ Two threads race only over an element that both touch between the same two barri
 of them writing. A read is early only where no thread had written the element. Sets of
 elements show for most kernels that there is neither. What they cannot decide is a
 *suspect*: fences, operations of a warp and the order of a thread's own accesses are not
-in the notes. Who suspects too much is safe, who suspects nothing has proved it: then
+in the notes. Who suspects too much is safe; who suspects nothing has proved that
 `races`, `unwritten` and `unfinished` of the sanitizer find nothing either.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import NamedTuple
 
@@ -28,13 +28,14 @@ from weft.simulator.trace.notes import (
     Spot,
 )
 
-Source = list[Collection[int]]  # what each owner, a thread or a block, touched
+Source = dict[int, Numbers]  # what each owner, a thread or a block, touched at a spot
+Interval = dict[Spot, Source]  # what was touched between two barriers
 
 
 class Suspect(NamedTuple):
     """Bytes from `start` to `stop` of a space that may have to do with a hazard.
 
-    block: whose shared memory, None in the others.
+    block: whose shared memory, None in the other spaces.
     """
 
     space: int
@@ -44,17 +45,24 @@ class Suspect(NamedTuple):
 
 
 def suspects(notes: Notes) -> list[Suspect]:
-    """What may be in a race, or read before it is written; [] for a proof of neither."""
+    """What may race, or be read before it is written; [] where nothing can."""
+    of: dict[int, Callable[[Memory], Iterable[Suspect]]]
+    of = {GLOBAL: of_global, SHARED: of_shared, LOCAL: of_local}
+    found = [each for memory in pieces(notes) for each in of[memory.space](memory)]
+    return found + swapped(notes) if found else []
+
+
+def swapped(notes: Notes) -> list[Suspect]:
+    """What a compare-and-swap touches: from there is told whether reads are guesses."""
     found: list[Suspect] = []
     for memory in pieces(notes):
-        if memory.space == LOCAL:
-            unwritten = Local(notes, memory).early()
-            found += ranges(memory, None, unwritten)
-        elif memory.space == SHARED:
+        swaps = [spot for spot in memory.spots if "cas" in spot.kinds]
+        numbers = union(memory.all_of(swaps))
+        if memory.space == SHARED:
             for block in notes.blocks:
-                found += ranges(memory, block.number, of_block(memory, block))
+                found += ranges(memory, numbers, block.number)
         else:
-            found += ranges(memory, None, of_grid(notes, memory))
+            found += ranges(memory, numbers)
     return found
 
 
@@ -62,11 +70,12 @@ class Memory:
     """Arrays that share memory, and the spots that touch them, sorted by what they do.
 
     `unit` divides all that they touch. `changes` are atomic operations and relaxed
-    stores: they are fine among themselves, and with `peeks`.
+    stores: they are fine among themselves, and with `peeks`. At the spots `fresh`
+    memory is touched that held nothing before.
     """
 
-    def __init__(self, notes: Notes, space: int, spots: list[Spot]) -> None:
-        self.notes, self.space, self.spots = notes, space, spots
+    def __init__(self, notes: Notes, spots: list[Spot]) -> None:
+        self.notes, self.spots, self.space = notes, spots, spots[0].space
         self.unit = min(spot.unit for spot in spots)
         plain = [spot for spot in spots if "relaxed" not in spot.kinds]
         loose = [spot for spot in spots if "relaxed" in spot.kinds]
@@ -75,28 +84,41 @@ class Memory:
         self.peeks = [spot for spot in loose if spot.operation == READ]
         self.changes = [spot for spot in plain if spot.operation == ATOMIC]
         self.changes += [spot for spot in loose if spot.operation == WRITE]
-        sampled = space == GLOBAL and len(notes.blocks) < notes.all_blocks
-        self.fresh = set() if sampled else {s for s in spots if fresh(notes, s)}
-        self.begun = [spot for spot in spots if "begun" in spot.kinds]
+        sampled = self.space == GLOBAL and len(notes.blocks) < notes.all_blocks
+        self.fresh = {s for s in spots if fresh(notes, s)} if not sampled else set()
 
-    def touched(self, block: Block, spot: Spot, at: int | None = None) -> Lists | None:
-        """What threads touch at `spot`, all along or before barrier `at`, in units."""
+    def touched(self, block: Block, spot: Spot) -> dict[int, Source]:
+        """What a block's threads touched at `spot`, in units, before each barrier."""
         lists = self.notes.numbers(block, spot)
-        if at is not None:
-            lists = between(block, lists, spot.list, at)
-        if lists is None or not any(lists):
-            return None
+        if lists is None:
+            return {}
+        found = intervals(block, lists, spot.list)
         if spot.size == self.unit:
-            return lists
+            return found
         each, parts = spot.unit // self.unit, range(spot.size // self.unit)
-        return [[n * each + k for n in one for k in parts] for one in lists]
+        return {
+            at: {
+                t: [n * each + k for n in one for k in parts] for t, one in own.items()
+            }
+            for at, own in found.items()
+        }
 
-    def sources(
-        self, block: Block, spots: list[Spot], at: int | None = None
-    ) -> list[Lists]:
-        """What they touch at each of some spots, where that is anything."""
-        found = (self.touched(block, spot, at) for spot in spots)
-        return [lists for lists in found if lists is not None]
+    def timeline(self, block: Block) -> list[tuple[int, Interval]]:
+        """What a block did here, with the number of the barrier that followed."""
+        found: dict[int, Interval] = {}
+        for spot in self.spots:
+            for at, source in self.touched(block, spot).items():
+                found.setdefault(at, {})[spot] = source
+        return sorted(found.items(), key=lambda each: each[0])
+
+    def all_of(self, spots: Iterable[Spot]) -> list[Source]:
+        """What was touched at some spots in the whole launch."""
+        return [
+            source
+            for spot in spots
+            for block in self.notes.blocks
+            for source in self.touched(block, spot).values()
+        ]
 
 
 def fresh(notes: Notes, spot: Spot) -> bool:
@@ -108,279 +130,268 @@ def fresh(notes: Notes, spot: Spot) -> bool:
     return notes.regions[spot.region].fresh
 
 
-def between(
-    block: Block, lists: Lists | None, number: int, at: int
-) -> Lists | None:
-    """The part of the lists with this number that was noted just before barrier `at`."""
-    marks = block.marks
-    if lists is None or not marks:
-        return lists
-    begin = marks[at - 1][number] if at else None
-    end = marks[at][number] if at < len(marks) else None
-    if begin is None:
-        return [one[:n] for one, n in zip(lists, end or (), strict=True)]
-    if end is None:
-        return [one[n:] for one, n in zip(lists, begin, strict=True)]
-    if begin == end:
-        return None
-    return [one[n:m] for one, n, m in zip(lists, begin, end, strict=True)]
+def intervals(block: Block, lists: Lists, number: int) -> dict[int, Source]:
+    """Cut a block's lists, those with this number, at its barriers.
+
+    Gives, by the barrier that follows, what those threads noted that noted something.
+    """
+    begin = [0] * len(lists)
+    last = list(map(len, lists))
+    found: dict[int, Source] = {}
+    for at, end in enumerate([*(mark[number] for mark in block.marks), last]):
+        if end is None or end == begin:
+            continue
+        if end == last and not found:
+            return {at: {t: one for t, one in enumerate(lists) if one}}
+        cuts = enumerate(zip(lists, begin, end, strict=True))
+        found[at] = {t: one[n:m] for t, (one, n, m) in cuts if n < m}
+        begin = end
+    return found
 
 
 # Which arrays share memory
 
 
 def pieces(notes: Notes) -> Iterator[Memory]:
-    """The launch's memory, in pieces that no spot and no array joins."""
+    """The launch's memory, in pieces that neither a spot nor an array joins."""
     joined: list[tuple[set[int], list[Spot]]] = []
     for spot in notes.spots:
         mine = regions_of(notes, spot)
         near = [one for one in joined if meet(notes, mine, one[0])]
-        if near:
-            mine = mine.union(*(regions for regions, _ in near))
         spots = [s for _, some in near for s in some] + [spot]
-        joined = [one for one in joined if one not in near] + [(mine, spots)]
+        joined = [one for one in joined if one not in near]
+        joined.append((mine.union(*(regions for regions, _ in near)), spots))
     for _, spots in joined:
-        yield Memory(notes, spots[0].space, spots)
+        yield Memory(notes, spots)
 
 
 def meet(notes: Notes, some: set[int], others: set[int]) -> bool:
+    """Whether regions share memory."""
     if some & others:
         return True
     pairs = ((notes.regions[a], notes.regions[b]) for a in some for b in others)
-    return any(
-        a.space == b.space
-        and a.first < b.first + b.size
-        and b.first < a.first + a.size
-        for a, b in pairs
-    )
+    return any(a.overlaps(b) for a, b in pairs)
 
 
 def regions_of(notes: Notes, spot: Spot) -> set[int]:
+    """The regions that are touched at `spot`, and perhaps some between them."""
     if spot.region != SEVERAL:
         return {spot.region}
-    lists = [notes.numbers(block, spot) for block in notes.blocks]
-    some = [one for each in lists if each is not None for one in each if one]
-    ends = {n for one in some for n in (min(one), max(one))}
-    found = sorted(notes.region_at(spot.space, n * spot.unit) for n in ends)
-    return set(range(found[0], found[-1] + 1)) if found else set()
+    lists = [notes.numbers(block, spot) or () for block in notes.blocks]
+    some = [one for each in lists for one in each if one]
+    ends = {*map(min, some), *map(max, some)}
+    found = {notes.region_at(spot.space, n * spot.unit) for n in ends}
+    starts = [notes.regions[k].first for k in found]
+    return found | {
+        k
+        for k, region in enumerate(notes.regions)
+        if region.space == spot.space and min(starts) < region.first < max(starts)
+    }
 
 
-# Races
+# What happens between two barriers
 
 
-def clash(
-    writes: list[Source], changes: list[Source], reads: list[Source],
-    peeks: list[Source],
-) -> set[int]:
-    """The elements that two owners touch, one of them writing, not both relaxed."""
+def clash(memory: Memory, interval: Interval) -> set[int]:
+    """What two owners touch, one of them writing, and not both relaxed."""
+    writes, changes, reads, peeks = (
+        [interval[spot] for spot in spots if spot in interval]
+        for spots in (memory.writes, memory.changes, memory.reads, memory.peeks)
+    )
     found: set[int] = set()
     if writes:
-        wrote = union(writes)
-        own: list[set[int]] | None = None
-        if sum(map(len, chain.from_iterable(writes))) > len(wrote):
-            own = owned(writes)
-            found |= repeated(own, wrote)
-        for source in [*reads, *peeks, *changes]:
-            if wrote.isdisjoint(chain.from_iterable(source)) or source in writes:
-                continue
-            own = owned(writes) if own is None else own
-            for mine, one in zip(own, source, strict=True):
-                touched = wrote.intersection(one)
-                if not touched <= mine:
-                    found |= touched - mine
+        found |= shared_out(writes, [*reads, *peeks, *changes], alone=True)
     if changes and reads:
-        changed = union(changes)
-        near = [s for s in reads if not changed.isdisjoint(chain.from_iterable(s))]
-        if near:
-            own = owned(changes)
-            twice = repeated(own, changed)
-            for source in near:
-                for mine, one in zip(own, source, strict=True):
-                    touched = changed.intersection(one)
-                    found |= touched - mine | touched & twice
+        found |= shared_out(changes, reads, alone=False)
     return found
 
 
-def union(sources: list[Source]) -> set[int]:
-    return set().union(*chain.from_iterable(sources))
+def shared_out(own: list[Source], others: list[Source], alone: bool) -> set[int]:
+    """What one owner has in its `own` sources, and another owner in any of the others.
+
+    alone: whether two may not have it in their own either.
+    """
+    everything = union(own)
+    count = sum(len(one) for source in own for one in source.values())
+    mine = owned(own) if count > len(everything) else None
+    twice = repeated(mine, everything) if mine is not None else set()
+    found = set(twice) if alone else set()
+    for source in others:
+        if everything.isdisjoint(chain.from_iterable(source.values())):
+            continue
+        if not twice and source in own:
+            continue  # every owner keeps to what is its own
+        mine = owned(own) if mine is None else mine
+        for owner, one in source.items():
+            touched = everything.intersection(one)
+            if touched:
+                found |= touched.difference(mine.get(owner, ())) | touched & twice
+    return found
 
 
-def owned(sources: list[Source]) -> list[set[int]]:
-    """What each owner touched at any of some spots."""
-    return [set().union(*each) for each in zip(*sources, strict=True)]
+def union(sources: Iterable[Source]) -> set[int]:
+    return set().union(*chain.from_iterable(source.values() for source in sources))
 
 
-def repeated(own: list[set[int]], everything: set[int]) -> set[int]:
-    """The elements that several owners touched."""
-    if sum(map(len, own)) == len(everything):
+def owned(sources: list[Source]) -> dict[int, set[int]]:
+    """What each owner has in any of some sources."""
+    found: dict[int, set[int]] = {}
+    for source in sources:
+        for owner, one in source.items():
+            if owner in found:
+                found[owner].update(one)
+            else:
+                found[owner] = set(one)
+    return found
+
+
+def repeated(own: dict[int, set[int]], everything: set[int]) -> set[int]:
+    """The elements that several owners have."""
+    if sum(map(len, own.values())) == len(everything):
         return set()
-    return {n for n, times in Counter(chain.from_iterable(own)).items() if times > 1}
+    times = Counter(chain.from_iterable(own.values()))
+    return {n for n, count in times.items() if count > 1}
+
+
+def early(memory: Memory, interval: Interval, *written: set[int]) -> set[int]:
+    """What is read, and was not written before."""
+    return {
+        n
+        for spot, source in interval.items()
+        if spot in memory.fresh and spot.operation != WRITE
+        for n in union([source]).difference(*written)
+    }
+
+
+def stored(memory: Memory, interval: Interval) -> set[int]:
+    """What is written of fresh memory."""
+    some = interval.items()
+    return union(
+        source
+        for spot, source in some
+        if spot in memory.fresh and spot.operation == WRITE
+    )
+
+
+# The spaces
+
+
+def of_shared(memory: Memory) -> Iterator[Suspect]:
+    """The suspects in shared memory. Most blocks do the same to theirs."""
+    lists = sorted({spot.list for spot in memory.spots})
+    last: object = None
+    found: set[int] = set()
+    for block in memory.notes.blocks:
+        marks = [[mark[k] for k in lists] for mark in block.marks]
+        noted = [block.lists[k] for k in lists], marks
+        if noted != last:
+            found, last = of_block(memory, block), noted
+        yield from ranges(memory, found, block.number)
 
 
 def of_block(memory: Memory, block: Block) -> set[int]:
-    """The suspicious elements of a block's shared memory."""
     written: set[int] = set()
     found: set[int] = set()
-    for at in range(len(block.marks) + 1):
-        found |= interval(memory, block, at, written)
-    return found | unfinished(memory, [block])
+    for _, interval in memory.timeline(block):
+        found |= clash(memory, interval) | early(memory, interval, written)
+        written |= stored(memory, interval)
+    return found | unfinished(memory)
 
 
-def interval(memory: Memory, block: Block, at: int, *written: set[int]) -> set[int]:
-    """Those between two barriers. `written` is what was before, the last grows."""
-    writes = memory.sources(block, memory.writes, at)
-    changes = memory.sources(block, memory.changes, at)
-    reads = memory.sources(block, memory.reads, at)
-    peeks = memory.sources(block, memory.peeks, at)
-    found = clash(writes, changes, reads, peeks)
-    if memory.fresh:
-        for spot in memory.spots:
-            if spot in memory.fresh and spot.operation != WRITE:
-                lists = memory.touched(block, spot, at)
-                if lists is not None:
-                    found |= early(lists, written)
-        stored = [s for s in memory.spots if s in memory.fresh and s.operation == WRITE]
-        written[-1].update(union(memory.sources(block, stored, at)))
-    return found
-
-
-def early(lists: Lists, written: tuple[set[int], ...]) -> set[int]:
-    """What is read, and has not been written."""
-    if len(written) == 1 and written[0].issuperset(chain.from_iterable(lists)):
+def unfinished(memory: Memory) -> set[int]:
+    """What is read, and a copy to it has begun at some time."""
+    begun = [spot for spot in memory.spots if "begun" in spot.kinds]
+    reads = [spot for spot in memory.spots if spot.operation != WRITE]
+    if not begun:
         return set()
-    return set().union(*lists).difference(*written)
+    return union(memory.all_of(begun)) & union(memory.all_of(reads))
 
 
-def unfinished(memory: Memory, blocks: list[Block]) -> set[int]:
-    """What is read, and the beginning of a copy has been to it."""
-    if not memory.begun:
-        return set()
-    begun = [s for b in blocks for s in memory.sources(b, memory.begun)]
-    others = [spot for spot in memory.spots if spot.operation != WRITE]
-    reads = [s for b in blocks for s in memory.sources(b, others)]
-    return union(begun) & union(reads)
+def of_global(memory: Memory) -> Iterable[Suspect]:
+    """The suspects in global memory."""
+    changing = bool(memory.writes or memory.changes)
+    reading = any(spot.operation != WRITE for spot in memory.fresh)
+    if not reading and (not changing or separate(memory)):
+        return ()
+    blocks = memory.notes.blocks
+    timelines = {block.number: memory.timeline(block) for block in blocks}
+    own: dict[int, set[int]] = {block.number: set() for block in blocks}
+    before: set[int] = set()  # written, as far as the last barrier of the grid
+    found = unfinished(memory)
+    for grid in range(max(len(block.grids) for block in blocks) + 1):
+        together: Interval = {}
+        for block in blocks:
+            mine = own[block.number]
+            ends = [-1, *block.grids, len(block.marks)]
+            for at, interval in timelines[block.number]:
+                if ends[grid] < at <= ends[grid + 1]:
+                    found |= clash(memory, interval)
+                    found |= early(memory, interval, before, mine)
+                    mine |= stored(memory, interval)
+                    join(together, block.number, interval)
+        if len(blocks) > 1:
+            found |= clash(memory, together)
+        before = before.union(*own.values())
+    return ranges(memory, found)
 
 
-def of_grid(notes: Notes, memory: Memory) -> set[int]:
-    """The suspicious elements of global memory."""
-    if not memory.writes and not memory.changes and not memory.fresh:
-        return set()
-    written: set[int] = set()
-    found = unfinished(memory, notes.blocks)
-    if not memory.fresh and separate(notes, memory):
-        return found
-    bounds = {b.number: [-1, *b.grids, len(b.marks)] for b in notes.blocks}
-    mine: dict[int, set[int]] = {b.number: set() for b in notes.blocks}
-    for grid in range(max(map(len, bounds.values()), default=1) - 1):
-        for block in notes.blocks:
-            ends = bounds[block.number]
-            for at in range(ends[grid] + 1, ends[grid + 1] + 1):
-                found |= interval(memory, block, at, written, mine[block.number])
-        found |= across(notes, memory, bounds, grid)
-        for own in mine.values():
-            written |= own
-    return found
+def join(together: Interval, block: int, interval: Interval) -> None:
+    """Add what a block's threads touched to what the block did."""
+    for spot, source in interval.items():
+        whole = together.setdefault(spot, {}).setdefault(block, [])
+        whole.extend(chain.from_iterable(source.values()))
 
 
-def separate(notes: Notes, memory: Memory) -> bool:
-    """Whether every element that is written is touched once."""
-    if memory.changes:
+def separate(memory: Memory) -> bool:
+    """Whether nothing is touched twice of what is written, by whomever."""
+
+    def entries(spots: list[Spot]) -> list[Numbers]:
+        sources = memory.all_of(spots)
+        return [one for source in sources for one in source.values()]
+
+    wrote, changed = entries(memory.writes), entries(memory.changes)
+    others = [*changed, *entries(memory.peeks), *entries(memory.reads)]
+    once = set().union(*wrote)
+    if sum(map(len, wrote)) > len(once) or not once.isdisjoint(chain(*others)):
         return False
-    writes = [s for b in notes.blocks for s in memory.sources(b, memory.writes)]
-    wrote = union(writes)
-    if sum(map(len, chain.from_iterable(writes))) > len(wrote):
-        return False
-    others = [*memory.reads, *memory.peeks]
-    return all(
-        wrote.isdisjoint(chain.from_iterable(source))
-        for block in notes.blocks
-        for source in memory.sources(block, others)
-    )
+    reads = chain(*entries(memory.reads))
+    return not changed or set().union(*changed).isdisjoint(reads)
 
 
-def across(
-    notes: Notes, memory: Memory, bounds: dict[int, list[int]], grid: int
-) -> set[int]:
-    """Elements over which blocks may race between two barriers of the grid."""
-    if len(notes.blocks) == 1:
-        return set()
-
-    def flat(spots: list[Spot]) -> list[Source]:
-        found: list[Source] = []
-        for spot in spots:
-            source: Source = []
-            for block in notes.blocks:
-                ends = bounds[block.number]
-                whole: list[int] = []
-                for at in range(ends[grid] + 1, ends[grid + 1] + 1):
-                    for one in memory.touched(block, spot, at) or ():
-                        whole += one
-                source.append(whole)
-            found.append(source)
-        return found
-
-    return clash(
-        flat(memory.writes), flat(memory.changes), flat(memory.reads),
-        flat(memory.peeks),
-    )
+def of_local(memory: Memory) -> Iterable[Suspect]:
+    """The suspects in local memory: what a thread does not write first."""
+    lists = {spot.list for spot in memory.spots}
+    reads = [spot for spot in memory.spots if spot.operation != WRITE]
+    if len(lists) > 1:  # in which order is not known
+        return ranges(memory, union(memory.all_of(reads)))
+    found: set[int] = set()
+    last: Numbers = []
+    for block in memory.notes.blocks:
+        for one in block.lists[memory.spots[0].list] or ():
+            if one != last:
+                found |= read_first(memory, one)
+                last = one
+    return ranges(memory, found)
 
 
-class Local:
-    """Local memory: the first access of a thread to an element has to be a write."""
-
-    def __init__(self, notes: Notes, memory: Memory) -> None:
-        self._notes, self._memory = notes, memory
-
-    def early(self) -> set[int]:
-        memory, notes = self._memory, self._notes
-        numbers = {spot.list for spot in memory.spots}
-        if len(numbers) > 1:  # in which order is not known
-            return {
-                n
-                for block in notes.blocks
-                for spot in memory.spots
-                if spot.operation != WRITE
-                for one in memory.touched(block, spot) or ()
-                for n in one
-            }
-        number = numbers.pop()
-        writes = {spot.code for spot in memory.spots if spot.operation == WRITE}
-        wide = {spot.code: spot.size // spot.unit for spot in memory.spots}
-        step = notes.steps[number]
-        found: set[int] = set()
-        last: Numbers = []
-        for block in notes.blocks:
-            for one in block.lists[number] or ():
-                if one != last:
-                    found |= first_reads(one, step, writes, wide)
-                    last = one
-        return found
-
-
-def first_reads(
-    entries: Numbers, step: int, writes: set[int], wide: dict[int, int]
-) -> set[int]:
+def read_first(memory: Memory, entries: Numbers) -> set[int]:
     """The elements that a thread did not write first."""
+    step = memory.notes.steps[memory.spots[0].list]
+    writes = {spot.code for spot in memory.spots if spot.operation == WRITE}
+    wide = {spot.code: spot.size // spot.unit for spot in memory.spots}
     if max(wide.values()) > 1:
-        entries = [
-            n + k * step for n in entries for k in range(wide[n % step])
-        ]
-    first = dict(
-        zip(map(step.__rfloordiv__, reversed(entries)), reversed(entries), strict=True)
-    )
+        entries = [n + k * step for n in entries for k in range(wide[n % step])]
+    entries = entries[::-1]  # so that the first one stays
+    first = dict(zip(map(step.__rfloordiv__, entries), entries, strict=True))
     return {n for n, entry in first.items() if entry % step not in writes}
 
 
 def ranges(
-    memory: Memory, block: int | None, numbers: Iterable[int]
+    memory: Memory, numbers: set[int], block: int | None = None
 ) -> Iterator[Suspect]:
-    """The bytes of some elements, in as few ranges as possible."""
-    start = stop = -1
-    for n in sorted(numbers):
-        if n != stop:
-            if stop > 0:
-                yield Suspect(memory.space, block, start * memory.unit, stop * memory.unit)
-            start = n
-        stop = n + 1
-    if stop > 0:
-        yield Suspect(memory.space, block, start * memory.unit, stop * memory.unit)
+    """The bytes of some elements, in as few ranges as there can be."""
+    inside = sorted(n for n in numbers if n - 1 not in numbers)
+    ends = sorted(n + 1 for n in numbers if n + 1 not in numbers)
+    for start, stop in zip(inside, ends, strict=True):
+        unit = memory.unit
+        yield Suspect(memory.space, block, start * unit, stop * unit)
