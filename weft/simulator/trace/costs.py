@@ -8,7 +8,7 @@ they take turns.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection
 from functools import lru_cache
 
 from weft.simulator.limits import WARP
@@ -34,22 +34,26 @@ def sectors(
     distinct = set(at)
     if size == unit:
         asked = len(distinct) * unit
-        touched = {n * unit // SECTOR for n in distinct}
+        each = SECTOR // unit
+        touched = {n // each for n in distinct}
     else:
-        parts = range(size // unit)
-        asked = len({n + k for n in distinct for k in parts}) * unit
+        asked = len({n + k for n in distinct for k in range(size // unit)}) * unit
         touched = {s for n in distinct for s in _spread(n * unit, size, SECTOR)}
-    moved = len(touched)
-    if turns:
-        waits = turns_of(at)
-        moved = len(
-            {
-                (wait, s)
-                for wait, n in zip(waits, at, strict=True)
-                for s in _spread(n * unit, size, SECTOR)
-            }
-        )
+    moved = len(touched) if not turns else moved_in_turns(at, unit, size)
     return moved, -(-asked // SECTOR), tuple(touched)
+
+
+def moved_in_turns(numbers: list[int], unit: int, size: int) -> int:
+    """The sectors that move where lanes with the same number take turns.
+
+    A sector moves as often as the lanes take turns that take most of them there.
+    """
+    most: dict[int, int] = {}
+    for number, times in Counter(numbers).items():
+        for sector in _spread(number * unit, size, SECTOR):
+            if times > most.get(sector, 0):
+                most[sector] = times
+    return sum(most.values())
 
 
 @lru_cache(_KEPT)
@@ -63,8 +67,9 @@ def passes(
     the same.
     """
     at = [start + offset for offset in offsets(shape, mask.bit_count())]
-    if size <= WORD and not turns:
-        return 1, fullest({n * unit // WORD for n in at}) - 1
+    if size <= WORD and (not turns or unit == WORD):
+        words = [n * unit // WORD for n in at]
+        return 1, fullest(words if turns else set(words)) - 1
     lanes = [k for k in range(WARP) if mask >> k & 1]
     width = max(1, min(PASS_BYTES // size, WARP))
     if size > WORD and loads and _share(dict(zip(lanes, at, strict=True))):
@@ -72,15 +77,15 @@ def passes(
     waits = turns_of(at) if turns else [0] * len(at)
     parts: dict[int, set[int]] = {}
     for lane, number, wait in zip(lanes, at, waits, strict=True):
-        words = parts.setdefault(lane // width, set())
+        part = parts.setdefault(lane // width, set())
         for word in _spread(number * unit, size, WORD):
-            words.add(word + (wait << 40))  # a word of its own, in the same bank
-    return len(parts), sum(fullest(words) - 1 for words in parts.values())
+            part.add(word + (wait << 40))  # a word of its own, in the same bank
+    return len(parts), sum(fullest(part) - 1 for part in parts.values())
 
 
-def fullest(words: Iterable[int]) -> int:
+def fullest(words: Collection[int]) -> int:
     """How many words the bank has to give that has to give most."""
-    return max(Counter(word % BANKS for word in words).values())
+    return max(Counter([word % BANKS for word in words]).values())
 
 
 def turns_of(numbers: list[int]) -> list[int]:

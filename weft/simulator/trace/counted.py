@@ -196,8 +196,9 @@ class Instruction:
             self._sectors += moved * len(own)
             self._ideal += ideal * len(own)
             bases = {first // each for first in own}
-            for sector in at:
-                self.touched.update(map(sector.__add__, bases))
+            fewer, more = (bases, at) if len(bases) < len(at) else (at, bases)
+            for sector in fewer:
+                self.touched.update(map(sector.__add__, more))
 
 
 def _by_start(numbers: list[int], each: int) -> list[tuple[int, list[int]]]:

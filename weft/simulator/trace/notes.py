@@ -93,15 +93,31 @@ class Spot:
         self.list, self.code = list, code
 
 
+class Meeting:
+    """Threads of a warp that have synchronised, by their ranks in the block.
+
+    at: how many barriers the block had passed. `lengths[k][i]` is how long list k of
+    `threads[i]` was.
+    """
+
+    __slots__ = "at", "lengths", "threads"
+
+    def __init__(
+        self, at: int, threads: tuple[int, ...], lengths: list[Lengths | None]
+    ) -> None:
+        self.at, self.threads, self.lengths = at, threads, lengths
+
+
 class Block:
     """What the threads of a block have noted.
 
     `lists[k][t]` is list k of thread t; `lists[k]` is None where no thread has one.
     `marks[b][k][t]` is how long it was when the block passed its barrier b, those of
-    the grid included; which of them were the grid's is in `grids`.
+    the grid included; which of them were the grid's is in `grids`. `meetings` are those
+    of its warps, in order.
     """
 
-    __slots__ = ("grids", "lists", "marks", "number")
+    __slots__ = "grids", "lists", "marks", "meetings", "number"
 
     def __init__(
         self,
@@ -109,9 +125,11 @@ class Block:
         lists: list[Lists | None],
         marks: list[list[Lengths | None]] | None = None,
         grids: Iterable[int] = (),
+        meetings: Iterable[Meeting] = (),
     ) -> None:
         self.number, self.lists = number, lists
         self.marks, self.grids = marks or [], list(grids)
+        self.meetings = list(meetings)
 
 
 class Notes:

@@ -3,9 +3,10 @@
 Two threads race only over an element that both touch between the same two barriers, one
 of them writing. A read is early only where no thread had written the element. Sets of
 elements show for most kernels that there is neither. What they cannot decide is a
-*suspect*: fences, operations of a warp and the order of a thread's own accesses are not
-in the notes. Who suspects too much is safe; who suspects nothing has proved that
-`races`, `unwritten` and `unfinished` of the sanitizer find nothing either.
+*suspect*: what a fence or an atomic operation tells another thread is not in the notes,
+nor which of two spots a thread came to first. Who suspects too much is safe. Who
+suspects nothing has proved that `races`, `unwritten` and `unfinished` of the sanitizer
+find nothing either.
 """
 
 from collections import Counter
@@ -22,7 +23,9 @@ from weft.simulator.trace.notes import (
     SHARED,
     WRITE,
     Block,
+    Lengths,
     Lists,
+    Meeting,
     Notes,
     Numbers,
     Spot,
@@ -89,19 +92,19 @@ class Memory:
 
     def touched(self, block: Block, spot: Spot) -> dict[int, Source]:
         """What a block's threads touched at `spot`, in units, before each barrier."""
-        lists = self.notes.numbers(block, spot)
-        if lists is None:
-            return {}
-        found = intervals(block, lists, spot.list)
-        if spot.size == self.unit:
+        found = intervals(block, spot.list)
+        step, code = self.notes.steps[spot.list], spot.code
+        if step == 1 and spot.size == self.unit:
             return found
         each, parts = spot.unit // self.unit, range(spot.size // self.unit)
-        return {
-            at: {
-                t: [n * each + k for n in one for k in parts] for t, one in own.items()
-            }
-            for at, own in found.items()
-        }
+        cut: dict[int, Source] = {}
+        for at, source in found.items():
+            for owner, one in source.items():
+                own = [n // step * each for n in one if n % step == code]
+                if own:
+                    own = [n + k for n in own for k in parts]
+                    cut.setdefault(at, {})[owner] = own
+        return cut
 
     def timeline(self, block: Block) -> list[tuple[int, Interval]]:
         """What a block did here, with the number of the barrier that followed."""
@@ -130,11 +133,14 @@ def fresh(notes: Notes, spot: Spot) -> bool:
     return notes.regions[spot.region].fresh
 
 
-def intervals(block: Block, lists: Lists, number: int) -> dict[int, Source]:
+def intervals(block: Block, number: int) -> dict[int, Source]:
     """Cut a block's lists, those with this number, at its barriers.
 
     Gives, by the barrier that follows, what those threads noted that noted something.
     """
+    lists = block.lists[number]
+    if lists is None:
+        return {}
     begin = [0] * len(lists)
     last = list(map(len, lists))
     found: dict[int, Source] = {}
@@ -253,14 +259,30 @@ def repeated(own: dict[int, set[int]], everything: set[int]) -> set[int]:
     return {n for n, count in times.items() if count > 1}
 
 
-def early(memory: Memory, interval: Interval, *written: set[int]) -> set[int]:
-    """What is read, and was not written before."""
-    return {
-        n
-        for spot, source in interval.items()
-        if spot in memory.fresh and spot.operation != WRITE
-        for n in union([source]).difference(*written)
-    }
+def early(
+    memory: Memory, block: Block, at: int, interval: Interval, *written: set[int]
+) -> set[int]:
+    """What is read before barrier `at` of a block, and was not written before.
+
+    A write of the same thread since the barrier before it counts where both are in one
+    list; otherwise the read came first.
+    """
+    found: set[int] = set()
+    for spot, source in interval.items():
+        if spot in memory.fresh and spot.operation != WRITE:
+            missing = union([source]).difference(*written)
+            if missing and memory.notes.steps[spot.list] > 1:
+                missing &= read_first(memory, block, at, spot)
+            found |= missing
+    return found
+
+
+def read_first(memory: Memory, block: Block, at: int, spot: Spot) -> set[int]:
+    """What a thread reads before it writes it, of what is in the lists of `spot`."""
+    source = intervals(block, spot.list)[at]
+    found = {n for one in source.values() for n in first_reads(memory, spot.list, one)}
+    each = spot.unit // memory.unit
+    return {n * each + k for n in found for k in range(each)}
 
 
 def stored(memory: Memory, interval: Interval) -> set[int]:
@@ -271,6 +293,83 @@ def stored(memory: Memory, interval: Interval) -> set[int]:
         for spot, source in some
         if spot in memory.fresh and spot.operation == WRITE
     )
+
+
+def within(
+    memory: Memory, block: Block, at: int, interval: Interval, *written: set[int]
+) -> set[int]:
+    """What is suspicious of what a block did before its barrier `at`."""
+    found = clash(memory, interval) | early(memory, block, at, interval, *written)
+    if not found or all(meeting.at != at for meeting in block.meetings):
+        return found
+    return found & by_warps(memory, block, at, interval, set().union(*written))
+
+
+# What happens in warps whose lanes have met
+
+
+def by_warps(
+    memory: Memory, block: Block, at: int, interval: Interval, written: set[int]
+) -> set[int]:
+    """The same, where lanes that have met know of each other what came before that.
+
+    Lanes that have met in different company know too much to say it that simply: what
+    they touch stays suspicious.
+    """
+    companies: dict[tuple[int, ...], list[Meeting]] = {}
+    for meeting in block.meetings:
+        if meeting.at == at:
+            companies.setdefault(meeting.threads, []).append(meeting)
+    leader = {t: threads[0] for threads in companies for t in threads}
+    if len(leader) < sum(map(len, companies)):
+        return union(interval.values())
+    found = clash(memory, by_company(interval, leader))
+    alone = tuple(t for t in range(memory.notes.threads) if t not in leader)
+    for threads, meetings in [*companies.items(), (alone, [])]:
+        own = company(memory, block, at, threads, meetings)
+        known = set(written)
+        for number, part in memory.timeline(own):
+            found |= clash(memory, part) | early(memory, own, number, part, known)
+            known |= stored(memory, part)
+    return found
+
+
+def by_company(interval: Interval, leader: dict[int, int]) -> Interval:
+    """What those that meet do together, under the number of the first of them."""
+    found: Interval = {}
+    for spot, source in interval.items():
+        whole = found[spot] = {}
+        for thread, one in source.items():
+            who = leader.get(thread, thread)
+            whole[who] = whole[who] + one if who in whole else one
+    return found
+
+
+def company(
+    memory: Memory,
+    block: Block,
+    at: int,
+    threads: tuple[int, ...],
+    meetings: list[Meeting],
+) -> Block:
+    """As a block of its own: what some threads did before barrier `at`.
+
+    Their meetings are its barriers.
+    """
+    count = len(block.lists)
+    own: list[Lists | None] = [None] * count
+    marks: list[list[Lengths | None]] = [[None] * count for _ in meetings]
+    for k in {spot.list for spot in memory.spots}:
+        lists = block.lists[k]
+        if lists is None:
+            continue
+        begin = (block.marks[at - 1][k] if at else None) or [0] * len(lists)
+        end = block.marks[at][k] if at < len(block.marks) else list(map(len, lists))
+        own[k] = [lists[t][begin[t] : end[t] if end else 0] for t in threads]
+        for mark, meeting in zip(marks, meetings, strict=True):
+            lengths = meeting.lengths[k] or [begin[t] for t in threads]
+            mark[k] = [n - begin[t] for n, t in zip(lengths, threads, strict=True)]
+    return Block(block.number, own, marks)
 
 
 # The spaces
@@ -292,8 +391,8 @@ def of_shared(memory: Memory) -> Iterator[Suspect]:
 def of_block(memory: Memory, block: Block) -> set[int]:
     written: set[int] = set()
     found: set[int] = set()
-    for _, interval in memory.timeline(block):
-        found |= clash(memory, interval) | early(memory, interval, written)
+    for at, interval in memory.timeline(block):
+        found |= within(memory, block, at, interval, written)
         written |= stored(memory, interval)
     return found | unfinished(memory)
 
@@ -325,8 +424,7 @@ def of_global(memory: Memory) -> Iterable[Suspect]:
             ends = [-1, *block.grids, len(block.marks)]
             for at, interval in timelines[block.number]:
                 if ends[grid] < at <= ends[grid + 1]:
-                    found |= clash(memory, interval)
-                    found |= early(memory, interval, before, mine)
+                    found |= within(memory, block, at, interval, before, mine)
                     mine |= stored(memory, interval)
                     join(together, block.number, interval)
         if len(blocks) > 1:
@@ -366,19 +464,21 @@ def of_local(memory: Memory) -> Iterable[Suspect]:
         return ranges(memory, union(memory.all_of(reads)))
     found: set[int] = set()
     last: Numbers = []
+    number = memory.spots[0].list
     for block in memory.notes.blocks:
-        for one in block.lists[memory.spots[0].list] or ():
+        for one in block.lists[number] or ():
             if one != last:
-                found |= read_first(memory, one)
+                found |= first_reads(memory, number, one)
                 last = one
     return ranges(memory, found)
 
 
-def read_first(memory: Memory, entries: Numbers) -> set[int]:
-    """The elements that a thread did not write first."""
-    step = memory.notes.steps[memory.spots[0].list]
-    writes = {spot.code for spot in memory.spots if spot.operation == WRITE}
-    wide = {spot.code: spot.size // spot.unit for spot in memory.spots}
+def first_reads(memory: Memory, number: int, entries: Numbers) -> set[int]:
+    """The elements that a thread did not write first, from its list `number`."""
+    step = memory.notes.steps[number]
+    spots = [spot for spot in memory.spots if spot.list == number]
+    writes = {s.code for s in spots if s.operation == WRITE and s in memory.fresh}
+    wide = {spot.code: spot.size // spot.unit for spot in spots}
     if max(wide.values()) > 1:
         entries = [n + k * step for n in entries for k in range(wide[n % step])]
     entries = entries[::-1]  # so that the first one stays
