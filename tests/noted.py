@@ -33,33 +33,87 @@ class Found:
     piece: int
 
 
-def noted(trace: Trace) -> Notes:
-    """The notes of a launch, as a recorder is to write them.
+@dataclass
+class Entries:
+    """What goes into the lists: for each entry a row of the trace."""
 
-    The spots of a local array share a list. So do those of other memory that held
-    nothing where a thread reads after it has written, with no barrier in between.
-    """
+    rows: list[Any]
+    lists: list[Any]
+    numbers: list[Any]
+    steps: list[int]
+
+    def add(self, rows: Any, numbers: Any, step: int = 1) -> int:
+        """Add a list; its number."""
+        self.steps.append(step)
+        self.more(rows, numbers)
+        return len(self.steps) - 1
+
+    def more(self, rows: Any, numbers: Any) -> None:
+        self.rows.append(rows)
+        self.numbers.append(numbers)
+        self.lists.append(np.full(rows.size, len(self.steps) - 1))
+
+
+def noted(trace: Trace) -> Notes:
+    """The notes of a launch, as a recorder is to write them."""
     regions = [region_of(trace, k) for k in range(len(trace.arrays))]
     found = spots_of(trace, regions)
-    steps: list[int] = []
-    number = np.zeros(len(trace), np.int64)
-    list_of = np.zeros(len(trace), np.int64)
-    for some in lists_of(trace, found):
+    entries = Entries([], [], [], [])
+    local: defaultdict[Any, list[Found]] = defaultdict(list)
+    for one in found:
+        if one.spot.space == LOCAL:
+            local[one.piece, one.spot.unit].append(one)
+        else:
+            one.spot.list = entries.add(one.rows, numbers_of(trace, one))
+    for some in local.values():
+        entries.steps.append(len(some))
         for code, one in enumerate(some):
-            one.spot.list, one.spot.code = len(steps), code
-            entries = trace.address[one.rows] // one.spot.unit * len(some) + code
-            list_of[one.rows], number[one.rows] = len(steps), entries
-        steps.append(len(some))
+            one.spot.list, one.spot.code = len(entries.steps) - 1, code
+            entries.more(one.rows, numbers_of(trace, one) * len(some) + code)
+    count_reads(trace, found, entries)
     return Notes(
         trace.name,
         trace.grid_size,
         trace.block_size,
         [one.spot for one in found],
         regions,
-        steps,
-        blocks_of(trace, list_of, number, len(steps)),
+        entries.steps,
+        blocks_of(trace, entries),
         dict(trace.flops),
     )
+
+
+def numbers_of(trace: Trace, found: Found) -> Any:
+    return trace.address[found.rows] // found.spot.unit
+
+
+def count_reads(trace: Trace, found: list[Found], entries: Entries) -> None:
+    """Add the counts of `Spot.counts`, where a thread reads after a write.
+
+    In the same interval, of the same memory, which held nothing.
+    """
+    who = trace.of_views("number")[trace.view].astype(np.int64) * len(trace)
+    near = [
+        f
+        for f in found
+        if f.spot.space != LOCAL
+        and (f.spot.region == SEVERAL or trace.fresh[f.spot.region])
+    ]
+    for write in near:
+        for read in near:
+            if write.spot.operation != WRITE or read.spot.operation == WRITE:
+                continue
+            if write.spot.space != read.spot.space or write.piece != read.piece:
+                continue
+            reads, writes = who[read.rows] + read.rows, who[write.rows] + write.rows
+            reads.sort()
+            next_ = np.searchsorted(reads, writes)
+            after = reads[np.minimum(next_, reads.size - 1)]
+            same = (next_ < reads.size) & (after // len(trace) == writes // len(trace))
+            same &= trace.epoch[after % len(trace)] == trace.epoch[write.rows]
+            if same.any():
+                before = next_ - np.searchsorted(reads, who[write.rows])
+                write.spot.counts[read.spot.list] = entries.add(write.rows, before)
 
 
 def region_of(trace: Trace, k: int) -> Region:
@@ -92,7 +146,11 @@ def spots_of(trace: Trace, regions: list[Region]) -> list[Found]:
         for rows, array in parts(trace, np.flatnonzero(number.ravel() == k), piece):
             mine = [n for n, flag in zip(OWN_SPOT, flags, strict=True) if flag]
             mine += [n for n in OF_ALL if kinds[n][rows].all()]
-            spot = Spot(trace.places[site], operation, space, array, unit, size, mine)
+            spot = Spot(
+                trace.places[site],
+                *(operation, space, array, unit, size, mine),
+                site=site,
+            )
             found.append(Found(spot, rows, -1 if array == SEVERAL else piece[array]))
     return found
 
@@ -124,49 +182,24 @@ def parts(trace: Trace, rows: Any, piece: list[int]) -> list[tuple[Any, int]]:
     return [(rows[trace.array[rows] == a], a) for a in arrays]
 
 
-def lists_of(trace: Trace, found: list[Found]) -> list[list[Found]]:
-    """Which spots share a list."""
-    together: defaultdict[Any, list[Found]] = defaultdict(list)
-    for k, one in enumerate(found):
-        region = one.spot.region
-        held = region == SEVERAL or not trace.fresh[region]
-        key = k if held else (one.spot.space, one.piece, one.spot.unit)
-        together[key].append(one)
-    lists = []
-    for some in together.values():
-        if some[0].spot.space == LOCAL or reads_after_writing(trace, some):
-            lists.append(some)
-        else:
-            lists += [[one] for one in some]
-    return lists
-
-
-def reads_after_writing(trace: Trace, found: list[Found]) -> bool:
-    """Whether a thread reads in an interval in which it has written."""
-    rows = np.concatenate([one.rows for one in found])
-    view = trace.of_views("number")[trace.view[rows]] * (int(trace.epoch.max()) + 1)
-    view += trace.epoch[rows]
-    order = np.lexsort((rows, view))
-    writes = (trace.operation[rows[order]] == WRITE).astype(np.int64)
-    new = np.diff(view[order], prepend=-1) != 0
-    before = np.cumsum(writes) - writes
-    at_start = before[np.maximum.accumulate(np.where(new, np.arange(rows.size), 0))]
-    return bool(((before > at_start) & (writes == 0)).any())
-
-
-def blocks_of(trace: Trace, list_of: Any, number: Any, lists: int) -> list[Block]:
-    threads = int(np.prod(trace.block_size))
+def blocks_of(trace: Trace, entries: Entries) -> list[Block]:
+    threads, lists = int(np.prod(trace.block_size)), len(entries.steps)
+    nothing = np.zeros(0, np.int64)
+    rows, list_of, number = (
+        np.concatenate([nothing, *each])
+        for each in (entries.rows, entries.lists, entries.numbers)
+    )
     epochs: defaultdict[int, dict[int, int]] = defaultdict(dict)
     for view in trace.views:
         epochs[view.block][view.epoch] = view.grid
     all_noted = trace.blocks == trace.all_blocks
     blocks = dict.fromkeys(sorted(epochs) if all_noted else trace.block.tolist())
     made = {b: empty(b, epochs[b], lists) for b in blocks}
-    key = (trace.block * threads + trace.thread) * lists + list_of
-    order = np.argsort(key, kind="stable")
+    key = (trace.block * threads + trace.thread)[rows] * lists + list_of
+    order = np.lexsort((rows, key))
     edges = np.flatnonzero(np.diff(key[order], prepend=-1)).tolist()
-    values, epoch = number[order].tolist(), trace.epoch[order]
-    for start, end in zip(edges, [*edges[1:], len(trace)], strict=True):
+    values, epoch = number[order].tolist(), trace.epoch[rows[order]]
+    for start, end in zip(edges, [*edges[1:], rows.size], strict=True):
         who, k = divmod(int(key[order[start]]), lists)
         block, thread = made[who // threads], who % threads
         if block.lists[k] is None:
@@ -178,7 +211,7 @@ def blocks_of(trace: Trace, list_of: Any, number: Any, lists: int) -> list[Block
         for mark, n in zip(block.marks, passed.tolist(), strict=True):
             mark[k][thread] = n
     for b, block in made.items():
-        block.meetings = meetings_of(trace, b, list_of, lists)
+        block.meetings = meetings_of(trace, b, rows, list_of)
     return list(made.values())
 
 
@@ -190,18 +223,18 @@ def empty(number: int, grids: dict[int, int], lists: int) -> Block:
     return Block(number, [None] * lists, marks, of_grid)
 
 
-def meetings_of(trace: Trace, block: int, list_of: Any, lists: int) -> list[Meeting]:
+def meetings_of(trace: Trace, block: int, rows: Any, list_of: Any) -> list[Meeting]:
     """The meetings of warps. After one, its lanes have views with the same `lanes`."""
     together: dict[int, list[Any]] = {}
     for view in trace.views:
         if view.block == block and view.lanes:
             together.setdefault(id(view.lanes), []).append(view)
-    mine = np.flatnonzero(trace.block == block)
+    mine, lists = trace.block[rows] == block, int(list_of.max(initial=-1)) + 1
     found = []
     for views in sorted(together.values(), key=lambda views: views[0].index):
-        before = mine[mine < max(views[0].lanes)]
+        before = mine & (rows < max(views[0].lanes))
         threads = tuple(sorted({view.thread for view in views}))
-        key = trace.thread[before] * lists + list_of[before]
+        key = trace.thread[rows[before]] * lists + list_of[before]
         size = int(np.prod(trace.block_size)) * lists
         counts = np.bincount(key, minlength=size).reshape(-1, lists)
         lengths = [counts[list(threads), k].tolist() for k in range(lists)]

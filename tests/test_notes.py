@@ -431,21 +431,33 @@ def test_arithmetic_goes_with_a_spot() -> None:
     assert suspects(notes) == []
 
 
-def test_a_list_says_what_came_first() -> None:
-    write = Spot(HERE, WRITE, SHARED, 0, 4, code=0)
-    read = Spot(HERE, READ, SHARED, 0, 4, code=1)
+def test_a_count_says_what_came_first() -> None:
+    write = Spot(HERE, WRITE, SHARED, 0, 4, list=0, counts={1: 2})
+    read = Spot(HERE, READ, SHARED, 0, 4, list=1)
     regions = [Region(SHARED, 0, 64, "tile", fresh=True)]
 
-    def found(*entries: int) -> list[Suspect]:
-        spots, lists = [write, read], [[list(entries)]]
-        return suspects(notes_of(spots, lists, regions=regions, steps=[2]))
+    def found(writes: list[int], reads: list[int], counts: list[int]) -> list[Suspect]:
+        lists = [[writes], [reads], [counts]]
+        return suspects(notes_of([write, read], lists, regions=regions))
 
-    assert found(6, 7) == []
-    assert found(7, 6) == [Suspect(SHARED, 0, 12, 16)]
-    assert found(6, 8, 9, 7, 11) == [Suspect(SHARED, 0, 20, 24)]
+    assert found([3], [3], [0]) == []
+    assert found([3], [3], [1]) == [Suspect(SHARED, 0, 12, 16)]
+    assert found([3, 4, 3], [4, 3, 5], [0, 0, 2]) == [Suspect(SHARED, 0, 20, 24)]
+    assert found([4, 3], [3, 4, 3], [0, 1]) == [Suspect(SHARED, 0, 12, 16)]
 
 
-def test_a_read_in_another_list_came_first() -> None:
+def test_a_count_beyond_a_barrier() -> None:
+    write = Spot(HERE, WRITE, SHARED, 0, 4, list=0, counts={1: 2})
+    read = Spot(HERE, READ, SHARED, 0, 4, list=1)
+    regions = [Region(SHARED, 0, 64, "tile", fresh=True)]
+    for last, early in ((3, []), (4, [Suspect(SHARED, 0, 20, 24)])):
+        lists = [[[1, 2, 5]], [[1, 1, 2, 5]], [[0, 2, last]]]
+        marks = [[[2], [3], [2]]]
+        notes = notes_of([write, read], lists, marks, regions=regions)
+        assert suspects(notes) == early
+
+
+def test_a_read_that_is_not_counted_came_first() -> None:
     write = Spot(HERE, WRITE, SHARED, 0, 4)
     read = Spot(HERE, READ, SHARED, 0, 4, list=1)
     regions = [Region(SHARED, 0, 64, "tile", fresh=True)]

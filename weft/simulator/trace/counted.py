@@ -75,7 +75,11 @@ class Counted:
 
     @cached_property
     def lines(self) -> list[Line]:
-        lines = [each.line for each in self._instructions]
+        found: dict[tuple[int, int, int], Line] = {}
+        for each in self._instructions:
+            key, line = each.key, each.line
+            found[key] = together(found[key], line) if key in found else line
+        lines = [found[key] for key in sorted(found)]
         return sorted(lines, key=lambda line: (line.place.line, line.store))
 
     @cached_property
@@ -123,6 +127,13 @@ class Counted:
         )
 
 
+def together(one: Line, other: Line) -> Line:
+    """What two spots of one instruction did."""
+    names = "requests sectors ideal conflicts lanes bytes divergent".split()
+    sums = {name: getattr(one, name) + getattr(other, name) for name in names}
+    return replace(one, **sums)
+
+
 class Instruction:
     """The requests of one spot to one region: their `line`, the sectors `touched`."""
 
@@ -130,6 +141,7 @@ class Instruction:
         """Count them. number: that of the spot."""
         self.spot, self._spot = number, notes.spots[number]
         self._region = notes.regions[region]
+        self.key = self._spot.site, region, self._spot.operation
         self._firsts = shapes.firsts
         self._turns = self._take_turns()
         self.touched: set[int] = set()
@@ -208,7 +220,10 @@ def _by_start(numbers: list[int], each: int) -> list[tuple[int, list[int]]]:
     starts = set(map((each - 1).__and__, numbers))
     if len(starts) == 1:
         return [(starts.pop(), numbers)]
-    return [(s, [n for n in numbers if n & each - 1 == s]) for s in starts]
+    found: dict[int, list[int]] = {start: [] for start in starts}
+    for n in numbers:
+        found[n & each - 1].append(n)
+    return list(found.items())
 
 
 def _by_region(notes: Notes, spot: Spot, lists: Lists) -> Iterator[tuple[int, Lists]]:

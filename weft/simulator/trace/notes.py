@@ -6,10 +6,14 @@ divided by the spot's `unit`. So the k-th entries of 32 lanes' lists are the k-t
 request of their warp, and between two barriers a thread has touched what lies between
 two lengths of its lists.
 
-The accesses of one spot are in order; those of two are not, unless they share a list.
-Then an entry is the number times the list's *step*, plus the spot's `code`, which is
-less than that. The spots of a local array share one: which of a thread's accesses to an
-element came first decides whether it had been written.
+The accesses at one spot are in order; those at two are not. Where it matters which of a
+thread's accesses to an element came first, there is more:
+- The spots of a local array share one list. Its entries are numbers times its *step*,
+  plus the spot's `code`, which is less than that.
+- A thread may write to shared memory, or to global memory that held nothing, and then
+  read at another spot with no barrier in between. Then it notes with each write also
+  how many reads it has noted at that spot, see `Spot.counts`. A read without such a
+  count is taken to come first.
 """
 
 from bisect import bisect_right
@@ -66,12 +70,15 @@ class Spot:
     `size` in bytes of an access; that is more for a wide one. `region` is an index into
     the regions, or SEVERAL where it varies. `kinds` are those of `Trace.atomics`: "one"
     and "known" only where all its executions are. `flops` floating-point operations go
-    with each execution. `list` is the index of the lists with its entries.
+    with each execution. `list` is the index of the lists with its entries. `counts`
+    has, for the list of a spot where the same thread may read later, with no barrier in
+    between, the list that says how long that one was at each execution of this spot.
+    Spots with one `site` are one instruction: one that moves now more, now less.
     """
 
     __slots__ = (
-        *("code", "flops", "kinds", "list", "operation"),
-        *("place", "region", "size", "space", "unit"),
+        *("code", "counts", "flops", "kinds", "list", "operation"),
+        *("place", "region", "site", "size", "space", "unit"),
     )
 
     def __init__(
@@ -86,11 +93,14 @@ class Spot:
         flops: int = 0,
         list: int = 0,
         code: int = 0,
+        counts: dict[int, int] | None = None,
+        site: int = -1,
     ) -> None:
         self.place, self.operation, self.space = place, operation, space
         self.region, self.unit, self.size = region, unit, size or unit
         self.kinds, self.flops = frozenset(kinds), flops
-        self.list, self.code = list, code
+        self.list, self.code, self.counts = list, code, counts or {}
+        self.site = site
 
 
 class Meeting:
@@ -158,6 +168,8 @@ class Notes:
     ) -> None:
         self.name, self.grid_size, self.block_size = name, grid_size, block_size
         self.spots, self.regions, self.steps = spots, regions, steps
+        for k, spot in enumerate(spots):
+            spot.site = spot.site if spot.site >= 0 else k
         self.blocks, self.sums = blocks, sums or {}
         x, y, z = grid_size
         self.all_blocks = x * y * z

@@ -4,13 +4,13 @@ Two threads race only over an element that both touch between the same two barri
 of them writing. A read is early only where no thread had written the element. Sets of
 elements show for most kernels that there is neither. What they cannot decide is a
 *suspect*: what a fence or an atomic operation tells another thread is not in the notes,
-nor which of two spots a thread came to first. Who suspects too much is safe. Who
-suspects nothing has proved that `races`, `unwritten` and `unfinished` of the sanitizer
+nor what a copy in flight waits for. Who suspects too much is safe. Who suspects nothing
+has proved that `races`, `unwritten` and `unfinished` of the sanitizer
 find nothing either.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -155,6 +155,16 @@ def intervals(block: Block, number: int) -> dict[int, Source]:
     return found
 
 
+def ends(block: Block, number: int, at: int) -> tuple[Lengths, Lengths]:
+    """Where in each of some lists that begins and ends which is before barrier `at`."""
+    lists = block.lists[number] or []
+    none = [0] * len(lists)
+    begin = block.marks[at - 1][number] if at else None
+    if at == len(block.marks):
+        return begin or none, list(map(len, lists))
+    return begin or none, block.marks[at][number] or none
+
+
 # Which arrays share memory
 
 
@@ -262,27 +272,70 @@ def repeated(own: dict[int, set[int]], everything: set[int]) -> set[int]:
 def early(
     memory: Memory, block: Block, at: int, interval: Interval, *written: set[int]
 ) -> set[int]:
-    """What is read before barrier `at` of a block, and was not written before.
-
-    A write of the same thread since the barrier before it counts where both are in one
-    list; otherwise the read came first.
-    """
+    """What is read before barrier `at` of a block, and was not written before."""
     found: set[int] = set()
     for spot, source in interval.items():
         if spot in memory.fresh and spot.operation != WRITE:
             missing = union([source]).difference(*written)
-            if missing and memory.notes.steps[spot.list] > 1:
-                missing &= read_first(memory, block, at, spot)
+            if missing and memory.notes.steps[spot.list] == 1:
+                missing = read_first(memory, block, at, spot, missing)
             found |= missing
     return found
 
 
-def read_first(memory: Memory, block: Block, at: int, spot: Spot) -> set[int]:
-    """What a thread reads before it writes it, of what is in the lists of `spot`."""
-    source = intervals(block, spot.list)[at]
-    found = {n for one in source.values() for n in first_reads(memory, spot.list, one)}
-    each = spot.unit // memory.unit
-    return {n * each + k for n in found for k in range(each)}
+def read_first(
+    memory: Memory, block: Block, at: int, spot: Spot, missing: set[int]
+) -> set[int]:
+    """What of `missing` a thread read at `spot` before it had written it itself."""
+    writers = [
+        s for s in memory.fresh if spot.list in s.counts and s.operation == WRITE
+    ]
+    begin, end = ends(block, spot.list, at)
+    found: set[int] = set()
+    for thread, numbers in enumerate(block.lists[spot.list] or ()):
+        times = range(begin[thread], end[thread])
+        reads = first_of(memory, spot, missing, [numbers[k] for k in times], times)
+        for writer in writers if reads else ():
+            wrote = first_write(memory, block, at, writer, spot.list, thread, missing)
+            reads = {n: k for n, k in reads.items() if wrote.get(n, k + 1) > k}
+        found.update(reads)
+    return found
+
+
+def first_write(
+    memory: Memory,
+    block: Block,
+    at: int,
+    spot: Spot,
+    reads: int,
+    thread: int,
+    missing: set[int],
+) -> dict[int, int]:
+    """When a thread first wrote what of `missing`, as a count of the list `reads`."""
+    lists, counts = block.lists[spot.list], block.lists[spot.counts[reads]]
+    if lists is None or counts is None:
+        return {}
+    begin, end = ends(block, spot.list, at)
+    now = slice(begin[thread], end[thread])
+    return first_of(memory, spot, missing, lists[thread][now], counts[thread][now])
+
+
+def first_of(
+    memory: Memory,
+    spot: Spot,
+    missing: set[int],
+    numbers: Numbers,
+    values: Sequence[int],
+) -> dict[int, int]:
+    """The first of the values that go with each of the elements `missing`."""
+    each, parts = spot.unit // memory.unit, range(spot.size // memory.unit)
+    pairs = zip(reversed(numbers), reversed(values), strict=True)
+    return {
+        n * each + k: value
+        for n, value in pairs
+        for k in parts
+        if n * each + k in missing
+    }
 
 
 def stored(memory: Memory, interval: Interval) -> set[int]:
@@ -363,12 +416,20 @@ def company(
         lists = block.lists[k]
         if lists is None:
             continue
-        begin = (block.marks[at - 1][k] if at else None) or [0] * len(lists)
-        end = block.marks[at][k] if at < len(block.marks) else list(map(len, lists))
-        own[k] = [lists[t][begin[t] : end[t] if end else 0] for t in threads]
+        begin, end = ends(block, k, at)
+        own[k] = [lists[t][begin[t] : end[t]] for t in threads]
         for mark, meeting in zip(marks, meetings, strict=True):
             lengths = meeting.lengths[k] or [begin[t] for t in threads]
             mark[k] = [n - begin[t] for n, t in zip(lengths, threads, strict=True)]
+    for spot in memory.spots:
+        for reads, counts in spot.counts.items():
+            lists = block.lists[counts]
+            if lists is not None:
+                begin, end = ends(block, spot.list, at)
+                less, _ = ends(block, reads, at)
+                own[counts] = [
+                    [n - less[t] for n in lists[t][begin[t] : end[t]]] for t in threads
+                ]
     return Block(block.number, own, marks)
 
 
@@ -377,12 +438,17 @@ def company(
 
 def of_shared(memory: Memory) -> Iterator[Suspect]:
     """The suspects in shared memory. Most blocks do the same to theirs."""
-    lists = sorted({spot.list for spot in memory.spots})
+    lists = {spot.list for spot in memory.spots}
+    lists = lists.union(*(spot.counts.values() for spot in memory.spots))
     last: object = None
     found: set[int] = set()
     for block in memory.notes.blocks:
-        marks = [[mark[k] for k in lists] for mark in block.marks]
-        noted = [block.lists[k] for k in lists], marks
+        lengths = [*block.marks, *(meeting.lengths for meeting in block.meetings)]
+        noted = (
+            [block.lists[k] for k in lists],
+            [[each[k] for k in lists] for each in lengths],
+            [(meeting.at, meeting.threads) for meeting in block.meetings],
+        )
         if noted != last:
             found, last = of_block(memory, block), noted
         yield from ranges(memory, found, block.number)
