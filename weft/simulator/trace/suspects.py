@@ -51,14 +51,15 @@ def suspects(notes: Notes) -> list[Suspect]:
     """What may race, or be read before it is written; [] where nothing can."""
     of: dict[int, Callable[[Memory], Iterable[Suspect]]]
     of = {GLOBAL: of_global, SHARED: of_shared, LOCAL: of_local}
-    found = [each for memory in pieces(notes) for each in of[memory.space](memory)]
-    return found + swapped(notes) if found else []
+    memories = list(pieces(notes))
+    found = [each for memory in memories for each in of[memory.space](memory)]
+    return found + swapped(notes, memories) if found else []
 
 
-def swapped(notes: Notes) -> list[Suspect]:
+def swapped(notes: Notes, memories: list["Memory"]) -> list[Suspect]:
     """What a compare-and-swap touches: from there is told whether reads are guesses."""
     found: list[Suspect] = []
-    for memory in pieces(notes):
+    for memory in memories:
         swaps = [spot for spot in memory.spots if "cas" in spot.kinds]
         numbers = union(memory.all_of(swaps))
         if memory.space == SHARED:
@@ -77,7 +78,10 @@ class Memory:
     memory is touched that held nothing before.
     """
 
-    def __init__(self, notes: Notes, spots: list[Spot]) -> None:
+    def __init__(
+        self, notes: Notes, spots: list[Spot], regions: dict[Spot, set[int]]
+    ) -> None:
+        """Sort the spots. regions: those that each of them touches."""
         self.notes, self.spots, self.space = notes, spots, spots[0].space
         self.unit = min(spot.unit for spot in spots)
         plain = [spot for spot in spots if "relaxed" not in spot.kinds]
@@ -87,8 +91,17 @@ class Memory:
         self.peeks = [spot for spot in loose if spot.operation == READ]
         self.changes = [spot for spot in plain if spot.operation == ATOMIC]
         self.changes += [spot for spot in loose if spot.operation == WRITE]
-        sampled = self.space == GLOBAL and len(notes.blocks) < notes.all_blocks
-        self.fresh = {s for s in spots if fresh(notes, s)} if not sampled else set()
+        fresh = {k for spot in spots for k in regions[spot] if notes.regions[k].fresh}
+        self.fresh_regions = [notes.regions[k] for k in fresh]
+        private = self.space != GLOBAL
+        self.fresh = {s for s in spots if private or regions[s] & fresh}
+        if self.space == GLOBAL and len(notes.blocks) < notes.all_blocks:
+            self.fresh = set()  # a block that was not noted may have written it
+
+    def held_nothing(self, number: int) -> bool:
+        """Whether an element is in an array that held nothing before the launch."""
+        at = number * self.unit
+        return any(r.first <= at < r.first + r.size for r in self.fresh_regions)
 
     def touched(self, block: Block, spot: Spot) -> dict[int, Source]:
         """What a block's threads touched at `spot`, in units, before each barrier."""
@@ -122,15 +135,6 @@ class Memory:
             for block in self.notes.blocks
             for source in self.touched(block, spot).values()
         ]
-
-
-def fresh(notes: Notes, spot: Spot) -> bool:
-    """Whether memory that held nothing may be touched at `spot`."""
-    if spot.space != GLOBAL:
-        return True
-    if spot.region == SEVERAL:
-        return any(r.fresh for r in notes.regions if r.space == GLOBAL)
-    return notes.regions[spot.region].fresh
 
 
 def intervals(block: Block, number: int) -> dict[int, Source]:
@@ -171,14 +175,14 @@ def ends(block: Block, number: int, at: int) -> tuple[Lengths, Lengths]:
 def pieces(notes: Notes) -> Iterator[Memory]:
     """The launch's memory, in pieces that neither a spot nor an array joins."""
     joined: list[tuple[set[int], list[Spot]]] = []
-    for spot in notes.spots:
-        mine = regions_of(notes, spot)
+    regions = {spot: regions_of(notes, spot) for spot in notes.spots}
+    for spot, mine in regions.items():
         near = [one for one in joined if meet(notes, mine, one[0])]
         spots = [s for _, some in near for s in some] + [spot]
         joined = [one for one in joined if one not in near]
-        joined.append((mine.union(*(regions for regions, _ in near)), spots))
+        joined.append((mine.union(*(others for others, _ in near)), spots))
     for _, spots in joined:
-        yield Memory(notes, spots)
+        yield Memory(notes, spots, regions)
 
 
 def meet(notes: Notes, some: set[int], others: set[int]) -> bool:
@@ -190,19 +194,21 @@ def meet(notes: Notes, some: set[int], others: set[int]) -> bool:
 
 
 def regions_of(notes: Notes, spot: Spot) -> set[int]:
-    """The regions that are touched at `spot`, and perhaps some between them."""
+    """The regions that are touched at `spot`."""
     if spot.region != SEVERAL:
         return {spot.region}
-    lists = [notes.numbers(block, spot) or () for block in notes.blocks]
-    some = [one for each in lists for one in each if one]
-    ends = {*map(min, some), *map(max, some)}
-    found = {notes.region_at(spot.space, n * spot.unit) for n in ends}
-    starts = [notes.regions[k].first for k in found]
-    return found | {
-        k
-        for k, region in enumerate(notes.regions)
-        if region.space == spot.space and min(starts) < region.first < max(starts)
-    }
+    found: set[int] = set()
+    mine = [(k, r) for k, r in enumerate(notes.regions) if r.space == spot.space]
+    for block in notes.blocks:
+        some = [one for one in notes.numbers(block, spot) or () if one]
+        low = min(map(min, some), default=0) * spot.unit
+        high = max(map(max, some), default=-1) * spot.unit
+        near = {k for k, r in mine if r.first <= high and low < r.first + r.size}
+        if len(near - found) > 1:
+            numbers = set[int]().union(*some)
+            near = {notes.region_at(spot.space, n * spot.unit) for n in numbers}
+        found |= near
+    return found
 
 
 # What happens between two barriers
@@ -277,6 +283,8 @@ def early(
     for spot, source in interval.items():
         if spot in memory.fresh and spot.operation != WRITE:
             missing = union([source]).difference(*written)
+            if missing and spot.region == SEVERAL and memory.space == GLOBAL:
+                missing = set(filter(memory.held_nothing, missing))
             if missing and memory.notes.steps[spot.list] == 1:
                 missing = read_first(memory, block, at, spot, missing)
             found |= missing
