@@ -80,6 +80,9 @@ def noted(trace: Trace) -> Notes:
         entries.steps,
         blocks_of(trace, entries),
         dict(trace.flops),
+        trace.barriers,
+        trace.partial,
+        trace.excused,
     )
 
 

@@ -17,6 +17,7 @@ thread's accesses to an element came first, there is more:
 """
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable
 
 from weft.places import Place
@@ -146,13 +147,14 @@ class Notes:
     """The notes of one launch.
 
     `steps` has the step of each list, `blocks` the blocks that were noted, in the order
-    in which they began, of `all_blocks`. `sums` has for each place that computes with
-    what no array holds the floating-point operations it has done.
+    in which they began, of `all_blocks`; also those that touched nothing. `sums` has
+    for each place that computes with what no array holds the floating-point operations
+    it has done. `barriers`, `partial` and `excused` are as in `Trace`.
     """
 
     __slots__ = (
-        *("_starts", "all_blocks", "block_size", "blocks", "grid_size"),
-        *("name", "regions", "spots", "steps", "sums"),
+        *("_starts", "all_blocks", "barriers", "block_size", "blocks", "excused"),
+        *("grid_size", "name", "partial", "regions", "spots", "steps", "sums"),
     )
 
     def __init__(
@@ -165,12 +167,17 @@ class Notes:
         steps: list[int],
         blocks: list[Block],
         sums: dict[Place, int] | None = None,
+        barriers: Counter[tuple[int, Place]] | None = None,
+        partial: Iterable[tuple[int, Place, frozenset[int]]] = (),
+        excused: Iterable[Place] = (),
     ) -> None:
         self.name, self.grid_size, self.block_size = name, grid_size, block_size
         self.spots, self.regions, self.steps = spots, regions, steps
         for k, spot in enumerate(spots):
             spot.site = spot.site if spot.site >= 0 else k
         self.blocks, self.sums = blocks, sums or {}
+        self.barriers = barriers if barriers is not None else Counter()
+        self.partial, self.excused = list(partial), list(excused)
         x, y, z = grid_size
         self.all_blocks = x * y * z
         self._starts: list[tuple[list[int], list[int]] | None] = [None, None, None]

@@ -9,7 +9,7 @@ the number of the first lane is taken away everywhere, by one subtraction.
 import struct
 from collections import defaultdict
 from collections.abc import Callable
-from functools import cache
+from functools import lru_cache
 
 from weft.simulator.limits import WARP
 from weft.simulator.trace.notes import Lists
@@ -21,12 +21,12 @@ _BIAS = 1 << 62
 Firsts = defaultdict[int, list[int]]
 
 
-@cache
+@lru_cache(256)
 def _packer(count: int) -> Callable[..., bytes]:
     return struct.Struct(f"{count}q").pack
 
 
-@cache
+@lru_cache(256)
 def _ones(count: int) -> int:
     """1 in each of `count` lanes of a long integer."""
     return int.from_bytes(b"\1\0\0\0\0\0\0\0" * count, "little")

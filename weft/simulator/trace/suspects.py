@@ -5,8 +5,9 @@ of them writing. A read is early only where no thread had written the element. S
 elements show for most kernels that there is neither. What they cannot decide is a
 *suspect*: what a fence or an atomic operation tells another thread is not in the notes,
 nor what a copy in flight waits for. Who suspects too much is safe. Who suspects nothing
-has proved that `races`, `unwritten` and `unfinished` of the sanitizer
-find nothing either.
+has proved that `races`, `unwritten` and `unfinished` of the sanitizer find nothing
+either. To decide on suspects, these need the accesses to them in order, and all atomic
+operations.
 """
 
 from collections import Counter
@@ -434,7 +435,7 @@ def company(
             lists = block.lists[counts]
             if lists is not None:
                 begin, end = ends(block, spot.list, at)
-                less, _ = ends(block, reads, at)
+                less = ends(block, reads, at)[0] or [0] * len(lists)
                 own[counts] = [
                     [n - less[t] for n in lists[t][begin[t] : end[t]]] for t in threads
                 ]
