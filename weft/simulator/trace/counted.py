@@ -86,32 +86,17 @@ class Counted:
     def work(self) -> list[Work]:
         notes = self._notes
         places = [replace(spot.place, expression="") for spot in notes.spots]
-        bytes_ = {place: [0, 0, 0] for place in [*places, *notes.sums]}
-        moved, flops = Counter[Place](), Counter[Place](notes.sums)
-        touched: dict[Place, set[int]] = {place: set() for place in bytes_}
+        found = {place: Sum() for place in [*places, *notes.sums]}
         for each in self._instructions:
-            place, line = places[each.spot], each.line
-            spot = notes.spots[each.spot]
-            bytes_[place][spot.space] += line.bytes
-            moved[place] += line.sectors
-            touched[place] |= each.touched
-            flops[place] += line.lanes * spot.flops
+            found[places[each.spot]].add(each, notes.spots[each.spot])
         for k, times in local_accesses(notes).items():
-            bytes_[places[k]][LOCAL] += times * notes.spots[k].size
-            flops[places[k]] += times * notes.spots[k].flops
-        found = [
-            Work(
-                place,
-                requested=of[GLOBAL],
-                moved=moved[place] * SECTOR,
-                touched=len(touched[place]) * SECTOR,
-                shared=of[SHARED],
-                local=of[LOCAL],
-                flops=flops[place],
-            )
-            for place, of in bytes_.items()
-        ]
-        return sorted(found, key=lambda w: w.place.line if w.place else 0)
+            own, spot = found[places[k]], notes.spots[k]
+            own.bytes[LOCAL] += times * spot.size
+            own.flops += times * spot.flops
+        for place, flops in notes.sums.items():
+            found[place].flops += flops
+        work = [own.work(place) for place, own in found.items()]
+        return sorted(work, key=lambda w: w.place.line if w.place else 0)
 
     @cached_property
     def total(self) -> Work:
@@ -124,6 +109,32 @@ class Counted:
             shared=sum(w.shared for w in self.work),
             local=sum(w.local for w in self.work),
             flops=sum(w.flops for w in self.work),
+        )
+
+
+class Sum:
+    """What a line does, added up. `bytes` are by space."""
+
+    def __init__(self) -> None:
+        self.bytes, self.moved, self.flops = [0, 0, 0], 0, 0
+        self.touched: set[int] = set()
+
+    def add(self, instruction: "Instruction", spot: Spot) -> None:
+        line = instruction.line
+        self.bytes[spot.space] += line.bytes
+        self.moved += line.sectors * SECTOR
+        self.flops += line.lanes * spot.flops
+        self.touched |= instruction.touched
+
+    def work(self, place: Place) -> Work:
+        return Work(
+            place,
+            requested=self.bytes[GLOBAL],
+            moved=self.moved,
+            touched=len(self.touched) * SECTOR,
+            shared=self.bytes[SHARED],
+            local=self.bytes[LOCAL],
+            flops=self.flops,
         )
 
 

@@ -97,6 +97,7 @@ class Spot:
         counts: dict[int, int] | None = None,
         site: int = -1,
     ) -> None:
+        """Describe a spot. size: `unit` unless it is given; site: its own."""
         self.place, self.operation, self.space = place, operation, space
         self.region, self.unit, self.size = region, unit, size or unit
         self.kinds, self.flops = frozenset(kinds), flops
@@ -171,6 +172,7 @@ class Notes:
         partial: Iterable[tuple[int, Place, frozenset[int]]] = (),
         excused: Iterable[Place] = (),
     ) -> None:
+        """Keep them. Spots without a site each get one of their own."""
         self.name, self.grid_size, self.block_size = name, grid_size, block_size
         self.spots, self.regions, self.steps = spots, regions, steps
         for k, spot in enumerate(spots):
