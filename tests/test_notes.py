@@ -295,6 +295,49 @@ def test_random_kernels_of_blocks_and_warps(program: list[Step]) -> None:
 
 
 @cuda.jit
+def take_wide_steps(steps, work, out):
+    tile = cuda.shared.array(32, float32)
+    t, b = cuda.threadIdx.x, cuda.blockIdx.x
+    zero = float32(0)
+    for k in range(steps.shape[0]):
+        kind, wide, scale, offset, most = steps[k]
+        cell = (t * scale + b * offset + offset) % 8
+        memory = work if wide else tile
+        if kind == 4:
+            cuda.syncthreads()
+        elif kind == 5:
+            cuda.syncwarp()
+        elif t % 8 < most:
+            if kind == 0:
+                out[b, t] = memory[cell]
+            elif kind == 1:
+                memory[cell] = t
+            elif kind == 2:
+                load4(memory, 4 * cell)
+            elif kind == 3:
+                store4(memory, 4 * cell, zero, zero, zero, zero)
+            else:
+                cuda.atomic.add(memory, cell, most)
+
+
+WIDE_STEP = st.tuples(
+    st.integers(0, 6),
+    st.integers(0, 1),
+    st.integers(0, 4),
+    st.integers(0, 9),
+    st.integers(1, 8),
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(WIDE_STEP, min_size=1, max_size=8))
+def test_random_kernels_with_wide_accesses(program: list[Any]) -> None:
+    steps, out = np.array(program, np.int64), floats(2, 40)
+    work_ = floats(32)
+    compare(traced(take_wide_steps, (2, 40), steps, work_, out, fresh=("work", "out")))
+
+
+@cuda.jit
 def take_own_steps(steps, work, out):
     mine = cuda.local.array(4, int32)
     t = cuda.threadIdx.x
