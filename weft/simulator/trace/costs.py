@@ -1,0 +1,114 @@
+"""What one request costs, from its shape: sectors and bank conflicts.
+
+Global memory moves in *sectors* of 32 bytes. Shared memory has 32 *banks* of 4 bytes,
+and a request that needs two words of one bank takes a second pass. A pass serves at
+most 128 bytes, so lanes with 8 bytes go by halves of a warp and lanes with 16 by
+quarters. Lanes that need the same word share it, except for atomic operations: there
+they take turns.
+"""
+
+from collections import Counter
+from collections.abc import Collection
+from functools import lru_cache
+
+from weft.simulator.limits import WARP
+from weft.simulator.trace.shapes import offsets
+
+SECTOR = 32  # bytes
+BANKS = 32
+WORD = 4  # bytes of one bank
+PASS_BYTES = 128  # what shared memory delivers in one pass
+_KEPT = 4096  # shapes whose cost is remembered
+
+
+@lru_cache(_KEPT)
+def sectors(
+    shape: int, lanes: int, start: int, unit: int, size: int, turns: bool
+) -> tuple[int, int, tuple[int, ...]]:
+    """The sectors that a request moves, how few would do, and which they are.
+
+    start: the number of the first lane in its sector, which counts as sector 0. turns:
+    whether lanes with the same address take turns.
+    """
+    at = [start + offset for offset in offsets(shape, lanes)]
+    distinct = set(at)
+    if size == unit:
+        asked = len(distinct) * unit
+        each = SECTOR // unit
+        touched = {n // each for n in distinct}
+    else:
+        asked = len({n + k for n in distinct for k in range(size // unit)}) * unit
+        touched = {s for n in distinct for s in _spread(n * unit, size, SECTOR)}
+    moved = len(touched) if not turns else moved_in_turns(at, unit, size)
+    return moved, -(-asked // SECTOR), tuple(touched)
+
+
+def moved_in_turns(numbers: list[int], unit: int, size: int) -> int:
+    """The sectors that move where lanes with the same number take turns.
+
+    A sector moves as often as the lanes take turns that take most of them there.
+    """
+    most: dict[int, int] = {}
+    for number, times in Counter(numbers).items():
+        for sector in _spread(number * unit, size, SECTOR):
+            if times > most.get(sector, 0):
+                most[sector] = times
+    return sum(most.values())
+
+
+@lru_cache(_KEPT)
+def passes(
+    shape: int, mask: int, start: int, unit: int, size: int, turns: bool, loads: bool
+) -> tuple[int, int]:
+    """The fewest passes that a request can take, and how many it takes beyond those.
+
+    mask: its lanes. start: the number of the first of them in its word. loads: whether
+    it is a load; then two parts of the warp go together where neighbouring lanes need
+    the same.
+    """
+    at = [start + offset for offset in offsets(shape, mask.bit_count())]
+    if size <= WORD and (not turns or unit == WORD):
+        words = [n * unit // WORD for n in at]
+        return 1, fullest(words if turns else set(words)) - 1
+    lanes = [k for k in range(WARP) if mask >> k & 1]
+    width = max(1, min(PASS_BYTES // size, WARP))
+    if size > WORD and loads and _share(dict(zip(lanes, at, strict=True))):
+        width *= 2
+    waits = turns_of(at) if turns else [0] * len(at)
+    parts: dict[int, set[int]] = {}
+    for lane, number, wait in zip(lanes, at, waits, strict=True):
+        part = parts.setdefault(lane // width, set())
+        for word in _spread(number * unit, size, WORD):
+            part.add(word + (wait << 40))  # a word of its own, in the same bank
+    return len(parts), sum(fullest(part) - 1 for part in parts.values())
+
+
+def fullest(words: Collection[int]) -> int:
+    """How many words the bank has to give that has to give most."""
+    return max(Counter([word % BANKS for word in words]).values())
+
+
+def turns_of(numbers: list[int]) -> list[int]:
+    """How many lanes before each have the same number."""
+    seen: Counter[int] = Counter()
+    waits = []
+    for number in numbers:
+        waits.append(seen[number])
+        seen[number] += 1
+    return waits
+
+
+def _spread(address: int, size: int, piece: int) -> range:
+    """The pieces of memory that an access touches."""
+    return range(address // piece, (address + size - 1) // piece + 1)
+
+
+def _share(at: dict[int, int]) -> bool:
+    """Whether lanes need what their neighbours do, by lane.
+
+    That is: every two lanes k and k ^ 1 that take part, or every k and k ^ 2.
+    """
+    return any(
+        all(at.get(lane ^ step, number) == number for lane, number in at.items())
+        for step in (1, 2)
+    )

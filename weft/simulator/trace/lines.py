@@ -1,0 +1,64 @@
+"""What is counted of a launch: for each instruction, and for each line."""
+
+from dataclasses import dataclass
+
+from weft.places import Place
+
+
+@dataclass(frozen=True)
+class Line:
+    """The requests of one instruction of the kernel to one array.
+
+    `array` is the array's name in the kernel, `store` whether it writes. For global
+    memory `sectors` counts those moved and `ideal` those that would have sufficed;
+    for shared memory `ideal` is the fewest passes possible and `conflicts` counts those
+    beyond. `lanes` counts the accesses, one for each lane that took part, `bytes` what
+    they asked for; in `divergent` requests not every thread of the warp took part.
+    """
+
+    place: Place
+    array: str
+    shared: bool
+    store: bool
+    requests: int
+    sectors: int = 0
+    ideal: int = 0
+    conflicts: int = 0
+    lanes: int = 0
+    bytes: int = 0
+    divergent: int = 0
+    atomic: bool = False
+
+    @property
+    def lanes_per_request(self) -> float:
+        """How many lanes of a warp take part, on average; 32 without divergence."""
+        return self.lanes / self.requests
+
+    @property
+    def per_request(self) -> float:
+        """Sectors (global) or conflicts (shared) per request."""
+        return (self.conflicts if self.shared else self.sectors) / self.requests
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a source line, or a whole launch, does: bytes by level, and arithmetic.
+
+    `requested` is what its threads ask global memory for, `moved` what the sectors come
+    to that the L1 cache has to fetch or send, `touched` the distinct sectors among
+    those: less than that cannot come from DRAM. All in bytes. `flops` counts the
+    operations + − × ÷ on floating-point numbers that the source spells out.
+    """
+
+    place: Place | None
+    requested: int = 0
+    moved: int = 0
+    touched: int = 0
+    shared: int = 0
+    local: int = 0
+    flops: int = 0
+
+    @property
+    def intensity(self) -> float:
+        """Operations per byte that has to come from DRAM or go there."""
+        return self.flops / self.touched if self.touched else float("inf")

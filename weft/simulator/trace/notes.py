@@ -1,0 +1,219 @@
+"""What a traced launch touches, noted as numbers: a list for each thread and spot.
+
+A *spot* is a place in the source that touches memory in one way. Each thread notes
+there which element it touches: its *number* is the address in the memory's space,
+divided by the spot's `unit`. So the k-th entries of 32 lanes' lists are the k-th
+request of their warp, and between two barriers a thread has touched what lies between
+two lengths of its lists.
+
+The accesses at one spot are in order; those at two are not. Where it matters which of a
+thread's accesses to an element came first, there is more:
+- The spots of a local array share one list. Its entries are numbers times its *step*,
+  plus the spot's `code`, which is less than that.
+- A thread may write to shared memory, or to global memory that held nothing, and then
+  read at another spot with no barrier in between. Then it notes with each write also
+  how many reads it has noted at that spot, see `Spot.counts`. A read without such a
+  count is taken to come first.
+"""
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable
+
+from weft.places import Place
+from weft.simulator.limits import Dim
+
+READ, WRITE, ATOMIC = 0, 1, 2
+GLOBAL, SHARED, LOCAL = 0, 1, 2
+SEVERAL = -1  # instead of a region
+
+Numbers = list[int]
+Lists = list[Numbers]  # one per thread of a block
+Lengths = list[int]  # of these
+
+
+class Region:
+    """The piece of a memory space that an array occupies.
+
+    `first` is the address of its first byte, `size` counts its bytes, `type` names that
+    of its elements ('f32'; '' for a record), `shape` is () where they are not
+    contiguous. `fresh` memory held nothing before the launch. Shared memory has the
+    same addresses in each block, local memory in each thread. Regions overlap where
+    arrays share memory.
+    """
+
+    __slots__ = ("first", "fresh", "name", "shape", "size", "space", "type")
+
+    def __init__(
+        self,
+        space: int,
+        first: int,
+        size: int,
+        name: str,
+        type: str = "f32",
+        shape: tuple[int, ...] = (),
+        fresh: bool = False,
+    ) -> None:
+        self.space, self.first, self.size, self.name = space, first, size, name
+        self.type, self.shape, self.fresh = type, shape, fresh
+
+    def overlaps(self, other: "Region") -> bool:
+        if self.space != other.space:
+            return False
+        end, other_end = self.first + self.size, other.first + other.size
+        return self.first < other_end and other.first < end
+
+
+class Spot:
+    """A place in the source, and how it touches memory of one space.
+
+    `unit` is a power of two of at most 32 bytes, which divides all addresses and the
+    `size` in bytes of an access; that is more for a wide one. `region` is an index into
+    the regions, or SEVERAL where it varies. `kinds` are those of `Trace.atomics`: "one"
+    and "known" only where all its executions are. `flops` floating-point operations go
+    with each execution. `list` is the index of the lists with its entries. `counts`
+    has, for the list of a spot where the same thread may read later, with no barrier in
+    between, the list that says how long that one was at each execution of this spot.
+    Spots with one `site` are one instruction: one that moves now more, now less.
+    """
+
+    __slots__ = (
+        *("code", "counts", "flops", "kinds", "list", "operation"),
+        *("place", "region", "site", "size", "space", "unit"),
+    )
+
+    def __init__(
+        self,
+        place: Place,
+        operation: int,
+        space: int,
+        region: int,
+        unit: int,
+        size: int = 0,
+        kinds: Iterable[str] = (),
+        flops: int = 0,
+        list: int = 0,
+        code: int = 0,
+        counts: dict[int, int] | None = None,
+        site: int = -1,
+    ) -> None:
+        """Describe a spot. size: `unit` unless it is given; site: its own."""
+        self.place, self.operation, self.space = place, operation, space
+        self.region, self.unit, self.size = region, unit, size or unit
+        self.kinds, self.flops = frozenset(kinds), flops
+        self.list, self.code, self.counts = list, code, counts or {}
+        self.site = site
+
+
+class Meeting:
+    """Threads of a warp that have synchronised, by their ranks in the block.
+
+    at: how many barriers the block had passed. `lengths[k][i]` is how long list k of
+    `threads[i]` was.
+    """
+
+    __slots__ = "at", "lengths", "threads"
+
+    def __init__(
+        self, at: int, threads: tuple[int, ...], lengths: list[Lengths | None]
+    ) -> None:
+        self.at, self.threads, self.lengths = at, threads, lengths
+
+
+class Block:
+    """What the threads of a block have noted.
+
+    `lists[k][t]` is list k of thread t; `lists[k]` is None where no thread has one.
+    `marks[b][k][t]` is how long it was when the block passed its barrier b, those of
+    the grid included; which of them were the grid's is in `grids`. `meetings` are those
+    of its warps, in order.
+    """
+
+    __slots__ = "grids", "lists", "marks", "meetings", "number"
+
+    def __init__(
+        self,
+        number: int,
+        lists: list[Lists | None],
+        marks: list[list[Lengths | None]] | None = None,
+        grids: Iterable[int] = (),
+        meetings: Iterable[Meeting] = (),
+    ) -> None:
+        self.number, self.lists = number, lists
+        self.marks, self.grids = marks or [], list(grids)
+        self.meetings = list(meetings)
+
+
+class Notes:
+    """The notes of one launch.
+
+    `steps` has the step of each list, `blocks` the blocks that were noted, in the order
+    in which they began, of `all_blocks`; also those that touched nothing. `sums` has
+    for each place that computes with what no array holds the floating-point operations
+    it has done. `barriers`, `partial` and `excused` are as in `Trace`.
+    """
+
+    __slots__ = (
+        *("_starts", "all_blocks", "barriers", "block_size", "blocks", "excused"),
+        *("grid_size", "name", "partial", "regions", "spots", "steps", "sums"),
+    )
+
+    def __init__(
+        self,
+        name: str,
+        grid_size: Dim,
+        block_size: Dim,
+        spots: list[Spot],
+        regions: list[Region],
+        steps: list[int],
+        blocks: list[Block],
+        sums: dict[Place, int] | None = None,
+        barriers: Counter[tuple[int, Place]] | None = None,
+        partial: Iterable[tuple[int, Place, frozenset[int]]] = (),
+        excused: Iterable[Place] = (),
+    ) -> None:
+        """Keep them. Spots without a site each get one of their own."""
+        self.name, self.grid_size, self.block_size = name, grid_size, block_size
+        self.spots, self.regions, self.steps = spots, regions, steps
+        for k, spot in enumerate(spots):
+            spot.site = spot.site if spot.site >= 0 else k
+        self.blocks, self.sums = blocks, sums or {}
+        self.barriers = barriers if barriers is not None else Counter()
+        self.partial, self.excused = list(partial), list(excused)
+        x, y, z = grid_size
+        self.all_blocks = x * y * z
+        self._starts: list[tuple[list[int], list[int]] | None] = [None, None, None]
+
+    @property
+    def threads(self) -> int:
+        """How many threads a block has."""
+        x, y, z = self.block_size
+        return x * y * z
+
+    def numbers(self, block: Block, spot: Spot) -> Lists | None:
+        """The elements that each thread of a block touched at `spot`, in order.
+
+        None for none at all. They are not to be changed.
+        """
+        lists, step = block.lists[spot.list], self.steps[spot.list]
+        if lists is None or step == 1:
+            return lists
+        return [[n // step for n in one if n % step == spot.code] for one in lists]
+
+    def region_at(self, space: int, address: int) -> int:
+        """Which region an address is in. Of regions that overlap, one.
+
+        Raises LookupError where there is none.
+        """
+        known = self._starts[space]
+        if known is None:
+            mine = [k for k, r in enumerate(self.regions) if r.space == space]
+            mine.sort(key=lambda k: self.regions[k].first)
+            known = [self.regions[k].first for k in mine], mine
+            self._starts[space] = known
+        starts, mine = known
+        for at in range(bisect_right(starts, address) - 1, -1, -1):
+            region = self.regions[mine[at]]
+            if address < region.first + region.size:
+                return mine[at]
+        raise LookupError(f"no array is at address {address} of space {space}")

@@ -1,0 +1,101 @@
+"""Requests grouped by their shape: what a warp's lanes touch, seen from the first one.
+
+What a request costs follows from its shape and from where its first lane is in a sector
+or in a word. A launch has few shapes and many requests. So shapes are found quickly:
+the numbers of all lanes are packed into one long integer, eight bytes each. From that
+the number of the first lane is taken away everywhere, by one subtraction.
+"""
+
+import struct
+from collections import defaultdict
+from collections.abc import Callable
+from functools import lru_cache
+
+from weft.simulator.limits import WARP
+from weft.simulator.trace.notes import Lists
+
+_LONG = 16  # entries of a lane from which on it pays to compare whole lists
+_ALL = [(1 << lanes) - 1 for lanes in range(WARP + 1)]
+_BIAS = 1 << 62
+
+Firsts = defaultdict[int, list[int]]
+
+
+@lru_cache(256)
+def _packer(count: int) -> Callable[..., bytes]:
+    return struct.Struct(f"{count}q").pack
+
+
+@lru_cache(256)
+def _ones(count: int) -> int:
+    """1 in each of `count` lanes of a long integer."""
+    return int.from_bytes(b"\1\0\0\0\0\0\0\0" * count, "little")
+
+
+def offsets(shape: int, lanes: int) -> tuple[int, ...]:
+    """How far each lane is from the first, in units."""
+    whole = (shape + _BIAS * _ones(lanes)).to_bytes(8 * lanes, "little")
+    return tuple(n - _BIAS for n in struct.unpack(f"{lanes}Q", whole))
+
+
+class Shapes:
+    """The requests of a spot.
+
+    `firsts` has for each mask of lanes that took part, and each shape, the numbers of
+    the first of these lanes. `divergent` counts the requests in which threads of the
+    warp are missing.
+    """
+
+    __slots__ = "divergent", "firsts"
+
+    def __init__(self) -> None:
+        self.firsts: dict[int, Firsts] = {}
+        self.divergent = 0
+
+    def add(self, lists: Lists) -> None:
+        """Add the requests of a block, from its threads' numbers."""
+        for at in range(0, len(lists), WARP):
+            lanes = lists[at : at + WARP]
+            count = len(lanes[0])
+            if len(set(map(len, lanes))) > 1:
+                self._apart(lanes)
+            elif count:
+                self._together(_ALL[len(lanes)], lanes, count)
+
+    def _apart(self, lanes: Lists) -> None:
+        """Add the requests of a warp whose lanes do not all have as many."""
+        begin = 0
+        for end in sorted(set(map(len, lanes)) - {0}):
+            active = [k for k, lane in enumerate(lanes) if len(lane) >= end]
+            self.divergent += (end - begin) * (len(active) < len(lanes))
+            mask = sum(1 << k for k in active)
+            self._together(mask, [lanes[k][begin:end] for k in active], end - begin)
+            begin = end
+
+    def _together(self, mask: int, lanes: Lists, count: int) -> None:
+        """Add `count` requests in which all `lanes` take part."""
+        firsts = self.firsts.get(mask)
+        if firsts is None:
+            firsts = self.firsts[mask] = defaultdict(list)
+        pack, ones, read = _packer(len(lanes)), _ones(len(lanes)), int.from_bytes
+        if count >= _LONG and _in_step(lanes, count):
+            first = lanes[0][0]
+            shape = read(pack(*[lane[0] for lane in lanes]), "little") - first * ones
+            firsts[shape] += lanes[0]
+            return
+        for request in zip(*lanes, strict=True):
+            first = request[0]
+            firsts[read(pack(*request), "little") - first * ones].append(first)
+
+
+def _in_step(lanes: Lists, count: int) -> bool:
+    """Whether all lanes stay equally far from each other."""
+    pack, ones, read = _packer(count), _ones(count), int.from_bytes
+    first = lanes[0]
+    whole = read(pack(*first), "little")
+    start = first[0]
+    return all(
+        lane[-1] - lane[0] == first[-1] - start
+        and read(pack(*lane), "little") - whole == (lane[0] - start) * ones
+        for lane in lanes
+    )
