@@ -108,7 +108,8 @@ def of_cuda(name: str, given: list[Kind], sizes: list[int | None]) -> Kind:
     if name == "selp" and len(given) == 3:
         return joined(given[1], given[2])
     if name == "const.array_like" and given:
-        return given[0]
+        array = given[0]
+        return replace(array, space="constant") if isinstance(array, Arr) else array
     if name.startswith("fp16."):
         return num(BOOL if name.removeprefix("fp16.") in _HALF_TESTS else FLOAT16)
     rule = rule_of(f"cuda.{name}", given)
@@ -150,14 +151,16 @@ def _positions(sizes: list[int | None]) -> Kind:
     return Tup((one,) * ndim) if ndim in (2, 3) else REFUSED
 
 
-def declared(given: list[Kind], named: dict[str | None, Kind]) -> Kind:
+def declared(
+    space: str, given: list[Kind], named: dict[str | None, Kind]
+) -> Kind:
     """An array of the kernel's own; its arguments may be given by name."""
     shape = given[0] if given else named.get("shape")
     dtype = given[1] if len(given) > 1 else named.get("dtype")
     if not isinstance(dtype, Conversion) or not isinstance(shape, (Tup, Num)):
         return None if None in (shape, dtype) else REFUSED
     ndim = len(shape.parts) if isinstance(shape, Tup) else 1
-    return Arr(dtype.number, ndim, dtype.record)
+    return Arr(dtype.number, ndim, dtype.record, space, packed=True)
 
 
 def of_method(method: Method, given: list[Kind]) -> Kind:
@@ -172,7 +175,7 @@ def of_method(method: Method, given: list[Kind]) -> Kind:
     if name == "reshape" and given:
         several = isinstance(given[0], Tup)
         ndim = len(given[0].parts) if several else len(given)  # type: ignore[union-attr]
-        return replace(owner, ndim=ndim)
+        return replace(owner, ndim=ndim, packed=True)
     if name == "view" and given and isinstance(given[0], Conversion):
         return replace(owner, number=given[0].number, record=given[0].record)
     if name in ("any", "all"):

@@ -477,7 +477,7 @@ class Expressions:
             set_plan(node, shown)
         if owner == "cuda":
             if name in ("shared.array", "local.array"):
-                return calls.declared(given, named)
+                return calls.declared(name.partition(".")[0], given, named)
             rule = calls.rule_of(f"cuda.{name}", given)
             if name in ("fma", "cbrt") and rule is not None:
                 set_plan(node, Plan(convert=_to(rule.operands[0], given)))
@@ -640,14 +640,14 @@ def _of_array(kind: Arr, name: str) -> Kind:
     if name in ("size", "ndim", "itemsize", "nbytes"):
         return calls.SIZE
     if name == "flat":
-        return replace(kind, ndim=1, direct=False)
+        return replace(kind, ndim=1, direct=False, packed=False)
     if name == "dtype":
         return Conversion(kind.number, kind.record)
     if name in _METHODS:
         return Method(kind, name)
     if kind.record is not None and name != "T":
         return _field_of(kind, name)
-    return kind if name == "T" else REFUSED
+    return replace(kind, packed=False) if name == "T" else REFUSED
 
 
 def _field_of(kind: Arr, name: str) -> Kind:
@@ -655,12 +655,13 @@ def _field_of(kind: Arr, name: str) -> Kind:
     found = kind.record.field(name) if kind.record else REFUSED
     if isinstance(found, Arr):
         ndim = kind.ndim + found.ndim
-        return replace(kind, number=found.number, ndim=ndim, record=found.record)
+        kind = replace(kind, number=found.number, record=found.record)
+        return replace(kind, ndim=ndim, packed=False)
     if isinstance(found, Record):
-        return replace(kind, number=None, record=found)
+        return replace(kind, number=None, record=found, packed=False)
     if not isinstance(found, Num):
         return REFUSED
-    return replace(kind, number=found.number, record=None)
+    return replace(kind, number=found.number, record=None, packed=False)
 
 
 def _indexed(kind: Arr, index: Sequence[Kind]) -> Kind:
@@ -674,7 +675,9 @@ def _indexed(kind: Arr, index: Sequence[Kind]) -> Kind:
     added = sum(part == NOTHING for part in index)
     ndim = kind.ndim - taken + added
     whole = taken == len(index) and ndim <= 0
-    return kind.element if whole or ndim <= 0 else replace(kind, ndim=ndim)
+    if whole or ndim <= 0:
+        return kind.element
+    return replace(kind, ndim=ndim, packed=kind.packed and taken == len(index))
 
 
 def _text(node: ast.expr) -> str:
@@ -731,10 +734,9 @@ class Names:
         if name not in self._known:
             if name in self._scope:
                 found = outside.kind_of(self._scope[name])
-                constant = isinstance(found, Arr)
-                self._known[name] = (
-                    replace(found, constant=True) if constant else found  # type: ignore[type-var]
-                )
+                if isinstance(found, Arr):
+                    found = replace(found, space="constant")
+                self._known[name] = found
             else:
                 self._known[name] = outside.of_builtin(name)
         return self._known[name]

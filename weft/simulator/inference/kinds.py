@@ -5,7 +5,7 @@ Every expression that a kernel evaluates has a kind. None stands for "not known"
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from weft.simulator.arithmetic.numbers import INT64, Number, unified
@@ -44,14 +44,16 @@ class Record:
 class Arr:
     """An array of numbers; of records where `number` is None.
 
-    One from outside the kernel is `constant` to it. One that is not `direct` shows its
-    elements in another order than they have in memory: `x.flat`.
+    `space` is its memory: "global", "shared", "local" or "constant", "" where that
+    varies. Of a `packed` one the elements are side by side, row by row. One that is not
+    `direct` shows them in another order than they have in memory: `x.flat`.
     """
 
     number: Number | None
     ndim: int
     record: Record | None = None
-    constant: bool = False
+    space: str = "global"
+    packed: bool = False
     direct: bool = True
 
     @property
@@ -187,6 +189,8 @@ def joined(a: Kind, b: Kind) -> Kind:
         return num(number)
     if a is None or b is None:
         return None
+    if isinstance(a, Arr) and isinstance(b, Arr):
+        return _either(a, b)
     for none in (NEVER, NOTHING):
         if none in (a, b):
             return b if a == none else a
@@ -197,6 +201,14 @@ def joined(a: Kind, b: Kind) -> Kind:
     if isinstance(a, Each) and isinstance(b, Each):
         return Each(joined(a.item, b.item))
     return REFUSED
+
+
+def _either(a: Arr, b: Arr) -> Kind:
+    """An array that is one of two."""
+    space = a.space if a.space == b.space else ""
+    packed = a.packed and b.packed
+    a, b = (replace(x, space=space, packed=packed) for x in (a, b))
+    return a if a == b else REFUSED
 
 
 def all_joined(kinds: Iterable[Kind]) -> Kind:
@@ -232,6 +244,8 @@ def same_type(a: Kind, b: Kind) -> bool:
     if isinstance(a, Tup) and isinstance(b, Tup):
         same = len(a.parts) == len(b.parts)
         return same and all(map(same_type, a.parts, b.parts))
+    if isinstance(a, Arr) and isinstance(b, Arr):
+        return _either(a, b) != REFUSED
     return a == b
 
 

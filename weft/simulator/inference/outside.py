@@ -57,7 +57,8 @@ def kind_of(value: Any) -> Kind:
         return of_integer(value) if whole else num(number)
     if isinstance(value, np.ndarray):
         of = _of_type(value.dtype)
-        return Arr(of.number, max(value.ndim, 1), of.record)
+        packed = bool(value.flags.c_contiguous)
+        return Arr(of.number, max(value.ndim, 1), of.record, packed=packed)
     if isinstance(value, tuple):
         names = getattr(type(value), "_fields", ())
         return Tup(tuple(kind_of(part) for part in value), tuple(names))

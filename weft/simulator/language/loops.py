@@ -52,7 +52,8 @@ def mark(definition: ast.FunctionDef, fn: FunctionType, first: int) -> None:
 
     `definition` counts its lines from 1, the source from `first`.
     """
-    names = names_of(fn)
+    own = {n.id for n in ast.walk(definition) if _is_stored(n)}  # type: ignore[attr-defined]
+    names = {name: v for name, v in names_of(fn).items() if name not in own}
     file = fn.__code__.co_filename
     for node in ast.walk(definition):
         if not isinstance(node, (ast.For, ast.While)):
@@ -62,6 +63,10 @@ def mark(definition: ast.FunctionDef, fn: FunctionType, first: int) -> None:
         lines = node.lineno + first - 1, (node.end_lineno or node.lineno) + first - 1
         node.meets = len(known)  # type: ignore[union-attr]
         known.append(Loop(definition.name, file, *lines, isinstance(node, ast.For)))
+
+
+def _is_stored(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
 
 
 def names_of(fn: FunctionType) -> dict[str, Any]:

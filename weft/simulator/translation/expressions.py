@@ -502,7 +502,7 @@ class Expressions:
     def array(self, node: ast.expr, of: Arr) -> tuple[ast.expr, str]:
         """What an array is indexed through: the array, and the name of its aliases."""
         if isinstance(node, ast.Name) and node.id not in self._bare:
-            self.made.aliases[node.id] = -1 if of.constant else of.ndim
+            self.made.aliases[node.id] = -1 if of.space == "constant" else of.ndim
             return node, node.id
         value, name = self.expr(node), self.temporary()
         if self._lifting:
@@ -526,7 +526,7 @@ class Expressions:
             pass  # the array comes first, as it should
         indices = [self._index(m, p) for m, p in zip(made, parts, strict=True)]
         self._remember(node, base, alias, indices)
-        if not self.function.noting or of.constant:
+        if not self.function.noting or of.space == "constant":
             return self._element(base, alias, indices, node)
         number = self.function.number(node, flops) << OPERATION
         note = self.note(number, base, alias, indices, node)

@@ -276,7 +276,7 @@ class Statements(Expressions):
             indices[-1].natural = self.signs.natural(part)
         old = self._element(base, alias, indices, target)
         self._remember(target, base, alias, indices)
-        if self.function.noting and not of.constant:
+        if self.function.noting and of.space != "constant":
             number = self.function.number(target, 0) << OPERATION
             note = self.note(number, base, alias, indices, target)
             old = syntax.either(note, old, where=target)
@@ -355,7 +355,7 @@ class Statements(Expressions):
         self.out.append(stored)
         if not (alias and alias in self._own):
             self._mark_written(base, alias, indices, target)
-        if self.function.noting and not of.constant:
+        if self.function.noting and of.space != "constant":
             number = self.function.number(target, 0) << OPERATION | WRITE
             note = self.note(number, base, alias, indices, target)
             self.out.append(syntax.placed(ast.Expr(note), target))
