@@ -207,9 +207,9 @@ def argument(
         return run.array(data, Memory(name, "global", readonly=readonly), written)
     if isinstance(value, tuple):
         return tuple(argument(run, v, name) for v in value)
-    if isinstance(value, (bool, int, float)) and not isinstance(value, np.generic):
-        return np.float64(value) if isinstance(value, float) else value
-    if value is None or isinstance(value, (complex, np.generic)):
+    if isinstance(value, np.generic):
+        return value.item()
+    if value is None or isinstance(value, (bool, int, float, complex)):
         return value
     raise Fault(
         "type",
