@@ -16,7 +16,7 @@ from weft.sanitizer import races, unwritten
 from weft.simulator import record
 from weft.simulator.faults import Fault
 from weft.simulator.trace.trace import Trace
-from weft.simulator.trace.traced_run import sample
+from weft.simulator.trace.watched_run import sample
 
 
 def traced(kernel: Any, config: Any, *args: Any, fresh: tuple[str, ...] = ()) -> Trace:

@@ -18,7 +18,7 @@ from weft.simulator import Fault, LaunchError, record
 from weft.simulator.launch import Launch
 from weft.simulator.limits import Dim, configuration
 from weft.simulator.trace.trace import READ, Trace
-from weft.simulator.trace.traced_run import Fill
+from weft.simulator.trace.watched_run import Fill
 from weft.starters import has_stub, source
 from weft.tracebacks import undefined
 from weft.wording import capital, sentence, several

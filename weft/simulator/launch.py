@@ -21,7 +21,8 @@ from weft.simulator.memory.arrays import Memory
 from weft.simulator.running.scheduler import Run
 from weft.simulator.trace.stale_run import StaleRun
 from weft.simulator.trace.trace import Trace
-from weft.simulator.trace.traced_run import CalledRun, Fill, Recording, TracedRun
+from weft.simulator.trace.traced_run import CalledRun, TracedRun
+from weft.simulator.trace.watched_run import Fill, Recording
 
 
 @dataclass

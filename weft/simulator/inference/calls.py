@@ -151,9 +151,7 @@ def _positions(sizes: list[int | None]) -> Kind:
     return Tup((one,) * ndim) if ndim in (2, 3) else REFUSED
 
 
-def declared(
-    space: str, given: list[Kind], named: dict[str | None, Kind]
-) -> Kind:
+def declared(space: str, given: list[Kind], named: dict[str | None, Kind]) -> Kind:
     """An array of the kernel's own; its arguments may be given by name."""
     shape = given[0] if given else named.get("shape")
     dtype = given[1] if len(given) > 1 else named.get("dtype")

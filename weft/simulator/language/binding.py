@@ -30,7 +30,7 @@ from weft.simulator.language.modules import (
 )
 from weft.simulator.language.rewriting import Rewritten, begin, returned_by, rewritten
 from weft.simulator.translation.expressions import Access, Position
-from weft.simulator.translation.notes import Noting
+from weft.simulator.translation.notes import BASE, NOTES, Noting, Spotted
 from weft.simulator.translation.numbers import plain
 
 Form = tuple[types.FunctionType, tuple[Kind, ...]]
@@ -61,6 +61,7 @@ class Bound:
         self.noted: dict[int, tuple[Place, int]] = {}
         self.accesses: dict[types.CodeType, dict[Position, Access]] = {}
         self._notes, self._noting = notes or {}, noting
+        self.spots: list[tuple[int, Spotted | None]] = []  # by their numbers in lists
         self._cuda, self._counting, self._refuse = cuda, counting, refuse
         self._done: dict[Form, types.FunctionType] = {}
         self._found: dict[Form, Rewritten | None] = {}
@@ -150,15 +151,30 @@ class Bound:
 
         for name in global_names(code) & scope.keys():
             scope[name] = self._twin(name, scope[name])
-        scope |= self._counting | self._notes
+        scope |= self._counting | self._notes | {BASE: len(self.spots)}
+        self.spots += enumerate(found.spots, found.first)
         scope |= found.helpers
         for name, device, kinds in found.devices:
             called = meaning.python_function(device)
             assert called is not None
-            scope[name] = self._bind(called, kinds)
+            scope[name] = self._noting_too(called, kinds)
         for name, cell in zip(code.co_freevars, closure or (), strict=True):
             cell.cell_contents = self._twin(name, cells[name].cell_contents)
         return bound
+
+    def _noting_too(self, fn: types.FunctionType, given: tuple[Kind, ...]) -> Any:
+        """A device function for a caller that hands on what a thread notes in."""
+        bound = self._bind(fn, given)
+        if self._noting is not Noting.NUMBERS or _takes_notes(bound):
+            return bound
+        return lambda _, *args: bound(*args)
+
+    def _called_anyhow(self, bound: types.FunctionType) -> Any:
+        """The same for a caller that does not know what it calls."""
+        if self._noting is not Noting.NUMBERS or not _takes_notes(bound):
+            return bound
+        now = self._notes[NOTES]
+        return lambda *args: bound(now(), *args)
 
     def _twin(self, name: str, value: Any) -> Any:
         """What the kernel finds under a name, given what the host has there."""
@@ -187,7 +203,7 @@ class Bound:
             return self._cuda.intrinsics.form(operation)
         inner = meaning.python_function(value)
         if inner is not None:
-            return self._bind(inner)
+            return self._called_anyhow(self._bind(inner))
         if isinstance(value, types.FunctionType) and not rules.usable(value):
             return self._not_compiled(name)
         if isinstance(value, np.ndarray):
@@ -224,6 +240,10 @@ class Bound:
             )
 
         return refuse
+
+
+def _takes_notes(fn: types.FunctionType) -> bool:
+    return fn.__code__.co_varnames[:1] == (NOTES,)
 
 
 _SAME_BITS: dict[str, tuple[Any, Any]] = {

@@ -23,7 +23,7 @@ from weft.simulator.inference.statements import Function
 from weft.simulator.language import forms, loops, rules, shapes, waiting
 from weft.simulator.language.sources import Source, defined
 from weft.simulator.translation.expressions import Access, Position, position_of
-from weft.simulator.translation.notes import MarkArithmetic, Noting
+from weft.simulator.translation.notes import NOTES, MarkArithmetic, Noting, Spotted
 from weft.simulator.translation.statements import Statements
 
 _MOST_NOTES = 50_000  # in all functions of one launch
@@ -38,7 +38,7 @@ class Rewritten:
     `devices` are the names of device functions, each with the kinds of its arguments.
     `returned` is what the function returns. One that `waits` is a generator. `accesses`
     says of a place in the source what is accessed there, `unknown` of which expressions
-    nothing is known.
+    nothing is known. `spots` are those of the notes that are numbers of elements.
     """
 
     code: CodeType
@@ -50,6 +50,7 @@ class Rewritten:
     returned: Kind = None
     accesses: dict[Position, Access] = field(default_factory=dict)
     unknown: tuple[str, ...] = ()
+    spots: tuple[Spotted | None, ...] = ()
 
     @property
     def waits(self) -> bool:
@@ -180,7 +181,7 @@ def _rewrite(
     last = max((one.first + len(one.notes) for one in _known.values()), default=0)
     if noting is not Noting.NONE:
         MarkArithmetic().visit(definition)
-    body = _Body(definition, scope, last, noting)
+    body = _Body(definition, scope, last, noting, kernel)
     made = Statements(body, definition).made
     loops.CountSteps().visit(definition)
     waiting.GiveWay().visit(definition)
@@ -196,6 +197,7 @@ def _rewrite(
         inferred.returned,
         {source.moved(at): access for at, access in made.accesses.items()},
         tuple(ast.unparse(node) for node in made.unknown),
+        tuple(body.spots),
     )
 
 
@@ -208,10 +210,11 @@ def compiled(definition: ast.FunctionDef, code: CodeType, source: Source) -> Cod
     shift(module, source.first - 1, source.indent)
     made = compile(module, code.co_filename, "exec", dont_inherit=True)
     arguments = code.co_varnames[: code.co_argcount]
+    either = arguments, (NOTES, *arguments)
     return next(
         c
         for c in code_tree(made)
-        if c.co_name == definition.name and c.co_varnames[: c.co_argcount] == arguments
+        if c.co_name == definition.name and c.co_varnames[: c.co_argcount] in either
     )
 
 
@@ -219,10 +222,15 @@ class _Body:
     """A function that is being translated: see `translation.expressions.Function`."""
 
     def __init__(
-        self, definition: ast.FunctionDef, scope: Scope, first: int, noting: Noting
+        self,
+        definition: ast.FunctionDef,
+        scope: Scope,
+        first: int,
+        noting: Noting,
+        is_kernel: bool,
     ) -> None:
-        self.noting = noting is not Noting.NONE
-        self.by_call = noting is Noting.CALLS
+        self.noting, self.is_kernel = noting, is_kernel
+        self.spots: list[Spotted | None] = []
         self.numbered: list[Position] = []
         self.flops: list[int] = []
         self.devices: list[tuple[str, Any, tuple[Kind, ...]]] = []
@@ -234,10 +242,20 @@ class _Body:
             if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
         }
 
-    def number(self, node: ast.expr, flops: int) -> int:
+    def number(self, node: ast.expr, flops: int, spot: Spotted | None = None) -> int:
         self.numbered.append(position_of(node))
         self.flops.append(flops)
+        self.spots.append(spot)
         return self._first + len(self.numbered) - 1
+
+    def local_number(self, number: int) -> int:
+        return number - self._first
+
+    @property
+    def last_spot(self) -> Spotted:
+        spot = self.spots[-1]
+        assert spot is not None
+        return spot
 
     def device(self, value: Any, kinds: tuple[Kind, ...]) -> str:
         """The name by which to call a device function with such arguments."""

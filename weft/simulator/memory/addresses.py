@@ -14,8 +14,9 @@ class Addresses:
     """The arrays that a launch has touched, numbered as they come.
 
     Lists with one entry per array: `arrays` (space and name), `dtypes`, `fresh` (it
-    held nothing before the launch), `extents` (see `Trace.extents`). `bases` gives
-    for space and name where the array begins.
+    held nothing before the launch), `extents` (see `Trace.extents`), `spans` (its first
+    byte, and how many there are). `bases` gives for space and name where the array
+    begins.
     """
 
     def __init__(self) -> None:
@@ -23,6 +24,7 @@ class Addresses:
         self.dtypes: list[np.dtype[Any]] = []
         self.fresh: list[bool] = []
         self.extents: list[tuple[int, tuple[int, ...]]] = []
+        self.spans: list[tuple[int, int]] = []
         self.bases: dict[tuple[str, str], int] = {}
         self._ids: dict[tuple[str, str, int], int] = {}
         self._retyped: dict[tuple[int, np.dtype[Any]], int] = {}
@@ -54,6 +56,8 @@ class Addresses:
             self.fresh.append(space != "global" or name in fresh)
             begin = base - low + pointer(data)
             self.extents.append((begin, data.shape if data.flags.c_contiguous else ()))
+            first, last = np.lib.array_utils.byte_bounds(data)
+            self.spans.append((base - low + first, last - first))
             self.bases.setdefault((space, name), begin)
         return self._ids[key], base - low
 
@@ -64,6 +68,7 @@ class Addresses:
         self.dtypes.append(dtype)
         self.fresh.append(self.fresh[array])
         self.extents.append((0, ()))
+        self.spans.append(self.spans[array])
         return len(self.arrays) - 1
 
     def retyped(self, array: int, dtype: np.dtype[Any]) -> int:

@@ -10,6 +10,7 @@ import bisect
 import dis
 import functools
 import gc
+import itertools
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
@@ -167,6 +168,12 @@ class Run:
         """The kernel as it runs in `block`."""
         return self.call
 
+    def given_to(
+        self, block: Block, args: tuple[Any, ...]
+    ) -> Iterator[tuple[Any, ...]]:
+        """What the kernel is given in each thread of `block`."""
+        return itertools.repeat(args)
+
     def started(self, thread: Thread) -> None:
         """`thread` goes on now."""
 
@@ -274,14 +281,15 @@ class Run:
     def _begin(self, threads: list[Thread], args: tuple[Any, ...]) -> None:
         """Let new threads run until they wait or end."""
         call = self.calling(threads[0].block)
+        given = self.given_to(threads[0].block, args)
         if self._waits:
             for thread in threads:
-                thread.generator = call(*args)
+                thread.generator = call(*next(given))
             self._resume(threads)
             return
         for thread in self._each(threads):
             try:
-                result = call(*args)
+                result = call(*next(given))
             except BaseException as error:
                 raise self._stopped(error) from None
             self._ended(thread, result)

@@ -1,96 +1,43 @@
 """A simulated launch that writes down which thread accesses what, on which line."""
 
-import contextlib
 import sys
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
-from types import CodeType, FrameType, FunctionType
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from weft.places import Place, place
+from weft.places import Place
 from weft.simulator.faults import Fault
-from weft.simulator.limits import Dim
-from weft.simulator.memory.addresses import Addresses
 from weft.simulator.memory.arrays import Array, Memory
 from weft.simulator.running.positions import upwards
-from weft.simulator.running.scheduler import Run
-from weft.simulator.running.special import Special
-from weft.simulator.running.threads import Block, Thread
+from weft.simulator.running.threads import Thread
 from weft.simulator.trace.clocks import Clocks
 from weft.simulator.trace.columns import Columns
 from weft.simulator.trace.log import MOST_SITES, Log
 from weft.simulator.trace.trace import Bulk, Copied, Trace
 from weft.simulator.trace.traced_arrays import load, traced_class
-from weft.simulator.translation.notes import LOAD, NOTE, OPERATION, SUMS, Noting
+from weft.simulator.trace.watched_run import WatchedRun
+from weft.simulator.translation.notes import LOAD, NOTE, SUMS, Noting
 
 _LOOK = 1 << 16  # accesses, after which `look` is asked; then after 4 times as many
 
-MOST_BLOCKS = 64  # written down; of a larger grid a sample
-MOST_ACCESSES = 2_000_000  # after which no further block is begun
 
-
-Fill = Callable[[np.ndarray[Any, Any], str], None]
-
-
-@dataclass(frozen=True)
-class Recording:
-    """How a launch is written down.
-
-    `fresh` are the names of the arrays that hold nothing before it. `look` is shown the
-    trace so far, now and then where it is long; it may raise to end the run. `every`
-    block is written down, or of many a sample. `fill` puts something into new shared or
-    local memory, by default the poison of `arrays`.
-    """
-
-    fresh: frozenset[str] = frozenset()
-    look: Callable[[Trace], None] | None = None
-    every: bool = False
-    fill: Fill | None = None
-
-
-class TracedRun(Run):
+class TracedRun(WatchedRun):
     """A launch that writes down its accesses; `trace()` gives them afterwards."""
 
-    patience, most = 300_000, 30_000_000
     noting_of = Noting.ACCESSES
 
-    def __init__(
-        self,
-        fn: FunctionType,
-        grid: Dim,
-        block: Dim,
-        dynamic_shared: int = 0,
-        backwards: bool = False,
-        recording: Recording | None = None,
-    ) -> None:
+    def __init__(self, *args: Any) -> None:
         """Prepare a launch that is written down."""
-        super().__init__(fn, grid, block, dynamic_shared, backwards)
-        self.recording = recording or Recording()
+        super().__init__(*args)
         self.log = self.new_log()
         self.note = self.log.entries.extend
         self.noting = True
-        self.special: Special | None = None
         kinds = "cas", "one", "known", "relaxed", "begun"
         self.atomics: dict[str, list[int]] = {kind: [] for kind in kinds}
         self.bulk = Bulk()
-        self.addresses = Addresses()
         self.clocks = Clocks()
         self._next_look = _LOOK
-        self._flops: dict[int, int] = {}
-        self._sites: dict[int, int] = {}
-        self._instructions: list[tuple[CodeType, int]] = []
-        gx, gy, gz = self.grid
-        self._blocks = gx * gy * gz
-        most = self._blocks if self.recording.every else MOST_BLOCKS
-        self._sample = sample(self._blocks, most)
-        self._noted: set[int] = set()
-        self._without_notes: FunctionType | None = None
-        self._partial: list[tuple[int, tuple[CodeType, int], frozenset[int]]] = []
-        self._excused: set[tuple[CodeType, int]] = set()
-        self._passed: Counter[tuple[int, tuple[CodeType, int]]] = Counter()
 
     def new_log(self) -> Log:
         return Log()
@@ -108,19 +55,9 @@ class TracedRun(Run):
         traced.attach(self, number, base)
         return traced
 
-    def fill(self, data: np.ndarray[Any, Any], space: str) -> None:
-        (self.recording.fill or super().fill)(data, space)
-
-    @contextlib.contextmanager
-    def specially(self, access: Special) -> Iterator[None]:
-        self.special = access
-        try:
-            yield
-        finally:
-            self.special = None
-
-    def effort(self) -> dict[str, int]:
-        return super().effort() | {"accesses": self.log.rows}
+    @property
+    def touched(self) -> int:
+        return self.log.rows
 
     # Synchronisation
 
@@ -133,21 +70,12 @@ class TracedRun(Run):
             if look is not None and log.rows >= self._next_look:
                 self._next_look *= 4
                 look(self.trace(so_far=True))
-        self.noting = view.block in self._noted
+        self.noting = view.block in self.noted_blocks
         log.turn(view.index)
 
     def met(self, threads: list[Thread], scope: str) -> None:
         self.clocks.meet(threads, scope, self.log.rows)
-        if scope != "block":
-            return
-        block, site = threads[0].block, threads[0].waiting.site
-        self._passed[block.number, site] += 1
-        if len(threads) < len(block.threads):
-            came = frozenset(t.number for t in threads)
-            self._partial.append((block.number, site, came))
-
-    def excused(self, threads: list[Thread]) -> None:
-        self._excused.update(thread.waiting.site for thread in threads)
+        super().met(threads, scope)
 
     def fenced(self, wide: bool) -> None:
         view = self.clocks.fence(self.current, wide, self.log.rows)
@@ -187,55 +115,7 @@ class TracedRun(Run):
     # Notes
 
     def notes(self) -> dict[str, Any]:
-        return {NOTE: self.note, LOAD: load, SUMS: self._summer()}
-
-    def calling(self, block: Block) -> FunctionType:
-        """The kernel as it runs in `block`: outside of the sample it notes nothing."""
-        if self.is_noted(block.number):
-            return self.call
-        if self._without_notes is None:
-            self._without_notes = self.bound_to(Noting.NONE, {}).call
-        return self._without_notes
-
-    def is_noted(self, block: int) -> bool:
-        """Whether the accesses of a block are written down."""
-        room = self.log.rows < MOST_ACCESSES or not self._noted
-        if block not in self._noted and block in self._sample and room:
-            self._noted.add(block)
-        return block in self._noted
-
-    def _summer(self) -> Callable[[Any, int], Any]:
-        """The function that counts arithmetic on what no array holds."""
-        flops = self._flops
-
-        def sums(value: Any, site: int) -> Any:
-            if isinstance(value, float):
-                flops[site] = flops.get(site, 0) + 1
-            return value
-
-        return sums
-
-    def site(self, frame: FrameType) -> int:
-        """The number of the instruction at which the learner is, above `frame`.
-
-        Loads that `instrument` has numbered count up from 0, the others down from
-        the last number.
-        """
-        while True:
-            # A code object's bytes are inside it: this is a number for each of them.
-            key = id(frame.f_code) + frame.f_lasti
-            if key in self._sites:
-                return self._sites[key]
-            if frame.f_code in self.lines:
-                break
-            assert frame.f_back is not None, "only the learner's code touches arrays"
-            frame = frame.f_back
-        instruction = self.instruction((frame.f_code, frame.f_lasti))
-        if instruction not in self._instructions:
-            self._instructions.append(instruction)
-        number = MOST_SITES - 1 - self._instructions.index(instruction)
-        self._sites[key] = number << OPERATION
-        return self._sites[key]
+        return {NOTE: self.note, LOAD: load, SUMS: self.summer()}
 
     # The result
 
@@ -258,54 +138,28 @@ class TracedRun(Run):
             operation=found.operation,
             atomics={k: np.array(v, np.int64) for k, v in self.atomics.items()},
             bases={n: b for (s, n), b in known.bases.items() if s == "global"},
-            flops=self._arithmetic(found.loads),
+            flops=self.arithmetic(self._executed(found.loads)),
             name=self.call.__name__,
             grid_size=self.grid,
             block_size=self.block,
-            blocks=len(self._noted),
-            all_blocks=self._blocks,
-            partial=[
-                (block, place(*site, self.lines[site[0]]), came)
-                for block, site, came in self._partial
-            ],
-            excused=[place(*site, self.lines[site[0]]) for site in self._excused],
-            barriers=self._barriers_passed(),
+            blocks=len(self.noted_blocks),
+            all_blocks=self.all_blocks,
+            partial=self.partial_barriers(),
+            excused=self.excused_places(),
+            barriers=self.barriers_passed(),
             extents=list(known.extents),
             bulk=self.bulk,
         )
 
-    def _barriers_passed(self) -> Counter[tuple[int, Place]]:
-        """How often each block has passed the barriers of each place."""
-        passed: Counter[tuple[int, Place]] = Counter()
-        for (block, site), times in self._passed.items():
-            passed[block, place(*site, self.lines[site[0]])] += times
-        return passed
-
-    def _arithmetic(self, loads: Columns) -> dict[Place, int]:
-        """How many floating-point operations each line has done."""
-        done = {site >> OPERATION: times for site, times in self._flops.items()}
-        for at in np.flatnonzero(loads).tolist():
-            done[at] = int(loads[at])
-        flops: dict[Place, int] = {}
-        for at, times in done.items():
-            spot, each = self.bound.noted.get(at, (None, 0))
-            if spot is not None and each:
-                line = replace(spot, expression="")
-                flops[line] = flops.get(line, 0) + each * times
-        return flops
+    def _executed(self, loads: Columns) -> dict[int, int]:
+        """How often each number of a place was noted that arithmetic goes with."""
+        return {at: int(loads[at]) for at in np.flatnonzero(loads).tolist()}
 
     def _places(self, sites: list[int]) -> tuple[list[Place], Columns]:
         """The places of the numbers `sites`, and a table from these to those."""
-        places: list[Place] = []
         renamed = np.zeros(MOST_SITES, np.int32)
-        for number in sites:
-            renamed[number] = len(places)
-            if number in self.bound.noted:
-                places.append(self.bound.noted[number][0])
-            else:
-                code, at = self._instructions[MOST_SITES - 1 - number]
-                places.append(place(code, at, self.lines[code]))
-        return places, renamed
+        renamed[sites] = range(len(sites))
+        return list(map(self.place_of, sites)), renamed
 
 
 class CalledRun(TracedRun):
@@ -343,12 +197,3 @@ class _Watched(list[int]):
 
 class Enough(Fault):
     """Ends a `CalledRun`."""
-
-
-def sample(blocks: int, most: int = MOST_BLOCKS) -> frozenset[int]:
-    """Which blocks of a grid to write down: all, or some from all over it."""
-    if blocks <= most:
-        return frozenset(range(blocks))
-    edge = most // 4
-    middle = np.linspace(edge, blocks - edge - 1, most - 2 * edge).astype(int)
-    return frozenset([*range(edge), *middle.tolist(), *range(blocks - edge, blocks)])

@@ -39,7 +39,16 @@ from weft.simulator.inference.kinds import (
     num,
 )
 from weft.simulator.translation import numbers, syntax
-from weft.simulator.translation.notes import LOAD, NOTE, OPERATION, SUMS
+from weft.simulator.translation.notes import (
+    LOAD,
+    NOTE,
+    NOTES,
+    OPERATION,
+    READ,
+    SUMS,
+    Noting,
+    Spotted,
+)
 from weft.simulator.translation.signs import Signs
 
 CELL = "__cell__"
@@ -73,14 +82,21 @@ def position_of(node: ast.expr) -> Position:
 class Function(Protocol):
     """What the translation of an expression asks of its function.
 
-    noting: whether accesses are noted, and whether loads are calls.
+    noting: what is noted.
     """
 
-    noting: bool
-    by_call: bool
+    noting: Noting
+    is_kernel: bool
 
-    def number(self, node: ast.expr, flops: int) -> int:
+    @property
+    def last_spot(self) -> Spotted:
+        """The last spot that was numbered."""
+
+    def number(self, node: ast.expr, flops: int, spot: Spotted | None = None) -> int:
         """Number a place that notes something; see `rewriting.Rewritten`."""
+
+    def local_number(self, number: int) -> int:
+        """The number of a place among those of this function."""
 
     def device(self, value: Any, kinds: tuple[Kind, ...]) -> str:
         """The name by which to call a device function with such arguments."""
@@ -121,7 +137,17 @@ class Expressions:
         self.made = Made()
         self._temporary = 0
         self._lifting = True
+        self.used: set[int] = set()  # the lists that are noted in
+        self.reads: dict[str, list[int]] = {}  # of arrays by their names
         self._bare: frozenset[str] = frozenset()  # arrays without aliases
+
+    @property
+    def noting(self) -> bool:
+        return self.function.noting is not Noting.NONE
+
+    @property
+    def by_numbers(self) -> bool:
+        return self.function.noting is Noting.NUMBERS
 
     # What is made
 
@@ -251,7 +277,7 @@ class Expressions:
             self._binop(node, raw) if isinstance(node, ast.BinOp) else visit(node)
         )
         flops = getattr(node, "sums", 0)
-        if flops and self.function.noting and _is_real(node):
+        if flops and self.noting and _is_real(node):
             number = self.function.number(node, flops) << OPERATION
             return syntax.call(SUMS, [made, syntax.constant(number, node)], node)
         return made
@@ -517,7 +543,8 @@ class Expressions:
         whole = of.number is None or len(parts) != of.ndim or not of.direct
         if whole or not all(isinstance(kind(p), Num) for p in parts):
             return self._loaded(node, of, flops)
-        if self.function.by_call:
+        by_call = self.function.noting is Noting.CALLS
+        if by_call or (self.by_numbers and not of.space):
             return self.plain(self._loaded(node, of, flops), node)
         mark = len(self.out)
         base, alias = self.array(node.value, of)
@@ -526,10 +553,9 @@ class Expressions:
             pass  # the array comes first, as it should
         indices = [self._index(m, p) for m, p in zip(made, parts, strict=True)]
         self._remember(node, base, alias, indices)
-        if not self.function.noting or of.space == "constant":
+        if not self.noting or of.space == "constant":
             return self._element(base, alias, indices, node)
-        number = self.function.number(node, flops) << OPERATION
-        note = self.note(number, base, alias, indices, node)
+        note = self.noted(node, of, base, alias, indices, READ, flops)
         element = self._element(base, alias, indices, node)
         return syntax.either(note, element, where=node)
 
@@ -537,7 +563,7 @@ class Expressions:
         """A load, or a view of a part, by a call."""
         node.value, node.slice = self.several([node.value, node.slice])
         made: ast.expr = node
-        if self.function.noting:
+        if self.noting:
             number = self.function.number(node, flops) << OPERATION
             index = node.slice
             made = syntax.call(
@@ -569,6 +595,36 @@ class Expressions:
         first = syntax.named(name, made, made)
         return Index(first, syntax.name(name, made), name, natural)
 
+    def noted(
+        self,
+        node: ast.expr,
+        of: Arr,
+        base: ast.expr,
+        alias: str,
+        indices: list["Index"],
+        operation: int,
+        flops: int = 0,
+    ) -> ast.expr:
+        """A call that notes an access, and gives None."""
+        if not self.by_numbers:
+            number = self.function.number(node, flops) << OPERATION | operation
+            return self.note(number, base, alias, indices, node)
+        assert of.number is not None
+        spot = Spotted(operation, of.space, of.number.bytes, alias)
+        number = self.function.number(node, flops, spot)
+        at = self.function.local_number(number)
+        self.used.add(at)
+        if operation == READ and alias:
+            self.reads.setdefault(alias, []).append(number)
+        element: ast.expr = self.of_array(base, alias, "e", node)
+        for axis, index in enumerate(indices):
+            term = index.use()
+            if axis < len(indices) - 1 or not of.packed:
+                step = self.of_array(base, alias, f"t{axis}", node)
+                term = syntax.two(term, ast.Mult(), step, node)
+            element = syntax.two(element, ast.Add(), term, node)
+        return syntax.call(f"__l{at}", [element], node)
+
     def note(
         self, number: int, base: ast.expr, alias: str, indices: list["Index"], node: Any
     ) -> ast.expr:
@@ -598,7 +654,7 @@ class Expressions:
     def of_array(
         self, base: ast.expr, alias: str, what: str, node: ast.AST
     ) -> ast.expr:
-        """Of an array: "v" what is indexed, "n" its number, "s0" a stride in bytes."""
+        """Of an array: see `attribute_of`."""
         if alias:
             return syntax.name(f"__{what}_{alias}", node)
         of = base
@@ -640,6 +696,8 @@ class Expressions:
             name = self.function.device(*device)
             if name:
                 node.func = syntax.name(name, node.func)
+            if name and self.by_numbers:
+                node.args.insert(0, syntax.name(NOTES, node))
             return node
         if isinstance(function, Inner):
             node.func = self.expr(node.func)
@@ -796,13 +854,19 @@ class Index:
 
 
 def attribute_of(of: ast.expr, what: str, node: ast.AST) -> ast.expr:
-    """`x.rows`, `x._number` or `x.strides[0]`."""
-    if what == "v":
-        return syntax.attribute(of, "rows", node)
-    if what == "n":
-        return syntax.attribute(of, "_number", node)
-    strides = syntax.attribute(of, "strides", node)
+    """What there is of an array.
+
+    "v": what is indexed. "w": what stores leave marks in. "n": its number in a log.
+    "e": the number of its first element. "s0", "t0": its first stride, in bytes and in
+    elements.
+    """
+    if what in _ATTRIBUTES:
+        return syntax.attribute(of, _ATTRIBUTES[what], node)
+    strides = syntax.attribute(of, {"s": "strides", "t": "_steps"}[what[0]], node)
     return syntax.item(strides, syntax.constant(int(what[1:]), node), node)
+
+
+_ATTRIBUTES = {"v": "rows", "w": "marks", "n": "_number", "e": "_first"}
 
 
 def parts_of(index: ast.expr) -> list[ast.expr]:

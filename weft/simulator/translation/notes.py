@@ -6,19 +6,43 @@ is marked with how many it has, `sums`.
 """
 
 import ast
+from dataclasses import dataclass, field
 from enum import Enum
 
 NOTE, LOAD, SUMS = "__note__", "__load__", "__sums__"  # names in a translated kernel
 OPERATION = 3  # bits for the operation, below the number of its place
-WRITE = 1
+READ, WRITE = 0, 1
+
+
+NOTES, BASE = "__notes__", "__base__"  # what a thread notes in, and from which one on
 
 
 class Noting(Enum):
-    """What a kernel notes: nothing, its accesses, or that and each load by a call."""
+    """What a kernel notes.
+
+    NONE: nothing. NUMBERS: for each place the numbers of the elements, in lists of each
+    thread. ACCESSES: each access in one log, in order. CALLS: that, and loads by calls.
+    """
 
     NONE = "none"
+    NUMBERS = "numbers"
     ACCESSES = "accesses"
     CALLS = "calls"
+
+
+@dataclass
+class Spotted:
+    """A place that touches memory, or computes: see `trace.notes.Spot`.
+
+    `array` is the name of the array, '' where it has none. `counts` has the numbers of
+    the lists of reads whose lengths are noted with a store, and of the lists in which.
+    """
+
+    operation: int = -1
+    space: str = ""
+    unit: int = 0
+    array: str = ""
+    counts: dict[int, int] = field(default_factory=dict)
 
 
 _SHAPES = {"shape", "strides"}

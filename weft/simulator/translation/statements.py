@@ -16,7 +16,7 @@ from weft.simulator.translation.expressions import (
     kind,
     parts_of,
 )
-from weft.simulator.translation.notes import OPERATION, WRITE
+from weft.simulator.translation.notes import BASE, NOTES, READ, WRITE, Spotted
 from weft.simulator.translation.signs import Signs
 
 UNSET = "__unset__"  # what Python raises for a variable without a value
@@ -43,8 +43,25 @@ class Statements(Expressions):
         for name in sorted(self.made.aliases):
             if name in self._arguments or name not in self._local:
                 first += self._aliases(name, definition)
-        definition.body = [*first, *self._renewed(body)] or [ast.Pass()]
+        body = self._renewed(body)
+        first += self._lists(definition)
+        definition.body = [*first, *body] or [ast.Pass()]
+        if self.by_numbers:
+            argument = ast.copy_location(ast.arg(NOTES), definition)
+            definition.args.args.insert(0, argument)
         ast.fix_missing_locations(definition)
+
+    def _lists(self, node: ast.AST) -> list[ast.stmt]:
+        """What notes in the lists of a thread: `__l3 = __notes__[base + 3]`."""
+        made: list[ast.stmt] = []
+        for at in sorted(self.used):
+            index: ast.expr = syntax.constant(at, node)
+            if not self.function.is_kernel:
+                base = syntax.name(BASE, node)
+                index = syntax.two(base, ast.Add(), index, node)
+            of_thread = syntax.item(syntax.name(NOTES, node), index, node)
+            made.append(syntax.assign(f"__l{at}", of_thread, node))
+        return made
 
     # Arrays under their names
 
@@ -54,13 +71,17 @@ class Statements(Expressions):
         wanted = ["v"]
         if name not in self._own:
             wanted.append("w")
-        if self.function.noting and axes > 0:
+        if self.by_numbers and axes > 0:
+            wanted += ["e", *(f"t{axis}" for axis in range(axes))]
+        elif self.noting and axes > 0:
             wanted.append("n")
             if axes > 2:
                 wanted += [f"s{axis}" for axis in range(axes)]
         return [
             syntax.assign(
-                f"__{what}_{name}", _of(syntax.name(name, node), what, node), node
+                f"__{what}_{name}",
+                attribute_of(syntax.name(name, node), what, node),
+                node,
             )
             for what in wanted
         ]
@@ -83,10 +104,31 @@ class Statements(Expressions):
                             statement, part, found or (empty if part == "body" else [])
                         )
             name = getattr(statement, "renews", None)
-            if name is None:
+            counting = getattr(statement, "counts", None)
+            if counting is not None:
+                spot, array = counting
+                made += self._lengths(spot, array, statement)
+            elif name is None:
                 made.append(statement)
             elif name in self.made.aliases:
                 made += self._aliases(name, statement)
+        return made
+
+    def _lengths(self, spot: Spotted, name: str, node: ast.AST) -> list[ast.stmt]:
+        """Note with a store how often the thread has read from the array before.
+
+        What it stores to memory that held nothing it may read later on.
+        """
+        made: list[ast.stmt] = []
+        for read in self.reads.get(name, []):
+            number = self.function.number(node, 0, Spotted())  # type: ignore[arg-type]
+            spot.counts[read] = number
+            of, to = map(self.function.local_number, (read, number))
+            self.used.add(to)
+            reads = syntax.attribute(syntax.name(f"__l{of}", node), "__self__", node)
+            length = self.applied("len", len, node, reads)
+            called = syntax.call(f"__l{to}", [length], node)
+            made.append(syntax.placed(ast.Expr(called), node))
         return made
 
     # Blocks
@@ -254,6 +296,7 @@ class Statements(Expressions):
             and len(parts) == of.ndim
             and all(isinstance(kind(p), Num) for p in parts)
             and isinstance(given, Num)
+            and not (self.by_numbers and not of.space)
         )
         if plain:
             self._changed(node, target, of)  # type: ignore[arg-type]
@@ -276,9 +319,8 @@ class Statements(Expressions):
             indices[-1].natural = self.signs.natural(part)
         old = self._element(base, alias, indices, target)
         self._remember(target, base, alias, indices)
-        if self.function.noting and of.space != "constant":
-            number = self.function.number(target, 0) << OPERATION
-            note = self.note(number, base, alias, indices, target)
+        if self.noting and of.space != "constant":
+            note = self.noted(target, of, base, alias, indices, READ)
             old = syntax.either(note, old, where=target)
         made_ = [old]
         mark = len(self.out)
@@ -305,6 +347,7 @@ class Statements(Expressions):
             and len(parts) == of.ndim
             and all(isinstance(kind(p), Num) for p in parts)
             and isinstance(given, Num)
+            and not (self.by_numbers and not of.space)
         )
         if not plain:
             self._store_elsewhere(target, value, given, node)
@@ -355,19 +398,29 @@ class Statements(Expressions):
         self.out.append(stored)
         if not (alias and alias in self._own):
             self._mark_written(base, alias, indices, target)
-        if self.function.noting and of.space != "constant":
-            number = self.function.number(target, 0) << OPERATION | WRITE
-            note = self.note(number, base, alias, indices, target)
+        if self.noting and of.space != "constant":
+            note = self.noted(target, of, base, alias, indices, WRITE)
             self.out.append(syntax.placed(ast.Expr(note), target))
+            if self.by_numbers and alias:
+                mark = _mark("", target)
+                spot = self.function.last_spot
+                mark.counts = spot, alias  # type: ignore[attr-defined]
+                self.out.append(mark)
 
     def _mark_written(
         self, base: ast.expr, alias: str, indices: list[Index], node: ast.AST
     ) -> None:
-        marks = syntax.name(f"__w_{alias}", node) if alias else _of(base, "w", node)
+        marks = (
+            syntax.name(f"__w_{alias}", node)
+            if alias
+            else attribute_of(base, "w", node)
+        )
         none = syntax.constant(None, node)
         test = syntax.placed(ast.Compare(marks, [ast.IsNot()], [none]), node)
         row: ast.expr = (
-            syntax.name(f"__w_{alias}", node) if alias else _of(base, "w", node)
+            syntax.name(f"__w_{alias}", node)
+            if alias
+            else attribute_of(base, "w", node)
         )
         for index in indices[:-1]:
             row = syntax.item(row, index.use(), node)
@@ -483,12 +536,6 @@ def _mark(name: str, node: ast.AST) -> ast.stmt:
     mark: Any = syntax.placed(ast.Pass(), node)
     mark.renews = name
     return mark  # type: ignore[no-any-return]
-
-
-def _of(base: ast.expr, what: str, node: ast.AST) -> ast.expr:
-    if what == "w":
-        return syntax.attribute(base, "marks", node)
-    return attribute_of(base, what, node)
 
 
 def _own_arrays(definition: ast.FunctionDef) -> set[str]:

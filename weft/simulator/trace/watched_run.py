@@ -1,0 +1,216 @@
+"""What launches that are written down have in common, however they do it."""
+
+import contextlib
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from types import CodeType, FrameType, FunctionType
+from typing import Any
+
+import numpy as np
+
+from weft.places import Place, place
+from weft.simulator.limits import Dim
+from weft.simulator.memory.addresses import Addresses
+from weft.simulator.running.scheduler import Run
+from weft.simulator.running.special import Special
+from weft.simulator.running.threads import Block, Thread
+from weft.simulator.trace.log import MOST_SITES
+from weft.simulator.trace.trace import Trace
+from weft.simulator.translation.notes import OPERATION, Noting
+
+MOST_BLOCKS = 64  # written down; of a larger grid a sample
+MOST_ACCESSES = 2_000_000  # after which no further block is begun
+
+Fill = Callable[[np.ndarray[Any, Any], str], None]
+Instruction = tuple[CodeType, int]
+
+
+@dataclass(frozen=True)
+class Recording:
+    """How a launch is written down.
+
+    `fresh` are the names of the arrays that hold nothing before it. `look` is shown the
+    trace so far, now and then where it is long; it may raise to end the run. `every`
+    block is written down, or of many a sample. `fill` puts something into new shared or
+    local memory, by default the poison of `arrays`.
+    """
+
+    fresh: frozenset[str] = frozenset()
+    look: Callable[[Trace], None] | None = None
+    every: bool = False
+    fill: Fill | None = None
+
+
+class WatchedRun(Run):
+    """A launch that keeps what happens: blocks, barriers, places and arithmetic.
+
+    `noted_blocks` are the numbers of those that are written down, of `all_blocks`.
+    `special` describes the operation going on, None for a plain load or store.
+    """
+
+    patience, most = 300_000, 30_000_000
+
+    def __init__(
+        self,
+        fn: FunctionType,
+        grid: Dim,
+        block: Dim,
+        dynamic_shared: int = 0,
+        backwards: bool = False,
+        recording: Recording | None = None,
+    ) -> None:
+        """Prepare a launch that is written down."""
+        super().__init__(fn, grid, block, dynamic_shared, backwards)
+        self.recording = recording or Recording()
+        self.special: Special | None = None
+        self.addresses = Addresses()
+        self._flops: dict[int, int] = {}
+        self._sites: dict[int, int] = {}
+        self._instructions: list[Instruction] = []
+        gx, gy, gz = self.grid
+        self.all_blocks = gx * gy * gz
+        most = self.all_blocks if self.recording.every else MOST_BLOCKS
+        self._sample = sample(self.all_blocks, most)
+        self.noted_blocks: set[int] = set()
+        self._without_notes: FunctionType | None = None
+        self._partial: list[tuple[int, Instruction, frozenset[int]]] = []
+        self._excused: set[Instruction] = set()
+        self._passed: Counter[tuple[int, Instruction]] = Counter()
+
+    @property
+    @abstractmethod
+    def touched(self) -> int:
+        """How many accesses have been written down."""
+
+    def effort(self) -> dict[str, int]:
+        return super().effort() | {"accesses": self.touched}
+
+    def fill(self, data: np.ndarray[Any, Any], space: str) -> None:
+        (self.recording.fill or super().fill)(data, space)
+
+    @contextlib.contextmanager
+    def specially(self, access: Special) -> Iterator[None]:
+        self.special = access
+        try:
+            yield
+        finally:
+            self.special = None
+
+    # Which blocks are written down
+
+    def calling(self, block: Block) -> FunctionType:
+        """The kernel as it runs in `block`: outside of the sample it notes nothing."""
+        if self.is_noted(block.number):
+            return self.call
+        if self._without_notes is None:
+            self._without_notes = self.bound_to(Noting.NONE, {}).call
+        return self._without_notes
+
+    def is_noted(self, block: int) -> bool:
+        """Whether the accesses of a block are written down."""
+        if block in self.noted_blocks or block not in self._sample:
+            return block in self.noted_blocks
+        if self.touched < MOST_ACCESSES or not self.noted_blocks:
+            self.noted_blocks.add(block)
+        return block in self.noted_blocks
+
+    # Where threads meet
+
+    def met(self, threads: list[Thread], scope: str) -> None:
+        if scope != "block":
+            return
+        block, site = threads[0].block, threads[0].waiting.site
+        self._passed[block.number, site] += 1
+        if len(threads) < len(block.threads):
+            came = frozenset(t.number for t in threads)
+            self._partial.append((block.number, site, came))
+
+    def excused(self, threads: list[Thread]) -> None:
+        self._excused.update(thread.waiting.site for thread in threads)
+
+    def barriers_passed(self) -> Counter[tuple[int, Place]]:
+        """How often each block has passed the barriers of each place."""
+        passed: Counter[tuple[int, Place]] = Counter()
+        for (block, site), times in self._passed.items():
+            passed[block, self._place(site)] += times
+        return passed
+
+    def partial_barriers(self) -> list[tuple[int, Place, frozenset[int]]]:
+        """See `Trace.partial`."""
+        return [(block, self._place(at), came) for block, at, came in self._partial]
+
+    def excused_places(self) -> list[Place]:
+        """See `Trace.excused`."""
+        return list(map(self._place, self._excused))
+
+    def _place(self, site: Instruction) -> Place:
+        code, at = site
+        return place(code, at, self.lines[code])
+
+    # Places, by numbers
+
+    def site(self, frame: FrameType) -> int:
+        """The number of the instruction at which the learner is, above `frame`.
+
+        Places that a translation has numbered count up from 0, the others down from
+        the last number.
+        """
+        while True:
+            # A code object's bytes are inside it: this is a number for each of them.
+            key = id(frame.f_code) + frame.f_lasti
+            if key in self._sites:
+                return self._sites[key]
+            if frame.f_code in self.lines:
+                break
+            assert frame.f_back is not None, "only the learner's code touches arrays"
+            frame = frame.f_back
+        instruction = self.instruction((frame.f_code, frame.f_lasti))
+        if instruction not in self._instructions:
+            self._instructions.append(instruction)
+        number = MOST_SITES - 1 - self._instructions.index(instruction)
+        self._sites[key] = number << OPERATION
+        return self._sites[key]
+
+    def place_of(self, number: int) -> Place:
+        """The place with this number."""
+        if number in self.bound.noted:
+            return self.bound.noted[number][0]
+        return self._place(self._instructions[MOST_SITES - 1 - number])
+
+    # Arithmetic
+
+    def summer(self) -> Callable[[Any, int], Any]:
+        """The function that counts arithmetic on what no array holds."""
+        flops = self._flops
+
+        def sums(value: Any, site: int) -> Any:
+            if isinstance(value, float):
+                flops[site] = flops.get(site, 0) + 1
+            return value
+
+        return sums
+
+    def arithmetic(self, executed: dict[int, int]) -> dict[Place, int]:
+        """How many floating-point operations each line has done.
+
+        executed: how often loads were, by the numbers of their places.
+        """
+        done = {site >> OPERATION: times for site, times in self._flops.items()}
+        flops: dict[Place, int] = {}
+        for at, times in (done | executed).items():
+            spot, each = self.bound.noted.get(at, (None, 0))
+            if spot is not None and each:
+                line = replace(spot, expression="")
+                flops[line] = flops.get(line, 0) + each * times
+        return flops
+
+
+def sample(blocks: int, most: int = MOST_BLOCKS) -> frozenset[int]:
+    """Which blocks of a grid to write down: all, or some from all over it."""
+    if blocks <= most:
+        return frozenset(range(blocks))
+    edge = most // 4
+    middle = np.linspace(edge, blocks - edge - 1, most - 2 * edge).astype(int)
+    return frozenset([*range(edge), *middle.tolist(), *range(blocks - edge, blocks)])
