@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import weft  # noqa: F401  before Numba
-from weft.simulator.trace import traced_run
+from weft.simulator.trace import watched_run
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "book" / "simulator.md").read_text(encoding="utf-8")
@@ -48,9 +48,9 @@ def test_numbers_on_the_page(words: str, measured: float) -> None:
 
 
 def test_limits_on_the_page() -> None:
-    assert traced_run.MOST_BLOCKS == 64
+    assert watched_run.MOST_BLOCKS == 64
     assert "more than 64 blocks, 64 are traced" in PAGE
-    assert traced_run.MOST_ACCESSES == 2_000_000
+    assert watched_run.MOST_ACCESSES == 2_000_000
     assert "after two million rows no further block is started" in PAGE
 
 

@@ -21,6 +21,7 @@ from weft.simulator.trace import columns
 from weft.simulator.trace.columns import Columns, Flags
 from weft.simulator.trace.lines import Line as Line
 from weft.simulator.trace.lines import Work as Work
+from weft.simulator.trace.recorded import Recorded
 from weft.simulator.trace.requests import grouped
 from weft.simulator.trace.trace import ATOMIC, GLOBAL, LOCAL, READ, SHARED, Trace
 
@@ -32,6 +33,8 @@ PASS_BYTES = 128  # what shared memory delivers in one pass
 
 def count(trace: Trace) -> list[Line]:
     """Count the requests of `trace`, one `Line` per instruction, in source order."""
+    if isinstance(trace, Recorded):
+        return trace.counted.lines
     rows = np.flatnonzero(trace.space != LOCAL)
     if not rows.size:
         return []
@@ -211,6 +214,8 @@ class Requests:
 
 def work(trace: Trace) -> list[Work]:
     """What each line does that touches memory or computes, in source order."""
+    if isinstance(trace, Recorded):
+        return trace.counted.work
     places = [replace(p, expression="") for p in trace.places]
     lines = list(dict.fromkeys([*places, *trace.flops]))
     number = {line: k for k, line in enumerate(lines)}
@@ -243,6 +248,8 @@ def work(trace: Trace) -> list[Work]:
 
 def total(trace: Trace) -> Work:
     """What the whole launch does, as far as it was written down."""
+    if isinstance(trace, Recorded):
+        return trace.counted.total
     lines = work(trace)
     _, sector = _sectors_touched(trace, np.zeros(len(trace), np.int64))
     return Work(

@@ -20,6 +20,7 @@ from weft.simulator.faults import Fault
 from weft.simulator.trace import columns
 from weft.simulator.trace.clocks import View
 from weft.simulator.trace.columns import Columns
+from weft.simulator.trace.recorded import Recorded
 from weft.simulator.trace.trace import ATOMIC, GLOBAL, LOCAL, READ, SHARED, WRITE, Trace
 
 _SPACE_NAMES = {GLOBAL: "global", SHARED: "shared", LOCAL: "local"}
@@ -275,6 +276,8 @@ def _guesses(trace: Trace) -> frozenset[int]:
 
 def guessed(trace: Trace) -> frozenset[Place]:
     """The places where a plain read is no more than a guess for a compare-and-swap."""
+    if isinstance(trace, Recorded) and not trace.has_swaps:
+        return frozenset()
     return frozenset(trace.places[site] for site in _guesses(trace))
 
 

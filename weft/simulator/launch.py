@@ -4,6 +4,8 @@ import contextlib
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import combinations
 from types import FunctionType
 from typing import Any
 
@@ -19,6 +21,8 @@ from weft.simulator.inference.outside import kind_of
 from weft.simulator.limits import Dim, configuration
 from weft.simulator.memory.arrays import Memory
 from weft.simulator.running.scheduler import Run
+from weft.simulator.trace.noted_run import NotedRun
+from weft.simulator.trace.recorded import Recorded
 from weft.simulator.trace.stale_run import StaleRun
 from weft.simulator.trace.trace import Trace
 from weft.simulator.trace.traced_run import CalledRun, TracedRun
@@ -114,28 +118,87 @@ def record(
     or of many a sample. `fill` puts something into new shared and local memory. What is
     read at the places `stale` is as old as it may be.
     """
-    runs: list[TracedRun] = []
-
     recording = Recording(fresh, look, every, fill)
+    how = partial(_run, kernel, config, readonly=readonly, watched=watched)
+    if stale or _overlap(args):
+        made = partial(StaleRun, stale) if stale else TracedRun
+        run, launch = how(made, args, backwards, recording, failed)
+        return run.trace(), launch
+    before = [_copied(arg) for arg in args]
+    try:
+        noted, launch = how(NotedRun, args, backwards, recording)
+    except Fault:
+        if look is None and failed is None:
+            raise
+        _restore(args, before)
+        how(TracedRun, args, backwards, recording, failed)
+        raise  # what was wrong once is wrong again: this is not reached
 
-    def make(fn: FunctionType, grid: Dim, block: Dim, shared: int) -> TracedRun:
-        run = (
-            StaleRun(stale, fn, grid, block, shared, backwards, recording)
-            if stale
-            else TracedRun(fn, grid, block, shared, backwards, recording)
-        )
-        runs.append(run)
-        return run
+    def again() -> Trace:
+        """The trace of the same launch."""
+        run, _ = how(TracedRun, tuple(before), backwards, recording)
+        made: Trace = run.trace()
+        return made
+
+    return Recorded(noted.noted(), again), launch  # type: ignore[return-value]
+
+
+def _run(
+    kernel: Any,
+    config: Any,
+    made: Callable[..., Any],
+    args: tuple[Any, ...],
+    backwards: bool,
+    recording: Recording,
+    failed: Callable[[Trace, Fault], None] | None = None,
+    **how: Any,
+) -> tuple[Any, Launch]:
+    """Run a launch that is written down; `made` makes it. See `record`."""
+    runs: list[Any] = []
+
+    def make(fn: FunctionType, grid: Dim, block: Dim, shared: int) -> Any:
+        runs.append(made(fn, grid, block, shared, backwards, recording))
+        return runs[-1]
 
     try:
-        launch = simulate(
-            kernel, config, args, readonly=readonly, watched=watched, make_run=make
-        )
+        launch = simulate(kernel, config, args, make_run=make, **how)
     except Fault as fault:
         if failed is not None and runs and runs[0].is_bound:
             failed(runs[0].trace(so_far=True), fault)
         raise
-    return runs[0].trace(), launch
+    return runs[0], launch
+
+
+def _overlap(args: tuple[Any, ...]) -> bool:
+    """Whether two of the arguments are arrays that may share memory."""
+    arrays = [array for arg in args for array in _arrays(arg)]
+    return any(np.may_share_memory(a, b) for a, b in combinations(arrays, 2))
+
+
+def _arrays(arg: Any) -> list[np.ndarray[Any, Any]]:
+    """The arrays in an argument, which may be a tuple of them."""
+    if isinstance(arg, tuple):
+        return [array for part in arg for array in _arrays(part)]
+    found = host_array(arg)
+    return [] if found is None else [found]
+
+
+def _copied(arg: Any) -> Any:
+    """An argument as it is now, whatever becomes of it."""
+    if isinstance(arg, tuple):
+        copies = map(_copied, arg)
+        named = hasattr(arg, "_fields")
+        return type(arg)(*copies) if named else tuple(copies)
+    found = host_array(arg)
+    return arg if found is None else found.copy(order="K")
+
+
+def _restore(args: tuple[Any, ...], before: list[Any]) -> None:
+    """Give arguments what they held before a launch."""
+    for now, then in zip(args, before, strict=True):
+        for array, copy in zip(_arrays(now), _arrays(then), strict=True):
+            if array.flags.writeable:
+                array[...] = copy
 
 
 def calls(

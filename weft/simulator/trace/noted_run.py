@@ -116,21 +116,20 @@ class NotedRun(WatchedRun):
         if block is None:
             return
         special = self.special
-        kinds = frozenset(special.kinds) if special is not None else frozenset()
-        if special is not None and special.relaxed:
-            kinds |= {"relaxed"}
-        if special is not None and special.begins:
-            kinds |= {"begun"}
+        own, every = kinds_of(special)
         at = x._start + offset
         unit = x._unit
         while at % unit or size % unit:
             unit //= 2
-        key = self.site(frame), x._id, operation, unit, size, kinds
-        if key not in self._numbers:
+        key = self.site(frame), x._id, operation, unit, size, own
+        if key in self._numbers:
+            spot = self._more[self._numbers[key] - self._static]
+            spot.kinds = own | (spot.kinds & every)
+        else:
             self._numbers[key] = self._static + len(self._more)
             site, space = key[0], _SPACES[x._space]
             where = self.place_of(site >> OPERATION)
-            spot = Spot(where, operation, space, x._id, unit, size, kinds)
+            spot = Spot(where, operation, space, x._id, unit, size, own | every)
             spot.site = site >> OPERATION
             self._more.append(spot)
         number = self._numbers[key]
@@ -238,6 +237,16 @@ class NotedRun(WatchedRun):
             self.partial_barriers(),
             self.excused_places(),
         )
+
+
+def kinds_of(special: Special | None) -> tuple[frozenset[str], frozenset[str]]:
+    """What an operation is, and what a spot is if all its operations are."""
+    if special is None:
+        return frozenset(), frozenset()
+    own = special.kinds & {"cas"}
+    own |= {"relaxed"} if special.relaxed else set()
+    own |= {"begun"} if special.begins else set()
+    return frozenset(own), special.kinds & {"one", "known"}
 
 
 class Noted(Array):

@@ -1,0 +1,53 @@
+"""What is kept of a launch: notes of it, and where they do not do, a full trace.
+
+Notes are quick to take and to look at, and prove most kernels free of hazards. Whoever
+asks for more gets a trace with a row for every access: then the launch is run again,
+which gives the same, as a simulated launch always does.
+"""
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+from weft.simulator.trace.counted import Counted
+from weft.simulator.trace.notes import Notes
+from weft.simulator.trace.suspects import Suspect, suspects
+from weft.simulator.trace.trace import Trace
+
+
+class Recorded:
+    """A launch that was noted. Any attribute of a `Trace` is one of `full`."""
+
+    def __init__(self, notes: Notes, again: Callable[[], Trace]) -> None:
+        """Keep the notes; `again` runs the launch once more, and gives its trace."""
+        self.notes, self._again = notes, again
+        self.name, self.partial, self.excused = notes.name, notes.partial, notes.excused
+        self.barriers = notes.barriers
+        self.grid_size, self.block_size = notes.grid_size, notes.block_size
+        self.blocks, self.all_blocks = len(notes.blocks), notes.all_blocks
+
+    @cached_property
+    def full(self) -> Trace:
+        return self._again()
+
+    @cached_property
+    def suspects(self) -> list[Suspect]:
+        """Where there may be a hazard; without one there is none."""
+        return suspects(self.notes)
+
+    @cached_property
+    def counted(self) -> Counted:
+        return Counted(self.notes)
+
+    @property
+    def has_swaps(self) -> bool:
+        """Whether the kernel compares and swaps."""
+        return any("cas" in spot.kinds for spot in self.notes.spots)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.full, name)
+
+    def __len__(self) -> int:
+        return len(self.full)
