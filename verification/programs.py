@@ -364,11 +364,12 @@ class Wider(Writer):
     def _swapped(self, indent: str) -> list[str]:
         """A tuple that goes round in a loop, and so gets one type for its parts.
 
-        No Boolean: Numba refuses what it may not be before it has gone round.
+        Not of a Boolean or an unsigned number and another: what Numba makes of the parts
+        depends on what it took them for before they had gone round.
         """
         name, turn = self._new(), self._new()
         (a, of_a), (b, of_b) = self.expression(1), self.expression(1)
-        if "b" in (of_a.kind, of_b.kind):
+        if of_a.kind != of_b.kind and {"b", "u"} & {of_a.kind, of_b.kind}:
             return self._plain(indent)
         number = unified(of_a, of_b)
         first, second = self._new(), self._new()
