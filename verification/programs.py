@@ -364,7 +364,7 @@ class Wider(Writer):
     def _swapped(self, indent: str) -> list[str]:
         """A tuple that goes round in a loop, and so gets one type for its parts.
 
-        Not of a Boolean or an unsigned number and another: what Numba makes of the parts
+        Not of a Boolean or an unsigned number and another: what Numba makes of these
         depends on what it took them for before they had gone round.
         """
         name, turn = self._new(), self._new()
