@@ -17,7 +17,7 @@ from weft.simulator.arithmetic.numbers import FLOAT32, FLOAT64
 from weft.simulator.inference.outside import kind_of
 from weft.simulator.inference.statements import Function
 from weft.simulator.inference.unknown import unknown
-from weft.simulator.language.lowering import _conversion, _written
+from weft.simulator.translation.numbers import wider, written
 
 CASES = kinds.cases()
 
@@ -84,11 +84,10 @@ def test_every_intrinsic_says_what_it_gives() -> None:
 
 def test_a_tuple_is_converted_part_by_part() -> None:
     cast = FLOAT64, None, (FLOAT32, None)
-    assert _written(cast) == "(f64,-,(f32,-))"
-    made = _conversion(_written(cast))((np.float32(0.5), "x", (1, 2)))
-    assert made == (0.5, "x", (1.0, 2))
-    assert type(made[0]) is np.float64
-    assert type(made[2][0]) is np.float32
+    assert written(cast) == "of_f64_same_of_f32_same__"
+    made = wider(cast)((1, "x", (1, 2)))
+    assert made == (1.0, "x", (1.0, 2))
+    assert list(map(type, (made[0], *made[2]))) == [float, float, int]
 
 
 def test_each_branch_may_have_another_part_of_a_tuple_converted() -> None:

@@ -362,10 +362,10 @@ class Wider(Writer):
     # Statements
 
     def _swapped(self, indent: str) -> list[str]:
-        """A tuple that goes round in a loop, and so gets one type for its parts.
+        """A tuple that a loop hands on, and that so gets one type for each part.
 
         Not of a Boolean or an unsigned number and another: what Numba makes of these
-        depends on what it took them for before they had gone round.
+        depends on what it took them for in the first turn.
         """
         name, turn = self._new(), self._new()
         (a, of_a), (b, of_b) = self.expression(1), self.expression(1)

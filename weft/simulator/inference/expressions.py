@@ -1,6 +1,7 @@
 """The types of a kernel's expressions, written onto the nodes that need converting.
 
-Each node that computes gets `how`: a `Plan` that `language/lowering.py` carries out.
+Each node gets `seen`, its kind, and one that computes `how`, a `Plan`: what of it is
+converted at the end is for `translation`, the rest shows how Numba computes.
 """
 
 import ast

@@ -12,6 +12,7 @@ from typing import Any
 
 from weft.places import Place
 from weft.simulator.faults import Fault
+from weft.simulator.translation.syntax import declared
 
 _FOLDED = {"RESUME", "LOAD_CONST", "RETURN_VALUE", "RETURN_CONST"}
 _WHY = (
@@ -65,18 +66,6 @@ def _said(size: ast.expr, part: str, where: str) -> tuple[str, str]:
         )
     return f"the shape of this {where} array is computed in the kernel: `{part}`", _WHY
 
-
-def declared(node: ast.AST) -> str:
-    """'shared' or 'local' for a call such as `cuda.shared.array`, '' for others."""
-    match node:
-        case ast.Call(
-            func=ast.Attribute(
-                attr="array",
-                value=ast.Attribute(attr="shared" | "local" as where),
-            )
-        ):
-            return where
-    return ""
 
 
 class Names:

@@ -6,7 +6,6 @@ from typing import Any
 from weft.simulator.arithmetic.numbers import Number, rule_of_two
 from weft.simulator.inference.expressions import OPERATORS as NAMES
 from weft.simulator.inference.kinds import Arr, Cast, Kind, Num, Tup, num
-from weft.simulator.language import shapes
 from weft.simulator.translation import syntax
 from weft.simulator.translation.expressions import (
     Expressions,
@@ -549,6 +548,6 @@ def _own_arrays(definition: ast.FunctionDef) -> set[str]:
     for node in ast.walk(definition):
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call):
-                given[name] = bool(shapes.declared(call)) and stored.count(name) == 1
+                given[name] = bool(syntax.declared(call)) and stored.count(name) == 1
     arguments = {a.arg for a in ast.walk(definition.args) if isinstance(a, ast.arg)}
     return {name for name, own in given.items() if own} - arguments

@@ -91,3 +91,16 @@ def reads_memory(node: ast.AST) -> bool:
 
 
 PURE = ("__pure_", "__note")  # how the names of functions without effect begin
+
+
+def declared(node: ast.AST) -> str:
+    """'shared' or 'local' for a call such as `cuda.shared.array`, '' for others."""
+    match node:
+        case ast.Call(
+            func=ast.Attribute(
+                attr="array",
+                value=ast.Attribute(attr="shared" | "local" as where),
+            )
+        ):
+            return where
+    return ""
