@@ -20,7 +20,7 @@ PACKAGE = ROOT / "weft"
 FLOORS = [
     {
         *("backend", "cells", "code_objects", "doing", "effort", "errors", "markup"),
-        *("originals", "own_classes", "places", "store"),
+        *("originals", "own_classes", "places", "python_errors", "store"),
         *("tracebacks", "units", "versions", "wording"),
     },
     {"timing", "links", "starters", "chapters"},

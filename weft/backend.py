@@ -3,7 +3,8 @@
 The rest of the package uses what Numba documents, such as `cuda.jit`, `cuda.to_device`
 and `cuda.compile_ptx`. What it needs beyond that is here, behind plain functions, so
 that another version or another compiler changes this file alone. Works with numba-cuda
-0.22.2 to 0.30.4, with and without its simulator; importing it does not import Numba.
+0.22.2 to 0.30.4, with and without its simulator; importing it imports neither Numba nor
+NumPy.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -11,9 +12,10 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from importlib import import_module
 from types import FunctionType, ModuleType, SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
 
 def simulating() -> bool:
@@ -123,7 +125,7 @@ def _signatures() -> Any:
         return import_module("numba.core.sigutils")
 
 
-def array_type(dtype: np.dtype[Any], ndim: int, layout: str) -> Any:
+def array_type(dtype: "np.dtype[Any]", ndim: int, layout: str) -> Any:
     """Numba's type of an array on the device."""
     numba: Any = import_module("numba")
     return numba.types.Array(numba.from_dtype(dtype), ndim, layout)
@@ -213,11 +215,11 @@ def is_type(value: Any) -> bool:
     return hasattr(value, "bitwidth") or hasattr(value, "num_elements")
 
 
-def as_dtype(dtype: Any) -> np.dtype[Any]:
+def as_dtype(dtype: Any) -> "np.dtype[Any]":
     """The NumPy dtype of a Numba type, a NumPy dtype or a Python type."""
     if hasattr(dtype, "bitwidth") or type(dtype).__module__.startswith("numba"):
         dtype = import_module("numba.np.numpy_support").as_dtype(dtype)
-    found: np.dtype[Any] = np.dtype(dtype)
+    found: np.dtype[Any] = import_module("numpy").dtype(dtype)
     return found
 
 
@@ -261,10 +263,10 @@ def stub_name(value: Any) -> str:
 # Arguments
 
 
-def simulated_array(value: Any) -> np.ndarray[Any, Any] | None:
+def simulated_array(value: Any) -> "np.ndarray[Any, Any] | None":
     """The memory of a device array of Numba's simulator, None for anything else."""
     inner = getattr(value, "_ary", None)
-    return inner if isinstance(inner, np.ndarray) else None
+    return inner if isinstance(inner, import_module("numpy").ndarray) else None
 
 
 def without_hint(arg: Any) -> Any:
@@ -368,7 +370,7 @@ def names_of_the_host() -> dict[str, Any]:
     }
 
 
-def simulators_array(data: np.ndarray[Any, Any]) -> Any:
+def simulators_array(data: "np.ndarray[Any, Any]") -> Any:
     """A device array of Numba's simulator over the memory of `data`."""
     devicearray: Any = import_module("numba.cuda.simulator.cudadrv.devicearray")
     return devicearray.FakeCUDAArray(data)

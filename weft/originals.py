@@ -30,5 +30,3 @@ def replaced() -> list[str]:
         if vars(import_module(module)).get(name) is not value
     ]
 
-
-watch("math", "numpy")

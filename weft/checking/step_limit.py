@@ -9,8 +9,6 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
-from greenlet import GreenletExit
-
 from weft import effort
 from weft.checking.cases import copies
 from weft.checking.source import tree_of
@@ -19,6 +17,14 @@ from weft.checking.watchdog import LONGEST, watchdog
 from weft.places import Place
 from weft.starters import source_function
 from weft.tracebacks import deliberate
+
+try:
+    from greenlet import GreenletExit
+except ImportError:  # then no kernel runs here
+
+    class GreenletExit(BaseException):  # type: ignore[no-redef]
+        """What would end a thread of a kernel."""
+
 
 MOST_LINES = 3_000_000  # of the learner's, that one call may run
 BOUNDED = 20  # times as many where every loop that is running is a `for`

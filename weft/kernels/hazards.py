@@ -6,6 +6,7 @@ import numpy as np
 
 from weft.checking.verdict import Verdict
 from weft.places import Place
+from weft.python_errors import comparison
 from weft.sanitizer import (
     Access,
     Race,
@@ -15,7 +16,6 @@ from weft.sanitizer import (
     unfinished,
     unwritten,
 )
-from weft.simulator.language.python_errors import comparison
 from weft.simulator.trace.trace import ATOMIC, GLOBAL, READ, WRITE, Trace
 from weft.wording import capital
 

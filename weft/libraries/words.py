@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from weft.checking.cases import Case
-from weft.checking.compare import Difference, difference
+from weft.checking.compare import difference
+from weft.checking.differences import Difference
 from weft.checking.source import raised_at, returns
 from weft.checking.verdict import Failed, Verdict
 from weft.libraries.binding import LibraryError
