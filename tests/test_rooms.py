@@ -35,7 +35,7 @@ FLOORS = [
         *("functions", "streams", "c", "torch_ops", "triton_programs", "libraries"),
         "ranks",
     },
-    {"dispatch", "tracing"},
+    {"dispatch", "in_page", "tracing"},
     {"diagnosis", "exploring"},
     {""},  # weft/__init__.py
 ]
