@@ -40,6 +40,15 @@ def random_coordinates(rng):
     return cases
 
 
+def rows_first(number, shape):
+    """Return the coordinate with this number if the last mode were the fastest."""
+    parts = []
+    for size in reversed(shape):
+        number, part = divmod(number, size)
+        parts.append(part)
+    return tuple(reversed(parts))
+
+
 def why_not_this_index(coordinate, shape, stride, got):
     """Say what is wrong with an index."""
     if not isinstance(got, int):
@@ -47,8 +56,7 @@ def why_not_this_index(coordinate, shape, stride, got):
     nested = layouts.idx2crd(Layout(shape)(coordinate), shape)
     if isinstance(shape, tuple) and not isinstance(coordinate, tuple):
         tops = tuple(map(layouts.size, shape))
-        rows_first = np.unravel_index(coordinate, tops)
-        if got == layouts.crd2idx(tuple(map(int, rows_first)), shape, stride):
+        if got == layouts.crd2idx(rows_first(coordinate, tops), shape, stride):
             return (
                 "That is the index if the last mode were the fastest. In CuTe "
                 "the first one is."

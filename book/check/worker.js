@@ -1,0 +1,86 @@
+// Runs Python away from the page, so that the page stays alive and can end it.
+import { loadPyodide } from "./pyodide/pyodide.mjs";
+
+const here = new URL("./", import.meta.url);
+const indexURL = new URL("pyodide/", here).href;
+const EMPTY = "data:application/zip;base64,UEsFBgAAAAAAAAAAAAAAAAAAAAAAAA==";
+const START = `
+import json
+from weft.in_page.judging import judge
+
+def _check(source, exercise):
+    return json.dumps(judge(source, json.loads(exercise)))
+`;
+const files = fetch(new URL("files.json", here)).then((answer) => answer.json());
+
+// Counts what is loaded, and tells the page.
+function counting(total, mb) {
+  const plain = self.fetch.bind(self);
+  let loaded = 0;
+  self.fetch = async (...asked) => {
+    const answer = await plain(...asked);
+    if (!answer.ok || !answer.body) return answer;
+    const count = new TransformStream({
+      transform(chunk, out) {
+        loaded += chunk.byteLength;
+        postMessage({ loaded: Math.min(loaded, total), total, mb });
+        out.enqueue(chunk);
+      },
+    });
+    const { headers, status, statusText } = answer;
+    return new Response(answer.body.pipeThrough(count), { headers, status, statusText });
+  };
+}
+
+// As it was after the first checks, when the book was built: see snapshot.mjs.
+async function fromSnapshot({ snapshot, lock }) {
+  const answer = await fetch(new URL(snapshot.name, here));
+  if (!answer.ok) throw new Error(`${snapshot.name}: ${answer.status}`);
+  const bytes = answer.body.pipeThrough(new DecompressionStream("gzip"));
+  const python = await loadPyodide({
+    indexURL,
+    _loadSnapshot: new Response(bytes).arrayBuffer(),
+    stdLibURL: EMPTY, // what is imported is in the snapshot
+    lockFileContents: lock,
+    packageBaseUrl: indexURL,
+  });
+  return python.globals.get("_check");
+}
+
+// Without a snapshot: Python, its library, and this course's modules.
+async function fromFiles({ lock, modules }) {
+  const ours = fetch(new URL(modules.name, here)).then((answer) => answer.arrayBuffer());
+  const python = await loadPyodide({
+    indexURL, lockFileContents: lock, packageBaseUrl: indexURL,
+  });
+  python.unpackArchive(new Uint8Array(await ours), "zip", { extractDir: "/course" });
+  python.runPython(`import sys\nsys.path.insert(0, "/course")\n${START}`);
+  return python.globals.get("_check");
+}
+
+async function load() {
+  const about = await files;
+  const { plain, snapshot } = about;
+  if (snapshot && !new URLSearchParams(self.location.search).has("plain")) {
+    try {
+      counting(snapshot.total, snapshot.mb);
+      return await fromSnapshot(about);
+    } catch (error) {
+      console.warn(`Python's snapshot does not load: ${error}`);
+    }
+  }
+  counting(plain.total, plain.mb);
+  return fromFiles(about);
+}
+
+const ready = load().then((check) => (postMessage({ ready: true }), check));
+ready.catch((error) => postMessage({ failed: String(error) }));
+
+onmessage = async ({ data: { source, exercise } }) => {
+  const check = await ready;
+  try {
+    postMessage({ verdict: JSON.parse(check(source, exercise)) });
+  } catch (error) {
+    postMessage({ failed: String(error).trim().split("\n").at(-1) });
+  }
+};
