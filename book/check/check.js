@@ -73,7 +73,7 @@ class Check {
     const keys = element("p", {
       className: "weft-check-keys",
       id: `${place.id}-keys`,
-      textContent: "Shift+Enter checks. To leave the editor by keyboard: Escape, then Tab.",
+      textContent: "Shift+Enter checks. Tab indents; after Escape, it leaves the editor.",
     });
     const box = element("div", { className: "weft-check-editor" });
     const row = element("div", { className: "weft-check-buttons" },
@@ -110,7 +110,7 @@ class Check {
     if (!isUndo) kept.set(this.name, { before: now });
     this.editor.mark([]);
     this.verdict.replaceChildren();
-    this.say(isUndo ? "Your code is back." : "The starter is back; “Undo” brings yours.");
+    this.say(isUndo ? "Your code is back." : "The starter is back. “Undo reset” brings back your code.");
     this.showReset();
   }
 
@@ -128,7 +128,7 @@ class Check {
   showPassed() {
     this.place.classList.toggle("weft-check-passed", Boolean(kept.get(this.name).passed));
     const mark = this.place.querySelector(".weft-check-done");
-    mark.textContent = kept.get(this.name).passed ? "✓ passed before" : "";
+    mark.textContent = kept.get(this.name).passed ? "✓ passed" : "";
   }
 
   nextHint() {

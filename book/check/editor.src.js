@@ -1,6 +1,6 @@
 // The editor of a check: CodeMirror with what these pages need of it.
 // `python book/bundle_editor.py` makes editor.js of it.
-import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { defaultKeymap, history, historyKeymap, indentLess, indentMore } from "@codemirror/commands";
 import { python } from "@codemirror/lang-python";
 import { bracketMatching, indentOnInput, indentUnit, syntaxHighlighting } from "@codemirror/language";
 import { EditorState, RangeSet, StateEffect, StateField } from "@codemirror/state";
@@ -44,6 +44,29 @@ const marks = StateField.define({
   ],
 });
 
+// Tab indents for those who are writing. For those who only pass through the page by
+// keyboard, and after Escape, it goes on to the next thing.
+function tabs() {
+  let writing = false;
+  const become = (value) => () => ((writing = value), false);
+  return [
+    keymap.of([
+      { key: "Escape", run: become(false) },
+      {
+        key: "Tab",
+        run: (view) => writing && indentMore(view),
+        shift: (view) => writing && indentLess(view),
+      },
+    ]),
+    EditorView.domEventHandlers({
+      blur: become(false),
+      mousedown: become(true),
+      touchstart: become(true),
+      beforeinput: become(true),
+    }),
+  ];
+}
+
 export function makeEditor({ parent, text, label, description, onChange, onCheck }) {
   const check = () => (onCheck(), true);
   const view = new EditorView({
@@ -56,8 +79,9 @@ export function makeEditor({ parent, text, label, description, onChange, onCheck
         syntaxHighlighting(classHighlighter), marks,
         keymap.of([
           { key: "Mod-Enter", run: check }, { key: "Shift-Enter", run: check },
-          ...defaultKeymap, ...historyKeymap, indentWithTab,
+          ...defaultKeymap, ...historyKeymap,
         ]),
+        tabs(),
         EditorView.contentAttributes.of({
           "aria-label": label, "aria-describedby": description, spellcheck: "false",
           autocapitalize: "off", autocorrect: "off",

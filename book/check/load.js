@@ -1,7 +1,7 @@
 // Wakes a check when it is about to be seen, or gets the focus. Nothing else is loaded
 // before that. From a folder a browser loads no modules: there the plain text stays.
 (() => {
-  if (location.protocol === "file:") return;
+  const onFiles = location.protocol === "file:";
   const here = new URL(".", document.currentScript.src);
   const wake = (place) => {
     if (place.dataset.woken) return;
@@ -25,6 +25,10 @@
   );
   addEventListener("DOMContentLoaded", () => {
     for (const place of document.querySelectorAll("[data-check]")) {
+      if (onFiles) {
+        place.querySelector("p").append(" (Not from a folder: browsers refuse that.)");
+        continue;
+      }
       watch.observe(place);
       place.addEventListener("focusin", () => wake(place), { once: true });
     }

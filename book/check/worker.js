@@ -11,26 +11,24 @@ from weft.in_page.judging import judge
 def _check(source, exercise):
     return json.dumps(judge(source, json.loads(exercise)))
 `;
-const files = fetch(new URL("files.json", here)).then((answer) => answer.json());
 
-// Counts what is loaded, and tells the page.
-function counting(total, mb) {
-  const plain = self.fetch.bind(self);
-  let loaded = 0;
-  self.fetch = async (...asked) => {
-    const answer = await plain(...asked);
-    if (!answer.ok || !answer.body) return answer;
-    const count = new TransformStream({
-      transform(chunk, out) {
-        loaded += chunk.byteLength;
-        postMessage({ loaded: Math.min(loaded, total), total, mb });
-        out.enqueue(chunk);
-      },
-    });
-    const { headers, status, statusText } = answer;
-    return new Response(answer.body.pipeThrough(count), { headers, status, statusText });
-  };
-}
+// What there is to load, and how much of it has come: the page says so.
+let goal = { total: 0, mb: 0 };
+let loaded = 0;
+const plainFetch = self.fetch.bind(self);
+self.fetch = async (...asked) => {
+  const answer = await plainFetch(...asked);
+  if (!answer.ok || !answer.body) return answer;
+  const count = new TransformStream({
+    transform(chunk, out) {
+      loaded += chunk.byteLength;
+      postMessage({ loaded: Math.min(loaded, goal.total), ...goal });
+      out.enqueue(chunk);
+    },
+  });
+  const { headers, status, statusText } = answer;
+  return new Response(answer.body.pipeThrough(count), { headers, status, statusText });
+};
 
 // As it was after the first checks, when the book was built: see snapshot.mjs.
 async function fromSnapshot({ snapshot, lock }) {
@@ -59,17 +57,17 @@ async function fromFiles({ lock, modules }) {
 }
 
 async function load() {
-  const about = await files;
-  const { plain, snapshot } = about;
-  if (snapshot && !new URLSearchParams(self.location.search).has("plain")) {
+  const about = await (await plainFetch(new URL("files.json", here))).json();
+  if (about.snapshot) {
     try {
-      counting(snapshot.total, snapshot.mb);
+      goal = about.snapshot;
       return await fromSnapshot(about);
     } catch (error) {
       console.warn(`Python's snapshot does not load: ${error}`);
     }
   }
-  counting(plain.total, plain.mb);
+  goal = about.plain;
+  loaded = 0;
   return fromFiles(about);
 }
 

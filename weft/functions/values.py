@@ -4,8 +4,10 @@ Plain values are compared without NumPy, which a page of the book does not have.
 imported where there is an array, or a tensor, or a number of NumPy's.
 """
 
+import io
 import sys
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from numbers import Real
 from types import FrameType
 from typing import Any
@@ -74,7 +76,8 @@ def ended(function: Callable[..., Any], args: Any) -> list[Note]:
     before = sys.getprofile()
     sys.setprofile(watch)
     try:
-        counted(function, args)
+        with redirect_stdout(io.StringIO()):  # what it prints has been printed
+            counted(function, args)
     except (Exception, Endless):  # the first call used up what it was given
         lines.clear()
     finally:

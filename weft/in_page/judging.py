@@ -17,11 +17,11 @@ from typing import Any
 
 from weft import tracebacks
 from weft.checking.kinds import TO_DO
-from weft.in_page.reading import readable
 from weft.checking.step_limit import Endless, counted, endless
 from weft.checking.verdict import Failed, Verdict
 from weft.functions.exercise import FunctionExercise
 from weft.functions.judging import Case, Watch, judged
+from weft.in_page.reading import readable
 from weft.in_page.values import CHAPTERS, decoded
 from weft.places import Note, Place
 from weft.starters import STUB

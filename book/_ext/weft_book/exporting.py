@@ -1,9 +1,9 @@
 """The exercises of the labs as a page needs them: JSON, without NumPy, without the lab.
 
-An exercise is what its lab's check cell says. The cell is run with the lab's answer, and
-with a `check` that notes what it is asked. From that come the cases with their results,
-and the source of what explains a wrong answer. What a page cannot have, such as an
-array, makes the exercise one for the lab alone, and says why: see `NotInPage`.
+An exercise is what its lab's check cell says. The cell is run with the lab's answer,
+and with a `check` that notes what it is asked. From that come the cases with their
+results, and the source of what explains a wrong answer. What a page cannot have, such
+as an array, makes the exercise one for the lab alone, and says why: see `NotInPage`.
 
 Whether the rest works without NumPy is tried, in a Python that has none: see `tried`.
 """
@@ -35,7 +35,7 @@ from weft.lesson import syllabus
 ROOT = Path(__file__).resolve().parents[3]
 ALONE = Path(__file__).with_name("without_numpy.py")
 SEED = 20_26  # of the cases that an exercise does not list
-OURS = {"__builtins__", "__name__", "check", "hint", "quiz", "weft", "chapter", "checks"}
+OURS = {"check", "hint", "quiz", "weft", "chapter", "checks"}
 Data = dict[str, Any]
 
 
@@ -120,7 +120,7 @@ def starter(cell: str) -> str:
             inside = False
         elif not inside:
             lines.append(line)
-    return "\n".join(lines).strip("\n") + "\n"
+    return "\n".join(lines).strip("\n")
 
 
 def asked_for(lab: str, name: str, scope: Data) -> tuple[Any, Data]:
@@ -318,7 +318,7 @@ def sources(exercise: Data) -> Iterator[tuple[str, str, str]]:
 
 @cache
 def survey() -> dict[tuple[str, str], str]:
-    """Of every exercise that some lab checks, why no page can check it, "" if one can."""
+    """Of every exercise of a lab, why no page can check it, "" if one can."""
     found, exported = {}, []
     for lab in syllabus.names():
         for name in checks(lab):
