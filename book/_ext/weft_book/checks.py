@@ -85,12 +85,14 @@ class Checks:
 
 def written(book: Path) -> list[tuple[str, str]]:
     """The (chapter, exercise) of all checks in the pages of a book."""
-    found = []
-    for page in sorted(book.glob("*.md")):
-        for block in WRITTEN.findall(page.read_text(encoding="utf-8")):
-            options = dict(OPTION.findall(block))
-            found.append((options.get("chapter", ""), options.get("exercise", "")))
-    return found
+    pages = sorted(book.glob("*.md"))
+    return [one for page in pages for one in on_page(page.read_text(encoding="utf-8"))]
+
+
+def on_page(text: str) -> list[tuple[str, str]]:
+    """The (chapter, exercise) of the checks in a page's source."""
+    blocks = [dict(OPTION.findall(block)) for block in WRITTEN.findall(text)]
+    return [(each.get("chapter", ""), each.get("exercise", "")) for each in blocks]
 
 
 def digest(asked: tuple[tuple[str, str], ...]) -> str:
