@@ -182,8 +182,8 @@ def functions(scope: Mapping[str, Any], exercise: Mapping[str, Any]) -> list[str
         written_by_learner=scope[name],
         spec=_kept_in_the_lab,
         inputs=[()],  # not asked for: the cases are there
-        because=explained.get(exercise["because"]),
-        same=explained.get(exercise["same"]),
+        because=explained.get(exercise["because"] or ""),
+        same=explained.get(exercise["same"] or ""),
         without=tuple(exercise["without"]),
         tolerance=exercise["tolerance"],
         lines=exercise["lines"],
@@ -198,7 +198,7 @@ def cases(exercise: Mapping[str, Any]) -> Iterator[Case]:
         yield decoded(case["args"]), decoded(case["wanted"])
 
 
-def explanations(exercise: Mapping[str, Any]) -> dict[str | None, Any]:
+def explanations(exercise: Mapping[str, Any]) -> dict[str, Any]:
     """What the chapter says of a wrong answer: functions, by their names."""
     explains = exercise["explains"]
     if not explains:
