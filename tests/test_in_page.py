@@ -173,6 +173,17 @@ def test_a_name_that_only_the_lab_has_is_explained() -> None:
     assert "`np` is there in the lab, and not in this page." in verdict["why"]
 
 
+def test_a_module_that_no_page_has_is_explained() -> None:
+    verdict = judged("import numpy_of_another_planet\n")
+    assert verdict["places"][0]["line"] == 1
+    assert "Python's own modules" in verdict["why"]
+
+
+def test_an_integer_too_long_to_write_is_described() -> None:
+    verdict = judged(RIGHT.replace("1 - turn % 2", "10**5000"))
+    assert "is an integer of 16,610 bits and should be 1" in verdict["text"]
+
+
 def test_what_the_code_prints_is_shown_up_to_a_limit() -> None:
     verdict = judged(f"print('here')\n{RIGHT}")
     assert verdict["printed"] == "here\n"

@@ -87,7 +87,15 @@ def show(value: Any, digits: int = 4) -> str:
     if isinstance(value, bool) or kind == "b":
         return str(bool(value))
     if isinstance(value, int) or kind in ("i", "u"):
-        return str(int(value))
+        return show_integer(int(value))
     if isinstance(value, str):
         return repr(str(value))
     return f"{value + 0.0:.{digits}g}"  # no -0
+
+
+def show_integer(value: int) -> str:
+    """Write an integer; Python refuses to write those of thousands of digits."""
+    try:
+        return str(value)
+    except ValueError:
+        return f"an integer of {value.bit_length():,} bits"

@@ -71,6 +71,8 @@ def brief(value: Any) -> str:
         return f'"{" ".join(lines[0].split())} …" ({len(lines)} lines)'
     if isinstance(value, FunctionType | BuiltinFunctionType):
         return "a lambda" if value.__name__ == "<lambda>" else value.__name__
+    if type(value) is int:
+        return show(value)
     kind = kind_of_number(value)
     if kind == "f":
         return repr(float(value))

@@ -54,8 +54,9 @@ class Printed(io.StringIO):
 def verdict_on(source: str, exercise: Mapping[str, Any]) -> Verdict:
     """The same, as a verdict."""
     try:
-        scope = ran(source, exercise)
-        facts = ROOMS[exercise["kind"]](scope, exercise)
+        with tracebacks.looking_up_names(lambda name: of_the_lab(name, exercise)):
+            scope = ran(source, exercise)
+            facts = ROOMS[exercise["kind"]](scope, exercise)
     except Failed as failed:
         return in_words_of_a_page(failed.verdict)
     return Verdict(exercise["name"], "pass", facts=facts)
@@ -109,7 +110,6 @@ def ran(source: str, exercise: Mapping[str, Any]) -> dict[str, Any]:
     linecache.cache[FILE] = (len(source), None, lines, FILE)
     code = readable(name, source, FILE)
     scope = {"__name__": "__page__", **given(exercise)}
-    tracebacks.look_up_names(lambda missing: of_the_lab(missing, exercise))
     inside = FunctionType((lambda: None).__code__, scope)  # whose lines are counted
     try:
         counted(lambda: exec(code, scope), (), scope=inside)
@@ -143,6 +143,8 @@ def failed_early(name: str, error: Exception) -> Verdict:
     """The verdict on code that fails before its function is called."""
     said = f"The code raises {type(error).__name__}: {error}".removesuffix(": ")
     why = tracebacks.undefined(error)
+    if isinstance(error, ModuleNotFoundError):
+        why = "In this page there are Python's own modules, and what the lab gives."
     return Verdict(name, "exception", f"{said}.", why, places_of(error))
 
 

@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from html import escape
@@ -41,6 +41,7 @@ import fetch_pyodide  # noqa: E402  book/ is no package
 
 SOURCES = ROOT / "book" / "check"
 KEPT = ROOT / "_build" / "checks"
+MOST_KEPT = 4  # earlier versions
 PLACE = "check"  # under the pages' _static
 LOADED = ("load.js", "check.js", "python.js", "worker.js", "editor.js", "check.css")
 WRITTEN = re.compile(r"^```\{check\} *\n((?::\w+:.*\n)+)```", re.M)
@@ -114,6 +115,7 @@ def prepared(asked: tuple[tuple[str, str], ...]) -> Checks:
     folder = KEPT / digest(asked)
     if not (folder / "refused.json").is_file():
         KEPT.mkdir(parents=True, exist_ok=True)
+        prune(path for path in KEPT.iterdir() if path.is_dir())
         with tempfile.TemporaryDirectory(dir=KEPT) as scratch:
             refused = write_exercises(asked, Path(scratch))
             Path(scratch, "refused.json").write_text(json.dumps(refused))
@@ -125,6 +127,15 @@ def prepared(asked: tuple[tuple[str, str], ...]) -> Checks:
     except fetch_pyodide.NoPyodide as reason:
         return Checks(None, str(reason), reasons)
     return Checks(folder, "", reasons, snapshot(folder, pyodide))
+
+
+def prune(paths: Iterable[Path]) -> None:
+    """Delete all but the newest few of what earlier builds have made."""
+    for path in sorted(paths, key=lambda path: path.stat().st_mtime)[:-MOST_KEPT]:
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
 
 
 def write_exercises(
@@ -186,6 +197,7 @@ def snapshot(folder: Path, pyodide: Path) -> Path | None:
     for path in (script, *given):
         found.update(path.read_bytes())
     target = KEPT / f"{found.hexdigest()[:16]}.snapshot"
+    prune(KEPT.glob("*.snapshot"))
     if target.is_file() or shutil.which("node") is None:
         return target if target.is_file() else None
     fresh = target.with_suffix(".new")
@@ -299,17 +311,15 @@ def html_of(exercise: Data, up: str, works: bool) -> str:
     title = escape(exercise["title"])
     number = lab.partition("_")[0]
     link = f'<a href="{up}labs/{lab}.html">lab {number}</a>'
-    told = f"This is the exercise “{title}” of {link}."
-    if works:
-        told += " With JavaScript, you can write and check it here."
+    told = "<p>With JavaScript, you can write and check it here.</p>" if works else ""
     data = f' data-check="{lab}.{name}" data-book="{up}book/"' if works else ""
     return (
         f'<div class="weft-check" id="check-{name}" role="group" '
         f'aria-label="Exercise: {title}"{data}>'
-        f'<div class="weft-check-head"><b>{title}</b>'
+        f'<div class="weft-check-head"><b>{title}</b><span>from {link}</span>'
         '<span class="weft-check-done"></span></div>'
         '<div class="weft-check-plain">'
-        f'<pre tabindex="0">{escape(exercise["starter"])}</pre><p>{told}</p>'
+        f'<pre tabindex="0">{escape(exercise["starter"])}</pre>{told}'
         "</div></div>"
     )
 
