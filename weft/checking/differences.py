@@ -70,8 +70,8 @@ def just_below_1(*values: Any) -> bool:
 
 
 def in_float32(value: Any) -> float:
-    """A real number as a float32 holds it, 0 for anything else."""
-    if isinstance(value, str | complex) or kind_of_number(value) == "c":
+    """A real number as a float32 holds it; 0 for an integer, or another thing."""
+    if isinstance(value, int | str | complex) or kind_of_number(value) == "c":
         return 0.0
     return ctypes.c_float(float(value)).value
 
