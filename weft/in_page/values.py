@@ -4,7 +4,7 @@ Numbers, texts and None are themselves, and a list is a list. All else is an obj
 one key that says what it is:
 
     {"tuple": [...]}, {"dict": [[key, value], ...]}
-    {"float": "nan"}                       or "inf", "-inf"
+    {"float": "3.0"}, {"int": "9007199254740993"}    what JavaScript would change
     {"object": "20_layouts.layouts:Layout", "fields": {...}}   of a chapter's class
     {"array": "<base64>", "dtype": "<f4", "shape": [2, 3]}     in the order of rows
 """
@@ -16,6 +16,7 @@ from importlib import import_module
 from typing import Any
 
 CHAPTERS = "weft.chapters."
+EXACT = 2**53  # of JavaScript's numbers
 
 
 class NotAValue(Exception):
@@ -24,8 +25,10 @@ class NotAValue(Exception):
 
 def encoded(value: Any) -> Any:
     """Return a value as JSON has it. Raises NotAValue."""
-    if isinstance(value, float) and type(value) is float and not math.isfinite(value):
+    if type(value) is float and (not math.isfinite(value) or value.is_integer()):
         return {"float": str(value)}
+    if type(value) is int and abs(value) > EXACT:
+        return {"int": str(value)}
     if value is None or type(value) in (bool, int, float, str):
         return value
     if type(value) is list:
@@ -62,6 +65,8 @@ def decoded(data: Any) -> Any:
             return {decoded(key): decoded(value) for key, value in pairs}
         case {"float": text}:
             return float(text)
+        case {"int": text}:
+            return int(text)
         case {"object": name, "fields": parts}:
             module, _, kind = name.partition(":")
             made = getattr(import_module(CHAPTERS + module), kind)
