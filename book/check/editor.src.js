@@ -84,7 +84,7 @@ export function makeEditor({ parent, text, label, description, onChange, onCheck
         tabs(),
         EditorView.contentAttributes.of({
           "aria-label": label, "aria-describedby": description, spellcheck: "false",
-          autocapitalize: "off", autocorrect: "off",
+          autocapitalize: "off", autocorrect: "off", tabindex: "0",
         }),
         EditorView.updateListener.of((update) => update.docChanged && onChange()),
       ],

@@ -59,11 +59,16 @@ async function fromFiles({ lock, modules }) {
 async function load() {
   const about = await (await plainFetch(new URL("files.json", here))).json();
   if (about.snapshot) {
+    // Pyodide leaves promises behind when it fails; here, failing is no error.
+    const ignore = (event) => event.preventDefault();
+    self.addEventListener("unhandledrejection", ignore);
     try {
       goal = about.snapshot;
       return await fromSnapshot(about);
     } catch (error) {
       console.warn(`Python's snapshot does not load: ${error}`);
+    } finally {
+      setTimeout(() => self.removeEventListener("unhandledrejection", ignore));
     }
   }
   goal = about.plain;

@@ -177,12 +177,15 @@ def test_nothing_is_loaded_before_it_is_needed(watched: Any, under: str) -> None
 
 
 def test_python_starts_without_a_snapshot(watched: Any, under: str) -> None:
-    watched.page.context.route(
+    said: list[str] = []
+    watched.page.on("console", lambda message: said.append(message.text))
+    watched.page.route(
         "**/python.snapshot", lambda route: route.fulfill(status=200, body="broken")
     )
     check = opened(watched, under, "blocks_for")
     check.write(RIGHT["blocks_for"])
     assert check.press().get_attribute("data-kind") == "pass"
+    assert any("snapshot does not load" in text for text in said)
 
 
 def test_a_check_is_done_by_keyboard_alone(watched: Any, under: str) -> None:
