@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from built_book import Book
+from test_access import AXE, RULES, violations
 
 RING = "22_hopper_gemm"
 RIGHT = {
@@ -38,6 +39,14 @@ WRONG = {
     "blocks_for": ("    return n / threads\n", "type", 2),
 }
 PAGES = {"ring": RING, "coalesce": "20_layouts", "blocks_for": "05_first_kernel"}
+
+
+# Leave nothing in the article but the first two checks.
+ONLY = """() => {
+  const checks = [...document.querySelectorAll("[data-check]")].slice(0, 2);
+  document.querySelector(".bd-article").replaceChildren(
+    document.querySelector("h1"), ...checks);
+}"""
 
 
 class Check:
@@ -208,6 +217,23 @@ def test_a_check_is_done_by_keyboard_alone(watched: Any, under: str) -> None:
     keyboard.press("Enter")
     check.place.locator("[data-kind=wrong-value]").wait_for()
     check.button("Check").and_(check.place.locator(":focus")).wait_for()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_in_a_check_that_is_used(
+    open_page: Callable[..., Any], under: str, scheme: str
+) -> None:
+    watched = open_page(390, scheme)
+    check = opened(watched, under, "coalesce")
+    check.write_body("    print(layout)\n    return layout\n")
+    check.button("Hint").click()
+    check.press()
+    page = watched.page
+    page.evaluate(ONLY)  # axe takes long for a page
+    page.add_script_tag(path=str(AXE))
+    assert violations(page, RULES) == []
+    wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    assert page.evaluate(wide) <= 0
 
 
 def test_hints_come_one_by_one(watched: Any, under: str) -> None:
