@@ -31,14 +31,11 @@ from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 
-from . import exporting
-from .exporting import Data, NotInPage
 from .page import WeftDirective
 
-ROOT = Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "book"))
-import fetch_pyodide  # noqa: E402  book/ is no package
+Data = dict[str, Any]
 
+ROOT = Path(__file__).resolve().parents[3]
 SOURCES = ROOT / "book" / "check"
 KEPT = ROOT / "_build" / "checks"
 MOST_KEPT = 4  # earlier versions
@@ -74,13 +71,15 @@ class Checks:
     """The checks of a book.
 
     folder: what pages load of them, None where there is none; missing: then the reason.
-    refused: of the exercises that pages ask for and cannot have, the reasons. snapshot:
-    Python's memory after the first checks, None where Node could not make it.
+    refused: of the exercises that pages ask for and cannot have, the reasons. pyodide:
+    the folder of its files. snapshot: Python's memory after the first checks, None
+    where Node could not make it.
     """
 
     folder: Path | None
     missing: str = ""
     refused: tuple[tuple[tuple[str, str], str], ...] = ()
+    pyodide: Path | None = None
     snapshot: Path | None = None
 
 
@@ -122,11 +121,21 @@ def prepared(asked: tuple[tuple[str, str], ...]) -> Checks:
             shutil.copytree(scratch, folder, dirs_exist_ok=True)
     refused = json.loads((folder / "refused.json").read_text())
     reasons = tuple((tuple(exercise), reason) for exercise, reason in refused)
+    pyodide, missing = fetched()
+    if pyodide is None:
+        return Checks(None, missing, reasons)
+    return Checks(folder, "", reasons, pyodide, snapshot(folder, pyodide))
+
+
+def fetched() -> tuple[Path | None, str]:
+    """The folder of Pyodide's files, or None, and why it cannot be had."""
+    sys.path.insert(0, str(ROOT / "book"))  # which is no package
+    import fetch_pyodide
+
     try:
-        pyodide = fetch_pyodide.fetch()
+        return fetch_pyodide.fetch(), ""
     except fetch_pyodide.NoPyodide as reason:
-        return Checks(None, str(reason), reasons)
-    return Checks(folder, "", reasons, snapshot(folder, pyodide))
+        return None, str(reason)
 
 
 def prune(paths: Iterable[Path]) -> None:
@@ -142,11 +151,13 @@ def write_exercises(
     asked: tuple[tuple[str, str], ...], folder: Path
 ) -> list[tuple[tuple[str, str], str]]:
     """Write each exercise and the modules that judge them; return those refused."""
+    from . import exporting  # with the labs, which a page without checks needs not
+
     refused, exported = [], []
     for lab, name in asked:
         try:
             exported.append(exporting.export(lab, name))
-        except NotInPage as reason:
+        except exporting.NotInPage as reason:
             refused.append(((lab, name), str(reason)))
     modules: set[str] = set()
     first = []  # what the snapshot's Python has checked
@@ -255,11 +266,10 @@ def copy_files(app: Sphinx) -> None:
     checks = prepared(asked)
     target = Path(app.outdir, "_static", PLACE)
     shutil.rmtree(target, ignore_errors=True)
-    if checks.folder is None:
+    if checks.folder is None or checks.pyodide is None:
         print(f"The pages have no checks: {checks.missing}.", file=sys.stderr)
         return
-    pyodide = fetch_pyodide.fetch()
-    shutil.copytree(pyodide, target / "pyodide")
+    shutil.copytree(checks.pyodide, target / "pyodide")
     for name in LOADED:
         shutil.copyfile(SOURCES / name, target / name)
     for path in checks.folder.iterdir():
@@ -267,7 +277,7 @@ def copy_files(app: Sphinx) -> None:
             shutil.copyfile(path, target / path.name)
     if checks.snapshot is not None:
         shutil.copyfile(checks.snapshot, target / "python.snapshot")
-    about = describe(checks.folder, pyodide, checks.snapshot)
+    about = describe(checks.folder, checks.pyodide, checks.snapshot)
     (target / "files.json").write_text(json.dumps(about))
 
 
