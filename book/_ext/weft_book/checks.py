@@ -326,7 +326,7 @@ def html_of(exercise: Data, up: str, works: bool) -> str:
     return (
         f'<div class="weft-check" id="check-{name}" role="group" '
         f'aria-label="Exercise: {title}"{data}>'
-        f'<div class="weft-check-head"><b>{title}</b><span>from {link}</span>'
+        f'<div class="weft-check-head"><b>{title}</b> <span>from {link}</span> '
         '<span class="weft-check-done"></span></div>'
         '<div class="weft-check-plain">'
         f'<pre tabindex="0">{escape(exercise["starter"])}</pre>{told}'
