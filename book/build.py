@@ -24,6 +24,7 @@ COMMON = (
     "book/*.toml",
     "book/*.bib",
     "weft/**/*.py",
+    "weft/**/*.toml",
     "weft/exploring/figures/*",
     "verification/**/*.py",
     "pipeline/*.py",

@@ -80,7 +80,7 @@ def compiler() -> Any:
     ours = [(Path(compiling.__file__).with_name("worker.py")).read_bytes()]
     intrinsics = Path(compiling.__file__).parents[1] / "intrinsics"
     ours += [path.read_bytes() for path in sorted(intrinsics.glob("*.py"))]
-    names = ("backend.py", "own_classes.py")
+    names = ("backend.py", "meaning.py", "own_classes.py")
     ours += [intrinsics.with_name(name).read_bytes() for name in names]
     found = [(p, p.stat().st_size) for p in vars(toolkit.find()).values() if is_file(p)]
     return packages, ours, found

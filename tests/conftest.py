@@ -53,6 +53,28 @@ def pytest_collection_modifyitems(
         items[:] = [item for item in items if not item.get_closest_marker("long")]
 
 
+@pytest.fixture(autouse=True)
+def every_kind_is_known(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let a test fail whose kernels have an expression of an unknown kind."""
+    rewriting = sys.modules.get("weft.simulator.language.rewriting")
+    if rewriting is None:
+        yield
+        return
+    from weft.simulator.inference.unknown import unknown
+
+    found: list[str] = []
+    infer = rewriting.Function
+
+    def watched(definition, *rest, **named):
+        done = infer(definition, *rest, **named)
+        found.extend(f"{definition.name}, {one}" for one in unknown(definition))
+        return done
+
+    monkeypatch.setattr(rewriting, "Function", watched)
+    yield
+    assert found == [], "expressions of an unknown kind"
+
+
 @pytest.fixture
 def interruptible() -> Iterator[None]:
     """Let SIGINT interrupt, which a shell's background jobs ignore."""

@@ -37,8 +37,11 @@ def operations() -> Iterator[None]:
     """Two operations that exist as long as a test runs."""
     global warp_dot, masked_sum
     warp_dot = registry.register(
-        Operation("warp_dot", dot, no_ptx, Effect.COLLECTIVE, Lanes.ALL, (8, 0))
-    )
+        Operation(
+            "warp_dot", dot, no_ptx, Effect.COLLECTIVE, Lanes.ALL, (8, 0),
+            gives=("float32",),
+        )
+    )  # fmt: skip
     masked_sum = registry.register(
         Operation(
             "masked_sum",
@@ -46,6 +49,7 @@ def operations() -> Iterator[None]:
             no_ptx,
             Effect.COLLECTIVE,
             Lanes.MASK,
+            gives=("float32",),
         )
     )
     yield
@@ -169,7 +173,7 @@ def test_each_lane_may_read_its_part_first(width: int) -> None:
     read_rows = registry.register(
         Operation(
             "read_rows", columns, no_ptx, Effect.COLLECTIVE, Lanes.ALL,
-            elements=width, first=row,
+            elements=width, first=row, gives=("float32",),
         )
     )  # fmt: skip
 

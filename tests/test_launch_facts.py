@@ -9,7 +9,7 @@ import pytest
 import weft  # noqa: F401  before Numba
 
 from numba import cuda, float32, float64, int32, void  # isort: skip
-from weft import backend, check
+from weft import check, meaning
 from weft.checking.verdict import Verdict
 from weft.device import toolkit
 from weft.simulator import Fault, LaunchError, constant_memory
@@ -139,18 +139,18 @@ def test_numbers_are_converted_to_a_signatures_types() -> None:
 
 
 def test_what_was_told_is_kept() -> None:
-    told = backend.options_of(adds(ONES, launch_bounds=(128, 2), max_registers=40))
+    told = meaning.options_of(adds(ONES, launch_bounds=(128, 2), max_registers=40))
     assert (told.launch_bounds, told.max_registers) == ((128, 2), 40)
-    assert backend.signature_types(told.signatures[0]) == (ONES, None)
-    assert backend.options_of(adds()) == backend.Options()
-    assert backend.options_of(len) == backend.Options()
+    assert meaning.NUMBA.signature_types(told.signatures[0]) == (ONES, None)
+    assert meaning.options_of(adds()) == meaning.Options()
+    assert meaning.options_of(len) == meaning.Options()
 
     class Dispatcher:  # as far as it matters, what Numba makes where there is a GPU
         targetoptions = {"launch_bounds": 64}  # noqa: RUF012
         overloads = {ONES: None}  # noqa: RUF012
         _can_compile = False
 
-    assert backend.options_of(Dispatcher()) == backend.Options((ONES,), 64, None)
+    assert meaning.options_of(Dispatcher()) == meaning.Options((ONES,), 64, None)
 
 
 @compiler

@@ -19,11 +19,11 @@ PACKAGE = ROOT / "weft"
 # From the ground up: a file imports its own floor's package and floors below it.
 FLOORS = [
     {
-        *("backend", "cells", "code_objects", "doing", "effort", "errors", "markup"),
+        *("cells", "code_objects", "doing", "effort", "errors", "markup", "meaning"),
         *("originals", "own_classes", "places", "python_errors", "store"),
         *("tracebacks", "units", "versions", "wording"),
     },
-    {"timing", "links", "starters", "chapters"},
+    {"backend", "timing", "links", "starters", "chapters"},
     {"device"},
     {"intrinsics", "torch_stream"},
     {"simulator", "launching", "tensor_maps"},

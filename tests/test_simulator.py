@@ -644,8 +644,8 @@ def test_import_brings_little_beyond_numbas_own() -> None:
         print(*sorted({name.split(".")[0] for name in set(sys.modules) - known}))
     """)
     lines, packages = done.stdout.splitlines()
-    assert packages.split() == ["counting", "difflib", "greenlet", "weft"]
-    assert int(lines) < 100_000  # 32,000 when this was written
+    assert packages.split() == ["counting", "difflib", "weft"]
+    assert int(lines) < 150_000  # 122,000 when this was written
 
 
 def test_what_a_launch_does_is_counted() -> None:

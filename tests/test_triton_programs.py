@@ -622,7 +622,7 @@ def test_a_load_without_other_is_named_before_the_store() -> None:
 
 def test_updates_that_get_lost_are_no_plain_race() -> None:
     verdict = check(no_atomic, **SUM)
-    assert "updates get lost" in verdict.title
+    assert "updates of global memory are lost" in verdict.title
     assert verdict.page == "lost-update"
 
 

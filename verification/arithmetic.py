@@ -52,7 +52,8 @@ def overflows(one: Program) -> set[tuple[int, int]]:
     def watched(value: int) -> int:
         if not -(2**63) <= value < 2**63:
             frame = sys._getframe(1)
-            while not frame.f_code.co_filename.startswith("<program"):
+            file = "<program"
+            while not (file in frame.f_code.co_filename and "i" in frame.f_locals):
                 frame = frame.f_back  # type: ignore[assignment]
             seen.add((frame.f_locals["i"], frame.f_lineno - 4))
         return true(value)
@@ -171,6 +172,7 @@ def main() -> None:
     parser.add_argument("expressions", type=int)
     parser.add_argument("--gpu", action="store_true", help="compare with a GPU")
     parser.add_argument("--keep", action="store_true", help="write njit's answers")
+    parser.add_argument("--wide", action="store_true", help="also tuples and more")
     parser.add_argument("--seed", type=int, default=0, help="of the first program")
     given = parser.parse_args()
     drawn: list[Program] = []
@@ -178,7 +180,7 @@ def main() -> None:
     found = done = 0
     seed = given.seed
     while done < given.expressions:
-        one = calm(program(seed))
+        one = calm(program(seed, given.wide))
         drawn.append(one)
         for words in differences(one, reference):
             found += 1

@@ -7,6 +7,7 @@ Asks the typing context of `numba.cuda`, which takes the real package and no GPU
 every operator and function of `math` gives for every pair of types.
 """
 
+import cmath
 import importlib
 import json
 import math
@@ -18,6 +19,8 @@ import types
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "weft" / "simulator" / "arithmetic" / "number_types.json"
 
@@ -26,11 +29,27 @@ SHORT = {
     **{
         f"{'u' * u}int{n}": f"{'ui'[1 - u]}{n}" for u in (0, 1) for n in (8, 16, 32, 64)
     },
+    **{"complex64": "c64", "complex128": "c128"},
 }
 NAMES = (
     *("boolean", "int8", "int16", "int32", "int64"),
     *("uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64"),
+    *("complex64", "complex128"),
 )
+# NumPy's functions of numbers that a kernel is likely to have.
+NUMPYS_OF_ONE = (
+    "absolute arccos arccosh arcsin arcsinh arctan arctanh ceil conjugate cos cosh "
+    "deg2rad degrees exp exp2 expm1 fabs floor invert isfinite isinf isnan log log10 "
+    "log1p log2 logical_not negative positive rad2deg radians reciprocal rint sign "
+    "signbit sin sinh sqrt square tan tanh trunc"
+).split()
+NUMPYS_OF_TWO = (
+    "add arctan2 bitwise_and bitwise_or bitwise_xor copysign divide equal "
+    "floor_divide fmax fmin fmod greater greater_equal hypot left_shift less "
+    "less_equal logical_and logical_or logical_xor maximum minimum multiply "
+    "not_equal power remainder right_shift subtract"
+).split()
+OF_COMPLEX = "acos asin asinh atan atanh cos exp isfinite isinf isnan log sin sqrt tan"
 TWO = {
     **{
         name: getattr(operator, name)
@@ -47,6 +66,8 @@ TWO = {
     "min": min,
     "max": max,
     "round2": round,
+    "complex": complex,
+    **{f"np.{name}": getattr(np, name) for name in NUMPYS_OF_TWO},
 }
 ONE = {
     **{name: getattr(operator, name) for name in ("neg", "pos", "invert", "not_")},
@@ -62,7 +83,21 @@ ONE = {
         )
         if hasattr(math, name)
     },
+    "complex": complex,
+    **{f"cmath.{name}": getattr(cmath, name) for name in OF_COMPLEX.split()},
+    **{f"np.{name}": getattr(np, name) for name in NUMPYS_OF_ONE},
 }
+CUDA = "popc", "clz", "ffs", "brev", "cbrt"  # functions of one number
+
+
+def real_cuda() -> Any:
+    """The typing context of `numba.cuda`, in a process without a GPU or a simulator."""
+    package: Any = types.ModuleType("weft")  # importing it would choose the simulator
+    package.__path__ = [str(ROOT / "weft")]
+    sys.modules["weft"] = package
+    importlib.import_module("weft.backend").pretend_device((9, 0))
+    descriptor: Any = importlib.import_module("numba.cuda.descriptor")
+    return descriptor.cuda_target.typing_context
 
 
 def table() -> dict[str, Any]:
@@ -71,13 +106,8 @@ def table() -> dict[str, Any]:
     "unify" is where two branches meet. An entry is "result first second" in short
     names, "" where Numba refuses. Operations with the same rules share a matrix.
     """
-    package: Any = types.ModuleType("weft")  # importing it would choose the simulator
-    package.__path__ = [str(ROOT / "weft")]
-    sys.modules["weft"] = package
-    importlib.import_module("weft.backend").pretend_device((9, 0))
-    descriptor: Any = importlib.import_module("numba.cuda.descriptor")
+    context = real_cuda()
     numba: Any = importlib.import_module("numba.cuda.types")
-    context = descriptor.cuda_target.typing_context
     context.refresh()
     kinds = [getattr(numba, name) for name in NAMES]
     short = {str(kind): SHORT[name] for kind, name in zip(kinds, NAMES, strict=True)}
@@ -92,12 +122,20 @@ def table() -> dict[str, Any]:
             found = context.resolve_function_type(function, args, {})
         except Exception:
             return ""
+        if found is None:
+            return ""
+        results = named(found.return_type).split("/")
+        if not {*results} <= {*SHORT.values()}:
+            return ""  # such as an array: no function of numbers
         given = [part for a in found.args for part in named(a).split("/")]
         return " ".join([named(found.return_type), *given])
 
     def unified(a: Any, b: Any) -> str:
         return named(context.unify_types(a, b))
 
+    cuda: Any = importlib.import_module("numba.cuda")
+    functions = ONE | {f"cuda.{name}": getattr(cuda, name) for name in CUDA}
+    one = {name: [rule(f, a) for a in kinds] for name, f in functions.items()}
     matrices: dict[str, list[list[str]]] = {}
     two: dict[str, str] = {}
     for name, function in TWO.items():
@@ -109,7 +147,7 @@ def table() -> dict[str, Any]:
         "unify": [[unified(a, b) for b in kinds] for a in kinds],
         "two": two,
         "matrices": matrices,
-        "one": {name: [rule(f, a) for a in kinds] for name, f in ONE.items()},
+        "one": one,
     }
 
 

@@ -10,6 +10,7 @@ their types depend on the order in which Numba goes through the branches.
 import itertools
 import linecache
 import math
+import operator
 import random
 import re
 from collections.abc import Callable
@@ -31,7 +32,8 @@ from weft.simulator.arithmetic.numbers import (
 
 COUNT = 24  # of values in each array
 BATCH = 20  # results of one program
-ARRAYS = {f"x_{name}": number for name, number in NUMBERS.items() if name != "f16"}
+DRAWN = {n: number for n, number in NUMBERS.items() if n not in ("f16", "c64", "c128")}
+ARRAYS = {f"x_{name}": number for name, number in DRAWN.items()}
 STORES = {f"s_{name}": NUMBERS[name] for name in ("u8", "i32", "u32", "f32")}
 SYMBOLS = {
     **{"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//"},
@@ -39,7 +41,7 @@ SYMBOLS = {
     **{"and_": "&", "or_": "|", "xor": "^"},
 }
 COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
-CASTS = {n: number.dtype.name for n, number in NUMBERS.items() if n not in ("b", "f16")}
+CASTS = {n: number.dtype.name for n, number in DRAWN.items() if n != "b"}
 LITERALS = {
     INT64: ("0", "1", "2", "3", "7", "31", "255", "256", "1000", "2654435761", "-1"),
     FLOAT64: ("0.5", "2.0", "-1.5", "1e10", "0.1"),
@@ -271,6 +273,157 @@ class Writer:
         ]
 
 
+class Wider(Writer):
+    """Also draws tuples, loops over them, functions in the function and short names."""
+
+    def expression(self, depth: int) -> Typed:
+        if depth and self._random.random() < 0.3:
+            make: Callable[[int], Typed | None] = self._pick(
+                [
+                    *(self._part, self._among, self._either, self._chain),
+                    *(self._least, self._parts_of, self._total, self._called),
+                    self._module,
+                ]
+            )
+            found = make(depth - 1)
+            if found is not None and found[1].name != "f16":
+                return found
+        return super().expression(depth)
+
+    def statement(self, indent: str) -> list[str]:
+        make: Any = self._pick(
+            [super().statement] * 4
+            + [self._swapped, self._paths, self._each, self._numbered, self._changed]
+        )
+        return make(indent)  # type: ignore[no-any-return]
+
+    def _part(self, depth: int) -> Typed:
+        """A part of a tuple, whose other parts have types of their own."""
+        parts = [self.expression(depth) for _ in range(3)]
+        at = self._random.randrange(3)
+        return f"({', '.join(text for text, _ in parts)})[{at}]", parts[at][1]
+
+    def _among(self, depth: int) -> Typed:
+        """One of several numbers of a type, by a variable."""
+        name = self._pick(ARRAYS)
+        return f"({name}[i], {name}[i - i])[i & 1]", ARRAYS[name]
+
+    def _either(self, depth: int) -> Typed | None:
+        (a, of_a), (b, of_b) = self.expression(depth), self.expression(depth)
+        test, _ = self._compared(0)
+        pair = f"(({a}, {b}) if {test} else ({b}, {a}))"
+        return f"{pair}[{self._random.randrange(2)}]", unified(of_a, of_b)
+
+    def _chain(self, depth: int) -> Typed:
+        (a, _), (b, _), (c, _) = (self.expression(depth) for _ in range(3))
+        one, two = (self._pick(COMPARISONS.values()) for _ in range(2))
+        return f"({a} {one} {b} {two} {c})", BOOL
+
+    def _least(self, depth: int) -> Typed | None:
+        parts = [self.expression(depth) for _ in range(3)]
+        if not all(number.kind in "iu" for _, number in parts):
+            return None
+        text = ", ".join(text for text, _ in parts)
+        name = self._pick(["min({})", "max({})", "min(({}))", "max(({}))"])
+        number = unified(unified(parts[0][1], parts[1][1]), parts[2][1])
+        return name.format(text), number
+
+    def _parts_of(self, depth: int) -> Typed | None:
+        a, number = self.expression(depth)
+        name = "frexp"  # njit has no modf
+        rule = rule_of_one(name, number)
+        if rule is None or number.kind != "f":
+            return None
+        at = self._random.randrange(2)
+        return f"math.{name}({a})[{at}]", rule.results[at]
+
+    def _total(self, depth: int) -> Typed | None:
+        (a, of_a), (b, of_b) = self.expression(depth), self.expression(depth)
+        if "u" in of_a.kind + of_b.kind or of_a is not of_b:
+            return None
+        rule = rule_of_two("add", INT64, of_a)
+        again = None if rule is None else rule_of_two("add", rule.result, of_b)
+        return None if again is None else (f"sum(({a}, {b}))", again.result)
+
+    def _called(self, depth: int) -> Typed | None:
+        a, number = self.expression(depth)
+        name = self._pick(["add", "mul", "sub"])
+        rule = rule_of_two(name, number, number)
+        if rule is None:
+            return None
+        return f"(lambda v: v {SYMBOLS[name]} v)({a})", rule.result
+
+    def _module(self, depth: int) -> Typed | None:
+        (a, of_a), (b, of_b) = self.expression(depth), self.expression(depth)
+        name = self._pick(["add", "mul", "sub", "and_", "or_"])
+        rule = rule_of_two(name, of_a, of_b)
+        return None if rule is None else (f"operator.{name}({a}, {b})", rule.result)
+
+    # Statements
+
+    def _swapped(self, indent: str) -> list[str]:
+        """A tuple that goes round in a loop, and so gets one type for its parts."""
+        name, turn = self._new(), self._new()
+        (a, of_a), (b, of_b) = self.expression(1), self.expression(1)
+        number = unified(of_a, of_b)
+        first, second = self._new(), self._new()
+        self._variables += [(first, number), (second, number)]
+        return [
+            f"{indent}{name} = ({a}, {b})",
+            f"{indent}for {turn} in range(3):",
+            f"{indent}    {name} = ({name}[1], {name}[0])",
+            f"{indent}{first} = {name}[0]",
+            f"{indent}{second} = {name}[1]",
+        ]
+
+    def _paths(self, indent: str) -> list[str]:
+        """A tuple whose parts have other types on another path."""
+        name, (test, _) = self._new(), self._compared(1)
+        (a, of_a), (b, of_b) = self.expression(1), self.expression(1)
+        (c, of_c), (d, of_d) = self.expression(1), self.expression(1)
+        first, second = self._new(), self._new()
+        self._variables += [(first, unified(of_a, of_c)), (second, unified(of_b, of_d))]
+        return [
+            f"{indent}if {test}:",
+            f"{indent}    {name} = ({a}, {b})",
+            f"{indent}else:",
+            f"{indent}    {name} = ({c}, {d})",
+            f"{indent}{first} = {name}[0]",
+            f"{indent}{second} = {name}[1]",
+        ]
+
+    def _each(self, indent: str) -> list[str]:
+        """A sum over a tuple of floats."""
+        name, turn = self._new(), self._new()
+        self._variables.append((name, FLOAT64))
+        return [
+            f"{indent}{name} = {self._pick(['0', '0.5', 'x_i32[i]'])}",
+            f"{indent}for {turn} in (x_f32[i], x_f32[i - i]):",
+            f"{indent}    {name} += {turn}",
+        ]
+
+    def _numbered(self, indent: str) -> list[str]:
+        name, place, turn = self._new(), self._new(), self._new()
+        self._variables.append((name, INT64))
+        array = self._pick(["x_i8[i]", "x_i16[i]", "x_u8[i]"])
+        return [
+            f"{indent}{name} = 0",
+            f"{indent}for {place}, {turn} in enumerate(({array}, {array})):",
+            f"{indent}    {name} += {place} * {turn}",
+        ]
+
+    def _changed(self, indent: str) -> list[str]:
+        """A name that has a value on one path before it has one on all."""
+        name, (test, _) = self._new(), self._compared(1)
+        (a, _), (b, of_b) = self.expression(1), self.expression(1)
+        self._variables.append((name, of_b))
+        return [
+            f"{indent}if {test}:",
+            f"{indent}    {name} = {a}",
+            f"{indent}{name} = {b}",
+        ]
+
+
 def _joined(name: str, a: Number, b: Number) -> Number:
     rule = rule_of_two(name, a, b)
     assert rule is not None
@@ -313,9 +466,9 @@ class Program:
         ]
 
 
-def program(seed: int, results: int = BATCH) -> Program:
-    """The program of a seed."""
-    writer = Writer(seed)
+def program(seed: int, wide: bool = False, results: int = BATCH) -> Program:
+    """The program of a seed. wide: with all that `Wider` draws."""
+    writer = Wider(seed) if wide else Writer(seed)
     indent = " " * 8
     lines: list[str] = []
     numbers: list[Number] = []
@@ -344,4 +497,4 @@ def names(cuda: Any = None) -> dict[str, Any]:
     import numba
 
     types = {name: getattr(numba, name) for name in CASTS.values()}
-    return {"math": math, "cuda": cuda, **types}
+    return {"math": math, "operator": operator, "cuda": cuda, **types}

@@ -2,7 +2,7 @@
 
 Import it before Numba. Where there is no usable GPU it switches Numba to its
 simulator, which can only be done before Numba is imported, and puts our own in that
-simulator's place.
+simulator's place when it is.
 """
 
 import os
@@ -62,13 +62,9 @@ def _choose() -> bool:
             "simulator, and there is no usable GPU here. Restart the kernel (Kernel ▸ "
             "Restart Kernel) and put `import weft` first."
         )
-    os.environ["NUMBA_ENABLE_CUDASIM"] = "1"
-    from weft import backend
+    from weft.simulator import installing
 
-    backend.do_without_cudart()
-    from weft.simulator import host
-
-    host.install()
+    installing.behind_numba()
     return False
 
 

@@ -1,27 +1,21 @@
-"""The only module that knows how Numba works inside.
+"""The only module that knows how Numba's compiler, drivers and simulator work inside.
 
 The rest of the package uses what Numba documents, such as `cuda.jit`, `cuda.to_device`
-and `cuda.compile_ptx`. What it needs beyond that is here, behind plain functions, so
-that another version or another compiler changes this file alone. Works with numba-cuda
-0.22.2 to 0.30.4, with and without its simulator; importing it imports neither Numba nor
-NumPy.
+and `cuda.compile_ptx`. What it needs beyond that is here, behind plain functions, or in
+`weft.meaning`, which tells what Numba's objects are, so that another version or another
+compiler changes these two alone. Works with numba-cuda 0.22.2 to 0.30.4, with and
+without its simulator; importing it does not import Numba.
 """
 
 from collections.abc import Callable, Collection, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
 from importlib import import_module
-from types import FunctionType, ModuleType, SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import Any
 
-if TYPE_CHECKING:
-    import numpy as np
+import numpy as np
 
-
-def simulating() -> bool:
-    """Whether Numba runs as a simulator in this process."""
-    config: Any = import_module("numba").config
-    return bool(config.ENABLE_CUDASIM)
+from weft import meaning
 
 
 def do_without_cudart() -> None:
@@ -41,113 +35,7 @@ def do_without_cudart() -> None:
         runtime.getLocalRuntimeVersion = lambda: (0, 0)  # status, version
 
 
-# Kernels
-
-
-def python_function(value: Any) -> FunctionType | None:
-    """The Python function inside what a decorator of Numba made, None otherwise."""
-    if not type(value).__module__.startswith("numba"):
-        return None
-    inner = getattr(value, "py_func", None)
-    return inner if isinstance(inner, FunctionType) else None
-
-
-def is_kernel(value: Any) -> bool:
-    """Whether `@cuda.jit` made it: a kernel or a device function."""
-    return python_function(value) is not None and "cuda" in type(value).__module__
-
-
-def is_device_function(value: Any) -> bool:
-    """Whether it is marked `device=True`: Numba does not launch it."""
-    if getattr(value, "_device", False):  # in Numba's simulator
-        return True
-    return bool(_options(value).get("device"))
-
-
-def uses_fastmath(kernel: Any) -> bool:
-    """Whether it is marked `fastmath=True`."""
-    if getattr(kernel, "_fastmath", False):  # in Numba's simulator
-        return True
-    return bool(_options(kernel).get("fastmath"))
-
-
-def _options(kernel: Any) -> Mapping[str, Any]:
-    """What `@cuda.jit` was given; empty in Numba's simulator."""
-    return getattr(kernel, "targetoptions", None) or {}
-
-
-@dataclass(frozen=True)
-class Options:
-    """What `@cuda.jit` was told of a kernel's launches.
-
-    signatures: those that were written down, as they were; empty where Numba may
-    compile for any arguments. launch_bounds, max_registers: as given.
-    """
-
-    signatures: tuple[Any, ...] = ()
-    launch_bounds: Any = None
-    max_registers: Any = None
-
-
-def options_of(kernel: Any) -> Options:
-    """What `@cuda.jit` was told of a kernel."""
-    noted = getattr(kernel, "_weft_options", None)  # see `simulators_jit`
-    if isinstance(noted, Options):
-        return noted
-    given = _options(kernel)
-    fixed = getattr(kernel, "_can_compile", True) is False
-    return Options(
-        tuple(getattr(kernel, "overloads", ())) if fixed else (),
-        given.get("launch_bounds"),
-        given.get("max_registers"),
-    )
-
-
-def is_signature(value: Any) -> bool:
-    """Whether it is one signature: a string, a tuple of types, or `void(...)`."""
-    return bool(_signatures().is_signature(value))
-
-
-def signature_types(signature: Any) -> tuple[tuple[Any, ...], Any]:
-    """The types of a signature's arguments, and of what it returns: None for nothing.
-
-    Raises whatever its text raises.
-    """
-    arguments, returned = _signatures().normalize_signature(signature)
-    nothing = returned is None or str(returned) in ("none", "void")
-    return tuple(arguments), None if nothing else returned
-
-
-def _signatures() -> Any:
-    try:
-        return import_module("numba.cuda.core.sigutils")
-    except ImportError:  # numba-cuda before 0.24
-        return import_module("numba.core.sigutils")
-
-
-def array_type(dtype: "np.dtype[Any]", ndim: int, layout: str) -> Any:
-    """Numba's type of an array on the device."""
-    numba: Any = import_module("numba")
-    return numba.types.Array(numba.from_dtype(dtype), ndim, layout)
-
-
-def value_type(value: Any) -> Any:
-    """Numba's type of a value. Raises ValueError for what it does not know."""
-    numba: Any = import_module("numba")
-    return numba.typeof(value)
-
-
-def converts(given: Any, declared: Any) -> bool:
-    """Whether a launch passes an argument of one type for a parameter of another.
-
-    Where a signature is declared Numba converts numbers, but no float to an integer,
-    and of arrays only how they lie in memory.
-    """
-    types: Any = import_module("numba.types")
-    if isinstance(given, types.Float) and isinstance(declared, types.Integer):
-        return False
-    context: Any = import_module("numba.core.typing")
-    return context.Context().can_convert(given, declared) is not None
+# Compiled kernels
 
 
 def allow_shared(kernel: Any, size: int) -> None:
@@ -197,95 +85,6 @@ def handle_of(kernel: Any, types: tuple[Any, ...]) -> int:
     return int(library.get_cufunc().handle)
 
 
-# What a kernel names
-
-
-def is_numba(value: Any) -> bool:
-    """Whether Numba defines the type of `value`."""
-    return type(value).__module__.partition(".")[0] == "numba"
-
-
-def is_number_type(value: Any) -> bool:
-    """Whether it is a number type such as `float32`."""
-    return isinstance(value, import_module("numba.types").Number)
-
-
-def is_type(value: Any) -> bool:
-    """Whether it is a number type or a vector type, such as `float32x4`."""
-    return hasattr(value, "bitwidth") or hasattr(value, "num_elements")
-
-
-def as_dtype(dtype: Any) -> "np.dtype[Any]":
-    """The NumPy dtype of a Numba type, a NumPy dtype or a Python type."""
-    if hasattr(dtype, "bitwidth") or type(dtype).__module__.startswith("numba"):
-        dtype = import_module("numba.np.numpy_support").as_dtype(dtype)
-    found: np.dtype[Any] = import_module("numpy").dtype(dtype)
-    return found
-
-
-def public_module(name: str) -> str:
-    """The documented name of a module: the simulator's are `numba.cuda`.
-
-    >>> public_module("numba.cuda.simulator"), public_module("math")
-    ('numba.cuda', 'math')
-    """
-    return "numba.cuda" if name.startswith("numba.cuda.sim") else name
-
-
-def is_cuda(module: ModuleType) -> bool:
-    return module.__name__ in ("numba.cuda", "numba.cuda.simulator")
-
-
-def is_libdevice(module: ModuleType) -> bool:
-    return module.__name__.endswith("cuda.libdevice")
-
-
-def cuda_name(value: Any) -> str:
-    """The name under which `numba.cuda` holds `value`, '' if it does not."""
-    if not (type(value).__module__ + getattr(value, "__module__", "")).count("cuda"):
-        return ""
-    members = vars(import_module("numba.cuda"))
-    return next((name for name, member in members.items() if member is value), "")
-
-
-def stub_name(value: Any) -> str:
-    """The name of something imported from `numba.cuda`, '' for anything else.
-
-    Unlike `cuda_name` it takes no search, and knows submodules: `threadIdx`, `atomic`,
-    `shared`.
-    """
-    module = getattr(value, "__module__", "") or ""
-    if not module.startswith("numba") or "cuda" not in module:
-        return ""
-    return getattr(value, "__name__", None) or getattr(value, "_name", None) or ""
-
-
-# Arguments
-
-
-def simulated_array(value: Any) -> "np.ndarray[Any, Any] | None":
-    """The memory of a device array of Numba's simulator, None for anything else."""
-    inner = getattr(value, "_ary", None)
-    return inner if isinstance(inner, import_module("numpy").ndarray) else None
-
-
-def without_hint(arg: Any) -> Any:
-    """What `cuda.In`, `cuda.Out` or `cuda.InOut` holds; other arguments as they are."""
-    hinted = type(arg).__name__ in ("In", "Out", "InOut") and hasattr(arg, "value")
-    return arg.value if hinted else arg
-
-
-def transferred(arg: Any, back: list[Callable[[], Any]]) -> Any:
-    """Follow `cuda.In`, `cuda.Out` and `cuda.InOut` in the simulator.
-
-    `back` gets what has to be called after the launch. Other arguments stay as they
-    are. The class of the hints is in `numba.cuda.args` up to numba-cuda 0.24, and in
-    `numba.cuda.simulator.args` later; the simulator's kernels use the right one.
-    """
-    hint: Any = import_module("numba.cuda.simulator.kernel").ArgHint
-    return arg.to_device(back) if isinstance(arg, hint) else arg
-
-
 # Numba's simulator
 
 
@@ -322,20 +121,13 @@ def replace_simulator(
 def simulators_jit(options: Collection[str]) -> Callable[..., Any]:
     """`cuda.jit` of Numba's simulator, which takes these of its options.
 
-    The others are accepted. What they say of launches is kept, see `options_of`.
+    The others are accepted. What they say of launches is kept: `meaning.options_of`.
     """
     stock = import_module("numba.cuda.simulator.api").jit
 
     def jit(func_or_sig: Any = None, **given: Any) -> Any:
         """Numba's own; options that only a compiler needs are accepted."""
-        signatures: tuple[Any, ...] = ()
-        if isinstance(func_or_sig, list):
-            signatures = tuple(func_or_sig)
-        elif func_or_sig is not None and is_signature(func_or_sig):
-            signatures = (func_or_sig,)
-        told = Options(
-            signatures, given.get("launch_bounds"), given.get("max_registers")
-        )
+        told = meaning.told(func_or_sig, given, meaning.NUMBA.is_signature)
 
         def noted(kernel: Any) -> Any:
             kernel._weft_options = told
@@ -343,7 +135,7 @@ def simulators_jit(options: Collection[str]) -> Callable[..., Any]:
 
         known = {k: v for k, v in given.items() if k in options}
         made = stock(func_or_sig, **known)
-        if is_kernel(made):
+        if meaning.is_kernel(made):
             return noted(made)
         return lambda function: noted(made(function))
 
@@ -370,7 +162,7 @@ def names_of_the_host() -> dict[str, Any]:
     }
 
 
-def simulators_array(data: "np.ndarray[Any, Any]") -> Any:
+def simulators_array(data: np.ndarray[Any, Any]) -> Any:
     """A device array of Numba's simulator over the memory of `data`."""
     devicearray: Any = import_module("numba.cuda.simulator.cudadrv.devicearray")
     return devicearray.FakeCUDAArray(data)

@@ -18,7 +18,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from weft import backend
+from weft import backend, meaning
 from weft.errors import LearnerError
 from weft.torch_stream import current_stream
 
@@ -42,7 +42,7 @@ def prepare(kernel: Any, cluster: int = 1) -> Launch:
     Raises LearnerError for a kernel without a signature, or with one that does not fit.
     """
     types = signature_of(kernel)
-    if backend.simulating():
+    if meaning.simulating():
 
         def simulated(grid: Any, block: Any, *given: Any, shared: int = 0) -> None:
             flat = [
@@ -58,13 +58,13 @@ def prepare(kernel: Any, cluster: int = 1) -> Launch:
 
 def signature_of(kernel: Any) -> tuple[Any, ...]:
     """Return the types of a kernel's arguments. Raises LearnerError unless one set."""
-    found = backend.options_of(kernel).signatures
+    found = meaning.options_of(kernel).signatures
     if len(found) != 1:
         raise LearnerError(
             f"prepare needs a kernel with one signature, and {kernel.__name__} has "
             f'{len(found)}: write @cuda.jit("void(float32[::1], float32)")'
         )
-    return backend.signature_types(found[0])[0]
+    return meaning.typing_of(kernel).signature_types(found[0])[0]
 
 
 def compiled_launch(types: Sequence[Any], call: Callable[..., None]) -> Launch:
@@ -118,7 +118,7 @@ def _packed(name: str, each: Any) -> tuple[str, str, str]:
             f"prepare knows contiguous arrays and numbers, and {each} is neither: "
             "write float32[::1] for a vector, float32[:, ::1] for a matrix"
         )
-    item, dim = backend.as_dtype(each.dtype).itemsize, each.ndim
+    item, dim = meaning.as_dtype(each.dtype).itemsize, each.ndim
     shape = [f"{name}.shape[{k}]" for k in range(dim)] if dim > 1 else [f"n{name}"]
     strides = [f"{name}.stride({k}) * {item}" for k in range(dim - 1)] + [str(item)]
     values = ["0", "0", f"n{name}", str(item), f"{name}.data_ptr()", *shape, *strides]

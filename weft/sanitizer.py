@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from weft.places import Place
+from weft.simulator.faults import Fault
 from weft.simulator.trace import columns
 from weft.simulator.trace.clocks import View
 from weft.simulator.trace.columns import Columns
@@ -161,6 +162,40 @@ def unfinished(trace: Trace) -> Unfinished | None:
     return Unfinished(
         trace.arrays[trace.array[row]], _access(trace, row), _access(trace, start)
     )
+
+
+def refuse(trace: Trace) -> None:
+    """Raise `Fault` for the first hazard of a launch, as `install(check=...)` does.
+
+    A race, a read of shared memory into which a copy has not arrived, or a read of
+    shared or local memory that no thread wrote. `places` are the lines of the accesses.
+    """
+    race, copying, early = races(trace), unfinished(trace), unwritten(trace)
+    if race is not None:
+        one, two = _did(trace, race.first), _did(trace, race.second)
+        message = f"a race on the {race.space} array `{race.array}`: {one}, {two}"
+        why = "No barrier orders the two, and no atomic operation between fences."
+        raise Fault("race", message, why, places=_places(race.first, race.second))
+    if copying is not None:
+        message = f"{_did(trace, copying.access)} `{copying.array}` too early"
+        why = "A copy into it has begun, and nothing has waited for it to arrive."
+        places = _places(copying.access, copying.begun)
+        raise Fault("race", message, why, places=places)
+    if early is not None:
+        message = f"{_did(trace, early.access)} `{early.array}`, which nothing wrote"
+        why = "On a GPU this memory holds whatever was there before."
+        raise Fault("uninitialised", message, why, places=_places(early.access))
+
+
+_DOES = {READ: "reads", WRITE: "writes", ATOMIC: "updates atomically"}
+
+
+def _did(trace: Trace, access: Access) -> str:
+    return f"{trace.thread_at(access.row, with_block=True)} {_DOES[access.operation]}"
+
+
+def _places(*accesses: Access) -> list[Place]:
+    return list(dict.fromkeys(access.place for access in accesses))
 
 
 def _candidates(trace: Trace) -> list[Columns]:

@@ -4,7 +4,7 @@ import inspect
 from types import FunctionType
 from typing import Any
 
-from weft.backend import python_function
+from weft.meaning import python_function
 
 STUB = "your code here"  # in the comment that a starter cell contains
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from numba import cuda
 
-from weft import backend
+from weft import backend, meaning
 from weft.code_objects import global_names, with_globals
 
 __all__ = ["large_shared", "specialise", "written_out"]
@@ -44,7 +44,7 @@ def specialise(
     max_registers, launch_bounds, signature: as for `cuda.jit`. Raises ValueError for a
     constant whose name none of the functions could use, as it has no value now.
     """
-    function = backend.python_function(kernel)
+    function = meaning.python_function(kernel)
     if function is None:
         raise ValueError(f"{kernel!r} is no kernel; @cuda.jit makes one")
     unknown = sorted(constants.keys() - {name for s in scopes(function) for name in s})
@@ -68,7 +68,7 @@ def scopes(function: types.FunctionType) -> Iterator[dict[str, Any]]:
             found.append(one.__globals__)
             yield one.__globals__
         for name in global_names(one.__code__) & one.__globals__.keys():
-            inner = backend.python_function(one.__globals__[name])
+            inner = meaning.python_function(one.__globals__[name])
             if inner is not None and inner not in seen:
                 todo.append(inner)
 
@@ -81,9 +81,9 @@ def large_shared(kernel: Any, size: int, *arguments: Any) -> Any:
     kernel. Raises RuntimeError where the GPU has less. Without a GPU there is nothing
     to do.
     """
-    if not backend.simulating():
+    if not meaning.simulating():
         if arguments:
-            kernel.compile(tuple(map(backend.value_type, arguments)))
+            kernel.compile(tuple(map(meaning.typing_of(kernel).value_type, arguments)))
         backend.allow_shared(kernel, size)
     return kernel
 
@@ -96,11 +96,11 @@ def _specialised(
     """Return the function with constants filled in, and so what it calls."""
     scope = function.__globals__ | constants
     for name in global_names(function.__code__) & scope.keys():
-        inner = backend.python_function(scope[name])
+        inner = meaning.python_function(scope[name])
         if inner is not None:
             made = _specialised(inner, unroll, constants)
             scope[name] = _jit(device=True, forceinline=True)(made)
-    if unroll & set(function.__code__.co_varnames) and not backend.simulating():
+    if unroll & set(function.__code__.co_varnames) and not meaning.simulating():
         return written_out(function, unroll, scope)
     return with_globals(function, scope)
 

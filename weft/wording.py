@@ -1,6 +1,14 @@
-"""Small pieces of English: how many, a capital, a full stop, a list."""
+"""Small pieces of English: how many, a capital, a full stop; tables of sentences."""
 
+import re
+import tomllib
 from collections.abc import Iterable
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+Row = dict[str, str]
+SOUGHT = ("pattern", "where")  # of a row: when it applies, and which lines it names
 
 
 def several(number: float, what: str) -> str:
@@ -24,6 +32,49 @@ def joined(parts: Iterable[object]) -> str:
     """Write a list: '3', '3 and 4', '3, 4 and 7'."""
     *most, last = map(str, parts)
     return f"{', '.join(most)} and {last}" if most else last
+
+
+class Words:
+    """The sentences of a module: the table in the .toml file of the same name.
+
+    A row has a name, and texts such as `message` and `why`. A text may go over several
+    lines; `{field}` in it is filled in. A row with a `pattern` is found by what someone
+    else has said, such as a compiler; a list of patterns are alternatives.
+    """
+
+    def __init__(self, module: str) -> None:
+        """Read nothing yet. module: the module's `__file__`."""
+        self.file = Path(module).with_suffix(".toml")
+
+    @cached_property
+    def rows(self) -> dict[str, Row]:
+        """Every row by its name, each text in one line."""
+        table: dict[str, Row] = folded(tomllib.loads(self.file.read_text("utf-8")))
+        return table
+
+    def __call__(self, row: str, **fields: Any) -> Row:
+        """The texts of a row, filled in. Raises KeyError for an unknown row."""
+        return {
+            part: text.format(**fields)
+            for part, text in self.rows[row].items()
+            if part not in SOUGHT
+        }
+
+    def matching(self, said: str) -> tuple[str, re.Match[str]] | None:
+        """The first row with a pattern that `said` fits, and the match."""
+        for name, row in self.rows.items():
+            if found := re.search(row.get("pattern", r"(?!)"), said, re.DOTALL):
+                return name, found
+        return None
+
+
+def folded(value: Any) -> Any:
+    """Texts in one line, lists of patterns as one; tables part by part."""
+    if isinstance(value, dict):
+        return {key: folded(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return "|".join(map(folded, value))
+    return " ".join(value.split()) if isinstance(value, str) else value
 
 
 def rows(text: str) -> list[list[str]]:

@@ -9,15 +9,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from weft.libraries import cublas, cublaslt
+from weft.libraries import CudaType, cublas, cublaslt
 from weft.libraries.arguments import room, stream
-from weft.libraries.enumerations import (
-    ComputeType,
-    CudaType,
+from weft.libraries.cublas import ComputeType, Operation
+from weft.libraries.cublaslt import (
     Epilogue,
     MatmulDescAttribute,
     MatmulPreferenceAttribute,
-    Operation,
 )
 
 WORKSPACE = 1 << 25  # bytes

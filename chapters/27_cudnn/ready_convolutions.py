@@ -12,7 +12,7 @@ import numpy as np
 from weft.chapters import Chapter
 from weft.libraries import cudnn
 from weft.libraries.arguments import room, stream
-from weft.libraries.cudnn_enumerations import (
+from weft.libraries.cudnn import (
     ConvolutionMode,
     DataType,
     ForwardAlgo,

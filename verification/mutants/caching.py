@@ -53,7 +53,7 @@ def of_exercise(rights: list[Right]) -> str:
 
 
 TOOLS: dict[str, tuple[str, ...]] = {
-    "check": ("weft/**/*.py",),
+    "check": ("weft/**/*.py", "weft/**/*.toml"),
     "values": (
         "weft/simulator/**/*.py",
         "weft/intrinsics/**/*.py",

@@ -5,6 +5,8 @@ address sanitizer sees the first byte beside it.
 """
 
 import struct
+from pathlib import Path
+from string import Template
 from typing import Any
 
 import numpy as np
@@ -17,82 +19,12 @@ TYPES = {
 CPU_SECONDS = 2
 MEMORY = 1 << 30  # bytes of output at most, beside what the sanitizer limits
 
-HEAD = """\
-#define main weft_learners_main
-#include "{file}"
-#undef main
-{prototype};
-#include <signal.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/resource.h>
-#include <unistd.h>
-
-void __sanitizer_print_stack_trace(void);
-static FILE *weft_in, *weft_out;
-
-static void weft_late(int number)
-{{
-    static const char said[] = "weft: out of time\\n";
-    (void)number;
-    if (write(2, said, sizeof said - 1) > 0)
-        __sanitizer_print_stack_trace();
-    _exit(99);
-}}
-
-static void *weft_take(const char *name, size_t bytes)
-{{
-    void *p = malloc(bytes);
-    if (bytes && fread(p, 1, bytes, weft_in) != bytes)
-        _exit(98);
-    fprintf(stderr, "weft: array %s %p\\n", name, p);
-    return p;
-}}
-
-static void weft_give(char type, size_t size, const void *p, size_t count)
-{{
-    unsigned long long head[2] = {{size, count}};
-    fwrite(&type, 1, 1, weft_out);
-    fwrite(head, sizeof head, 1, weft_out);
-    if (count)
-        fwrite(p, size, count, weft_out);
-    fflush(weft_out);
-}}
-
-#define WEFT_TYPE(x) _Generic((x), float: 'f', double: 'f', default: 'i', \\
-    unsigned char: 'u', unsigned short: 'u', unsigned: 'u', unsigned long: 'u', \\
-    unsigned long long: 'u')
-#define give(x) do {{ __typeof__(x) weft_x = (x); \\
-    weft_give(WEFT_TYPE(weft_x), sizeof weft_x, &weft_x, 1); }} while (0)
-#define give_all(p, n) weft_give(WEFT_TYPE(*(p)), sizeof *(p), (p), (n))
-
-int main(int argc, char **argv)
-{{
-    struct rlimit cpu = {{{seconds}, {seconds} + 2}}, size = {{1 << 22, 1 << 22}};
-    signal(SIGXCPU, weft_late);
-    setrlimit(RLIMIT_CPU, &cpu);
-    setrlimit(RLIMIT_FSIZE, &size);
-    if (argc != 3)
-        return 97;
-    weft_in = fopen(argv[1], "rb");
-    weft_out = fopen(argv[2], "wb");
-    fprintf(stderr, "weft: begun\\n");
-"""
-TAIL = """\
-    weft_give('e', 1, "", 0);
-    fclose(weft_in);
-    fclose(weft_out);
-    return 0;
-}
-"""
+TEXT = Template(Path(__file__).with_suffix(".c").read_text(encoding="utf-8"))
 
 
 def program(file: str, prototype: str, names: list[str], case: Any, call: str) -> str:
     """The text of the program for cases like `case`; `file` is the learner's."""
-    text = HEAD.format(file=file, prototype=prototype, seconds=CPU_SECONDS)
-    arrays = []
+    text, arrays = "", []
     for name, value in zip(names, case, strict=True):
         if isinstance(value, np.ndarray):
             arrays.append(name)
@@ -110,7 +42,9 @@ def program(file: str, prototype: str, names: list[str], case: Any, call: str) -
             text += f"    fread(&{name}, sizeof {name}, 1, weft_in);\n"
     text += "".join(f"    {line}\n" for line in call.strip().splitlines())
     text += "".join(f"    free({name});\n" for name in arrays)
-    return text + TAIL
+    return TEXT.substitute(
+        file=file, prototype=prototype, seconds=CPU_SECONDS, call=text.rstrip()
+    )
 
 
 def _scalar(value: Any) -> str:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from weft.c import running
 from weft.c.running import Ran
 from weft.c.source import Source
-from weft.checking.verdict import Verdict
+from weft.checking.verdict import Verdict, Verdicts
 from weft.places import Note
-from weft.wording import capital, rows, several
+from weft.wording import capital, several
 
 _frame = re.compile(r"^\s+#\d+ 0x[0-9a-f]+ (?:in )?(\S+) (\S+?):(\d+)(?::\d+)?\s*$")
 _found = re.compile(r"ERROR: (?:Address|Leak)Sanitizer:? (.*)")
@@ -27,126 +27,7 @@ _leak = re.compile(
     r"leak of (\d+) byte\(s\) in (\d+) object\(s\) allocated from:\n((?:\s+#.*\n?)+)"
 )
 
-# How a report goes; the verdict's kind, message and question; its places, by the names
-# of `Report`. The first row that fits counts.
-_ROWS = rows(r"""
-^heap-buffer-overflow
-    heap-buffer-overflow
-    {report.outside[0]}
-    {report.outside[1]}
-    first made
-^stack-buffer|^dynamic-stack
-    stack-buffer-overflow
-    The line {report.did} outside {report.variable}, on the stack.
-    A local array has the length with which it was declared. Next to it are other
-      variables, or the address to which the function returns. How long would it have to
-      be to suffice in every case?
-    first declared
-^global-buffer-overflow
-    global-buffer-overflow
-    {report.Did} outside a global array.
-    Its first index is 0, and its last is one less than its length. Which index was
-      used?
-    first
-^heap-use-after-free
-    use-after-free
-    The line {report.did} of a block that has already been freed.
-    After `free(p)`, the block may be given to the next caller of `malloc`. `p` still
-      holds the address, and nothing stops you from using it. Which of the two lines has
-      to come first?
-    first gone made
-^stack-use-after|^stack-underflow
-    dead-variable
-    {report.user} {report.verb} a local variable of a call, or of a block in braces,
-      that has ended.
-    A local variable lives on the stack until the `}}` of its block. A function can
-      return its address, but the variable is gone by then. What lives longer?
-    first|returns
-^attempting double-free
-    double-free
-    The block has been freed before.
-    Each block is freed once, by the address that `malloc` returned for it, not by one
-      further in; and variables are not freed at all. Which part of the program owns
-      this block?
-    frees gone made
-^attempting
-    bad-free
-    `free` is given an address that `malloc` never returned.
-    Each block is freed once, by the address that `malloc` returned for it, not by one
-      further in; and variables are not freed at all. Which part of the program owns
-      this block?
-    frees gone made
-^detected
-    leak
-    {report.left} still allocated when the program ends, and no pointer points there any
-      more.
-    C has no garbage collector: a block from `malloc` stays until its address is passed
-      to `free`. Which function is the last to have that address, and does it free every
-      block, those with the pointers as well as those that they point to?
-    leaks
-^stack-overflow
-    recursion
-    The stack is full: calls are nested too deeply, or a local array takes megabytes.
-    Each call takes room on the stack until it returns. If a function calls itself, when
-      does it stop doing so?
-    caller|line
-^SEGV on unknown address 0x0*[0-9a-f]{1,3}\b|null pointer
-    null
-    The address is 0, or a few bytes from it: the null pointer.
-    `NULL` means that the pointer points to nothing. A function that searches or
-      allocates returns it on failure, and a pointer in zeroed memory is `NULL` as well.
-      Where does this pointer come from?
-    line|returns
-^SEGV
-    wild-pointer
-    The line follows a pointer to a place where this program has no memory.
-    Either the pointer was never given a value, or the value was computed wrongly and is
-      far away. Which assignment to the pointer was the last?
-    line|returns
-^negative-size-param
-    heap-buffer-overflow
-    A function that copies memory was given a negative number of bytes.
-    As a `size_t`, a negative number becomes an enormous one. How was it computed?
-    first
-hard rss limit exhausted|allocation-size-too-big
-    memory
-    The program asked for more than a gigabyte.
-    Either a size went wrong (a `size_t` that went below zero is enormous), or a loop
-      allocates and never stops. Which line asks, and for how much?
-    allocations
-^runtime error: .*(signed integer overflow|cannot be represented in type)
-    signed-overflow
-    {report.result}.
-    In C, it is undefined what happens when a signed number leaves its range: the
-      compiler may assume that it never does. Python's integers grow instead. Which type
-      is large enough?
-    line|returns
-^runtime error: .*(pointer index expression|addition of unsigned offset)
-    index-wrapped
-    An index has wrapped around: the address computed from it is beyond the end of
-      memory.
-    A `size_t` is never negative. 0 minus 1 is the largest number there is, so `i >= 0`
-      is always true. How can a loop that counts down stop at 0?
-    line|returns
-^runtime error: .*misaligned.* type '(?:const )?([\w ]+?)', which requires (\d+)
-    unaligned
-    This is {report.number} at an address that is not a multiple of {found[2]}.
-    Numbers are stored at multiples of their own size, but a pointer that was computed
-      in bytes and then cast may point in between. Some processors, and every GPU,
-      refuse that. How many bytes long is each step?
-    line|returns
-^runtime error: (.*)
-    undefined
-    The sanitizer says: {found[1]}.
-    The C standard does not say what happens then, so anything may happen. Which value
-      in this line is out of range?
-    line|returns
-^([\w-]*)
-    undefined
-    The address sanitizer reports {found[1]}.
-    Look at the line, and at every address in it: where does it come from?
-    first made
-""")
+words = Verdicts(__file__)
 
 
 @dataclass(frozen=True)
@@ -202,14 +83,13 @@ class Report:
 
     def worded(self, text: str) -> Verdict:
         """The verdict of the first row that fits."""
-        for pattern, kind, message, why, where in _ROWS:
-            if found := re.search(pattern, text):
-                fields = {"report": self, "found": found}
-                message, why = (part.format(**fields) for part in (message, why))
-                return Verdict(self.source.name, kind, message, why, self._at(where))
-        raise ValueError(text)
+        fits = words.matching(text)
+        assert fits is not None  # the last row takes everything
+        row, found = fits
+        places = self.at(words.rows[row]["where"])
+        return words.verdict(self.source.name, row, places, report=self, found=found)
 
-    def _at(self, where: str) -> list[Note]:
+    def at(self, where: str) -> list[Note]:
         """The notes of a row: each name's, or of `a|b` the first that there are."""
         at, source, local = self.stacks, self.source, _local.search(self.said)
         declared = [int(local[2])] if local else []
@@ -286,56 +166,37 @@ class Report:
     def outside(self) -> tuple[str, str]:
         """What was touched beside a block of the heap, and why that is."""
         region = _region.search(self.said)
-        if region is None:
-            message = f"The line {self.did} outside every block."
-            return message, "Which index did the line use?"
-        return self._beside(region)
+        said = self._beside(region) if region else words("outside-all", did=self.did)
+        return said["message"], said["why"]
 
-    def _beside(self, region: re.Match[str]) -> tuple[str, str]:
+    def _beside(self, region: re.Match[str]) -> dict[str, str]:
         """What was touched beside this region, and why that is."""
-        touched, size = f"The line {self.did}", self.size
-        off, side, length = int(region[1]), region[2], int(region[3])
+        size, side = self.size, region[2]
+        off, length = int(region[1]), int(region[3])
         names = {int(a, 16): n for n, a in _array.findall(self.said)}
         name = names.get(int(region[4], 16))
         block = f"`{name}`" if name else f"a block of {several(length, 'byte')}"
+        told = {"did": self.did, "off": several(off, "byte"), "array": block}
         if side in ("to the left of", "before"):
-            return (
-                f"{touched}, {several(off, 'byte')} before the first byte of {block}.",
-                "C does not count from the end: an index below 0 is an address in "
-                "front of the array. How far down does the loop go?",
-            )
-        message = f"{touched}, {several(off, 'byte')} past the end of {block}."
-        why = (
-            "An array does not know its length, so only the loop's condition can stop "
-            "it. What is the largest valid index?"
-        )
+            return words("before", **told)
+        said = words("past", **told)
         if name and size and off % size == 0:
-            steps = "" if size in (1, 2, 4, 8) else f", in steps of {size:,} bytes"
             index, last = (length + off) // size, length // size - 1
-            ends = f"and ends with `{name}[{last}]`" if last >= 0 else "and is empty"
-            message = (
-                f"{touched} at `{name}[{index}]`{steps}; `{name}` has "
-                f"{several(length, 'byte')} {ends}."
+            said |= words(
+                "past-index",
+                did=self.did,
+                array=name,
+                index=index,
+                steps="" if size in (1, 2, 4, 8) else f", in steps of {size:,} bytes",
+                length=several(length, "byte"),
+                ends=f"and ends with `{name}[{last}]`" if last >= 0 else "and is empty",
             )
         line = "".join(self.source.place(n).text for n in self.stacks.access[:1])
         if re.search(r"[+*\[] *\(?sizeof|sizeof *\(?[\w *]+\)? *\*", line):
-            why = (
-                "A pointer already moves in steps of the size of what it points to: "
-                "`p + 1` is the next element, not the next byte. So what does `sizeof` "
-                "do here?"
-            )
-        elif off >= length > 0:
-            why = (
-                "That is far past the end. From which length is the index computed, "
-                "and in which order?"
-            )
-        elif not name:
-            why = (
-                "The block has as many bytes as were requested, and no more. Is it too "
-                "small (how many elements, `sizeof` of what?), or does a loop go too "
-                "far?"
-            )
-        return message, why
+            return said | words("sizeof")
+        if off >= length > 0:
+            return said | words("far-past")
+        return said if name else said | words("too-small")
 
     # What was not freed
 
@@ -359,14 +220,8 @@ class Report:
 def _endless(source: Source, said: str) -> Verdict:
     at = stacks(source, said).access[:1]
     loops = [loop for n in at for loop in _loops(source, n)] or at
-    return Verdict(
-        source.name,
-        "endless-loop",
-        "The program was stopped: it did not end by itself.",
-        "What makes the loop's condition false, and does it change in every iteration? "
-        "An unsigned number such as a `size_t` is never below 0.",
-        [(source.place(n), "it was stopped in here") for n in loops],
-    )
+    places = [(source.place(n), "it was stopped in here") for n in loops]
+    return words.verdict(source.name, "endless-loop", places)
 
 
 def _loops(source: Source, line: int) -> list[int]:
@@ -388,13 +243,8 @@ def _loops(source: Source, line: int) -> list[int]:
 
 def _ended(source: Source, status: int) -> Verdict:
     how = f"signal {-status}" if status < 0 else f"status {status}"
-    return Verdict(
-        source.name,
-        "ended",
-        f"The program ended with {how}, before the function had returned.",
-        "Does it call `exit` or `abort`, or print without end?",
-        [(source.place(n), "") for n in source.containing("exit(")],
-    )
+    places = [(source.place(n), "") for n in source.containing("exit(")]
+    return words.verdict(source.name, "ended", places, how=how)
 
 
 def unwritten(value: object) -> bool:

@@ -62,7 +62,8 @@ class C:
         """Compile and run every case, or make what the Makefile is asked to make."""
         source = exercise.written_by_learner
         if not isinstance(source, Source):
-            raise Failed(not_a_source(source))
+            name = str(getattr(source, "__name__", type(source).__name__))
+            raise Failed(words.verdict(name, "type"))
         if source.is_stub:
             raise Failed(begin(source.name, source.comment))
         if source.language == "makefile":
@@ -77,7 +78,8 @@ ROOM = C()
 def run(exercise: CExercise, source: Source) -> Facts:
     """Compile, and run every case. Gives facts; raises `Failed`."""
     if compiler.find() is None:
-        raise Failed(no_compiler(source.name))
+        install = compiler.install()
+        raise Failed(words.verdict(source.name, "no-compiler", install=install))
     cases = list(exercise.cases(source.seed))
     names = list(inspect.signature(exercise.spec).parameters)
     with tempfile.TemporaryDirectory() as name:
@@ -119,7 +121,7 @@ def compiled(
     flags = ("-Wno-unused-result", *compiler.SANITIZE, "program.c", "-o", "program")
     fine, said = compiler.call(folder, *flags, "-lm")
     if not fine and _sanitizers_missing(said):
-        raise Failed(_no_sanitizers(source.name))
+        raise Failed(words.verdict(source.name, "no-sanitizers"))
     if not fine:
         raise Failed(words.other_function(source, exercise.prototype))
     return [c for c in found if not c.error and c.file == source.file]
@@ -142,31 +144,16 @@ def judged(
             continue
         which = "the result" if len(wanted) == 1 else f"result {number}"
         if reports.unwritten(wrong.got):
-            return never_written(source, _element(which, wrong.index))
-        hint = "Follow this one value by hand, line by line: who writes it?"
-        return Verdict(
-            source.name,
-            "wrong-value",
-            capital(wrong.sentence(which)),
-            f"{wrong.hint} Which line does that?" if wrong.hint else hint,
-            _writing(source, exercise.prototype),
-        )
+            there = source.containing("malloc(")
+            notes = [(source.place(n), "allocated here, not cleared") for n in there]
+            element = capital(wrong.where(which))
+            return words.verdict(source.name, "unset", notes, Element=element)
+        places = _writing(source, exercise.prototype)
+        told = {"Wrong": capital(wrong.sentence(which))}
+        if wrong.hint:
+            told["why"] = f"{wrong.hint} Which line does that?"
+        return words.verdict(source.name, "wrong-value", places, **told)
     return leak
-
-
-def never_written(source: Source, element: str) -> Verdict:
-    """The verdict on memory from `malloc` that nothing was stored to."""
-    return Verdict(
-        source.name,
-        "unset",
-        f"{element} was never written.",
-        "`malloc` gives memory as it is, full of what was there before. Which "
-        "function gives it cleared, or which loop has to clear it?",
-        [
-            (source.place(n), "allocated here, not cleared")
-            for n in source.containing("malloc(")
-        ],
-    )
 
 
 def _writing(source: Source, prototype: str) -> list[Note]:
@@ -188,45 +175,7 @@ def _writing(source: Source, prototype: str) -> list[Note]:
     return own or [(source.place(n), "") for n in lines[:4]]
 
 
-def _element(name: str, index: tuple[int, ...]) -> str:
-    text = f"{name}[{', '.join(map(str, index))}]" if index else name
-    return capital(text)
-
-
-def not_a_source(value: Any) -> Verdict:
-    name = getattr(value, "__name__", None) or type(value).__name__
-    return Verdict(
-        str(name),
-        "type",
-        "This is not what a `%%c` cell gave.",
-        "The check looks at the text of such a cell. Did a later line give the name to "
-        "something else? Run the cell above again.",
-    )
-
-
-def no_compiler(name: str) -> Verdict:
-    """The verdict where nothing can be compiled: what to install."""
-    return Verdict(
-        name,
-        "no-compiler",
-        "There is no C compiler on this machine.",
-        f"Install one: `{compiler.install()}`. Then run this cell again; what you "
-        "wrote stays.",
-    )
-
-
 def _sanitizers_missing(said: str) -> bool:
     return "sanitiz" in said.lower() and (
         "unrecognized" in said or "cannot find" in said
-    )
-
-
-def _no_sanitizers(name: str) -> Verdict:
-    return Verdict(
-        name,
-        "no-compiler",
-        "This machine's compiler comes without the sanitizers.",
-        "On Debian and Ubuntu they come with gcc: `sudo apt install gcc`. On Alpine "
-        "there are none for gcc; take clang with compiler-rt.",
-        headline="no sanitizers",
     )

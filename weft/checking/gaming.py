@@ -8,7 +8,7 @@ from typing import Any
 
 from weft import chapters
 from weft.checking.step_limit import limited
-from weft.checking.verdict import Verdict
+from weft.checking.verdict import Verdict, common
 from weft.places import Note, Place
 from weft.starters import source, source_function
 
@@ -109,10 +109,4 @@ def of_another(
     name: str, call: str, called: str, places: Sequence[Note] = ()
 ) -> Verdict:
     """The verdict on an answer that another function has computed."""
-    return Verdict(
-        name,
-        "library",
-        f"{call} lets `{called}` do the work.",
-        "What that function does is what this exercise asks you to write.",
-        places,
-    )
+    return common.verdict(name, "library", places, call=call, called=called)

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from weft import lesson, originals
-from weft.backend import is_device_function, is_kernel, python_function
-from weft.checking.verdict import Failed, Verdict
+from weft.checking.verdict import Failed, Verdict, common
 from weft.lesson import syllabus
+from weft.meaning import is_device_function, is_kernel, python_function
 from weft.places import Note, Place
 from weft.starters import source_function
 from weft.wording import kind_of
@@ -41,7 +41,7 @@ def refuse_changed(exercise: Any) -> None:
     """Refuse an exercise whose own names the notebook has changed. Raises `Failed`."""
     name, thing = exercise.name, exercise.written_by_learner
     if found := originals.replaced():
-        raise Failed(patched(name, found[0]))
+        raise Failed(common.verdict(name, "replaced", function=found[0]))
     function = source_function(thing)
     if function is not None:
         for each, is_now, was in changed(name, function.__globals__):
@@ -124,29 +124,15 @@ def no_longer(
 ) -> Verdict:
     """The verdict on a name that is something else than the exercise needs."""
     what, text = was
-    now = described(value)
     if what == "value":
-        short = text if len(text) <= 60 else "something else"
-        message = f"`{name}` is {now}. In this exercise it is {short}."
-        restore = "Run the cell of the notebook that defines it again"
-    elif what == "def":
-        message = f"`{name}` is {now}, not the function that the notebook defines."
-        restore = "Run the cell of the notebook that defines it again"
-    else:
+        text = text if len(text) <= 60 else "something else"
+    elif what == "import":
         module, _, part = text.partition(":")
-        message = f"`{name}` is {now}. The notebook imports it."
-        line = f"from {module} import {part}" if part else f"import {module}"
+        text = f"from {module} import {part}" if part else f"import {module}"
         if name not in (part, module):
-            line += f" as {name}"
-        restore = f"Run `{line}` again"
-    return Verdict(
-        exercise,
-        "given",
-        message,
-        f"The check itself needs `{name}`: for its reference, its data or its launch. "
-        f"{restore}, and call yours something else.",
-        assignments(function, name),
-    )
+            text += f" as {name}"
+    places, now = assignments(function, name), described(value)
+    return common.verdict(exercise, what, places, needed=name, now=now, was=text)
 
 
 def described(value: Any) -> str:
@@ -201,22 +187,5 @@ def no_function(
         names = (n for n, v in function.__globals__.items() if v is value)
         name = next((n for n in names if not n.startswith("_")), None)
     known = f"`{name}`, {now}" if name else now
-    return Verdict(
-        exercise,
-        "given",
-        f"The `{field}` of this check is {known}, not a function of the notebook.",
-        "Does a cell of yours use the name for something else? Call yours differently, "
-        "and run the cell of the notebook that defines the function again.",
-        assignments(function, name) if name and function else [],
-    )
-
-
-def patched(exercise: str, name: str) -> Verdict:
-    """The verdict where a function of a library has been replaced."""
-    return Verdict(
-        exercise,
-        "given",
-        f"`{name}` is not the library's own function any more.",
-        "A cell has put something else in its place, and the check needs the original. "
-        "Take out that line, and restart the kernel of the notebook.",
-    )
+    places = assignments(function, name) if name and function else []
+    return common.verdict(exercise, "no-function", places, field=field, now=known)

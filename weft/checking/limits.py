@@ -1,12 +1,14 @@
 """What an exercise can limit: one table, so that a mistyped limit is an error.
 
-`check(..., limits={"sectors": 4})`: each key is a row here, and belongs to one kind of
-exercise. To add one, add its row and hold it in that kind's stages.
+`check(..., limits={"sectors": 4})`: each key is a row of `limits.toml`, and belongs to
+one kind of exercise. To add one, add its row and hold it in that kind's stages.
 """
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any
 
 KERNEL, HOST, TORCH = "a kernel", "host code", "an operator of PyTorch"
@@ -23,48 +25,11 @@ class Limit:
     meaning: str
 
 
+_table = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 LIMITS = {
-    "sectors": Limit(KERNEL, "most sectors per request to global memory"),
-    "bank_conflicts": Limit(KERNEL, "most extra passes per request to shared memory"),
-    "lanes": Limit(KERNEL, "fewest lanes of a warp per request, on average"),
-    "loads": Limit(KERNEL, "most loads from global memory by one thread, no `peek`"),
-    "shared_loads": Limit(KERNEL, "most loads from shared memory by one thread"),
-    "peeks": Limit(KERNEL, "most different words that one thread reads with `peek`"),
-    "handed_over": Limit(
-        KERNEL, "fewest loads per block from shared memory that another thread filled"
-    ),
-    "unguarded_loads": Limit(
-        KERNEL, "fewest lines that load from global memory in every thread alike"
-    ),
-    "shared_bytes": Limit(KERNEL, "most bytes of shared memory per block"),
-    "barriers": Limit(KERNEL, "most barriers that a block passes"),
-    "flops": Limit(KERNEL, "most floating-point operations per block, on average"),
-    "atomics": Limit(KERNEL, "most atomics on global memory in the whole launch"),
-    "load_bytes": Limit(KERNEL, "fewest bytes per lane and load, on average"),
-    "store_bytes": Limit(KERNEL, "fewest bytes per lane and store, on average"),
-    "float64": Limit(KERNEL, "most lines that compute in float64 without need"),
-    "local": Limit(KERNEL, "most bytes of local memory per thread, in PTX"),
-    "size": Limit(KERNEL, "the size to count on, by default the last"),
-    "otherwise": Limit(KERNEL, "a dict: the limits that hold with other constants"),
-    "traffic": Limit(HOST, "most bytes over the bus, as a multiple of the least"),
-    "block": Limit(HOST, "fewest threads per block"),
-    "overlap": Limit(HOST, "how many times as fast as without overlap, in the model"),
-    "loaded": Limit(TRITON, "most bytes loaded, as a multiple of the inputs'"),
-    "stored": Limit(TRITON, "most bytes stored, as a multiple of the outputs'"),
-    "calls": Limit(LIBRARY, "most calls of functions of the library that do work"),
-    "conversions": Limit(
-        LIBRARY, "most arrays that cuDNN has to copy to NHWC or from it"
-    ),
-    "steps": Limit(RANKS, "most steps until the last rank ends"),
-    "sent": Limit(RANKS, "most bytes that one rank sends"),
-    "collectives": Limit(RANKS, "most collectives per rank"),
-    "graph_breaks": Limit(TORCH, "most graph breaks under torch.compile"),
-    "synchronisations": Limit(TORCH, "how often the host may wait for the GPU"),
-    "copied": Limit(TORCH, "most bytes to the device, as a multiple of the inputs'"),
-    "operators": Limit(TORCH, "most operators of PyTorch that one call may run"),
-    "products": Limit(TORCH, "the dtype of every matrix product and convolution"),
-    "channels_last": Limit(TORCH, "how many convolutions may get another layout"),
-    "memory": Limit(TORCH, "most bytes alive at once, as a multiple of the inputs'"),
+    limit: Limit(room, meaning)
+    for room, limits in _table.items()
+    for limit, meaning in limits.items()
 }
 
 

@@ -16,7 +16,7 @@ from weft import lesson
 from weft.checking.exercise import Exercise
 from weft.checking.given import refuse_changed
 from weft.checking.limits import validated
-from weft.checking.verdict import CheckFailed, Failed, Verdict
+from weft.checking.verdict import CheckFailed, Failed, Verdict, common
 from weft.lesson import missing
 
 Facts = list[str]
@@ -98,14 +98,5 @@ def settled(judge: Callable[[], Verdict]) -> Verdict:
 
 def refuse_stale(name: str) -> None:
     """Raise Failed where the cell that defines `name` ended in an error."""
-    if not missing.is_stale(name):
-        return
-    raise Failed(
-        Verdict(
-            name,
-            "stale",
-            f"The cell that defines {name} ended in an error, so {name} is still what "
-            "it was before.",
-            "Fix that cell and run it again until it succeeds. Then run this check.",
-        )
-    )
+    if missing.is_stale(name):
+        raise Failed(common.verdict(name, "stale"))

@@ -11,8 +11,8 @@ from contextlib import suppress
 from types import CodeType, FunctionType
 from typing import Any
 
-from weft.backend import is_kernel
-from weft.checking.verdict import Verdict
+from weft.checking.verdict import Verdict, common
+from weft.meaning import is_kernel
 from weft.places import Note, Place
 from weft.starters import STUB, source, source_function
 
@@ -46,26 +46,12 @@ def begin(name: str, comment: str = "#") -> Verdict:
 
     comment: what begins a comment in the language of the cell.
     """
-    return Verdict(
-        name,
-        "begin",
-        f"The code that was last run for `{name}` still says `{comment} {STUB}`. Write "
-        "yours in the cell above, run that cell, then run this one again. If you have "
-        "written it already, run that cell.",
-        f'If you do not know how to begin, `hint("{name}")` gives you a nudge.',
-    )
+    return common.verdict(name, "begin", stub=f"{comment} {STUB}")
 
 
 def no_parameter(name: str, result: str) -> Verdict:
     """The verdict on a function that has lost the parameter for its result."""
-    return Verdict(
-        name,
-        "type",
-        f"{name} has no parameter called {result}.",
-        "Keep the names of the parameters as the exercise gives them.",
-        headline="a parameter is missing",
-        topic="returned",
-    )
+    return common.verdict(name, "no-parameter", result=result)
 
 
 def tree_of(function: FunctionType | CodeType) -> ast.Module:
@@ -114,6 +100,15 @@ def raised_at(error: BaseException, function: Any) -> list[Note]:
             found = [(at_line(inner, trace.tb_lineno), "")]
         trace = trace.tb_next
     return found
+
+
+def raised(
+    name: str, call: str, error: BaseException, function: Any, why: str = ""
+) -> Verdict:
+    """The verdict on an exception that `function` has raised in a call."""
+    said = f"{call} raises {type(error).__name__}: {error}".removesuffix(": ")
+    message = said if said.endswith(".") else f"{said}."
+    return Verdict(name, "exception", message, why, raised_at(error, function))
 
 
 def parameter_names(function: Any) -> list[str]:

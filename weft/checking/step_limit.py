@@ -12,7 +12,7 @@ from typing import Any
 from weft import effort
 from weft.checking.cases import copies
 from weft.checking.source import tree_of
-from weft.checking.verdict import Failed, Verdict
+from weft.checking.verdict import Failed, common
 from weft.checking.watchdog import LONGEST, watchdog
 from weft.places import Place
 from weft.starters import source_function
@@ -131,7 +131,7 @@ def without_leaving(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     """
     try:
         return function(*args)
-    except (Exception, Endless, GreenletExit):
+    except (Exception, Endless):
         raise
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt) and not deliberate(error):
@@ -192,20 +192,10 @@ def endless(name: str, call: str, stopped: Endless, when: str = "") -> Failed:
     """The verdict on a call that `limited` has ended."""
     if isinstance(stopped, Waiting):
         places = [(stopped.place, "")] if stopped.place.line else []
-        message = f"{call} has done nothing for {stopped.seconds} seconds."
-        why = "It waits for something that does not come, or that takes too long."
-        return Failed(Verdict(name, "waiting", message, why, places, when=when))
-    return Failed(
-        Verdict(
-            name,
-            "endless-loop",
-            f"{call} has run {stopped.lines:,} lines of Python and has not finished.",
-            "What has to change for this loop to end, and does any line in it change "
-            "that?",
-            [(stopped.place, "")],
-            when=when,
-        )
-    )
+        told = {"call": call, "seconds": stopped.seconds, "when": when}
+        return Failed(common.verdict(name, "waiting", places, **told))
+    told = {"call": call, "lines": stopped.lines, "when": when}
+    return Failed(common.verdict(name, "endless-loop", [(stopped.place, "")], **told))
 
 
 def place_of(code: CodeType, stopped: int, late: set[tuple[CodeType, int]]) -> Place:

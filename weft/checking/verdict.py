@@ -3,7 +3,7 @@
 import html
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from weft import links, markup
@@ -20,6 +20,7 @@ from weft.checking.kinds import (
     Section,
 )
 from weft.places import Note, Place, named
+from weft.wording import Words
 
 if TYPE_CHECKING:
     from weft.lesson import Onward
@@ -165,6 +166,29 @@ class Verdict:
 
     def _repr_html_(self) -> str:
         return html_of(self)
+
+
+class Verdicts(Words):
+    """Verdicts as the table of a module words them: see `Words`.
+
+    A row has the texts of a `Verdict`, and its kind where the row is not called so.
+    """
+
+    def verdict(
+        self, name: str, row: str, places: Sequence[Note] = (), **given: Any
+    ) -> Verdict:
+        """Make the verdict of a row on exercise `name`.
+
+        given: what the row's texts are filled in with, besides `{name}`, and fields of
+        the verdict, such as `when`, which come before those of the row.
+        """
+        own = {f.name for f in fields(Verdict)} & given.keys()
+        said: dict[str, Any] = {"kind": row, **self(row, name=name, **given)}
+        said |= {key: given[key] for key in own}
+        return Verdict(name, places=places, **said)
+
+
+common = Verdicts(__file__)  # of every kind of exercise
 
 
 # How a verdict looks: in a terminal, and in a notebook

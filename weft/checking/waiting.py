@@ -3,14 +3,11 @@
 import time
 from typing import Any
 
-from weft.checking.verdict import Failed, Verdict
+from weft.checking.verdict import Failed, common
 
 LONGEST = 20.0  # seconds that a launch may take
 
-RESTART = (
-    "Restart the notebook's kernel (Kernel ▸ Restart Kernel), fix the line, and run "
-    "the setup cell again."
-)
+RESTART = common("restart")["why"]
 
 
 def wait_for(done: Any, name: str, what: str, when: str, *, ended_in: str) -> None:
@@ -22,13 +19,6 @@ def wait_for(done: Any, name: str, what: str, when: str, *, ended_in: str) -> No
     until = time.monotonic() + LONGEST
     while not done.query():
         if time.monotonic() > until:
-            raise Failed(
-                Verdict(
-                    name,
-                    "hang",
-                    f"{what} is still running after {LONGEST:.0f} seconds.",
-                    f"It ended in {ended_in}, on small sizes. {RESTART}",
-                    when=when,
-                )
-            )
+            told = {"what": what, "ended": ended_in, "restart": RESTART, "when": when}
+            raise Failed(common.verdict(name, "hang", (), seconds=LONGEST, **told))
         time.sleep(0.001)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from weft import backend, own_classes
+from weft import meaning, own_classes
 from weft.code_objects import global_names
 from weft.intrinsics import registry
 from weft.intrinsics.registry import Effect
@@ -33,7 +33,7 @@ def pack(kernel: Any, args: tuple[Any, ...]) -> Parcel:
 
     The first of the parcel's functions is the kernel, the others are those it calls.
     """
-    fn = kernel if isinstance(kernel, FunctionType) else backend.python_function(kernel)
+    fn = kernel if isinstance(kernel, FunctionType) else meaning.python_function(kernel)
     if fn is None:
         raise Unpackable(f"{kernel!r} is not a kernel")
     packer = Packer()
@@ -42,7 +42,7 @@ def pack(kernel: Any, args: tuple[Any, ...]) -> Parcel:
         "functions": packer.functions,
         "args": [packer.argument(arg) for arg in args],
         "classes": packer.classes,
-        "fastmath": backend.uses_fastmath(kernel),
+        "fastmath": meaning.uses_fastmath(kernel),
         "signatures": declared(kernel),
         "needs": packer.needs,
     }
@@ -52,8 +52,8 @@ def declared(kernel: Any) -> list[bytes]:
     """The signatures that a kernel or a device function was given, as types."""
     try:
         types = [
-            backend.signature_types(one)
-            for one in backend.options_of(kernel).signatures
+            meaning.typing_of(kernel).signature_types(one)
+            for one in meaning.options_of(kernel).signatures
         ]
     except Exception as error:
         raise Unpackable(f"a signature cannot be read: {error}") from None
@@ -121,7 +121,7 @@ class Packer:
 
     def _item(self, name: str, value: Any) -> Item:
         """How the value of a name travels. Raises `Unpackable`."""
-        inner = backend.python_function(value)
+        inner = meaning.python_function(value)
         if inner is not None:
             number = self.function(inner, True)
             self.functions[number]["signatures"] = declared(value)
@@ -132,8 +132,8 @@ class Packer:
                 self.needs = max(self.needs, operation.needs)
             return ("attribute", "weft.intrinsics", operation.name)
         if isinstance(value, ModuleType):
-            return ("module", backend.public_module(value.__name__))
-        of_cuda = backend.cuda_name(value)
+            return ("module", meaning.public_module(value.__name__))
+        of_cuda = meaning.cuda_name(value)
         if of_cuda:
             return ("attribute", "numba.cuda", of_cuda)
         if isinstance(value, FunctionType) and not numerical(value.__module__):

@@ -17,56 +17,22 @@ from typing import Any
 
 from weft.device import toolkit
 from weft.device.toolkit import Toolkit
-from weft.wording import capital
+from weft.wording import Words, capital
 
 OLDEST_CUDA = (12, 0)
 OLDEST_DRIVER = "525"  # the first that supports CUDA 12 (CUDA release notes, table 3)
 OLDEST_CAPABILITY = (7, 5)  # the T4's
 
-_MEANWHILE = "The labs run in the simulator meanwhile."
-
 _MAJOR, _MINOR, _SMS, _L2 = 75, 76, 16, 38  # CU_DEVICE_ATTRIBUTE_…
 
-_ANSWERS = {  # of cuInit: what it means, what to do
-    34: (
-        "the libcuda found is the toolkit's stub, not the driver",
-        "Remove the folder that ends in `stubs` from LD_LIBRARY_PATH.",
-    ),
-    46: (
-        "another program has the GPU to itself",
-        "End it (`nvidia-smi` lists it), or ask for a GPU of your own.",
-    ),
-    100: (
-        "the NVIDIA driver is installed but shows no GPU",
-        "If `nvidia-smi` lists one, this program may not see it: start a container "
-        "with `--gpus all`; in Colab choose a GPU under Runtime, Change runtime type.",
-    ),
-    304: (
-        "the driver could not reach the GPU's device files",
-        "Check that you may read and write /dev/nvidia*; in a container, start it with "
-        "`--gpus all`.",
-    ),
-    802: (
-        "the GPU is not ready yet",
-        "On a machine with NVSwitch start the service nvidia-fabricmanager.",
-    ),
-    803: (
-        "the driver's library and its kernel module are of different versions",
-        "The driver was updated while it was running: restart the machine. "
-        "In a container, use the host's libcuda.",
-    ),
-    804: (
-        "a CUDA compatibility library stands before the driver's own and does not "
-        "support this GPU",
-        "Remove the folder `compat` of CUDA from LD_LIBRARY_PATH (or the package "
-        "cuda-compat), or update the driver of the host.",
-    ),
-    999: (
-        "the driver answers with an unknown error",
-        "Often it is the driver after a suspend or an update: restart the machine, or "
-        "`sudo rmmod nvidia_uvm && sudo modprobe nvidia_uvm`.",
-    ),
-}
+words = Words(__file__)
+
+
+def _said(row: str, **told: Any) -> tuple[str, str]:
+    """Why there is no GPU, and what to do about it."""
+    meanwhile = words.rows["meanwhile"]["advice"]
+    said = words(row, meanwhile=meanwhile, **told)
+    return said["why"], said["advice"]
 
 
 @dataclass(frozen=True)
@@ -91,10 +57,14 @@ class Device:
     unasked: bool = False
     no_driver: bool = False
 
+    def without(self, why: str, advice: str) -> "Device":
+        """Return the same GPU, which cannot be used for a reason."""
+        return replace(self, usable=False, why=why, advice=advice)
+
     @property
     def reason(self) -> str:
         """Return why there is no usable GPU, and what to do; "" if there is one."""
-        return "" if self.usable else f"{_sentence(self.why)} {self.advice}"
+        return "" if self.usable else f"{capital(self.why)}. {self.advice}"
 
     @property
     def sm(self) -> str:
@@ -142,26 +112,16 @@ def _find(
 ) -> Device:
     """Answer `find`: ask for what is cheap and decisive first."""
     if _is_set(environ, "WEFT_SIMULATOR"):
-        return Device(
-            False,
-            "WEFT_SIMULATOR is set",
-            "Unset it and restart the kernel to use the GPU.",
-            unasked=True,
-        )
+        return Device(False, *_said("set", switch="WEFT_SIMULATOR"), unasked=True)
     found = ask_driver(load, environ)
     if not found.usable:
         return found
     missing = _compilers(found, pieces(), installed)
     if missing:
-        return replace(found, usable=False, why=missing[0], advice=missing[1])
+        return found.without(*missing)
     if _is_set(environ, "NUMBA_ENABLE_CUDASIM"):
-        return replace(
-            found,
-            usable=False,
-            why="NUMBA_ENABLE_CUDASIM is set",
-            advice="Unset it and restart the kernel to use the GPU.",
-            unasked=True,
-        )
+        why, advice = _said("set", switch="NUMBA_ENABLE_CUDASIM")
+        return replace(found.without(why, advice), unasked=True)
     return found
 
 
@@ -208,14 +168,8 @@ def _first_gpu(cuda: Any, supports: tuple[int, int]) -> Device:
     )
     if capability >= OLDEST_CAPABILITY:
         return device
-    major, minor = OLDEST_CAPABILITY
-    return replace(
-        device,
-        usable=False,
-        why=f"the {device.name} has compute capability {capability[0]}.{capability[1]}",
-        advice=f"The labs need {major}.{minor} or newer (a T4, an RTX 20, or later). "
-        "The labs run in the simulator here.",
-    )
+    has, needs = (".".join(map(str, c)) for c in (capability, OLDEST_CAPABILITY))
+    return device.without(*_said("old-gpu", gpu=device.name, has=has, needs=needs))
 
 
 def load_driver() -> Any:
@@ -253,44 +207,40 @@ def _compilers(
     major = min(gpu.cuda[0], 13)
     install = f'Run `pip install "numba-cuda[cu{major}]"` and restart the kernel.'
     if not installed("numba_cuda"):
-        return "the package numba-cuda is not installed", f"{install} {_MEANWHILE}"
+        return _said("no-numba", install=install)
     if found.missing:
         one = len(found.missing) == 1
         verbs = ("compiles", "is") if one else ("compile", "are")
-        return (
-            f"CUDA's {' and '.join(found.missing)}, which {verbs[0]} kernels, "
-            f"{verbs[1]} not installed",
-            f"{install} {_MEANWHILE}",
-        )
+        told = {"pieces": " and ".join(found.missing), "install": install}
+        return _said("no-compilers", compile=verbs[0], are=verbs[1], **told)
     if found.major and found.major > gpu.cuda[0]:
-        return (
-            f"the compilers installed are CUDA {found.major}'s, and the driver "
-            f"supports CUDA {gpu.cuda[0]}.{gpu.cuda[1]}",
-            f"{install} Or update the driver. {_MEANWHILE}",
-        )
+        told = {"supports": ".".join(map(str, gpu.cuda)), "install": install}
+        return _said("new-compilers", major=found.major, **told)
     return None
 
 
 def _no_driver() -> tuple[str, str]:
     """Return (why, advice) for a machine without the driver's library."""
     if sys.platform == "darwin":
-        return "NVIDIA has no driver for macOS", "The labs run in the simulator here."
+        return _said("macos")
     do = (
         "install its driver in Windows, never inside Linux"
         if os.path.isdir("/usr/lib/wsl")
         else "install its driver from https://www.nvidia.com/drivers"
     )
-    return "no NVIDIA driver here", f"If this machine has a GPU, {do}. {_MEANWHILE}"
+    return _said("no-driver", do=do)
 
 
 def _too_old(supports: tuple[int, int]) -> tuple[str, str]:
     """Return (why, advice) for a driver that is too old for CUDA 12."""
     version = driver_version()
     which = f"NVIDIA driver {version}" if version else "the NVIDIA driver"
-    return (
-        f"{which} supports CUDA {supports[0]}.{supports[1]}",
-        f"The labs need CUDA {OLDEST_CUDA[0]} (driver {OLDEST_DRIVER} or newer): "
-        f"update the driver from https://www.nvidia.com/drivers. {_MEANWHILE}",
+    return _said(
+        "old-driver",
+        driver=which,
+        supports=".".join(map(str, supports)),
+        needs=OLDEST_CUDA[0],
+        oldest=OLDEST_DRIVER,
     )
 
 
@@ -298,26 +248,11 @@ def _refusal(answer: int, environ: Mapping[str, str]) -> tuple[str, str]:
     """Return (why, advice) for the driver's answer to cuInit."""
     visible = environ.get("CUDA_VISIBLE_DEVICES")
     if answer == 100 and visible is not None:
-        return (
-            f"CUDA_VISIBLE_DEVICES={visible!r} hides the GPU",
-            f"Unset it and restart the kernel. {_MEANWHILE}",
-        )
-    why, advice = _ANSWERS.get(
-        answer,
-        (
-            f"the driver answers cuInit with error {answer}",
-            "Look it up under CUresult in NVIDIA's CUDA Driver API; `nvidia-smi` may "
-            "say more.",
-        ),
-    )
-    if answer in _ANSWERS and answer != 100:
-        why += f" (cuInit: {answer})"
-    return why, f"{advice} {_MEANWHILE}"
-
-
-def _sentence(text: str) -> str:
-    """Return `text` with a capital and a full stop."""
-    return f"{capital(text)}."
+        return _said("hidden", visible=visible)
+    if str(answer) not in words.rows:
+        return _said("another-answer", answer=answer)
+    why, advice = _said(str(answer))
+    return why + f" (cuInit: {answer})" * (answer != 100), advice
 
 
 def _int(function: Any, *arguments: Any) -> int:

@@ -7,7 +7,6 @@ them. (Williams, Waterman, Patterson: Roofline, CACM 52(4), 2009.)
 
 import math
 import os
-import platform
 import statistics
 import time
 from collections.abc import Callable
@@ -15,7 +14,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from weft import store, units
+from weft.device import cpu
 from weft.device.gpu import Device, driver_version, find
+from weft.wording import several
 
 FILE = "ceilings.json"
 METHOD = "L2 emptied by reading"  # rates measured in another way are measured again
@@ -165,17 +166,8 @@ def _seconds(function: Callable[[], Any]) -> float:
 
 def cpu_name() -> str:
     """Return the processor's name, with the number of cores this process may use."""
-    name = platform.processor() or platform.machine()
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as file:
-            for line in file:
-                if line.startswith("model name"):
-                    name = line.partition(":")[2].strip()
-                    break
-    except OSError:
-        pass
     if hasattr(os, "sched_getaffinity"):
         cores = len(os.sched_getaffinity(0))
     else:
         cores = os.cpu_count() or 1
-    return f"{name}, {cores} core{'s' if cores != 1 else ''}"
+    return f"{cpu.name()}, {several(cores, 'core')}"

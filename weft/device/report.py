@@ -6,7 +6,7 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from weft import markup, store, units
@@ -14,27 +14,13 @@ from weft import versions as installed
 from weft.device import for_triton, rates, toolkit
 from weft.device.gpu import Device, driver_version, find
 from weft.errors import LearnerError
-from weft.wording import capital
+from weft.wording import Words, several
 
 ROOM = 5e9  # bytes of free disk below which an installation is likely to fail
 
 PACKAGES = (
-    "numba", "numba-cuda", "numpy", "greenlet", "torch", "triton", "jupyterlab",
+    "numba", "numba-cuda", "numpy", "torch", "triton", "jupyterlab",
 )  # fmt: skip
-_WITHOUT = {  # what a missing package means, what to do
-    "numba": ("no lab runs without it", "`pip install numba`"),
-    "numpy": ("no lab runs without it", '`pip install "numpy<2.5"`'),
-    "greenlet": ("the checks need it", "`pip install greenlet`"),
-    "torch": (
-        "nothing can be timed, and the labs that compare with PyTorch (02, 12 to 19, "
-        "24 and 28 to 35) skip those parts",
-        "`pip install torch`",
-    ),
-    "jupyterlab": (
-        "only matters if you open the labs in it",
-        "`pip install jupyterlab`",
-    ),
-}
 _TOOLS = (  # program, what it is for
     ("nvcc", "compiling CUDA C++ by hand: 03_setup, 32_extensions"),
     ("cc", "compiling C: 04_c_for_python, 32_extensions"),
@@ -42,6 +28,9 @@ _TOOLS = (  # program, what it is for
     ("ncu", "11_profiling"),
     ("nsys", "11_profiling"),
 )
+
+
+words = Words(__file__)
 
 
 @dataclass(frozen=True)
@@ -52,6 +41,11 @@ class Item:
     found: str
     note: str = ""
     state: str = "ok"
+
+
+def _lacking(what: str, found: str, row: str, **told: str) -> Item:
+    """A line on what is not as it should be, with the note of a row."""
+    return Item(what, found, **words(row, **told))
 
 
 @dataclass(frozen=True, repr=False)
@@ -77,7 +71,7 @@ class Report:
         count = len(self.missing)
         if not count:
             return f"{where} Nothing is missing."
-        return f"{where} {count} thing{'s' if count > 1 else ''} to look at, marked ✗."
+        return f"{where} {several(count, 'thing')} to look at, marked ✗."
 
     def __repr__(self) -> str:
         width = max(len(i.what) for i in self.items)
@@ -160,12 +154,10 @@ def _compilers(gpu: Device, pieces: toolkit.Toolkit) -> Item:
     name = "CUDA compilers"
     if pieces.missing:
         wanted = gpu.cuda != (0, 0)
-        return Item(
-            name,
-            f"no {', '.join(pieces.missing)}",
-            "" if wanted else "not needed in the simulator",
-            "missing" if wanted else "info",
-        )
+        found = f"no {', '.join(pieces.missing)}"
+        if wanted:
+            return Item(name, found, state="missing")
+        return _lacking(name, found, "no-need")
     version = f"CUDA {pieces.major}" if pieces.major else "found"
     folder = pieces.nvrtc.parent if pieces.nvrtc is not None else ""
     return Item(name, f"{version}, {folder}")
@@ -196,14 +188,7 @@ def _capabilities(gpu: Device) -> list[Item]:
     can, cannot = permits(gpu.capability)
     items = [Item(f"{gpu.sm} can run", "; ".join(can) or "none of the labs")]
     if cannot:
-        items.append(
-            Item(
-                f"{gpu.sm} cannot",
-                "; ".join(cannot),
-                "Cells that need these say so and skip.",
-                "info",
-            )
-        )
+        items.append(_lacking(f"{gpu.sm} cannot", "; ".join(cannot), "cannot"))
     return items
 
 
@@ -211,9 +196,7 @@ def _python() -> Item:
     version = platform.python_version()
     if (3, 11) <= sys.version_info[:2] <= (3, 13):
         return Item("Python", version)
-    return Item(
-        "Python", version, "The labs are tested with Python 3.11 to 3.13.", "missing"
-    )
+    return _lacking("Python", version, "python")
 
 
 def _packages(gpu: Device, versions: Mapping[str, str]) -> list[Item]:
@@ -223,20 +206,9 @@ def _packages(gpu: Device, versions: Mapping[str, str]) -> list[Item]:
         version = versions.get(package, "")
         item = Item(package, version) if version else _absent(package, gpu)
         if package == "numpy" and _numbers(version) >= (2, 5):
-            item = Item(
-                package,
-                version,
-                'numba-cuda needs an older one: `pip install "numpy<2.5"`',
-                "missing",
-            )
+            item = _lacking(package, version, "new-numpy")
         if package == "torch" and gpu.usable and version.endswith("+cpu"):
-            item = Item(
-                package,
-                version,
-                "It was built without CUDA, so nothing can be timed on the GPU. "
-                "Choose a CUDA build at https://pytorch.org/get-started",
-                "missing",
-            )
+            item = _lacking(package, version, "cpu-torch")
         items.append(item)
     return items
 
@@ -248,31 +220,13 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 def _absent(package: str, gpu: Device) -> Item:
     """Return the line for a package that is not installed."""
-    if package == "numba-cuda":
-        if not gpu.usable and gpu.cuda == (0, 0):
-            note = "the simulator does without it"
-            return Item(package, "not installed", note, "info")
-        return Item(
-            package,
-            "not installed",
-            'No kernel can run on the GPU. `pip install "numba-cuda[cu13]"`',
-            "missing",
-        )
     if package == "triton":
-        note = (
-            f"29_triton needs it, and parts of other labs skip. {for_triton.advice()}"
-        )
-        state = (
-            "missing" if gpu.usable and gpu.capability >= for_triton.OLDEST else "info"
-        )
-        return Item(package, "not installed", note, state)
-    means, do = _WITHOUT[package]
-    return Item(
-        package,
-        "not installed",
-        f"{capital(means)}. {do}",
-        "missing" if package != "jupyterlab" else "info",
-    )
+        item = _lacking(package, "not installed", package, advice=for_triton.advice())
+        needed = gpu.usable and gpu.capability >= for_triton.OLDEST
+        return replace(item, state="missing") if needed else item
+    simulated = not gpu.usable and gpu.cuda == (0, 0)
+    row = "without-numba-cuda" if package == "numba-cuda" and simulated else package
+    return _lacking(package, "not installed", row)
 
 
 def _tools(gpu: Device, which: Callable[[str], str | None]) -> list[Item]:
@@ -282,15 +236,8 @@ def _tools(gpu: Device, which: Callable[[str], str | None]) -> list[Item]:
     absent = [f"`{name}` ({use})" for name, use in tools if not which(name)]
     items = [Item("programs", ", ".join(there))] if there else []
     if absent:
-        items.append(
-            Item(
-                "programs not found",
-                "; ".join(absent),
-                "Cells that need these say so and skip."
-                + (" Most come with the CUDA toolkit." if gpu.usable else ""),
-                "info",
-            )
-        )
+        row = "no-programs" if gpu.usable else "cannot"
+        items.append(_lacking("programs not found", "; ".join(absent), row))
     return items
 
 
@@ -302,12 +249,7 @@ def _disk() -> Item:
         return Item("free disk", "unknown", "", "info")
     if free >= ROOM:
         return Item("free disk", units.size(free))
-    return Item(
-        "free disk",
-        units.size(free),
-        "An installation with PyTorch and CUDA takes about 5 GB.",
-        "missing",
-    )
+    return _lacking("free disk", units.size(free), "little-room")
 
 
 def _measured() -> Item:

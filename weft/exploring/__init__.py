@@ -14,9 +14,9 @@ and here. Where there are no widgets, a table says what the picture shows.
 from collections.abc import Callable
 from typing import Any
 
-from weft.backend import python_function
 from weft.exploring.linking import names
 from weft.exploring.report import Report, choose, copied, named, settled
+from weft.meaning import python_function
 
 __all__ = ["choose", "explore", "figure", "names"]
 

@@ -1,6 +1,7 @@
 """What a figure shows, as text: for where there are no widgets."""
 
 import inspect
+import json
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -8,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from weft import markup
-from weft.exploring.place import place, saved
+
+MOST_SAVED = 6  # requests of one access that a saved notebook keeps
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,27 @@ class Report:
 
 def _unit(access: dict[str, Any]) -> str:
     return "passes" if access["shared"] else "sectors"
+
+
+def place(name: str, state: dict[str, Any], label: str, meanwhile: str) -> str:
+    """Return the HTML of a place for figure `name`; `meanwhile` is HTML too.
+
+    In the book `figures/load.js` wakes it. Elsewhere, where no script runs, what is
+    there stays: a still picture, or a table.
+    """
+    data = json.dumps(state, separators=(",", ":")).replace("</", "<\\/")
+    return (
+        f'<div class="weft-play" data-figure="{name}" data-label="{escape(label)}">'
+        f'<script type="application/json">{data}</script>{meanwhile}</div>'
+    )
+
+
+def saved(state: dict[str, Any]) -> dict[str, Any]:
+    """Return a state that is small enough to be kept in a notebook."""
+    if "accesses" not in state:
+        return state
+    few = [a | {"shown": a["shown"][:MOST_SAVED]} for a in state["accesses"]]
+    return state | {"accesses": few}
 
 
 @dataclass(frozen=True, eq=False)  # two with the same values are two controls

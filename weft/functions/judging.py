@@ -13,7 +13,7 @@ from typing import Any
 from weft import chapters, doing
 from weft.checking.cases import copies
 from weft.checking.gaming import belongs, of_another, watched
-from weft.checking.source import begin, raised_at
+from weft.checking.source import begin, raised, raised_at
 from weft.checking.step_limit import Endless, endless
 from weft.checking.verdict import Failed, Verdict
 from weft.functions.exercise import FunctionExercise
@@ -103,7 +103,9 @@ def judge(
     with watch.call(
         call,
         lambda error: raised_at(error, function),
-        lambda error: raised(exercise, call, error),
+        lambda error: raised(
+            name, call, error, function, power(error) or undefined(error)
+        ),
     ):
         got, borrowed = watched(
             function, args, exercise.spec, exercise.without, exercise.lines
@@ -128,16 +130,6 @@ def written(function: FunctionType, args: tuple[Any, ...]) -> list[str]:
         return shown
     names = code.co_varnames[: len(args)]
     return [f"{name}={value}" for name, value in zip(names, shown, strict=True)]
-
-
-def raised(exercise: FunctionExercise, call: str, error: Exception) -> Verdict:
-    """The verdict on an exception."""
-    return exercise.verdict(
-        "exception",
-        f"{call} raises {type(error).__name__}: {error}".removesuffix(": ") + ".",
-        power(error) or undefined(error),
-        raised_at(error, exercise.written_by_learner),
-    )
 
 
 def right(

@@ -41,6 +41,7 @@ def _high(word: Any) -> Any:
     Effect.PURE,
     computes("cvt.rn.bf16x2.f32 $0, $2, $1;", "int32", "=r,f,f", "float32", "float32"),
     needs=(8, 0),
+    gives="int32",
 )
 def bf16_pair(low: Any, high: Any) -> Any:
     """Round two float32 to bfloat16 and pack them into an int32."""
@@ -50,6 +51,7 @@ def bf16_pair(low: Any, high: Any) -> Any:
 @operation(
     Effect.PURE,
     computes(_HALF.format("0x1044"), "float32", "=f,r", "int32", stays=True),
+    gives="float32",
 )
 def bf16_low(word: Any) -> Any:
     """The lower bfloat16 of an int32, as a float32."""
@@ -59,6 +61,7 @@ def bf16_low(word: Any) -> Any:
 @operation(
     Effect.PURE,
     computes(_HALF.format("0x3244"), "float32", "=f,r", "int32", stays=True),
+    gives="float32",
 )
 def bf16_high(word: Any) -> Any:
     """The upper bfloat16 of an int32, as a float32."""
@@ -69,6 +72,7 @@ def bf16_high(word: Any) -> Any:
     Effect.PURE,
     computes("max.bf16x2 $0, $1, $2;", "int32", "=r,r,r", "int32", "int32"),
     needs=(8, 0),
+    gives="int32",
 )
 def bf16_max(a: Any, b: Any) -> Any:
     """The larger of the two lower and of the two upper bfloat16."""
@@ -76,7 +80,9 @@ def bf16_max(a: Any, b: Any) -> Any:
 
 
 @operation(
-    Effect.PURE, computes("ex2.approx.ftz.f32 $0, $1;", "float32", "=f,f", "float32")
+    Effect.PURE,
+    computes("ex2.approx.ftz.f32 $0, $1;", "float32", "=f,f", "float32"),
+    gives="float32",
 )
 def exp2(x: Any) -> Any:
     """2 to the power of a float32, right to about 22 bits; 0 below 2 ** -126."""
@@ -93,6 +99,7 @@ def exp2(x: Any) -> Any:
         "uint32",
         "uint32",
     ),
+    gives="uint32 uint32",
 )
 def mul_wide(a: Any, b: Any) -> tuple[Any, Any]:
     """The upper and the lower half of the product of two uint32, each a uint32."""

@@ -106,7 +106,7 @@ def _view(gpu: Lowering, call: str) -> Callable[..., Any]:
     return as_matrix
 
 
-@operation(Effect.PURE, _view)
+@operation(Effect.PURE, _view, gives="matrix")
 def as_matrix(pool: Any, first: Any, rows: int, words: int) -> Any:
     """Take `rows` × `words` elements of a vector, from `first` on, as a matrix.
 

@@ -8,6 +8,7 @@ they announced. Then the next begins. A thread waits for a phase by its parity: 
 the first, 1 for the second, 0 for the third.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 from weft.intrinsics.instructions import (
@@ -76,13 +77,13 @@ def mbarrier_arrive_expect_tx(phases: Any, bars: Any, i: Any, nbytes: Any) -> No
 
 
 @operation(Effect.PHASES, instruction(_WAIT, "SHARED NUMBER"), needs=HOPPER)
-def mbarrier_wait(phases: Any, bars: Any, i: Any, parity: Any) -> None:
+def mbarrier_wait(phases: Any, bars: Any, i: Any, parity: Any) -> Iterator[None]:
     """Wait until the phase of `bars[i]` that has this parity, 0 or 1, is complete.
 
     Gets past at once if it is the phase before the present one. On a GPU it gives up
     after some seconds, and the launch fails, rather than to wait for ever.
     """
-    phases.wait(bars, i, parity)
+    yield from phases.wait(bars, i, parity)
 
 
 @operation(

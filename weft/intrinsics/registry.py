@@ -2,7 +2,8 @@
 
 An intrinsic is one entry, made where its twin is defined:
 
-    @operation(Effect.PURE, computes("ex2.approx.ftz.f32 $0, $1;", ...))
+    @operation(Effect.PURE, computes("ex2.approx.ftz.f32 $0, $1;", ...),
+               gives="float32")
     def exp2(x):
         ...
 
@@ -13,9 +14,10 @@ and the checks, asks this table.
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from inspect import isgeneratorfunction
 from typing import Any
 
-from weft import backend
+from weft import meaning
 from weft.intrinsics.lowering import Builder, compiled
 
 
@@ -24,8 +26,9 @@ class Effect(Enum):
 
     The twin of an ASYNCHRONOUS operation gets first the thread's `Copies`. That of a
     COLLECTIVE one is called once for all lanes, with the arguments of each: it takes
-    and returns a dict by lane. That of PHASES gets first the mbarriers of its block.
-    What is HARDWARE has a twin that refuses: only a GPU has it.
+    and returns a dict by lane. That of PHASES gets first the mbarriers of its block;
+    one that waits is a generator. What is HARDWARE has a twin that refuses: only a GPU
+    has it.
     """
 
     PURE = "pure"
@@ -66,7 +69,8 @@ class Operation:
     from memory; it gets the lane's number and the arguments, and returns those of the
     twin. last: what each does with its reply, such as to store it; it gets the
     arguments and the reply, and then the call gives nothing. gives: the number types
-    that it returns, where they do not follow from its arguments.
+    that it returns, where they do not follow from its arguments; "matrix" is a view of
+    its first one.
     """
 
     name: str
@@ -83,6 +87,15 @@ class Operation:
     def __post_init__(self) -> None:
         if (self.effect is Effect.COLLECTIVE) != (self.lanes is not Lanes.OWN):
             raise ValueError(f"{self.name}: collective operations alone have lanes")
+
+    @property
+    def waits(self) -> bool:
+        """Whether other threads may run before it is done.
+
+        Then what a simulated kernel calls is a generator.
+        """
+        always = self.effect in (Effect.COLLECTIVE, Effect.RELAXED_LOAD)
+        return always or isgeneratorfunction(self.twin)
 
     @property
     def on_host(self) -> Callable[..., Any]:
@@ -104,7 +117,7 @@ def register(operation: Operation) -> Any:
     """Add an operation. Returns the function by which kernels call it."""
     if operation.name in _operations:
         raise ValueError(f"there is an operation {operation.name} already")
-    simulated = backend.simulating()
+    simulated = meaning.simulating()
     function = operation.on_host if simulated else compiled(operation)
     _operations[operation.name] = operation
     _by_function[id(function)] = operation
@@ -118,12 +131,16 @@ def operation(
     lanes: Lanes = Lanes.OWN,
     needs: tuple[int, int] = (7, 0),
     elements: int = 1,
+    gives: str = "",
 ) -> Callable[[Callable[..., Any]], Any]:
-    """Register the twin that follows; see `Operation`."""
+    """Register the twin that follows; see `Operation`. gives: separated by spaces."""
 
     def add(twin: Callable[..., Any]) -> Any:
         name = twin.__name__
-        return register(Operation(name, twin, ptx, effect, lanes, needs, elements))
+        results = tuple(gives.split())
+        return register(
+            Operation(name, twin, ptx, effect, lanes, needs, elements, gives=results)
+        )
 
     return add
 

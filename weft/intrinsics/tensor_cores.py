@@ -376,6 +376,7 @@ mma_e4m3 = _register(
         "float32",
     ),
     needs=(8, 0),
+    gives="float32",
 )
 def tf32(x: Any) -> Any:
     """Round a float32 to the nearest tf32, of two the one further from 0."""
@@ -395,6 +396,7 @@ def tf32(x: Any) -> Any:
         "float32",
         "float32",
     ),
+    gives="int32",
 )
 def f16_pair(low: Any, high: Any) -> Any:
     """Round two float32 to float16 and pack them into an int32."""

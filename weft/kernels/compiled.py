@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from weft import chapters, compiling, doing, lesson
-from weft.backend import options_of
 from weft.checking.source import device_functions
 from weft.checking.verdict import Failed, Verdict
 from weft.compiling import Outcome
@@ -21,6 +20,7 @@ from weft.compiling.words import explain
 from weft.kernels.exercise import KernelExercise
 from weft.kernels.float64_sources import reached, sources
 from weft.lesson import syllabus
+from weft.meaning import options_of
 from weft.places import Note, Place
 from weft.simulator import constant_memory
 from weft.starters import source, source_function

@@ -1,11 +1,12 @@
 """Wording what the sanitizer found."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from weft.checking.verdict import Verdict
-from weft.places import Place
+from weft.checking.verdict import Verdict, Verdicts
+from weft.places import Note, Place
 from weft.python_errors import comparison
 from weft.sanitizer import (
     Access,
@@ -17,9 +18,11 @@ from weft.sanitizer import (
     unwritten,
 )
 from weft.simulator.trace.trace import ATOMIC, GLOBAL, READ, WRITE, Trace
-from weft.wording import capital
+from weft.wording import Row, capital, several
 
+words = Verdicts(__file__)
 ORDER = "The simulator always runs threads in the same order; a GPU does not."
+NOUNS = {"read": "read", "write": "write", "written": "written", "actor": "thread"}
 _VERBS = {READ: "read", WRITE: "written", ATOMIC: "changed atomically"}
 
 
@@ -105,13 +108,13 @@ def lines_of(places: list[Place], kernel: str) -> str:
     )
 
 
-@dataclass(frozen=True)
-class _Words:
-    """What a verdict says of a race, and what it asks."""
-
-    headline: str
-    message: str
-    question: str
+def told_of(trace: Trace, one: Access, two: Access, blocks: bool = True) -> Row:
+    """Two threads as a row names them; blocks: and the blocks that they are in."""
+    names = {
+        "one": trace.thread_at(one.row, with_block=blocks),
+        "two": trace.thread_at(two.row, with_block=blocks),
+    }
+    return names | {name.capitalize(): capital(who) for name, who in names.items()}
 
 
 def _race(trace: Trace, race: Race) -> Verdict:
@@ -124,153 +127,95 @@ def _race(trace: Trace, race: Race) -> Verdict:
         return copied
     if one.operation == READ or (one.operation == ATOMIC and two.operation == WRITE):
         one, two = two, one
+    told = told_of(trace, one, two, race.within == "grid")
+    element = _element(trace, race, two, "this element")
+    row, question = "with-an-atomic", ""
     if race.lost_update:
-        words = _lost_update(trace, race, one, two)
+        row, element = "lost-update", _element(trace, race, two, "the same element")
     elif two.operation == READ:
-        words = _write_and_read(trace, race, one, two)
-    elif ATOMIC in (one.operation, two.operation):
-        words = _with_an_atomic(trace, race, one, two)
-    else:
-        words = _two_writes(trace, race, one, two)
+        row = "write-late" if _has_been_read(trace, one, two) else "read-early"
+        question = _question(trace, race)
+    elif ATOMIC not in (one.operation, two.operation):
+        row, element = "two-writes", _element(trace, race, two, "the same element")
+        if (many := _same_elements(trace, one, two)) > 1:
+            element = f"the same {many:,} elements of `{race.array}`"
+            question = words("one-element")["why"]
+    elif race.within == "block" and one.place.line != two.place.line:
+        question = words("order")["why"]
+    ends, barrier = _apart(trace, race, one, two, told)
     notes = [
-        f"{_VERBS[access.operation]} by {_who(trace, race, access)}"
-        for access in (one, two)
+        (access.place, f"{_VERBS[access.operation]} by {who}{end}")
+        for access, who, end in zip(
+            (one, two), (told["one"], told["two"]), ends, strict=True
+        )
     ]
-    question, barrier = words.question, _missed(trace, race)
-    passed = _passed_between(trace, race)
-    if barrier is None and passed is not None:
-        notes[one.place.line > passed.line] += ", in the next turn of the loop"
-        question = _next_turn(trace, race, one, two, passed)
-    elif barrier is None:
-        notes[1] += {
-            "warp": ", with nothing in between to make either wait",
-            "block": ", with no barrier in between",
-            "grid": ", in another block",
-        }[race.within]
-    elif not {one.thread, two.thread} & barrier[1]:
-        notes[1] += ", and neither waited"
-        threads = int(np.prod(trace.block_size))
-        question = (
-            f"The barrier on {lines_of([barrier[0]], trace.name)} does not help: only "
-            f"{len(barrier[1])} of the {threads} threads of the block reach it, and "
-            "neither of these two is among them."
-        )
-    else:
-        came = two.thread in barrier[1]
-        notes[0 if came else 1] += ", which did not wait"
-        late = _who(trace, race, one if came else two)
-        question = (
-            f"The barrier on {lines_of([barrier[0]], trace.name)} does not help: "
-            f"{late} never reaches it. Which threads of the block do?"
-        )
-    return Verdict(
+    said = words.verdict(
         trace.name,
-        "race",
-        words.message,
-        question,
-        [(one.place, notes[0]), (two.place, notes[1])],
+        row,
+        notes,
+        kind="race",
+        space=race.space,
+        element=element,
         premise=ORDER,
-        headline=words.headline,
         topic=_topic(race),
         rows=[one.row, two.row],
+        **NOUNS,
+        **told,
     )
+    return said.but(why=barrier or question or said.why)
+
+
+def _apart(
+    trace: Trace, race: Race, one: Access, two: Access, told: Row
+) -> tuple[tuple[str, str], str]:
+    """What to add to the notes on two accesses, and what to ask about a barrier."""
+    missed, passed = _missed(trace, race), _passed_between(trace, race)
+    if missed is None and passed is not None:
+        turn = ", in the next turn of the loop"
+        ends = ("", turn) if one.place.line > passed.line else (turn, "")
+        return ends, _next_turn(trace, one, two, passed, told)
+    if missed is None:
+        return ("", words(race.within)["note"]), ""
+    barrier, came = missed
+    line = lines_of([barrier], trace.name)
+    if not {one.thread, two.thread} & came:
+        threads = int(np.prod(trace.block_size))
+        said = words("neither-waited", line=line, count=len(came), threads=threads)
+        return ("", ", and neither waited"), said["why"]
+    end, waited = ", which did not wait", two.thread in came
+    late = told["one" if waited else "two"]
+    said = words("one-waited", line=line, late=late)
+    return (end, "") if waited else ("", end), said["why"]
 
 
 def _unfenced(trace: Trace, race: Race) -> Verdict:
     """Word a race that only the second thread's fence is missing from."""
     one, two = race.first, race.second
-    first, second = _who(trace, race, one), _who(trace, race, two)
-    element = _element(trace, race, two, "this element")
-    after, places = "", [(one.place, f"{_VERBS[one.operation]} by {first}")]
+    told = told_of(trace, one, two, race.within == "grid")
+    after, places = "", [(one.place, f"{_VERBS[one.operation]} by {told['one']}")]
     if race.told is not None:
         after = f" on {lines_of([race.told.place], trace.name)}"
-        teller = _who(trace, race, race.told)
+        teller = trace.thread_at(race.told.row, with_block=race.within == "grid")
         places.append((race.told.place, f"the atomic operation of {teller}"))
-    places.append((two.place, f"{_VERBS[two.operation]} by {second}, with no fence"))
-    return Verdict(
+    reader = f"{_VERBS[two.operation]} by {told['two']}, with no fence"
+    return words.verdict(
         trace.name,
-        "race",
-        f"{capital(second)} may find in {element} what was there before {first} "
-        f"wrote to it.",
-        f"One fence is missing: a `cuda.threadfence()` after the atomic operation"
-        f"{after}. That operation tells {second} that {first} is done. But only a "
-        f"fence keeps what comes later from being done earlier, on this side as on "
-        f"that of {first}.",
-        places,
-        headline=f"race on {race.space} memory: the reader has no fence",
+        "unfenced",
+        [*places, (two.place, reader)],
+        kind="race",
+        space=race.space,
+        element=_element(trace, race, two, "this element"),
+        after=after,
         topic="lost-update" if race.within == "grid" else "race",
         rows=[one.row, two.row],
+        **told,
     )
-
-
-def _who(trace: Trace, race: Race, access: Access) -> str:
-    """'thread 3', and of which block where the two are in different ones."""
-    return trace.thread_at(access.row, with_block=race.within == "grid")
 
 
 def _element(trace: Trace, race: Race, access: Access, otherwise: str) -> str:
     """The element as the learner writes it, or `otherwise` and the array."""
     known = trace.element(access.row)
     return f"`{known}`" if known else f"{otherwise} of `{race.array}`"
-
-
-def _lost_update(trace: Trace, race: Race, one: Access, two: Access) -> _Words:
-    lead, second = capital(_who(trace, race, one)), _who(trace, race, two)
-    same = _element(trace, race, two, "the same element")
-    return _Words(
-        f"updates of {race.space} memory are lost",
-        f"{lead} and {second} both read {same}, change it and write it back. If both "
-        f"read before either writes, one of the two changes is lost.",
-        "Which operations read, change and write in a single step?",
-    )
-
-
-def _write_and_read(trace: Trace, race: Race, one: Access, two: Access) -> _Words:
-    first, second = _who(trace, race, one), _who(trace, race, two)
-    element = _element(trace, race, two, "this element")
-    if _has_been_read(trace, one, two):
-        message = (
-            f"{capital(first)} may write the next value to {element} before {second} "
-            f"has read the previous one."
-        )
-    else:
-        message = f"{capital(second)} may read {element} before {first} has written it."
-    return _Words(f"race on {race.space} memory", message, _question(trace, race))
-
-
-def _with_an_atomic(trace: Trace, race: Race, one: Access, two: Access) -> _Words:
-    element = _element(trace, race, two, "this element")
-    question = "Does every access to the element have to be atomic?"
-    if race.within == "block" and one.place.line != two.place.line:
-        question = (
-            "Which of the two has to come first, and which barrier makes the other "
-            "wait?"
-        )
-    return _Words(
-        f"race on {race.space} memory",
-        f"An atomic operation on {element} does not wait for a plain access by another "
-        f"thread, nor the other way around.",
-        question,
-    )
-
-
-def _two_writes(trace: Trace, race: Race, one: Access, two: Access) -> _Words:
-    lead, second = capital(_who(trace, race, one)), _who(trace, race, two)
-    many = _same_elements(trace, one, two)
-    what = _element(trace, race, two, "the same element")
-    question = "Which thread should own this element?"
-    if many > 1:
-        what = f"the same {many:,} elements of `{race.array}`"
-        question = (
-            "The body of a kernel runs once in every thread. Which of these elements "
-            "should one thread handle?"
-        )
-    return _Words(
-        f"race on {race.space} memory",
-        f"{lead} and {second} both write to {what}. Which value remains is a matter of "
-        f"chance; if they are equal, one store is enough.",
-        question,
-    )
 
 
 def _topic(race: Race) -> str:
@@ -317,35 +262,20 @@ def _passed_between(trace: Trace, race: Race) -> Place | None:
 
 
 def _next_turn(
-    trace: Trace, race: Race, one: Access, two: Access, barrier: Place
+    trace: Trace, one: Access, two: Access, barrier: Place, told: Row
 ) -> str:
     """Ask about a barrier that two threads pass, in different turns of a loop."""
-    first, second = _who(trace, race, one), _who(trace, race, two)
-    line = lines_of([barrier], trace.name)
-    there = f"The barrier on {line} is between the two lines, but "
+    late, early = told["one"], told["two"]
+    if one.place.line >= barrier.line:
+        late, early = early, late
     if two.operation != READ or one.operation != WRITE:
-        late, early = (
-            (first, second) if one.place.line < barrier.line else (second, first)
-        )
-        return there + (
-            f"{late} comes to its line in the turn of the loop after that of {early}. "
-            f"What makes it wait before that turn?"
-        )
-    if one.place.line > barrier.line:
-        return there + (
-            f"{second} reads in the turn of the loop after that in which {first} "
-            f"writes. What makes it wait before that turn?"
-        )
-    if _has_been_read(trace, one, two):
-        return there + (
-            f"{first} writes in the turn of the loop after that in which {second} "
-            f"reads. What makes it wait before that turn?"
-        )
-    return there + (
-        f"{first} writes this element only in the turn of the loop after that in which "
-        f"{second} reads it. Which elements have been written when the barrier lets "
-        f"the threads go on for the first time?"
-    )
+        row = "comes-later"
+    elif one.place.line > barrier.line:
+        row = "reads-later"
+    else:
+        row = "writes-later" if _has_been_read(trace, one, two) else "first-turn"
+    line = lines_of([barrier], trace.name)
+    return words(row, line=line, late=late, early=early, **told)["why"]
 
 
 def _same_elements(trace: Trace, one: Access, two: Access) -> int:
@@ -363,21 +293,12 @@ def _same_elements(trace: Trace, one: Access, two: Access) -> int:
 
 
 def _question(trace: Trace, race: Race) -> str:
-    first, second = race.first, race.second
-    if race.within == "warp":
-        return "The lanes of a warp do not have to run in step. What makes them wait?"
-    if race.within == "grid":
-        question = "Blocks do not wait for each other within a launch."
-        atomic = (trace.operation == ATOMIC) & (trace.space == GLOBAL)
-        if all(
-            (atomic & (trace.block == b)).any() for b in (first.block, second.block)
-        ):
-            question += (
-                " An atomic operation makes an earlier store visible only if there is "
-                "a `cuda.threadfence()` between them."
-            )
-        return question
-    return "What makes every thread of a block wait?"
+    question = words(race.within)["why"]
+    both = race.first.block, race.second.block
+    atomic = (trace.operation == ATOMIC) & (trace.space == GLOBAL)
+    if race.within == "grid" and all((atomic & (trace.block == b)).any() for b in both):
+        return f"{question} {words('atomic-with-fence')['why']}"
+    return question
 
 
 def _has_been_read(trace: Trace, write: Access, read: Access) -> bool:
@@ -406,28 +327,20 @@ def _has_been_read(trace: Trace, write: Access, read: Access) -> bool:
 
 def _unwritten(trace: Trace, missing: Unwritten) -> Verdict:
     """Word a read of memory that no thread has written."""
-    access = missing.access
-    known = trace.element(access.row)
-    why = {
-        "shared": "Shared memory is not cleared: it holds whatever an earlier block "
-        "left there. Which thread should have written this element, and did it?",
-        "local": "A local array is not cleared when the thread starts.",
-        "global": "This array is an output: it holds nothing until the kernel writes "
-        "it.",
-    }[missing.space]
-    return Verdict(
-        trace.name,
-        "uninitialised",
-        f"`{known}` is read, but no thread has written it."
-        if known
-        else f"The kernel reads an element of `{missing.array}` that no thread has "
-        f"written.",
-        f"{comparison(access.place.text)} {why}".strip(),
-        [(access.place, "")],
-        *trace.by(access.row),
-        headline=f"{missing.space} memory is read before it is written",
-        rows=[access.row],
-    )
+    access, known = missing.access, trace.element(missing.access.row)
+    why = f"{comparison(access.place.text)} {words(missing.space)['why']}".strip()
+    told = {"space": missing.space, "known": known, "array": missing.array, "why": why}
+    row = "uninitialised" if known else "uninitialised-somewhere"
+    return _early(trace, row, access, [(access.place, "")], **told)
+
+
+def _early(
+    trace: Trace, row: str, read: Access, places: list[Note], *more: int, **told: Any
+) -> Verdict:
+    """The verdict on a read that comes too early. more: rows of other accesses."""
+    who = dict(zip(("thread", "block"), trace.by(read.row), strict=True))
+    rows = [read.row, *more]
+    return words.verdict(trace.name, row, places, rows=rows, **who, **told)
 
 
 def _unfinished(trace: Trace, early: Unfinished) -> Verdict:
@@ -437,20 +350,10 @@ def _unfinished(trace: Trace, early: Unfinished) -> Verdict:
         return _unarrived(trace, read, begun)
     known = trace.element(read.row) or f"an element of {early.array}"
     same = read.thread == begun.thread and read.block == begun.block
-    whose = "this thread" if same else "another thread"
-    return Verdict(
-        trace.name,
-        "uninitialised",
-        f"`{known}` is read, and the copy into it has not arrived.",
-        f"An asynchronous copy that {whose} started goes there. Nothing has waited for "
-        "it: `wait_group(n)` waits for all groups of a thread but its last n, and a "
-        "copy belongs to a group once `commit_group()` has been called after it. Which "
-        "group is this copy in, and how many groups follow it?",
-        [(read.place, "read here"), (begun.place, "the copy starts here")],
-        *trace.by(read.row),
-        headline="shared memory is read before a copy into it has arrived",
-        rows=[read.row, begun.row],
-    )
+    whose = "this" if same else "another"
+    places = [(read.place, "read here"), (begun.place, "the copy starts here")]
+    told = {"known": known, "whose": whose}
+    return _early(trace, "unfinished", read, places, begun.row, **told)
 
 
 # Copies that count at an mbarrier
@@ -464,43 +367,34 @@ def _collision(trace: Trace, race: Race) -> Verdict | None:
         return None
     if two.operation == READ:
         return _unarrived(trace, two, one)
+    told = told_of(trace, one, two, False)
+    what, who = trace.element(two.row) or f"an element of {race.array}", {}
+    row = "two-copies" if len(begun) == 2 else "copy-and-write"
+    notes = [f"by {told['one']}", f"by {told['two']}"]
     if one.operation == READ:
-        return _overtaken(trace, one, two)
-    what = trace.element(two.row) or f"an element of {race.array}"
-    first, second = (trace.thread_at(a.row) for a in (one, two))
-    if len(begun) == 2:
-        message = f"{capital(first)} and {second} both start a copy into `{what}`."
-        why = "One thread starts a copy, and the TMA does it for all."
-    else:
-        message = f"`{what}` is written by {first} and by {second}, in no order."
-        why = "One of the two is a copy, which goes on after its line."
-    places = [(one.place, f"by {first}"), (two.place, f"by {second}")]
-    return Verdict(
+        row, what = "overtaken", trace.element(one.row) or "an element"
+        notes = [f"read by {told['one']}", "the copy starts here"]
+        who = dict(zip(("thread", "block"), trace.by(two.row), strict=True))
+    return words.verdict(
         trace.name,
-        "race",
-        message,
-        f"{why} What lets one of them wait for the other?",
-        places,
-        headline="a race with a copy",
+        row,
+        list(zip((one.place, two.place), notes, strict=True)),
+        kind="race",
+        what=what,
         topic="race",
         rows=[one.row, two.row],
+        **told,
+        **who,
     )
 
 
 def _unarrived(trace: Trace, read: Access, begun: Access) -> Verdict:
     """Word a read of memory into which a bulk copy is still in flight."""
     known = trace.element(read.row) or "an element"
-    copy = trace.bulk.copies[begun.row]
-    return Verdict(
-        trace.name,
-        "uninitialised",
-        f"`{known}` is read, and the copy into it may not have arrived.",
-        f"The bytes of the copy count at `{copy.bar}`. {_reason(trace, read, begun)}",
-        [(read.place, "read here"), (begun.place, "the copy starts here")],
-        *trace.by(read.row),
-        headline="shared memory is read before a copy into it has arrived",
-        rows=[read.row, begun.row],
-    )
+    bar, reason = trace.bulk.copies[begun.row].bar, _reason(trace, read, begun)
+    places = [(read.place, "read here"), (begun.place, "the copy starts here")]
+    told = {"known": known, "bar": bar, "reason": reason}
+    return _early(trace, "unarrived", read, places, begun.row, **told)
 
 
 def _reason(trace: Trace, read: Access, begun: Access) -> str:
@@ -513,47 +407,10 @@ def _reason(trace: Trace, read: Access, begun: Access) -> str:
         if who == number and bar == copy.bar and row <= read.row
     ]
     if not passes:
-        return "This thread has not waited there. What tells it that they are here?"
-    if not copy.announced or passes[-1] > copy.phase:
-        return (
-            "This thread has waited there, but a phase whose arrivals have all come is "
-            "complete, whatever is on its way: it waits for the bytes that "
-            "mbarrier_arrive_expect_tx announces in the same phase. Who announces "
-            "these bytes, and is it all of them?"
-        )
-    if not copy.phase:
-        return (
-            "This thread's wait there got past at once: before the first phase, of "
-            "parity 0, is complete, a wait for parity 1 does not wait. Which parity "
-            "has the phase of this copy?"
-        )
-    return (
-        "This thread's last wait there got past because of an earlier phase: "
-        f"{_phases(passes[-1])} of this mbarrier complete, and the copy belongs to the "
-        "next. The first phase has parity 0. Which parity has this one?"
-    )
-
-
-def _phases(count: int) -> str:
-    return f"{count} phase{'s' * (count != 1)}"
-
-
-def _overtaken(trace: Trace, read: Access, begun: Access) -> Verdict:
-    """Word a copy that begins before what was there has been read."""
-    known = trace.element(read.row) or "an element"
-    reader, copier = trace.thread_at(read.row), trace.thread_at(begun.row)
-    return Verdict(
-        trace.name,
-        "race",
-        f"{capital(copier)} starts a copy over `{known}`, which {reader} may not have "
-        "read yet.",
-        f"Nothing that {copier} waited for says that {reader} is done with it. An "
-        "arrival at an mbarrier says so of what the same thread has read before, "
-        "and of nothing that it reads afterwards or that other threads read. Who "
-        "arrives for this part of shared memory, and when?",
-        [(read.place, f"read by {reader}"), (begun.place, "the copy starts here")],
-        *trace.by(begun.row),
-        headline="a copy overwrites what is still to be read",
-        topic="race",
-        rows=[read.row, begun.row],
-    )
+        row = "not-waited"
+    elif not copy.announced or passes[-1] > copy.phase:
+        row = "not-announced"
+    else:
+        row = "earlier-phase" if copy.phase else "got-past"
+    count = passes[-1] if passes else 0
+    return words(row, phases=several(count, "phase"))["why"]

@@ -16,18 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from weft.backend import (
-    launch_configuration,
-    launching_method,
-    simulated_array,
-    simulating,
-    without_hint,
-)
+from weft.backend import launch_configuration, launching_method
 from weft.checking.step_limit import Endless, endless
 from weft.checking.verdict import Failed, Verdict
 from weft.kernels import hazards
 from weft.kernels.hazards import Hazard
 from weft.kernels.trial import IDLE, from_fault, too_large
+from weft.meaning import simulated_array, simulating, without_hint
 from weft.places import Note, frame_place
 from weft.simulator import Fault, LaunchError, record
 from weft.simulator.host import Launcher

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from weft import backend
+from weft import meaning
 from weft.checking.cases import as_tuple
 from weft.checking.source import at_line, parameter_names, scope_of, tree_of
 from weft.checking.verdict import Failed, Verdict
@@ -180,7 +180,7 @@ class Reader:
                 return None
         if isinstance(value, type) and issubclass(value, np.number):
             return np.dtype(value)
-        return backend.as_dtype(value) if backend.is_number_type(value) else None
+        return meaning.as_dtype(value) if meaning.is_number_type(value) else None
 
 
 def is_small(kind: np.dtype[Any]) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from weft import backend
+from weft import meaning
 from weft.checking.cases import widened
 from weft.checking.compare import Array, at_first, doubtful
 from weft.checking.differences import Difference
@@ -195,7 +195,7 @@ def is_exact(got: Array, wanted: Array, apart: Array) -> bool:
 
 def in_double(trial: Trial) -> tuple[Array, ...] | None:
     """The outputs of a run in which every float32 is a float64; None if it fails."""
-    function = backend.python_function(trial.exercise.kernel)
+    function = meaning.python_function(trial.exercise.kernel)
     if function is None:
         return None
     inputs = tuple(widened(value) for value in trial.case.inputs)
@@ -225,7 +225,7 @@ def doubled(function: FunctionType, done: dict[Any, FunctionType]) -> FunctionTy
 
 def in_its_place(value: Any, done: dict[Any, FunctionType]) -> Any:
     """What a kernel names in double precision, given what it names."""
-    inner = backend.python_function(value)
+    inner = meaning.python_function(value)
     operation = registry.of(value)
     if inner is not None:
         return on_device(doubled(inner, done))
@@ -234,7 +234,7 @@ def in_its_place(value: Any, done: dict[Any, FunctionType]) -> Any:
         return on_device(load_four if loads else store_four)
     if value is np.float32:
         return np.float64
-    if backend.is_number_type(value) and backend.as_dtype(value) == np.float32:
+    if meaning.is_number_type(value) and meaning.as_dtype(value) == np.float32:
         return import_module("numba").float64
     if isinstance(value, np.float32 | np.ndarray):
         return widened(np.float64(value) if isinstance(value, np.float32) else value)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from weft import compiling, device, doing, effort
-from weft.backend import is_kernel, python_function
 from weft.checking.limits import KERNEL
 from weft.checking.room import Facts
 from weft.checking.source import unreadable
@@ -23,6 +22,7 @@ from weft.kernels import (
     simulated,
 )
 from weft.kernels.exercise import KernelExercise
+from weft.meaning import is_kernel, python_function
 from weft.simulator.trace.trace import ATOMIC, Trace
 from weft.wording import joined, kind_of
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from weft.backend import python_function
 from weft.checking.compare import Array, agrees
 from weft.checking.source import begin, parameter_names, raised_at, returns
 from weft.checking.step_limit import Endless, endless, limited
 from weft.checking.verdict import Failed, Verdict
 from weft.kernels.exercise import KernelCase, KernelExercise
+from weft.meaning import python_function
 from weft.places import Note, Place
 from weft.simulator import Fault, LaunchError, record
 from weft.simulator.launch import Launch

@@ -1,18 +1,75 @@
-"""A check that runs before its cell did: say so, instead of a bare NameError.
+"""Names that a cell misses: of an exercise, or of another cell of the lab.
 
 After a syntax error in an exercise's cell the function does not exist (or is the one
-from before), and the check below it fails with a NameError that explains nothing.
+from before), and the check below it fails with a NameError that explains nothing. After
+a restart of the kernel, or a cell left out, another name is missing. The notebook's own
+file says which cell defines it. It is read after an error only.
 """
 
+import json
+import os
 import re
+import symtable
 from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from weft import tracebacks
-from weft.lesson import cells
+from weft.lesson import syllabus
 
+Keys = tuple[str, str]  # a cell's id, "" if it has none, and its source
+
+_running: Keys = ("", "")
+_ended: dict[str, bool] = {}  # a cell's id, or its source → whether it ran to its end
+_lab = ""
 _stale: set[str] = set()  # functions and classes whose last cell ended in an error
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A code cell of a notebook."""
+
+    number: int
+    keys: Keys
+
+    @property
+    def ended(self) -> bool | None:
+        """Whether it ran to its end, None where it has not been run."""
+        return next((_ended[key] for key in self.keys if key in _ended), None)
+
+    def defines(self, name: str) -> bool:
+        """Whether the cell, and not a function in it, gives a value to `name`."""
+        lines = self.keys[1].splitlines()
+        plain = [line for line in lines if not line.lstrip().startswith(("%", "!"))]
+        try:
+            table = symtable.symtable("\n".join(plain), "<cell>", "exec")
+            symbol = table.lookup(name)
+        except (SyntaxError, ValueError, KeyError):
+            return False
+        return symbol.is_assigned() or symbol.is_imported()
+
+
+def _keys(info: Any) -> Keys:
+    source = getattr(info, "raw_cell", None) or ""
+    return getattr(info, "cell_id", None) or "", source.strip()
+
+
+def _begun(info: Any) -> None:
+    global _running
+    _running = _keys(info)
+
+
+def _done(result: Any) -> None:
+    """After each cell: note how it ended, and which functions it failed to define."""
+    if result.info is None:
+        return
+    for key in filter(None, _keys(result.info)):
+        _ended[key] = bool(result.success)
+    source = result.info.raw_cell or ""
+    names = re.findall(r"^(?:def|class)\s+(\w+)", source, re.MULTILINE)
+    (_stale.difference_update if result.success else _stale.update)(names)
 
 
 def is_stale(name: str) -> bool:
@@ -23,14 +80,69 @@ def is_stale(name: str) -> bool:
     return name in _stale
 
 
-def _note_cell(result: Any) -> None:
-    """After each cell: remember the functions that it failed to define."""
-    source = result.info.raw_cell if result.info else ""
-    names = set(re.findall(r"^(?:def|class)\s+(\w+)", source or "", re.MULTILINE))
-    if result.success:
-        _stale.difference_update(names)
-    else:
-        _stale.update(names)
+def where(name: str) -> str:
+    """Say which cell has to run for `name` to be defined, "" where nothing is known."""
+    path = _notebook()
+    if path is None:
+        return SOMEWHERE.format(name=name) if name in _given() else ""
+    cells = _code_cells(path)
+    here = next((cell.number for cell in cells if _is_running(cell)), -1)
+    known = [cell for cell in cells if cell.defines(name) and cell.number != here]
+    if not known or any(cell.ended for cell in known):  # it was lost in another way
+        return ""
+    if known[0].ended is False:
+        return FAILED.format(name=name)
+    return (ABOVE if known[0].number < here else ELSEWHERE).format(name=name)
+
+
+ABOVE = (
+    "`{name}` is defined in a cell above that has not been run since the kernel "
+    "started: Run ▸ Run All Above Selected Cell."
+)
+ELSEWHERE = (
+    "`{name}` is defined in another cell of this lab, which has not been run since the "
+    "kernel started: run that cell first."
+)
+SOMEWHERE = (
+    "`{name}` is defined in another cell of this lab. Has that cell been run since the "
+    "kernel started?"
+)
+FAILED = (
+    "`{name}` is defined in a cell that ended in an error: fix that cell, and run it "
+    "again."
+)
+
+
+def _is_running(cell: Cell) -> bool:
+    number, source = _running
+    return number == cell.keys[0] if number else source == cell.keys[1]
+
+
+def _notebook() -> Path | None:
+    """The file of this notebook: as its server names it, or named like the lab."""
+    named = os.environ.get("JPY_SESSION_NAME", "")
+    for path in (Path(named), Path(f"{_lab}.ipynb")):
+        if path.suffix == ".ipynb" and path.is_file():
+            return path
+    return None
+
+
+def _code_cells(path: Path) -> list[Cell]:
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    return [
+        Cell(number, (cell.get("id", ""), "".join(cell["source"]).strip()))
+        for number, cell in enumerate(cells)
+        if cell["cell_type"] == "code"
+    ]
+
+
+def _given() -> list[str]:
+    """What the lab's notebook defines for its checks, apart from its imports."""
+    file = syllabus.folder() / _lab / "given.json"
+    if not _lab or not file.is_file():
+        return []
+    names = json.loads(file.read_text(encoding="utf-8"))["names"]
+    return [name for name, (what, _) in names.items() if what != "import"]
 
 
 def message(name: str) -> str:
@@ -56,6 +168,8 @@ def explain(exercises: Collection[str], lab: str = "") -> None:
     exercises: the names of which a check may be asked too early. lab: the notebook
     whose cells define the others.
     """
+    global _lab
+    _lab = lab
     try:
         from IPython import get_ipython
     except ImportError:
@@ -72,9 +186,9 @@ def explain(exercises: Collection[str], lab: str = "") -> None:
         tb_offset: int | None = None,
     ) -> list[str]:
         lines = instead(error, exercises)
-        if not lines and (where := tracebacks.undefined(error)):
+        if not lines and (said := tracebacks.undefined(error)):
             shown = shell.InteractiveTB.structured_traceback
-            lines = [*shown(kind, error, trace, tb_offset=tb_offset), where]
+            lines = [*shown(kind, error, trace, tb_offset=tb_offset), said]
         if not lines:
             shell.showtraceback((kind, error, trace), tb_offset=tb_offset)
             return []
@@ -82,7 +196,7 @@ def explain(exercises: Collection[str], lab: str = "") -> None:
         return lines
 
     shell.set_custom_exc((NameError, KeyboardInterrupt), show)
-    if _note_cell not in shell.events.callbacks.get("post_run_cell", []):
-        shell.events.register("post_run_cell", _note_cell)
-    cells.follow(shell, lab)
-    tracebacks.look_up_names(cells.where)
+    for event, noted in (("pre_run_cell", _begun), ("post_run_cell", _done)):
+        if noted not in shell.events.callbacks.get(event, []):
+            shell.events.register(event, noted)
+    tracebacks.look_up_names(where)

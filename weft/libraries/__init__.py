@@ -10,7 +10,7 @@ from typing import Any
 
 from weft.libraries import cublas, cudnn, cufft, curand
 from weft.libraries import cublaslt as cublasLt
-from weft.libraries.enumerations import CudaType
+from weft.libraries.headers import CudaType
 
 __all__ = [
     "CudaType",

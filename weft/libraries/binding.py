@@ -8,84 +8,63 @@ returned.
 import ctypes
 import inspect
 from collections.abc import Callable
-from enum import IntEnum
 from functools import cache
 from typing import Any
 
-from weft.libraries.cudnn_enumerations import Status as DnnStatus
-from weft.libraries.enumerations import FftResult, RandStatus, Status
+from weft.libraries.headers import HEADERS, TYPES, Header, Prototype
 from weft.libraries.loading import function, said
-from weft.libraries.prototypes import FUNCTIONS as FUNCTIONS
-from weft.libraries.prototypes import TYPES, Prototype
 
 
 class LibraryError(Exception):
     """A function of a library has returned a status other than 0."""
 
-    prefix = ""
-    library = "cuBLAS"
-    statuses: type[IntEnum] = Status
+    header: Header
 
     def __init__(self, status: int, symbol: str = "", note: str = "") -> None:
-        known = status in self.statuses.__members__.values()
-        name = f"no status of {self.library}"
-        if known:
-            name = f"{self.prefix}{self.statuses(status).name}"
+        statuses = self.header.statuses
+        name = f"no status of {self.header.title}"
+        if status in statuses.__members__.values():
+            name = f"{self.header.prefix}{statuses(status).name}"
         came = f" from {symbol}" if symbol else ""
         super().__init__(f"{name} ({status}){came}{note and f': {note}'}")
         self.status = status
 
 
-class cuBLASError(LibraryError):
-    """cuBLAS has refused a call, or could not do it."""
-
-    prefix = "CUBLAS_STATUS_"
-
-
-class cuBLASLtError(LibraryError):
-    """cuBLASLt has refused a call, or could not do it."""
-
-    prefix = "CUBLAS_STATUS_"
-
-
-class cuFFTError(LibraryError):
-    """cuFFT has refused a call, or could not do it."""
-
-    prefix, library, statuses = "CUFFT_", "cuFFT", FftResult
+@cache
+def error_of(library: str) -> type[LibraryError]:
+    """The library's own error, such as `cuBLASError`."""
+    title = HEADERS[library].title
+    parts = {
+        "header": HEADERS[library],
+        "__doc__": f"{title} has refused a call, or could not do it.",
+        "__module__": f"weft.libraries.{library.lower()}",
+    }
+    return type(f"{title}Error", (LibraryError,), parts)
 
 
-class cuRANDError(LibraryError):
-    """cuRAND has refused a call, or could not do it."""
+def content(library: str, module: str) -> tuple[Callable[[str], Any], Any]:
+    """What the module of a library has: `__getattr__` and `__dir__`.
 
-    prefix, library, statuses = "CURAND_STATUS_", "cuRAND", RandStatus
+    That is its error, its enumerations and structures, and its functions of C.
+    """
+    header, error = HEADERS[library], f"{HEADERS[library].title}Error"
 
+    def found(name: str) -> Any:
+        if name == error:
+            return error_of(library)
+        if name in header.names:
+            return header.names[name]
+        if name in header.functions:
+            return bound(library, name)
+        raise AttributeError(f"module {module!r} has no attribute {name!r}", name=name)
 
-class cuDNNError(LibraryError):
-    """cuDNN has refused a call, or could not do it."""
-
-    prefix, library, statuses = "CUDNN_STATUS_", "cuDNN", DnnStatus
-
-
-ERRORS = {
-    "cublas": cuBLASError,
-    "cublasLt": cuBLASLtError,
-    "cufft": cuFFTError,
-    "curand": cuRANDError,
-    "cudnn": cuDNNError,
-}
+    return found, lambda: [error, *header.names, *header.functions]
 
 
 @cache
-def function_named(library: str, name: str, module: str) -> Callable[..., Any]:
-    """A function of a library, for the module that has it. Raises AttributeError."""
-    if name not in FUNCTIONS[library]:
-        raise AttributeError(f"module {module!r} has no attribute {name!r}", name=name)
-    return bound(library, name)
-
-
 def bound(name: str, each: str) -> Callable[..., Any]:
     """The function `each` of the library `name` as a function of Python."""
-    prototype = FUNCTIONS[name][each]
+    prototype = HEADERS[name].functions[each]
     names = [parameter for _, parameter in prototype.parameters]
     signature = inspect.Signature(
         [inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD) for n in names]
@@ -112,7 +91,7 @@ def called(name: str, prototype: Prototype, values: tuple[Any, ...]) -> Any:
         args.insert(at, ctypes.addressof(result))
     status = function(name, prototype)(*args)
     if status:
-        raise ERRORS[name](status, prototype.symbol, said(name))
+        raise error_of(name)(status, prototype.symbol, said(name))
     return (result.value or 0) if result is not None else None
 
 

@@ -2,20 +2,15 @@
 
 import math
 from dataclasses import dataclass
+from enum import IntEnum
 
 import torch
 
-from weft.libraries.cudnn_enumerations import ConvolutionMode, DataType, TensorFormat
-from weft.libraries.enumerations import CudaType
+from weft.libraries.headers import cudnn
 
-CUDA_TYPES = {
-    DataType.FLOAT: CudaType.R_32F,
-    DataType.DOUBLE: CudaType.R_64F,
-    DataType.HALF: CudaType.R_16F,
-    DataType.BFLOAT16: CudaType.R_16BF,
-    DataType.INT8: CudaType.R_8I,
-    DataType.INT32: CudaType.R_32I,
-}
+ConvolutionMode, DataType = cudnn.ConvolutionMode, cudnn.DataType
+TensorFormat = cudnn.TensorFormat
+
 DTYPES = {
     DataType.FLOAT: torch.float32,
     DataType.DOUBLE: torch.float64,
@@ -31,23 +26,14 @@ Pair = tuple[int, int]
 class Tensor:
     """What a descriptor says: element (n, c, h, w) is at the sum of index × stride."""
 
-    kind: DataType
+    kind: IntEnum
     shape: tuple[int, ...]
     strides: tuple[int, ...]
 
     @property
-    def elements(self) -> int:
-        """From the first element to the last, both included."""
-        pairs = zip(self.shape, self.strides, strict=True)
-        return sum((size - 1) * step for size, step in pairs) + 1
-
-    @property
-    def nbytes(self) -> int:
-        return self.elements * DTYPES[self.kind].itemsize
-
-    @property
-    def order(self) -> TensorFormat | None:
+    def order(self) -> IntEnum | None:
         """The format whose strides these are; both fit where sizes are 1."""
+        each: IntEnum
         for each in TensorFormat:
             if same_strides(self.shape, self.strides, strides_of(each, self.shape)):
                 return each
@@ -82,8 +68,8 @@ class Convolution:
     pad: Pair
     stride: Pair
     dilation: Pair
-    mode: ConvolutionMode = ConvolutionMode.CROSS_CORRELATION
-    compute: DataType = DataType.FLOAT
+    mode: IntEnum = ConvolutionMode.CROSS_CORRELATION
+    compute: IntEnum = DataType.FLOAT
     groups: int = 1
 
     def output(self, x: tuple[int, ...], w: tuple[int, ...]) -> tuple[int, ...]:
@@ -110,10 +96,3 @@ class Convolution:
         """How many elements the unrolled input has: rows of pixels, taps × channels."""
         n, _, p, q = self.output(x, w)
         return n * p * q * math.prod(w[1:])
-
-
-def rounded(total: torch.Tensor, kind: DataType) -> torch.Tensor:
-    """Sums as they are stored: added up in single precision, unless in double."""
-    if kind != DataType.DOUBLE:
-        total = total.float()
-    return total.to(DTYPES[kind])

@@ -4,12 +4,13 @@ Addresses are above 32 bits, as on a GPU, and far apart: an address that was cut
 computed wrongly, leads to no other buffer.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
-from weft.libraries.enumerations import CudaType
+from weft.libraries.headers import CudaType
 
 FIRST = 0x7F40_2000_0000
 APART = 1 << 24  # bytes between the ends of two buffers, at least
@@ -111,6 +112,14 @@ class DeviceArray:
     def __repr__(self) -> str:
         shape = " × ".join(map(str, self.shape))
         return f"<{shape} {str(self.dtype)[6:]} at {self.data_ptr():#x}>"
+
+
+def reach(shape: Sequence[int], strides: Sequence[int]) -> int:
+    """How many elements there are from the first of an array to its last."""
+    if not all(shape):
+        return 0
+    pairs = zip(shape, strides, strict=True)
+    return 1 + sum((size - 1) * step for size, step in pairs)
 
 
 class DeviceMemory:

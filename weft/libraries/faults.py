@@ -1,4 +1,4 @@
-"""What the model finds wrong beyond what the library itself would report."""
+"""What is wrong with a call: what the library reports, and what it would not notice."""
 
 from dataclasses import dataclass
 
@@ -22,3 +22,11 @@ class ModelFault(Exception):
     def __init__(self, fault: Fault) -> None:
         super().__init__(f"{fault.message} {fault.why}".strip())
         self.fault = fault
+
+
+class Refusal(Exception):
+    """A call that the library itself refuses: the status it returns, and why."""
+
+    def __init__(self, status: int, reason: str = "") -> None:
+        super().__init__(reason)
+        self.status, self.reason = status, reason

@@ -12,29 +12,21 @@ import numpy as np
 import torch
 
 from weft.libraries import cudnn
-from weft.libraries.cudnn_enumerations import (
-    Attribute,
-    AttributeType,
-    BehaviorNote,
-    ConvolutionMode,
-    DataType,
-    Descriptor,
-    HeurMode,
-    Pointwise,
-)
+from weft.libraries.headers import HEADERS
 from weft.libraries.loading import library, model_in_use
 from weft.libraries.model_graphs import ALIGNMENT, TYPES, ModelGraph, Plan, packed
 
 __all__ = ["TYPES", "Graph", "Plan"]
 
-KINDS: dict[AttributeType, Any] = {  # what an element is in the host's memory
-    AttributeType.HANDLE: np.uint64,
-    AttributeType.BOOLEAN: np.bool_,
-    AttributeType.INT64: np.int64,
-    AttributeType.FLOAT: np.float32,
-    AttributeType.DOUBLE: np.float64,
-    AttributeType.VOID_PTR: np.uint64,
-    AttributeType.BACKEND_DESCRIPTOR: np.uint64,
+FLOAT = cudnn.DataType.FLOAT
+ATTRIBUTE_TYPES = HEADERS["cudnn"].attribute_types
+KINDS: dict[str, Any] = {  # what an element is in the host's memory; others are enums
+    "HANDLE": np.uint64,
+    "BOOLEAN": np.bool_,
+    "INT64": np.int64,
+    "FLOAT": np.float32,
+    "VOID_PTR": np.uint64,
+    "BACKEND_DESCRIPTOR": np.uint64,
 }
 
 
@@ -60,33 +52,41 @@ class Graph:
 
     # Descriptors
 
-    def create(self, kind: Descriptor) -> int:
+    def create(self, kind: str) -> int:
         """A descriptor that has no attributes yet."""
-        made: int = cudnn.backend_create_descriptor(kind)
+        made: int = cudnn.backend_create_descriptor(cudnn.Descriptor[kind])
         self.made.append(made)
         return made
 
-    def put(
-        self, made: int, name: Attribute, kind: AttributeType, *values: Any
-    ) -> None:
-        """Set one attribute of a descriptor to one element, or to several."""
-        held = np.array(values, KINDS.get(kind, np.int32))
-        cudnn.backend_set_attribute(made, name, kind, len(values), held.ctypes.data)
-
-    def get(
-        self, made: int, name: Attribute, kind: AttributeType, most: int = 1
-    ) -> list[Any]:
-        """Read up to so many elements of an attribute."""
-        held = np.zeros(max(most, 1), KINDS.get(kind, np.int32))
-        count = ctypes.c_int64()
-        at = ctypes.addressof(count)
-        cudnn.backend_get_attribute(made, name, kind, most, at, held.ctypes.data)
-        found: list[Any] = held[: min(count.value, most)].tolist()
-        return found
-
-    def finalize(self, made: int) -> int:
+    def finished(self, kind: str, **attributes: Any) -> int:
+        """A descriptor with these attributes: of one element each, or of several."""
+        made = self.create(kind)
+        for name, value in attributes.items():
+            values = value if isinstance(value, Sequence) else [value]
+            self._array(made, f"{kind}_{name}", values, cudnn.backend_set_attribute)
         cudnn.backend_finalize(made)
         return made
+
+    def get(self, made: int, name: str, held: Sequence[int] = (0,)) -> list[Any]:
+        """Read as many elements of an attribute as there are, at most those in `held`.
+
+        held: what the library finds there, such as descriptors to fill in.
+        """
+        count = ctypes.c_int64()
+        at = ctypes.addressof(count)
+        array = self._array(made, name, held, cudnn.backend_get_attribute, at)
+        found: list[Any] = array[: min(count.value, len(held))].tolist()
+        return found
+
+    def _array(
+        self, made: int, name: str, values: Sequence[Any], call: Any, *more: int
+    ) -> Any:
+        """Pass the elements of an attribute to a function, and return them."""
+        kind = ATTRIBUTE_TYPES[name]
+        array = np.array(values, KINDS.get(kind, np.int32))
+        which = cudnn.Attribute[name], cudnn.AttributeType[kind]
+        call(made, *which, len(values), *more, array.ctypes.data)
+        return array
 
     # Tensors
 
@@ -110,19 +110,20 @@ class Graph:
         uid: int,
         shape: Sequence[int],
         strides: Sequence[int],
-        dtype: DataType,
+        dtype: int,
         *,
         virtual: bool,
     ) -> int:
         """The descriptor of a tensor."""
-        made, put = self.create(Descriptor.TENSOR), self.put
-        put(made, Attribute.TENSOR_UNIQUE_ID, AttributeType.INT64, uid)
-        put(made, Attribute.TENSOR_DATA_TYPE, AttributeType.DATA_TYPE, dtype)
-        put(made, Attribute.TENSOR_DIMENSIONS, AttributeType.INT64, *shape)
-        put(made, Attribute.TENSOR_STRIDES, AttributeType.INT64, *strides)
-        put(made, Attribute.TENSOR_BYTE_ALIGNMENT, AttributeType.INT64, ALIGNMENT)
-        put(made, Attribute.TENSOR_IS_VIRTUAL, AttributeType.BOOLEAN, virtual)
-        return self.finalize(made)
+        return self.finished(
+            "TENSOR",
+            UNIQUE_ID=uid,
+            DATA_TYPE=dtype,
+            DIMENSIONS=shape,
+            STRIDES=strides,
+            BYTE_ALIGNMENT=ALIGNMENT,
+            IS_VIRTUAL=virtual,
+        )
 
     # Operations
 
@@ -135,63 +136,42 @@ class Graph:
         padding: Sequence[int] = (0, 0),
         stride: Sequence[int] = (1, 1),
         dilation: Sequence[int] = (1, 1),
-        mode: ConvolutionMode = ConvolutionMode.CROSS_CORRELATION,
+        mode: int = cudnn.ConvolutionMode.CROSS_CORRELATION,
     ) -> None:
         """Add the operation y = x * w."""
-        name, put, kind = Attribute, self.put, AttributeType.INT64
-        how = self.create(Descriptor.CONVOLUTION)
-        put(how, name.CONVOLUTION_SPATIAL_DIMS, kind, 2)
-        put(how, name.CONVOLUTION_COMP_TYPE, AttributeType.DATA_TYPE, DataType.FLOAT)
-        put(how, name.CONVOLUTION_CONV_MODE, AttributeType.CONVOLUTION_MODE, mode)
-        put(how, name.CONVOLUTION_PRE_PADDINGS, kind, *padding)
-        put(how, name.CONVOLUTION_POST_PADDINGS, kind, *padding)
-        put(how, name.CONVOLUTION_FILTER_STRIDES, kind, *stride)
-        put(how, name.CONVOLUTION_DILATIONS, kind, *dilation)
-        self.finalize(how)
-
-        one = self.create(Descriptor.OPERATION_CONVOLUTION_FORWARD)
-        prefix = "OPERATION_CONVOLUTION_FORWARD_"
-        for part, made in {"X": x, "W": w, "Y": y, "CONV_DESC": how}.items():
-            put(one, name[prefix + part], AttributeType.BACKEND_DESCRIPTOR, made)
-        put(one, name[prefix + "ALPHA"], AttributeType.FLOAT, 1)
-        put(one, name[prefix + "BETA"], AttributeType.FLOAT, 0)
-        self.operations.append(self.finalize(one))
-
-    def pointwise(self, mode: Pointwise, x: int, b: int = 0, *, y: int) -> None:
-        """Add the operation y = mode(x), or y = mode(x, b), element by element."""
-        name, put = Attribute, self.put
-        how = self.create(Descriptor.POINTWISE)
-        put(how, name.POINTWISE_MODE, AttributeType.POINTWISE_MODE, mode)
-        put(how, name.POINTWISE_MATH_PREC, AttributeType.DATA_TYPE, DataType.FLOAT)
-        self.finalize(how)
-
-        one = self.create(Descriptor.OPERATION_POINTWISE)
-        parts = {"PW_DESCRIPTOR": how, "XDESC": x, "YDESC": y} | (
-            {"BDESC": b} if b else {}
+        how = self.finished(
+            "CONVOLUTION",
+            SPATIAL_DIMS=2,
+            COMP_TYPE=FLOAT,
+            CONV_MODE=mode,
+            PRE_PADDINGS=padding,
+            POST_PADDINGS=padding,
+            FILTER_STRIDES=stride,
+            DILATIONS=dilation,
         )
-        for part, made in parts.items():
-            kind = AttributeType.BACKEND_DESCRIPTOR
-            put(one, name[f"OPERATION_POINTWISE_{part}"], kind, made)
-        self.operations.append(self.finalize(one))
+        operation = "OPERATION_CONVOLUTION_FORWARD"
+        parts = {"X": x, "W": w, "Y": y, "CONV_DESC": how, "ALPHA": 1, "BETA": 0}
+        self.operations.append(self.finished(operation, **parts))
+
+    def pointwise(self, mode: int, x: int, b: int = 0, *, y: int) -> None:
+        """Add the operation y = mode(x), or y = mode(x, b), element by element."""
+        how = self.finished("POINTWISE", MODE=mode, MATH_PREC=FLOAT)
+        parts = {"PW_DESCRIPTOR": how, "XDESC": x, "YDESC": y}
+        if b:
+            parts["BDESC"] = b
+        self.operations.append(self.finished("OPERATION_POINTWISE", **parts))
 
     # Plans
 
-    def plans(self, mode: HeurMode = HeurMode.A, most: int = 100) -> list[Plan]:
+    def plans(self, mode: int = cudnn.HeurMode.A, most: int = 100) -> list[Plan]:
         """Plans for the graph, those that the heuristic expects to be fastest first.
 
         An engine that cannot do it after all is left out.
         """
-        desc = AttributeType.BACKEND_DESCRIPTOR
         if not self.graph:
-            self.graph = self.create(Descriptor.OPERATIONGRAPH)
-            self.put(self.graph, Attribute.OPERATIONGRAPH_OPS, desc, *self.operations)
-            name = Attribute.OPERATIONGRAPH_HANDLE
-            self.put(self.graph, name, AttributeType.HANDLE, self.handle)
-            self.finalize(self.graph)
-        ranked = self.create(Descriptor.ENGINEHEUR)
-        self.put(ranked, Attribute.ENGINEHEUR_OPERATION_GRAPH, desc, self.graph)
-        self.put(ranked, Attribute.ENGINEHEUR_MODE, AttributeType.HEUR_MODE, mode)
-        self.finalize(ranked)
+            parts = {"OPS": self.operations, "HANDLE": self.handle}
+            self.graph = self.finished("OPERATIONGRAPH", **parts)
+        ranked = self.finished("ENGINEHEUR", OPERATION_GRAPH=self.graph, MODE=mode)
         found = []
         for config in self._configurations(ranked, most):
             try:
@@ -203,47 +183,31 @@ class Graph:
 
     def _configurations(self, ranked: int, most: int) -> list[int]:
         """Engines with their settings, as the heuristic has ranked them."""
-        made = [self.create(Descriptor.ENGINECFG) for _ in range(most)]
-        held, count = np.array(made, np.uint64), ctypes.c_int64()
-        name, kind = Attribute.ENGINEHEUR_RESULTS, AttributeType.BACKEND_DESCRIPTOR
-        at = ctypes.addressof(count)
-        cudnn.backend_get_attribute(ranked, name, kind, most, at, held.ctypes.data)
-        return made[: count.value]
+        made = [self.create("ENGINECFG") for _ in range(most)]
+        return made[: len(self.get(ranked, "ENGINEHEUR_RESULTS", made))]
 
     def _plan(self, config: int) -> Plan:
         """Build a plan: this is where some engines compile a kernel."""
-        made, desc = (
-            self.create(Descriptor.EXECUTION_PLAN),
-            AttributeType.BACKEND_DESCRIPTOR,
-        )
-        self.put(
-            made, Attribute.EXECUTION_PLAN_HANDLE, AttributeType.HANDLE, self.handle
-        )
-        self.put(made, Attribute.EXECUTION_PLAN_ENGINE_CONFIG, desc, config)
-        self.finalize(made)
-        size = Attribute.EXECUTION_PLAN_WORKSPACE_SIZE
-        (workspace,) = self.get(made, size, AttributeType.INT64)
-        engine = self.create(Descriptor.ENGINE)
-        held, count = np.array([engine], np.uint64), ctypes.c_int64()
-        name, at = Attribute.ENGINECFG_ENGINE, ctypes.addressof(count)
-        cudnn.backend_get_attribute(config, name, desc, 1, at, held.ctypes.data)
-        index = Attribute.ENGINE_GLOBAL_INDEX
-        (number,) = self.get(engine, index, AttributeType.INT64)
-        note = AttributeType.BEHAVIOR_NOTE
-        notes = self.get(engine, Attribute.ENGINE_BEHAVIOR_NOTE, note, 8)
-        return Plan(made, workspace, number, BehaviorNote.RUNTIME_COMPILATION in notes)
+        parts = {"HANDLE": self.handle, "ENGINE_CONFIG": config}
+        made = self.finished("EXECUTION_PLAN", **parts)
+        (workspace,) = self.get(made, "EXECUTION_PLAN_WORKSPACE_SIZE")
+        engine = self.create("ENGINE")
+        self.get(config, "ENGINECFG_ENGINE", [engine])
+        (number,) = self.get(engine, "ENGINE_GLOBAL_INDEX")
+        notes = self.get(engine, "ENGINE_BEHAVIOR_NOTE", [0] * 8)
+        compiles = cudnn.BehaviorNote.RUNTIME_COMPILATION in notes
+        return Plan(made, workspace, number, compiles)
 
     # Execution
 
     def pack(self, addresses: Mapping[int, int], workspace: int = 0) -> int:
         """A variant pack: the addresses of the tensors in memory, by their numbers."""
-        made, put = self.create(Descriptor.VARIANT_PACK), self.put
-        void = AttributeType.VOID_PTR
-        ids, at = list(addresses), list(addresses.values())
-        put(made, Attribute.VARIANT_PACK_UNIQUE_IDS, AttributeType.INT64, *ids)
-        put(made, Attribute.VARIANT_PACK_DATA_POINTERS, void, *at)
-        put(made, Attribute.VARIANT_PACK_WORKSPACE, void, workspace)
-        return self.finalize(made)
+        return self.finished(
+            "VARIANT_PACK",
+            UNIQUE_IDS=list(addresses),
+            DATA_POINTERS=list(addresses.values()),
+            WORKSPACE=workspace,
+        )
 
     def execute(self, plan: Plan, pack: int) -> None:
         """Queue the plan's work on the handle's stream."""

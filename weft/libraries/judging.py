@@ -1,45 +1,93 @@
 """What is looked at after a run on the model, and a run on a GPU."""
 
+from collections import Counter
 from typing import Any
 
 import torch
 
+from weft.checking import values
 from weft.checking.room import Facts
+from weft.checking.source import raised_at, returns
 from weft.checking.verdict import Failed
-from weft.libraries import words
 from weft.libraries.arguments import Bench, on_gpu
+from weft.libraries.binding import LibraryError
 from weft.libraries.convolutions import Tensor
-from weft.libraries.cudnn_enumerations import TensorFormat
 from weft.libraries.device_memory import Buffer
 from weft.libraries.exercise import LibraryExercise, wide
+from weft.libraries.headers import cudnn
+from weft.libraries.model import Model
 from weft.libraries.run import Run, found_in
+from weft.libraries.words import compare, why_refused, worded
+from weft.wording import joined, several
 
-NCHW = TensorFormat.NCHW
+NCHW = cudnn.TensorFormat.NCHW
+ON_MODEL = "It was right on the model of the library, on small sizes."
 
 
 def judge(run: Run) -> None:
     """Look at what the call did, and at what it left. Raises `Failed`."""
     model = run.model
-    if model.faults:
-        raise Failed(words.fault(run.name, model.faults[0], run.when))
+    faultless(run)
     if run.error is not None:
-        raise Failed(words.raised(run, run.error))
+        raise raised(run, run.error)
     if not model.calls:
-        raise Failed(words.no_call(run))
+        raise run.failed(
+            "wrong-value",
+            f"{run.name} returns, and the library has computed nothing.",
+            "The work has to be done by the library's function.",
+            returns(run.function),
+            headline="the library is not called",
+        )
     for buffer, before in zip(model.memory.buffers, run.before, strict=False):
         unchanged(run, buffer, before)
     for call in model.calls:
         if model.stream and call.stream != model.stream:
-            raise Failed(words.other_stream(run, call))
-    words.compare(run)
-    if left := model.objects.left():
-        raise Failed(words.left_over(run, left))
+            which = "another stream" if call.stream else "the default stream"
+            raise run.failed(
+                "stream",
+                f"{call.symbol} runs on {which}, and the data are made on the stream "
+                "that is passed.",
+                "Nothing makes one stream wait for the other, so the product may read "
+                "what is not there yet. cuBLAS takes the stream from its handle, "
+                "cuBLASLt from the call.",
+                call.places,
+            )
+    compare(run)
+    nothing_left(run)
+
+
+def faultless(run: Run) -> None:
+    """Refuse what the model has found wrong."""
+    for found in run.model.faults:
+        raise run.failed(
+            found.kind,
+            worded(found.message),
+            found.why,
+            found.places,
+            headline=found.headline,
+        )
+
+
+def raised(run: Run, error: Exception) -> Failed:
+    """What ends the check of a function that an exception has ended."""
+    places = raised_at(error, run.function)
+    if run.model.refusals:
+        reason = run.model.refusals[-1]
+        why = why_refused(run.exercise.library, reason)
+        return run.failed("status", worded(reason), why, places)
+    message = f"{type(error).__name__}: {error}".removesuffix(": ")
+    return run.failed(kind_of(error), message, places=places)
+
+
+def kind_of(error: Exception) -> str:
+    return "status" if isinstance(error, LibraryError) else "exception"
 
 
 def unchanged(run: Run, buffer: Buffer, before: torch.Tensor) -> None:
     """Refuse a write to an input, or between the rows of the result."""
     now = buffer.tensor()
     changed = now != before
+    places = run.model.calls[-1].places
     if buffer is run.out.buffer:
         mine = torch.zeros_like(now)
         held = run.out.held
@@ -47,10 +95,24 @@ def unchanged(run: Run, buffer: Buffer, before: torch.Tensor) -> None:
         view = mask.as_strided(held.shape, held.stride(), held.storage_offset())
         view.view(integers(held.dtype)).fill_(-1)
         changed &= mine == 0
-    elif buffer.name == "workspace":
-        return
-    if changed.any():
-        raise Failed(words.overwritten(run, buffer, int(changed.nonzero()[0])))
+        if changed.any():
+            raise run.failed(
+                "device-bounds",
+                f"{buffer.name} is a part of a larger array. Byte "
+                f"{int(changed.nonzero()[0]):,} of that array is outside the part, and "
+                "it is overwritten.",
+                "Rows of a part are further apart than they are long. The leading "
+                "dimension says how far.",
+                places,
+                headline="what is between the rows is overwritten",
+            )
+    elif buffer.name != "workspace" and changed.any():
+        raise run.failed(
+            "input-written",
+            f"{run.name} writes into {buffer.name}, which is an input.",
+            "Which of the addresses is the one that the library writes to?",
+            places,
+        )
 
 
 def integers(dtype: torch.dtype) -> torch.dtype:
@@ -60,32 +122,75 @@ def integers(dtype: torch.dtype) -> torch.dtype:
     ]
 
 
+def nothing_left(run: Run) -> None:
+    """Refuse objects that are never destroyed."""
+    if not (left := run.model.objects.left()):
+        return
+    others = len(left) - 1
+    more = f", nor {others} other objects" if others > 1 else ""
+    more = ", nor is one more object" if others == 1 else more
+    keeps = "A handle keeps memory on the GPU until it is destroyed."
+    if not any(each.what.startswith("handle") for each in left):
+        keeps = "The library keeps its memory until it is destroyed."
+    raise run.failed(
+        "handle-leak",
+        f"The {left[0].what} made here is never destroyed{more}.",
+        f"Python does not know that the number is an object of the library. {keeps}",
+        [note for each in left for note in each.places],
+    )
+
+
 def failing(exercise: LibraryExercise) -> Facts:
     """One run in which the library reports an error: it has to be raised."""
     run = Run(exercise, exercise.case(exercise.sizes[0]), exercise.refuses)
-    if run.model.faults:
-        raise Failed(words.fault(run.name, run.model.faults[0], run.when))
+    faultless(run)
     if run.error is None:
-        raise Failed(words.unnoticed(run))
+        raise exercise.failed(
+            "unchecked",
+            f"In one more run, {run.fails} returned CUBLAS_STATUS_EXECUTION_FAILED "
+            f"(13), and {run.name} returned as if nothing had happened.",
+            "C has no exceptions. A function that fails says so in the number that it "
+            "returns, which the caller has to look at.",
+        )
     return ["an error of the library is raised"]
 
 
 def held(exercise: LibraryExercise, run: Run) -> Facts:
     """Hold the last run against the exercise's limits. Raises `Failed`."""
-    most = exercise.limits.get("calls")
-    count = len(run.model.calls)
-    if most is not None and count > most:
-        raise Failed(words.too_many(run, most))
-    most = exercise.limits.get("conversions")
-    if most is not None:
-        for call in run.model.calls:
-            turned = [each for each in call.tensors if in_order(each[2], NCHW)]
-            if len(turned) > most:
-                raise Failed(words.converted(run, call, turned[0][0]))
-    return [words.calls_made(run.model)]
+    calls, limits = run.model.calls, exercise.limits
+    if len(calls) > limits.get("calls", len(calls)):
+        why = (
+            "Every call is a launch of its own, and each of them is far too small to "
+            "fill a GPU."
+        )
+        if exercise.library == "cudnn":
+            why = "What one call leaves in memory, the next one has to read again."
+        message = f"{calls_made(run.model)}, where {limits['calls']} would do."
+        raise run.failed("calls", message, why, calls[-1].places)
+    for call in calls if "conversions" in limits else ():
+        turned = [name for name, _, each in call.tensors if in_order(each, NCHW)]
+        if len(turned) > limits["conversions"]:
+            raise run.failed(
+                "calls",
+                f"{call.symbol} gets {turned[0]} in the order NCHW. Its kernels want "
+                f"NHWC, so cuDNN copies {turned[0]} in a kernel of its own, at every "
+                "call.",
+                "The result is right. Which array is stored, or described, in another "
+                "order than this exercise asks for?",
+                call.places,
+                headline="an array that has to be converted",
+            )
+    return [calls_made(run.model)]
 
 
-def in_order(tensor: Tensor, order: TensorFormat) -> bool:
+def calls_made(model: Model) -> str:
+    """How often each function of the library was called: '2 calls of A and 1 of B'."""
+    first, *others = Counter(call.symbol for call in model.calls).items()
+    more = [f"{count} of {symbol}" for symbol, count in others]
+    return joined([f"{several(first[1], 'call')} of {first[0]}", *more])
+
+
+def in_order(tensor: Tensor, order: int) -> bool:
     """Whether a descriptor of four axes is of this format and of no other."""
     return len(tensor.shape) == 4 and tensor.order == order and tensor.shape[1] > 1
 
@@ -106,11 +211,14 @@ def real(exercise: LibraryExercise) -> Facts:
             exercise.written_by_learner(*args)
             cuda.synchronize()
         except Exception as error:
-            raise Failed(words.on_gpu(exercise, error, when)) from None
+            places = raised_at(error, exercise.written_by_learner)
+            said = f"{type(error).__name__}: {error}", ON_MODEL, places
+            raise exercise.failed(kind_of(error), *said, when=when) from None
         finally:
             bench.close()
     names = exercise.written_by_learner.__code__.co_varnames
     out = found_in(arrays, args[names.index(exercise.result)])
     got = wide(out).cpu().numpy()
-    words.right_on_gpu(exercise, got, case, when)
+    aim = case.expected[0]
+    values.judge(exercise, exercise.result, got, aim, ON_MODEL, when=when)
     return [f"right on the GPU: {case.label}"]

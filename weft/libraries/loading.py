@@ -8,7 +8,7 @@ from typing import Any
 
 from weft import device
 from weft.errors import LearnerError
-from weft.libraries.prototypes import Prototype
+from weft.libraries.headers import Prototype
 
 _models: list[Any] = []  # the models of checks in progress, the innermost last
 
@@ -52,8 +52,8 @@ def modelled(model: Any, name: str) -> Any:
         "cudnn": CuDNN,
     }
     if name not in model.libraries:
-        model.add(name, makers[name](model))
-    return model.libraries[name]
+        makers[name](model)
+    return model.libraries[name].shown
 
 
 @cache
@@ -106,7 +106,7 @@ def _standing() -> Any:
     """The model for all that is called outside of checks, where there is no GPU."""
     from weft.libraries.model import Model
 
-    return Model(strict=False)
+    return Model()
 
 
 @cache

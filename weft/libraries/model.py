@@ -3,25 +3,25 @@
 import contextlib
 import ctypes
 import os
-import struct
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import IntEnum
 from types import CodeType
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
 
 from weft.libraries.convolutions import Tensor
-from weft.libraries.device_memory import DTYPES, DeviceArray, DeviceMemory
-from weft.libraries.enumerations import CudaType, PointerMode
-from weft.libraries.faults import Fault, ModelFault
+from weft.libraries.device_memory import DTYPES, DeviceArray, DeviceMemory, reach
+from weft.libraries.faults import Fault, ModelFault, Refusal
+from weft.libraries.headers import HEADERS, TYPES, CudaType, Prototype, cublas
 from weft.libraries.objects import Objects
 from weft.libraries.products import SCALARS, Matrix
-from weft.libraries.prototypes import FUNCTIONS
 from weft.libraries.shared_library import ModelLibrary
 from weft.places import Note, Place
+from weft.wording import capital
 
 
 @dataclass(frozen=True)
@@ -31,10 +31,9 @@ class Call:
     symbol: str
     scalars: tuple[float, float]
     held: tuple[bytes, bytes]  # what was there, in 8 bytes; b"" on the device
-    scale: CudaType
+    scale: IntEnum
     stream: int
     places: tuple[Note, ...]
-    refused: str = ""  # what the library said where it refused
     matrices: tuple[Matrix, ...] = ()  # as the library takes them
     tensors: tuple[tuple[str, int, Tensor], ...] = ()  # the same of cuDNN: name, where
 
@@ -43,11 +42,10 @@ class Call:
 class Model:
     """One device and the libraries on it.
 
-    strict: whether faults are kept for a verdict. code: the learner's function, whose
-    lines verdicts name. stream: on which the data of this run are made.
+    code: the learner's function, whose lines verdicts name. stream: on which the data
+    of this run are made.
     """
 
-    strict: bool = True
     code: CodeType | None = None
     lines: list[str] = field(default_factory=list)
     stream: int = 0
@@ -61,18 +59,13 @@ class Model:
         self.ignored: list[str] = []  # what a library takes no notice of, and why
         self.printed: list[str] = []  # what the library writes to the terminal
         self.fail_next: dict[str, int] = {}  # symbol → the status it will return
-        self.libraries: dict[str, ModelLibrary] = {}
-
-    def add(self, name: str, library: Any) -> None:
-        """Let the device have a library, whose methods are its functions."""
-        bodies = {each: getattr(library, each) for each in FUNCTIONS[name]}
-        self.libraries[name] = ModelLibrary(name, FUNCTIONS[name], bodies, self.refuse)
+        self.libraries: dict[str, Library] = {}
 
     def place(self, tensor: torch.Tensor, name: str = "") -> DeviceArray:
         """Put a tensor into device memory."""
         return self.memory.place(tensor, name)
 
-    # What is wrong
+    # What is wrong, and what was called
 
     def refuse(self, fault: Fault) -> None:
         """Keep a fault, and end the call that made it."""
@@ -83,10 +76,24 @@ class Model:
         self.faults.append(fault)
         raise ModelFault(fault)
 
-    def computed(self, symbol: str, stream: int) -> None:
+    def computed(self, symbol: str, stream: int, tensors: Any = ()) -> None:
         """Note a call that did work and has no scalars."""
         nothing = (1.0, 0.0), (b"", b""), CudaType.R_32F
-        self.calls.append(Call(symbol, *nothing, stream, self.here()))
+        self.calls.append(Call(symbol, *nothing, stream, self.here(), tensors=tensors))
+
+    def scaled(
+        self, a: Any, scale: IntEnum, mode: int, stream: int, **operands: Any
+    ) -> tuple[float, float]:
+        """Note a call that scales with alpha and beta. Gives the two.
+
+        a: its arguments. scale: the type of the scalars. mode: where they are.
+        """
+        pairs = [("alpha", a.alpha), ("beta", a.beta)]
+        alpha, beta = (self.scalar(at, scale, mode, name) for name, at in pairs)
+        seen = self.around(a.alpha, mode), self.around(a.beta, mode)
+        call = a.symbol, (alpha, beta), seen, scale, stream, self.here()
+        self.calls.append(Call(*call, **operands))
+        return alpha, beta
 
     def here(self) -> tuple[Note, ...]:
         """The line of the learner's function that is running."""
@@ -99,21 +106,15 @@ class Model:
         text = self.lines[offset].strip() if 0 <= offset < len(self.lines) else ""
         return ((Place(self.code.co_name, frame.f_lineno, text), ""),)
 
-    def said(self, library: str, line: str) -> None:
-        """Let the library say something, as NVIDIA's prints it."""
-        self.libraries[library].said = line
-
     # The host's memory
 
     def read(self, address: int, count: int, parameter: str) -> bytes:
         """Read the host's memory for a parameter; refuse a wrong address."""
-        if self.memory.find(address):
-            buffer = self.memory.find(address)
-            assert buffer is not None
+        if found := self.memory.find(address):
             self.refuse(
                 Fault(
                     "pointer",
-                    f"{parameter} is an address on the device, in {buffer[0].name}. "
+                    f"{parameter} is an address on the device, in {found[0].name}. "
                     "The library reads it on the host.",
                     "A GPU's address means nothing to the CPU: the program would crash "
                     "here. For scalars, the handle's pointer mode says where they are.",
@@ -143,18 +144,18 @@ class Model:
             "`ctypes.addressof(x)`, or `byref(x)`.",
         )
 
-    def scalar(self, address: int, kind: CudaType, mode: int, parameter: str) -> float:
+    def scalar(self, address: int, kind: IntEnum, mode: int, parameter: str) -> float:
         """Read alpha or beta from where the pointer mode says it is."""
         dtype = np.dtype(SCALARS[kind])
-        if mode == PointerMode.HOST:
+        if mode == cublas.PointerMode.HOST:
             data = self.read(address, dtype.itemsize, parameter)
             return float(np.frombuffer(data, dtype)[0])
-        self.span(Matrix(parameter, address, kind, 1, 1, 1))
-        return float(self.view(Matrix(parameter, address, kind, 1, 1, 1))[0, 0])
+        why = "The pointer mode is DEVICE, so scalars are read on the device too."
+        return float(self.array(parameter, address, DTYPES[kind], (), why=why))
 
     def around(self, address: int, mode: int) -> bytes:
         """The 8 bytes at a scalar on the host, for a verdict; fewer at an end."""
-        if mode != PointerMode.HOST:
+        if mode != cublas.PointerMode.HOST:
             return b""
         for count in (8, 4, 2):
             with contextlib.suppress(BadAddressError):
@@ -163,105 +164,210 @@ class Model:
 
     # The device's memory
 
-    def span(self, matrix: Matrix) -> None:
-        """Refuse a matrix that is not wholly inside one buffer of the device."""
-        if not matrix.elements:
-            return
-        found = self.memory.find(matrix.address)
-        if found is None:
-            self.refuse(self._not_on_device(matrix))
-            return
-        buffer, offset = found
-        size = DTYPES[matrix.kind].itemsize
-        end = offset + matrix.elements * size
-        if offset >= 0 and end <= buffer.nbytes:
-            return
-        lines, length = matrix.lines
-        line = "row" if matrix.row_major else "column"
-        self.refuse(
-            Fault(
-                "device-bounds",
-                f"{matrix.parameter}, at the address of {buffer.name}, is taken for "
-                f"{matrix.rows} × {matrix.cols} elements of {size} bytes with leading "
-                f"dimension {matrix.ld}. Its last {line} ends at byte {end:,}, and "
-                f"{buffer.name} has {buffer.nbytes:,} bytes"
-                + (f" (the address is {offset:,} bytes on)." if offset else "."),
-                f"({lines} − 1) × {matrix.ld} + {length} elements from the address on. "
-                "A GPU would read or overwrite what comes after, mostly in silence. "
-                "Compare the sizes and the leading dimension with how the array is "
-                "stored.",
-            )
-        )
+    def array(
+        self,
+        parameter: str,
+        address: int,
+        dtype: torch.dtype,
+        shape: Sequence[int],
+        strides: Sequence[int] | None = None,
+        said: str = "",
+        why: str = "",
+        headline: str = "",
+    ) -> torch.Tensor:
+        """The elements from an address of the device on: a view of their buffer.
 
-    def _not_on_device(self, matrix: Matrix) -> Fault:
-        """What is wrong with an address that is in no buffer of the device."""
-        cut = self.memory.cut_off(matrix.address)
-        if cut is not None and matrix.address:
-            return Fault(
-                "prototype",
-                f"{matrix.parameter} arrives as {matrix.address:#x}, and {cut.name} is "
-                f"at {cut.address:#x}: the upper half of the address is missing.",
-                "Without `argtypes`, ctypes passes a Python integer as a C int, which "
-                "has 32 bits.",
-            )
-        shown = "null" if matrix.address == 0 else f"{matrix.address:#x}"
-        why = "Matrices are passed by their address on the device: `x.data_ptr()`."
-        if matrix.parameter in ("alpha", "beta"):
-            why = "The pointer mode is DEVICE, so scalars are read on the device too."
-        return Fault(
-            "pointer",
-            f"{matrix.parameter} is the address {shown}, which is not in device "
-            "memory.",
-            why,
-        )
-
-    def view(self, matrix: Matrix) -> torch.Tensor:
-        """The elements of a matrix that is inside its buffer, (rows, cols), not copied.
-
-        Refuses an address between two elements.
+        strides: in elements; by default there are no gaps. said, why, headline: of the
+        fault where the array is not wholly inside one buffer. An address between two
+        elements is refused too.
         """
-        found = self.memory.find(matrix.address)
+        steps = (
+            torch.empty(shape, device="meta").stride() if strides is None else strides
+        )
+        if not (count := reach(shape, steps)):
+            return torch.empty(tuple(shape), dtype=dtype)
+        found = self.memory.find(address)
+        if found is None:
+            self.refuse(self._not_on_device(parameter, address, why))
         assert found is not None
-        buffer, offset = found
-        dtype = DTYPES[matrix.kind]
-        if offset % dtype.itemsize:
+        (buffer, offset), size = found, dtype.itemsize
+        end = offset + count * size
+        if offset < 0 or end > buffer.nbytes:
+            begins = f" (the address is {offset:,} bytes on)" if offset else ""
+            said = said or f"is taken for {count:,} elements of {size} bytes"
             self.refuse(
                 Fault(
                     "device-bounds",
-                    f"{matrix.parameter} begins at byte {offset} of {buffer.name}, "
-                    f"which is no multiple of its elements' {dtype.itemsize} bytes.",
+                    f"{parameter}, at the address of {buffer.name}, {said}. The last "
+                    f"of them ends at byte {end:,}, and {buffer.name} has "
+                    f"{buffer.nbytes:,} bytes{begins}.",
+                    f"{why} A GPU would read or overwrite what comes after the array, "
+                    "mostly in silence.".strip(),
+                    headline=headline,
+                )
+            )
+        if offset % size:
+            self.refuse(
+                Fault(
+                    "device-bounds",
+                    f"{parameter} begins at byte {offset} of {buffer.name}, which is "
+                    f"no multiple of its elements' {size} bytes.",
                     "Strides count elements, addresses count bytes.",
                     headline="an address between two elements",
                 )
             )
-        steps = (matrix.ld, 1) if matrix.row_major else (1, matrix.ld)
-        first = offset // dtype.itemsize
-        return torch.empty(0, dtype=dtype).set_(
-            buffer.storage, first, (matrix.rows, matrix.cols), steps
+        whole = torch.empty(0, dtype=dtype)
+        return whole.set_(buffer.storage, offset // size, tuple(shape), tuple(steps))
+
+    def _not_on_device(self, parameter: str, address: int, why: str) -> Fault:
+        """What is wrong with an address that is in no buffer of the device."""
+        cut = self.memory.cut_off(address)
+        if cut is not None and address:
+            return Fault(
+                "prototype",
+                f"{parameter} arrives as {address:#x}, and {cut.name} is at "
+                f"{cut.address:#x}: the upper half of the address is missing.",
+                "Without `argtypes`, ctypes passes a Python integer as a C int, which "
+                "has 32 bits.",
+            )
+        shown = "null" if address == 0 else f"{address:#x}"
+        return Fault(
+            "pointer",
+            f"{parameter} is the address {shown}, which is not in device memory.",
+            why if parameter in ("alpha", "beta") else ON_DEVICE,
         )
 
-    def overlap(self, one: Matrix, others: Iterable[Matrix]) -> Matrix | None:
-        """The first of the others whose bytes are partly those of `one`."""
+    def matrix(self, m: Matrix) -> torch.Tensor:
+        """The elements of a matrix, (rows, cols), not copied. See `array`."""
+        lines, length = m.lines
+        return self.array(
+            m.parameter,
+            m.address,
+            DTYPES[m.kind],
+            (m.rows, m.cols),
+            (m.ld, 1) if m.row_major else (1, m.ld),
+            f"is taken for {m.rows} × {m.cols} elements of {DTYPES[m.kind].itemsize} "
+            f"bytes with leading dimension {m.ld}",
+            f"({lines} − 1) × {m.ld} + {length} elements from the address on. Compare "
+            "the sizes and the leading dimension with how the array is stored.",
+        )
 
-        def reach(m: Matrix) -> tuple[int, int]:
-            size = DTYPES[m.kind].itemsize
-            return m.address, m.address + m.elements * size
+    def room(self, what: str, address: int, nbytes: int, needed: int) -> None:
+        """Refuse a workspace of so many bytes that is not all in device memory."""
+        if (found := self.memory.find(address)) is None:
+            self.refuse(
+                Fault(
+                    "pointer",
+                    f"{capital(what)} needs {needed:,} bytes of workspace, and the "
+                    f"address that is passed, {address:#x}, is not in device memory.",
+                    "The library does not allocate it: the caller does, on the device.",
+                )
+            )
+        assert found is not None
+        buffer, offset = found
+        if offset < 0 or offset + nbytes > buffer.nbytes:
+            self.refuse(
+                Fault(
+                    "device-bounds",
+                    f"{capital(what)} works in {nbytes:,} bytes from the address that "
+                    f"is passed on, and {buffer.name} ends after "
+                    f"{buffer.nbytes - offset:,}.",
+                    "The library believes what it is told. It would overwrite what "
+                    "comes after the workspace.",
+                    headline="a workspace that is too small",
+                )
+            )
 
-        low, high = reach(one)
-        for other in others:
-            start, end = reach(other)
-            if start < high and low < end:
-                return other
-        return None
+
+ON_DEVICE = "Arrays are passed by their address on the device: `x.data_ptr()`."
 
 
-def unpacked(data: bytes) -> int:
-    """A little-endian integer of any size."""
-    return int.from_bytes(data, "little", signed=True)
+class Kind(NamedTuple):
+    """A kind of opaque object: what it is called, what a new one holds.
+
+    state: gets the arguments of the function that makes one. null: the status of a call
+    that gets a null address for it.
+    """
+
+    what: str
+    state: Callable[[Any], Any]
+    null: int
 
 
-def packed(value: int, count: int) -> bytes:
-    return struct.pack("<q", value)[:count]
+class Library:
+    """A model of one library: what its functions do, by the names of the binding.
+
+    A method gets the arguments of a call, by the names of the header. It returns what
+    the function returns through a pointer, and raises `Refusal` where the library
+    returns another status than 0. Functions that only make, end, set or read an object
+    are rows of tables. kinds: by the function that makes one. sets, gets: the field of
+    the object that the first argument is; what is set is the second.
+    """
+
+    name: ClassVar[str]
+    kinds: ClassVar[Mapping[str, Kind]]
+    sets: ClassVar[Mapping[str, str]] = {}
+    gets: ClassVar[Mapping[str, str]] = {}
+    ends_null: ClassVar[bool] = False  # whether a null address can be destroyed
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.shown = ModelLibrary(HEADERS[self.name], self.answer, model.refuse)
+        model.libraries[self.name] = self
+
+    def answer(self, prototype: Prototype, a: Any) -> int:
+        """The status that a function returns for these arguments."""
+        a.symbol = prototype.symbol.removesuffix("_v2")
+        if status := self.model.fail_next.pop(a.symbol, 0):
+            return status
+        try:
+            value = self.call(prototype, a)
+        except Refusal as refusal:
+            return self.refused(refusal)
+        if prototype.returns:
+            data = bytes(TYPES[prototype.returns](value))
+            self.model.write(a.result, data, "the pointer to the result")
+        return 0
+
+    def call(self, prototype: Prototype, a: Any) -> Any:
+        """Do what a function does. Raises `Refusal`."""
+        name = prototype.name
+        if hasattr(self, name):
+            return getattr(self, name)(a)
+        if name in self.kinds:
+            return self.make(name, a)
+        (parameter, first), (_, second), *_ = vars(a).items()
+        if kind := self.kinds.get(name.replace("destroy", "create")):
+            ended = self.model.objects.destroy(first, kind.what, self.model.here())
+            if not (ended or self.ends_null):
+                raise Refusal(kind.null)
+            return None
+        if name in self.sets:
+            return setattr(self.held(first, parameter), self.sets[name], second)
+        return getattr(self.held(first, parameter), self.gets[name])
+
+    def make(self, maker: str, a: Any) -> int:
+        """A new object; `maker` is the function that makes objects of its kind."""
+        kind = self.kinds[maker]
+        return self.model.objects.create(kind.what, kind.state(a), self.model.here())
+
+    def held(self, address: int, parameter: str = "handle", maker: str = "") -> Any:
+        """The state of an object. Raises `Refusal` for a null address.
+
+        maker: the function that makes objects of its kind; by default the first.
+        """
+        kind = self.kinds[maker or next(iter(self.kinds))]
+        state = self.model.objects.get(address, kind.what, parameter)
+        if state is None:
+            raise Refusal(kind.null, f"{parameter} is null.")
+        return state
+
+    def refused(self, refusal: Refusal) -> int:
+        """Note why a call is refused, and say it. Gives the status."""
+        if refusal.reason:
+            self.model.refusals.append(refusal.reason)
+            self.shown.said = refusal.reason
+        return refusal.status
 
 
 class BadAddressError(Exception):

@@ -3,21 +3,22 @@
 import math
 import struct
 from dataclasses import dataclass
-from typing import Any
+from enum import IntEnum
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 
-from weft.libraries.enumerations import FftResult, FftType
-from weft.libraries.faults import Fault
-from weft.libraries.model import Model
+from weft.libraries.faults import Fault, Refusal
+from weft.libraries.headers import cufft
+from weft.libraries.model import Kind, Library, Model
 
-PLAN = "plan of cuFFT"
+Result, Type = cufft.Result, cufft.Type
 VERSION = 12200
-EXECUTE = {
-    FftType.C2C: "cufftExecC2C",
-    FftType.R2C: "cufftExecR2C",
-    FftType.C2R: "cufftExecC2R",
+DTYPES = {  # of what is read, and of what is written
+    Type.C2C: (torch.complex64, torch.complex64),
+    Type.R2C: (torch.float32, torch.complex64),
+    Type.C2R: (torch.complex64, torch.float32),
 }
 
 
@@ -40,54 +41,34 @@ class Layout:
         rank = len(self.sizes)
         return tuple(self.stride * math.prod(self.embed[d + 1 :]) for d in range(rank))
 
-    def elements(self, batch: int) -> int:
-        """From the first element of the batch to the last, both included."""
-        far = sum(
-            (n - 1) * step for n, step in zip(self.sizes, self.steps, strict=True)
-        )
-        return (batch - 1) * self.dist + far + 1
-
-    def view(self, flat: torch.Tensor, batch: int) -> torch.Tensor:
-        """All elements of the batch, (batch, *sizes), in a storage of them."""
-        return flat.as_strided((batch, *self.sizes), (self.dist, *self.steps))
-
 
 @dataclass(frozen=True)
 class Plan:
     """A plan as `make_plan_many` describes it."""
 
-    kind: FftType
+    kind: IntEnum
     n: tuple[int, ...]
     batch: int
     source: Layout
     target: Layout
 
-    @property
-    def dtypes(self) -> tuple[torch.dtype, torch.dtype]:
-        """The types of what is read and what is written."""
-        return {
-            FftType.C2C: (torch.complex64, torch.complex64),
-            FftType.R2C: (torch.float32, torch.complex64),
-            FftType.C2R: (torch.complex64, torch.float32),
-        }[self.kind]
-
     def run(self, read: torch.Tensor, direction: int) -> torch.Tensor:
         """Transform what was read, (batch, *sizes), without a factor of 1 / n."""
         x = read.numpy()
         axes = tuple(range(1, len(self.n) + 1))
-        if self.kind == FftType.R2C:
+        if self.kind == Type.R2C:
             got: Any = np.fft.rfftn(x, axes=axes)
-        elif self.kind == FftType.C2R:
+        elif self.kind == Type.C2R:
             got = np.fft.irfftn(x, self.n, axes=axes) * math.prod(self.n)
         elif direction < 0:
             got = np.fft.fftn(x, axes=axes)
         else:
             got = np.fft.ifftn(x, axes=axes) * math.prod(self.n)
-        return torch.from_numpy(np.ascontiguousarray(got)).to(self.dtypes[1])
+        return torch.from_numpy(np.ascontiguousarray(got)).to(DTYPES[self.kind][1])
 
 
 def planned(
-    kind: FftType,
+    kind: IntEnum,
     n: tuple[int, ...],
     batch: int,
     given: tuple[tuple[int, ...] | None, int, int],
@@ -99,7 +80,7 @@ def planned(
     without gaps. (It refuses a plan that has only one of them.)
     """
     half = (*n[:-1], n[-1] // 2 + 1)
-    sizes = {FftType.C2C: (n, n), FftType.R2C: (n, half), FftType.C2R: (half, n)}[kind]
+    sizes = {Type.C2C: (n, n), Type.R2C: (n, half), Type.C2R: (half, n)}[kind]
     sides = [
         Layout(each, each, 1, math.prod(each))
         if embed is None
@@ -117,123 +98,94 @@ class Made:
     stream: int = 0
 
 
-class CuFFT:
-    """The functions of cuFFT, by the names that the binding has for them."""
+class CuFFT(Library):
+    """The functions of cuFFT. A plan is known by its number, not by an address."""
+
+    name = "cufft"
+    kinds: ClassVar = {
+        "create": Kind("plan of cuFFT", lambda _: Made(), Result.INVALID_PLAN)
+    }
+    sets: ClassVar = {"set_stream": "stream"}
 
     def __init__(self, model: Model) -> None:
-        self.model = model
+        super().__init__(model)
         self.numbers: list[int] = []  # of a plan → the address of its object
 
-    def create(self, result: int) -> int:
-        address = self.model.objects.create(PLAN, Made(), self.model.here())
-        self.model.write(result, struct.pack("<i", len(self.numbers) + 1), "plan")
-        self.numbers.append(address)
-        return FftResult.SUCCESS
+    def create(self, a: Any) -> int:
+        self.numbers.append(self.make("create", a))
+        return len(self.numbers)
 
-    def _made(self, number: int) -> Made | None:
-        """What a number stands for; None for one that was never given out."""
-        if not 1 <= number <= len(self.numbers):
-            return None
-        address = self.numbers[number - 1]
-        if not self.model.objects.made[address].alive:
-            return None  # cuFFT notices this by itself
-        made = self.model.objects.get(address, PLAN, "plan")
-        assert isinstance(made, Made)
-        return made
+    def held(self, address: int, parameter: str = "plan", maker: str = "") -> Any:
+        """What a number stands for. Raises `Refusal`: cuFFT notices this by itself."""
+        if not 1 <= address <= len(self.numbers):
+            never = f"{address} is no plan: `create` has not returned it"
+            raise Refusal(Result.INVALID_PLAN, never)
+        made = self.numbers[address - 1]
+        if not self.model.objects.made[made].alive:
+            gone = f"plan {address} has been destroyed"
+            raise Refusal(Result.INVALID_PLAN, gone)
+        return super().held(made, parameter, maker)
 
-    def destroy(self, plan: int) -> int:
-        if self._made(plan) is None:
-            return self._no_plan(plan)
-        self.model.objects.destroy(self.numbers[plan - 1], PLAN, self.model.here())
-        return FftResult.SUCCESS
+    def refused(self, refusal: Refusal) -> int:
+        status = super().refused(refusal)
+        said = f"CUFFT_{Result(status).name}: {refusal.reason}."
+        self.model.refusals[-1] = said
+        return status
 
-    def get_version(self, result: int) -> int:
-        self.model.write(result, struct.pack("<i", VERSION), "version")
-        return FftResult.SUCCESS
+    def destroy(self, a: Any) -> None:
+        self.held(a.plan)
+        number, here = self.numbers[a.plan - 1], self.model.here()
+        self.model.objects.destroy(number, self.kinds["create"].what, here)
 
-    def set_stream(self, plan: int, stream: int) -> int:
-        if (made := self._made(plan)) is None:
-            return self._no_plan(plan)
-        made.stream = stream
-        return FftResult.SUCCESS
+    def get_version(self, a: Any) -> int:
+        return VERSION
 
-    def get_size(self, handle: int, result: int) -> int:
-        if self._made(handle) is None:
-            return self._no_plan(handle)
-        self.model.write(result, struct.pack("<Q", 0), "work_size")
-        return FftResult.SUCCESS
+    def get_size(self, a: Any) -> int:
+        self.held(a.handle)
+        return 0  # bytes of workspace
 
     # Plans
 
-    def make_plan1d(
-        self, plan: int, nx: int, type: int, batch: int, result: int
-    ) -> int:
-        return self._make(plan, (nx,), type, batch, (None, 1, 0), (None, 1, 0), result)
+    def make_plan1d(self, a: Any) -> int:
+        return self._make(a, (a.nx,), (None, 1, 0), (None, 1, 0))
 
-    def make_plan_many(
-        self,
-        plan: int,
-        rank: int,
-        n: int,
-        inembed: int,
-        istride: int,
-        idist: int,
-        onembed: int,
-        ostride: int,
-        odist: int,
-        type: int,
-        batch: int,
-        result: int,
-    ) -> int:
+    def make_plan_many(self, a: Any) -> int:
         """Make a plan with strides, in one to three dimensions."""
-        if not 1 <= rank <= 3:
-            return self._refused(FftResult.INVALID_VALUE, f"rank is {rank}")
-        sizes = self._ints(n, rank, "n")
-        if sizes is None:
-            return self._refused(FftResult.INVALID_VALUE, "n is null")
-        given = self._ints(inembed, rank, "inembed"), istride, idist
-        wanted = self._ints(onembed, rank, "onembed"), ostride, odist
-        if (given[0] is None) != (wanted[0] is None):
+        if not 1 <= a.rank <= 3:
+            raise Refusal(Result.INVALID_VALUE, f"rank is {a.rank}")
+        n, inembed, onembed = (
+            self._ints(getattr(a, name), a.rank, name)
+            for name in ("n", "inembed", "onembed")
+        )
+        if n is None:
+            raise Refusal(Result.INVALID_VALUE, "n is null")
+        if (inembed is None) != (onembed is None):
             what = "one of inembed and onembed is null, and the other is not"
-            return self._refused(FftResult.INVALID_VALUE, what)
-        status = self._make(plan, sizes, type, batch, given, wanted, result)
-        if status == FftResult.SUCCESS and given[0] is None:
-            self._ignores(plan, (istride, idist), (ostride, odist))
-        return status
-
-    def _ignores(self, number: int, *asked: tuple[int, int]) -> None:
-        """Note strides and distances that a plan without embeds takes no notice of."""
-        made = self._made(number)
-        assert made is not None
-        assert made.plan is not None
-        sides = made.plan.source, made.plan.target
-        if asked != tuple((side.stride, side.dist) for side in sides):
+            raise Refusal(Result.INVALID_VALUE, what)
+        given, wanted = (inembed, a.istride, a.idist), (onembed, a.ostride, a.odist)
+        size = self._make(a, n, given, wanted)
+        plan = self.held(a.plan).plan
+        made = [(each.stride, each.dist) for each in (plan.source, plan.target)]
+        if inembed is None and made != [given[1:], wanted[1:]]:
             self.model.ignored.append(
                 "Both embeds are None, so cuFFT has ignored the strides and distances "
                 "of the plan, and taken both arrays to be rows without gaps."
             )
+        return size
 
-    def _make(
-        self,
-        number: int,
-        n: tuple[int, ...],
-        kind: int,
-        batch: int,
-        given: Any,
-        wanted: Any,
-        result: int,
-    ) -> int:
-        """Keep what was planned. given, wanted: embed, stride and distance."""
-        if (made := self._made(number)) is None:
-            return self._no_plan(number)
-        if kind not in EXECUTE:
-            return self._refused(FftResult.INVALID_TYPE, f"type is {kind:#x}")
-        if min(n) < 1 or batch < 1:
-            what = f"n is {list(n)} and batch {batch}"
-            return self._refused(FftResult.INVALID_SIZE, what)
-        made.plan = planned(FftType(kind), n, batch, given, wanted)
-        self.model.write(result, struct.pack("<Q", 0), "work_size")
-        return FftResult.SUCCESS
+    def _make(self, a: Any, n: tuple[int, ...], given: Any, wanted: Any) -> int:
+        """Keep what was planned. given, wanted: embed, stride and distance.
+
+        Gives the bytes of workspace.
+        """
+        made: Made = self.held(a.plan)
+        if a.type not in DTYPES:
+            raise Refusal(Result.INVALID_TYPE, f"type is {a.type:#x}")
+        if min(n) < 1 or a.batch < 1:
+            what = f"n is {list(n)} and batch {a.batch}"
+            raise Refusal(Result.INVALID_SIZE, what)
+        made.plan = planned(Type(a.type), n, a.batch, given, wanted)
+        return 0
 
     def _ints(self, address: int, count: int, name: str) -> tuple[int, ...] | None:
         """An array of int in the host's memory; None for a null address."""
@@ -241,122 +193,64 @@ class CuFFT:
             return None
         return struct.unpack(f"<{count}i", self.model.read(address, 4 * count, name))
 
-    def _no_plan(self, number: int) -> int:
-        gone = 1 <= number <= len(self.numbers)
-        what = (
-            f"plan {number} has been destroyed"
-            if gone
-            else (f"{number} is no plan: `create` has not returned it")
-        )
-        return self._refused(FftResult.INVALID_PLAN, what)
-
-    def _refused(self, status: FftResult, what: str) -> int:
-        self.model.refusals.append(f"CUFFT_{status.name}: {what}.")
-        self.model.said("cufft", what)
-        return status
-
     # Execution
 
-    def exec_c2c(self, plan: int, idata: int, odata: int, direction: int) -> int:
-        if direction not in (-1, 1):
-            what = f"direction is {direction}, which is neither -1 nor 1"
-            return self._refused(FftResult.INVALID_VALUE, what)
-        return self._execute(FftType.C2C, plan, idata, odata, direction)
+    def exec_c2c(self, a: Any) -> None:
+        if a.direction not in (-1, 1):
+            what = f"direction is {a.direction}, which is neither -1 nor 1"
+            raise Refusal(Result.INVALID_VALUE, what)
+        self._execute(a, Type.C2C, a.direction)
 
-    def exec_r2c(self, plan: int, idata: int, odata: int) -> int:
-        return self._execute(FftType.R2C, plan, idata, odata, -1)
+    def exec_r2c(self, a: Any) -> None:
+        self._execute(a, Type.R2C, -1)
 
-    def exec_c2r(self, plan: int, idata: int, odata: int) -> int:
-        return self._execute(FftType.C2R, plan, idata, odata, 1)
+    def exec_c2r(self, a: Any) -> None:
+        self._execute(a, Type.C2R, 1)
 
-    def _execute(
-        self, kind: FftType, number: int, idata: int, odata: int, direction: int
-    ) -> int:
+    def _execute(self, a: Any, kind: int, direction: int) -> None:
         """Transform what is at one address into another."""
-        made = self._made(number)
-        if made is None:
-            return self._no_plan(number)
-        if made.plan is None:
-            what = f"plan {number} was created, but never made"
-            return self._refused(FftResult.INVALID_PLAN, what)
-        plan, symbol = made.plan, EXECUTE[kind]
+        made: Made = self.held(a.plan)
+        if (plan := made.plan) is None:
+            what = f"plan {a.plan} was created, but never made"
+            raise Refusal(Result.INVALID_PLAN, what)
         if plan.kind != kind:
-            self.model.refuse(other_kind(symbol, kind, plan.kind))
-        source, target = plan.dtypes
-        read = self._span("idata", idata, plan.source, plan.batch, source)
-        write = self._span("odata", odata, plan.target, plan.batch, target)
-        found = plan.run(plan.source.view(read, plan.batch).clone(), direction)
-        if kind == FftType.C2R and idata != odata:  # it may be used as workspace
-            plan.source.view(read, plan.batch).fill_(complex("nan+nanj"))
-        plan.target.view(write, plan.batch).copy_(found)
-        self.model.computed(symbol, made.stream)
-        return FftResult.SUCCESS
+            self.model.refuse(other_kind(a.symbol, Type(kind), plan.kind))
+        read = self._side("idata", a.idata, plan, plan.source)
+        write = self._side("odata", a.odata, plan, plan.target)
+        found = plan.run(read.clone(), direction)
+        if kind == Type.C2R and a.idata != a.odata:  # it may be used as workspace
+            read.fill_(complex("nan+nanj"))
+        write.copy_(found)
+        self.model.computed(a.symbol, made.stream)
 
-    def _span(
-        self,
-        parameter: str,
-        address: int,
-        side: Layout,
-        batch: int,
-        dtype: torch.dtype,
+    def _side(
+        self, parameter: str, address: int, plan: Plan, side: Layout
     ) -> torch.Tensor:
-        """The storage from an address on, as elements. Refuses what is outside."""
-        found = self.model.memory.find(address)
-        if found is None:
-            self.model.refuse(nowhere(parameter, address))
-        assert found is not None
-        buffer, offset = found
-        size, count = dtype.itemsize, side.elements(batch)
-        kind = "complex" if dtype.is_complex else "float"
-        if offset % size:
-            self.model.refuse(
-                Fault(
-                    "device-bounds",
-                    f"{parameter} begins at byte {offset} of {buffer.name}, which is "
-                    f"no multiple of the {size} bytes of a {kind} element.",
-                    headline="an address between two elements",
-                )
-            )
-        if offset < 0 or offset + count * size > buffer.nbytes:
-            self.model.refuse(outside(parameter, buffer, side, batch, kind, size))
-        flat = torch.empty(0, dtype=dtype)
-        return flat.set_(buffer.storage, offset // size, (count,), (1,))
+        """The elements of the batch on one side, (batch, *sizes), not copied."""
+        dtype = DTYPES[plan.kind][parameter == "odata"]
+        letter, kind = parameter[0], "complex" if dtype.is_complex else "float"
+        verb = "read" if letter == "i" else "written"
+        shape, steps = (plan.batch, *side.sizes), (side.dist, *side.steps)
+        return self.model.array(
+            parameter,
+            address,
+            dtype,
+            shape,
+            steps,
+            f"is {verb} by the plan as {' × '.join(map(str, shape))} {kind} elements "
+            f"of {dtype.itemsize} bytes, with {letter}stride {side.stride} and "
+            f"{letter}dist {side.dist}",
+            f"Transform b begins at element b × {letter}dist, and its element j is "
+            f"j × {letter}stride further on.",
+            "a plan that reaches beyond the array",
+        )
 
 
-def other_kind(symbol: str, kind: FftType, made: FftType) -> Fault:
+def other_kind(symbol: str, kind: IntEnum, made: IntEnum) -> Fault:
     return Fault(
         "handle",
         f"{symbol} executes a plan that was made for {made.name}, not {kind.name}.",
         "cuFFT does not compare the two and reports success. What it reads and writes "
         "has the sizes of the plan, and the wrong type.",
         headline="a plan of another type",
-    )
-
-
-def nowhere(parameter: str, address: int) -> Fault:
-    shown = "null" if address == 0 else f"{address:#x}"
-    return Fault(
-        "pointer",
-        f"{parameter} is the address {shown}, which is not in device memory.",
-        "Arrays are passed by their address on the device: `x.data_ptr()`.",
-    )
-
-
-def outside(
-    parameter: str, buffer: Any, side: Layout, batch: int, kind: str, size: int
-) -> Fault:
-    """A plan that reaches beyond the array it is executed on."""
-    verb = "reads" if parameter == "idata" else "writes"
-    letter = "i" if parameter == "idata" else "o"
-    sizes = " × ".join(map(str, side.sizes))
-    last = side.elements(batch) * size
-    return Fault(
-        "device-bounds",
-        f"The plan {verb} {batch} × {sizes} {kind} elements of {size} bytes, with "
-        f"{letter}stride {side.stride} and {letter}dist {side.dist}. The last of them "
-        f"ends at byte {last:,} of {buffer.name}, which has {buffer.nbytes:,}.",
-        f"Transform b begins at element b × {letter}dist, and its element j is "
-        f"j × {letter}stride further on. A GPU would read or overwrite what comes "
-        "after the array, mostly in silence.",
-        headline="a plan that reaches beyond the array",
     )

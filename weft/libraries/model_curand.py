@@ -1,18 +1,18 @@
 """A model of cuRAND's host API: its Philox, number by number as the GPU makes them."""
 
-import struct
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 
 from weft.libraries import philox
-from weft.libraries.enumerations import Ordering, RandStatus, RngType
-from weft.libraries.faults import Fault
-from weft.libraries.model import Model
+from weft.libraries.faults import Fault, Refusal
+from weft.libraries.headers import curand
+from weft.libraries.model import Kind, Library
 
-GENERATOR = "generator of cuRAND"
 VERSION = 100400
+ORDERINGS = set(curand.Ordering) - {curand.Ordering.PSEUDO_SEEDED}
 
 
 @dataclass
@@ -24,102 +24,67 @@ class Generator:
     stream: int = 0
 
 
-class CuRAND:
-    """The functions of cuRAND, by the names that the binding has for them."""
+class CuRAND(Library):
+    """The functions of cuRAND."""
 
-    def __init__(self, model: Model) -> None:
-        self.model = model
+    name = "curand"
+    kinds: ClassVar = {
+        "create_generator": Kind(
+            "generator of cuRAND",
+            lambda _: Generator(),
+            curand.Status.NOT_INITIALIZED,
+        )
+    }
+    sets: ClassVar = {
+        "set_stream": "stream",
+        "set_pseudo_random_generator_seed": "seed",
+        "set_generator_offset": "offset",
+    }
 
-    def create_generator(self, result: int, rng_type: int) -> int:
-        if rng_type not in RngType.__members__.values():
-            return RandStatus.TYPE_ERROR
-        if rng_type != RngType.PSEUDO_PHILOX4_32_10:
+    def create_generator(self, a: Any) -> int:
+        if a.rng_type not in list(curand.RngType):
+            raise Refusal(curand.Status.TYPE_ERROR)
+        if a.rng_type != curand.RngType.PSEUDO_PHILOX4_32_10:
             self.model.refuse(
                 Fault(
                     "handle",
-                    f"The model has no {RngType(rng_type).name}, only Philox.",
+                    f"The model has no {curand.RngType(a.rng_type).name}, only Philox.",
                     "Without a GPU, use RngType.PSEUDO_PHILOX4_32_10.",
                     headline="a generator that the model lacks",
                 )
             )
-        address = self.model.objects.create(GENERATOR, Generator(), self.model.here())
-        self.model.write(result, address.to_bytes(8, "little"), "generator")
-        return RandStatus.SUCCESS
+        return self.make("create_generator", a)
 
-    def _of(self, generator: int) -> Generator | None:
-        held = self.model.objects.get(generator, GENERATOR, "generator")
-        assert held is None or isinstance(held, Generator)
-        return held
+    def get_version(self, a: Any) -> int:
+        return VERSION
 
-    def destroy_generator(self, generator: int) -> int:
-        gone = self.model.objects.destroy(generator, GENERATOR, self.model.here())
-        return RandStatus.SUCCESS if gone else RandStatus.NOT_INITIALIZED
-
-    def get_version(self, result: int) -> int:
-        self.model.write(result, struct.pack("<i", VERSION), "version")
-        return RandStatus.SUCCESS
-
-    def set_stream(self, generator: int, stream: int) -> int:
-        return self._set(generator, stream=stream)
-
-    def set_pseudo_random_generator_seed(self, generator: int, seed: int) -> int:
-        return self._set(generator, seed=seed)
-
-    def set_generator_offset(self, generator: int, offset: int) -> int:
-        return self._set(generator, offset=offset)
-
-    def set_generator_ordering(self, generator: int, order: int) -> int:
-        known = set(Ordering.__members__.values()) - {Ordering.PSEUDO_SEEDED}
-        if order not in known:
-            return RandStatus.OUT_OF_RANGE
-        return self._set(generator)
-
-    def _set(self, generator: int, **values: int) -> int:
-        if (held := self._of(generator)) is None:
-            return RandStatus.NOT_INITIALIZED
-        for name, value in values.items():
-            setattr(held, name, value)
-        return RandStatus.SUCCESS
+    def set_generator_ordering(self, a: Any) -> None:
+        if a.order not in ORDERINGS:
+            raise Refusal(curand.Status.OUT_OF_RANGE)
+        self.held(a.generator, "generator")
 
     # Numbers
 
-    def generate(self, generator: int, output_ptr: int, num: int) -> int:
-        return self._fill(generator, output_ptr, num, "curandGenerate")
+    def generate(self, a: Any) -> None:
+        self._fill(a, torch.int32, lambda bits: bits.view(np.int32))
 
-    def generate_uniform(self, generator: int, output_ptr: int, num: int) -> int:
-        return self._fill(generator, output_ptr, num, "curandGenerateUniform")
+    def generate_uniform(self, a: Any) -> None:
+        self._fill(a, torch.float32, philox.open_at_zero)
 
-    def generate_normal(
-        self, generator: int, output_ptr: int, n: int, mean: float, stddev: float
-    ) -> int:
+    def generate_normal(self, a: Any) -> None:
         self.model.refuse(
             Fault("handle", "The model has no curandGenerateNormal, only uniform ones.")
         )
-        return RandStatus.INTERNAL_ERROR
 
-    def _fill(self, generator: int, address: int, count: int, symbol: str) -> int:
+    def _fill(self, a: Any, dtype: torch.dtype, values: Any) -> None:
         """Write the next numbers to an address, and move the generator on."""
-        if (held := self._of(generator)) is None:
-            return RandStatus.NOT_INITIALIZED
-        found = self.model.memory.find(address)
-        if found is None or found[1] < 0 or found[1] + 4 * count > found[0].nbytes:
-            self.model.refuse(
-                Fault(
-                    "pointer" if found is None else "device-bounds",
-                    f"{symbol} writes {count:,} numbers of 4 bytes to {address:#x}, "
-                    "and there is no array of that size.",
-                )
-            )
-        assert found is not None
-        bits = stream_words(held.seed, held.offset + np.arange(count))
-        uniform = symbol.endswith("Uniform")
-        values = philox.open_at_zero(bits) if uniform else bits.view(np.int32)
-        flat = torch.empty(0, dtype=torch.float32 if uniform else torch.int32)
-        out = flat.set_(found[0].storage, found[1] // 4, (count,), (1,))
-        out.copy_(torch.from_numpy(values))
-        held.offset += count
-        self.model.computed(symbol, held.stream)
-        return RandStatus.SUCCESS
+        held: Generator = self.held(a.generator, "generator")
+        said = f"gets {a.num:,} numbers of 4 bytes"
+        out = self.model.array("output_ptr", a.output_ptr, dtype, (a.num,), said=said)
+        bits = stream_words(held.seed, held.offset + np.arange(a.num))
+        out.copy_(torch.from_numpy(values(bits)))
+        held.offset += a.num
+        self.model.computed(a.symbol, held.stream)
 
 
 def stream_words(seed: int, place: philox.Array) -> philox.Array:

@@ -7,34 +7,23 @@ would have made for it.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Any, NoReturn
 
 import numpy as np
 import torch
 
-from weft.libraries.binding import cuDNNError
-from weft.libraries.convolutions import (
-    CUDA_TYPES,
-    DTYPES,
-    Convolution,
-    Tensor,
-    rounded,
-)
-from weft.libraries.cudnn_enumerations import (
-    ConvolutionMode,
-    DataType,
-    HeurMode,
-    Pointwise,
-    Status,
-)
-from weft.libraries.enumerations import CudaType
-from weft.libraries.faults import Fault
-from weft.libraries.model import Call, Model
-from weft.libraries.model_cudnn import DESCRIPTOR, HANDLE, CuDNN, sizes
-from weft.libraries.products import Matrix
+from weft.libraries.binding import error_of
+from weft.libraries.convolutions import DTYPES, Convolution, Tensor
+from weft.libraries.faults import Fault, Refusal
+from weft.libraries.headers import cudnn
+from weft.libraries.model import Model
+from weft.libraries.model_cudnn import DESCRIPTOR, misdescribed, sizes
+from weft.libraries.products import rounded
 
-BINARY: dict[Pointwise, Any] = {Pointwise.ADD: torch.add, Pointwise.MUL: torch.mul}
-UNARY: dict[Pointwise, Any] = {
+Pointwise, Status = cudnn.Pointwise, cudnn.Status
+BINARY: dict[int, Any] = {Pointwise.ADD: torch.add, Pointwise.MUL: torch.mul}
+UNARY: dict[int, Any] = {
     Pointwise.IDENTITY: lambda x: x,
     Pointwise.RELU_FWD: torch.relu,
     Pointwise.TANH_FWD: torch.tanh,
@@ -91,7 +80,8 @@ class ModelGraph:
     """See `weft.libraries.graphs.Graph`: the same methods, on a model of a GPU."""
 
     def __init__(self, handle: int, model: Model) -> None:
-        self.handle, self.model, self.cudnn = handle, model, CuDNN(model)
+        self.handle, self.model = handle, model
+        self.cudnn: Any = model.libraries["cudnn"]
         self.made: list[int] = []
         self.operations: list[Operation] = []
         self.complete = False
@@ -104,10 +94,10 @@ class ModelGraph:
         return self.made[-1]
 
     def _refuse(
-        self, reason: str, status: Status = Status.BAD_PARAM, function: str = "Finalize"
+        self, reason: str, status: int = Status.BAD_PARAM, function: str = "Finalize"
     ) -> NoReturn:
-        self.cudnn.refused(status, reason)
-        raise cuDNNError(status, f"cudnnBackend{function}", reason)
+        self.cudnn.refused(Refusal(status, reason))
+        raise error_of("cudnn")(status, f"cudnnBackend{function}", reason)
 
     def _find(self, *addresses: int) -> tuple[Described, ...]:
         """The tensors at these addresses."""
@@ -136,7 +126,7 @@ class ModelGraph:
         uid: int,
         shape: tuple[int, ...],
         steps: tuple[int, ...],
-        kind: DataType,
+        kind: IntEnum,
         *,
         virtual: bool,
     ) -> int:
@@ -156,7 +146,7 @@ class ModelGraph:
         padding: Sequence[int] = (0, 0),
         stride: Sequence[int] = (1, 1),
         dilation: Sequence[int] = (1, 1),
-        mode: ConvolutionMode = ConvolutionMode.CROSS_CORRELATION,
+        mode: IntEnum = cudnn.ConvolutionMode.CROSS_CORRELATION,
     ) -> None:
         """Keep y = x * w. Refuses sizes that do not fit together."""
         pads, steps, gaps = map(whole, (padding, stride, dilation))
@@ -169,13 +159,10 @@ class ModelGraph:
             self._refuse(f"x has {image[1]} channels, and the filters have {taps[1]}.")
         right = how.output(image, taps)
         if right != out.tensor.shape:
-            self._refuse(
-                f"y is described as {sizes(out.tensor.shape)}, and the convolution "
-                f"gives {sizes(right)}."
-            )
+            self._refuse(misdescribed(out.tensor.shape, right))
         self._operation(Operation(tuple(inputs), out, how.run, False))
 
-    def pointwise(self, mode: Pointwise, x: int, b: int = 0, *, y: int) -> None:
+    def pointwise(self, mode: IntEnum, x: int, b: int = 0, *, y: int) -> None:
         """Keep y = mode(x), or y = mode(x, b). Refuses what does not fit together."""
         mode = Pointwise(mode)
         parts = self._find(x, y, *[b] * bool(b))
@@ -196,7 +183,7 @@ class ModelGraph:
 
     # Plans
 
-    def plans(self, mode: HeurMode = HeurMode.A, most: int = 100) -> list[Plan]:
+    def plans(self, mode: int = cudnn.HeurMode.A, most: int = 100) -> list[Plan]:
         """The model's two plans, whatever the graph: one of them needs a workspace."""
         if not self.complete:
             self._complete()
@@ -215,7 +202,7 @@ class ModelGraph:
         if not self.handle:
             null = Status.BAD_PARAM_NULL_POINTER
             self._refuse("handle is null.", null, "SetAttribute")
-        self.model.objects.get(self.handle, HANDLE, "handle")
+        self.cudnn.held(self.handle)
         if not self.operations:
             self._refuse("a graph without operations.")
         seen: dict[int, Described] = {}
@@ -240,7 +227,7 @@ class ModelGraph:
     def execute(self, plan: Plan, pack: int) -> None:
         """Compute the graph's operations on the addresses of a pack."""
         get = self.model.objects.get
-        held = get(self.handle, HANDLE, "handle")
+        held = get(self.handle, self.cudnn.kinds["create"].what, "handle")
         operations = get(plan.descriptor, DESCRIPTOR, "execution_plan")
         found = get(pack, DESCRIPTOR, "variant_pack")
         if held is None or operations is None or not isinstance(found, Pack):
@@ -249,7 +236,7 @@ class ModelGraph:
         self._addressed(operations, found.addresses)
         if plan.workspace:
             room = found.workspace, plan.workspace, plan.workspace
-            self.cudnn.room("this plan", *room)
+            self.model.room("this plan", *room)
         self._run(operations, found.addresses, held.stream)
 
     def _addressed(
@@ -287,16 +274,7 @@ class ModelGraph:
         named = tuple(
             (f"tensor {part.uid}", addresses[part.uid], part.tensor) for part in stored
         )
-        self.model.calls.append(
-            Call(
-                "cudnnBackendExecute", (1.0, 0.0), (b"", b""), CudaType.R_32F, stream,
-                self.model.here(), tensors=named,
-                matrices=tuple(
-                    Matrix(name, at, CUDA_TYPES[t.kind], 1, 1, 1)
-                    for name, at, t in named
-                ),
-            )
-        )  # fmt: skip
+        self.model.computed("cudnnBackendExecute", stream, named)
         views = {at: self.cudnn.look(name, at, tensor) for name, at, tensor in named}
         values: dict[int, torch.Tensor] = {}
         for operation in ordered(operations):
@@ -309,7 +287,7 @@ class ModelGraph:
             ]
             out = operation.y
             total = operation.compute(*inputs).expand(out.tensor.shape)
-            result = rounded(total, out.tensor.kind)
+            result = rounded(total, DTYPES[out.tensor.kind])
             values[out.uid] = result.to(torch.float64)
             if not out.virtual:
                 views[addresses[out.uid]].copy_(result)

@@ -1,12 +1,15 @@
 """Products of matrices as cuBLAS computes them: types, compute types, rounding."""
 
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Any
 
 import numpy as np
 import torch
 
-from weft.libraries.enumerations import ComputeType, CudaType
+from weft.libraries.headers import CudaType, cublas
+
+ComputeType = cublas.ComputeType
 
 HALF, BF16, SINGLE, DOUBLE = (
     CudaType.R_16F,
@@ -17,38 +20,22 @@ HALF, BF16, SINGLE, DOUBLE = (
 BYTE, INT32 = CudaType.R_8I, CudaType.R_32I
 FP8 = (CudaType.R_8F_E4M3, CudaType.R_8F_E5M2)
 
-# The types of (A and B, C) that a compute type takes in cublasGemmEx.
-FLOAT_PAIRS = {
-    (BF16, BF16),
-    (BF16, SINGLE),
-    (HALF, HALF),
-    (HALF, SINGLE),
-    (BYTE, SINGLE),
-    (SINGLE, SINGLE),
+# By what a compute type adds up in: the type of alpha and beta, with which the product
+# is scaled, and the types of (A and B, C) that cublasGemmEx takes.
+SUMS = {
+    "16F": (HALF, {(HALF, HALF)}),
+    "32F": (
+        SINGLE,
+        {
+            *((BF16, BF16), (BF16, SINGLE), (HALF, HALF), (HALF, SINGLE)),
+            *((BYTE, SINGLE), (SINGLE, SINGLE)),
+        },
+    ),
+    "64F": (DOUBLE, {(DOUBLE, DOUBLE)}),
+    "32I": (INT32, {(BYTE, INT32)}),
 }
-PAIRS = {
-    ComputeType.COMPUTE_16F: {(HALF, HALF)},
-    ComputeType.COMPUTE_16F_PEDANTIC: {(HALF, HALF)},
-    ComputeType.COMPUTE_32F: FLOAT_PAIRS,
-    ComputeType.COMPUTE_32F_PEDANTIC: FLOAT_PAIRS,
-    ComputeType.COMPUTE_32F_FAST_16F: FLOAT_PAIRS,
-    ComputeType.COMPUTE_32F_FAST_16BF: FLOAT_PAIRS,
-    ComputeType.COMPUTE_32F_FAST_TF32: FLOAT_PAIRS,
-    ComputeType.COMPUTE_64F: {(DOUBLE, DOUBLE)},
-    ComputeType.COMPUTE_64F_PEDANTIC: {(DOUBLE, DOUBLE)},
-    ComputeType.COMPUTE_32I: {(BYTE, INT32)},
-    ComputeType.COMPUTE_32I_PEDANTIC: {(BYTE, INT32)},
-}
-# The type of alpha and beta, with which the product is scaled, by compute type.
-SCALES = {
-    ComputeType.COMPUTE_16F: HALF,
-    ComputeType.COMPUTE_16F_PEDANTIC: HALF,
-    ComputeType.COMPUTE_64F: DOUBLE,
-    ComputeType.COMPUTE_64F_PEDANTIC: DOUBLE,
-    ComputeType.COMPUTE_32I: INT32,
-    ComputeType.COMPUTE_32I_PEDANTIC: INT32,
-}
-SCALARS: dict[CudaType, Any] = {
+PAIRS = {each: SUMS[each.name.split("_")[1]][1] for each in ComputeType}
+SCALARS: dict[IntEnum, Any] = {
     HALF: np.float16,
     SINGLE: np.float32,
     DOUBLE: np.float64,
@@ -61,9 +48,10 @@ MANTISSA = {  # bits that the inputs keep before they are multiplied
 }
 
 
-def scale_type(compute: ComputeType) -> CudaType:
+def scale_type(compute: IntEnum) -> IntEnum:
     """The type in which alpha and beta are read."""
-    return SCALES.get(compute, SINGLE)
+    found: IntEnum = SUMS[compute.name.split("_")[1]][0]
+    return found
 
 
 @dataclass(frozen=True)
@@ -75,7 +63,7 @@ class Matrix:
 
     parameter: str
     address: int
-    kind: CudaType
+    kind: IntEnum
     rows: int
     cols: int
     ld: int
@@ -87,13 +75,12 @@ class Matrix:
         return (self.rows, self.cols) if self.row_major else (self.cols, self.rows)
 
     @property
-    def elements(self) -> int:
-        """From the first element to the last, both included."""
-        lines, length = self.lines
-        return (lines - 1) * self.ld + length if lines and length else 0
+    def line(self) -> str:
+        """What such a run is called."""
+        return "row" if self.row_major else "column"
 
 
-def multiply(a: torch.Tensor, b: torch.Tensor, compute: ComputeType) -> torch.Tensor:
+def multiply(a: torch.Tensor, b: torch.Tensor, compute: IntEnum) -> torch.Tensor:
     """The product as the compute type accumulates it, in double precision.
 
     Sums in fp16 are rounded after every step. Sums in fp32 are made exactly and rounded
@@ -116,6 +103,12 @@ def kept_bits(x: torch.Tensor, bits: int) -> torch.Tensor:
     mantissa, exponent = torch.frexp(x)
     scale = 2.0 ** (bits + 1)
     return torch.ldexp(torch.round(mantissa * scale) / scale, exponent)
+
+
+def rounded(total: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """Sums as they are stored: added up in single precision, or in the type itself."""
+    wide = dtype in (torch.float64, torch.int32)
+    return (total if wide else total.float()).to(dtype)
 
 
 def gelu(x: torch.Tensor) -> torch.Tensor:

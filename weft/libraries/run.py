@@ -1,5 +1,6 @@
 """One call of a learner's function, on the model of a library."""
 
+from collections.abc import Sequence
 from types import FunctionType
 from typing import Any
 
@@ -8,14 +9,12 @@ from weft.checking.source import begin, no_parameter
 from weft.checking.step_limit import counted
 from weft.checking.verdict import Failed
 from weft.libraries.arguments import Bench
-from weft.libraries.cudnn_enumerations import TensorFormat
-from weft.libraries.enumerations import Status
 from weft.libraries.exercise import LibraryExercise
+from weft.libraries.headers import cublas
 from weft.libraries.loading import on_model
 from weft.libraries.model import Model
+from weft.places import Note
 from weft.starters import has_stub, source
-
-NCHW = TensorFormat.NCHW
 
 
 class Run:
@@ -38,7 +37,7 @@ class Run:
             self.arrays = [found_in(arrays, arg) for arg in self.args]
             self._name_buffers()
             if fails:
-                self.model.fail_next[fails] = Status.EXECUTION_FAILED
+                self.model.fail_next[fails] = cublas.Status.EXECUTION_FAILED
             self.before = [b.tensor().clone() for b in self.model.memory.buffers]
             try:
                 counted(self.function, self.args, exercise.lines)
@@ -53,6 +52,18 @@ class Run:
     @property
     def when(self) -> str:
         return self.case.label
+
+    def failed(
+        self,
+        kind: str,
+        message: str,
+        why: str = "",
+        places: Sequence[Note] = (),
+        **more: Any,
+    ) -> Failed:
+        """What ends the check, with a verdict on this run."""
+        given = {"when": self.when} | more
+        return self.exercise.failed(kind, message, why, places, **given)
 
     @property
     def out(self) -> Any:

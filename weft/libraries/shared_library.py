@@ -6,15 +6,16 @@ an argument that is missing or cut off, is noticed here before the call.
 """
 
 import ctypes
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from types import SimpleNamespace as Arguments
 from typing import Any
 
-from weft.libraries.faults import Fault, ModelFault
-from weft.libraries.prototypes import TYPES, Prototype
+from weft.libraries.faults import Fault
+from weft.libraries.headers import TYPES, Header, Prototype
 
 INT_MAX = (1 << 31) - 1
 FLOATS = (ctypes.c_float, ctypes.c_double)
-Body = Callable[..., int]
+Answer = Callable[[Prototype, Arguments], int]
 
 
 class ModelFunction(ctypes._CFuncPtr):  # type: ignore[name-defined,misc]
@@ -82,31 +83,31 @@ def mismatch(kind: str, value: Any, declared: Any) -> tuple[str, str] | None:
 
 
 class ModelLibrary:
-    """The functions of one library. `said`: what it printed at the last call."""
+    """The functions of one library. `said`: what it printed at the last call.
+
+    answer: gives the status that a function returns for some arguments.
+    """
 
     def __init__(
-        self,
-        name: str,
-        prototypes: Mapping[str, Prototype],
-        bodies: Mapping[str, Body],
-        refuse: Callable[[Fault], None],
+        self, header: Header, answer: Answer, refuse: Callable[[Fault], None]
     ) -> None:
-        self._name = f"lib{name}.so"
+        self._name, self._answer = f"lib{header.library}.so", answer
         self.said = ""
-        for prototype in prototypes.values():
-            body = bodies[prototype.name]
-            function = self._function(prototype, body, refuse)
-            setattr(self, prototype.symbol, function)
+        for prototype in header.functions.values():
+            setattr(self, prototype.symbol, self._function(prototype, refuse))
 
     def _function(
-        self, prototype: Prototype, body: Body, refuse: Callable[[Fault], None]
+        self, prototype: Prototype, refuse: Callable[[Fault], None]
     ) -> ModelFunction:
+        """A function at an address; what it raises is raised again by the caller."""
         raised: list[BaseException] = []
 
         def call(*args: Any) -> int:
             self.said = ""
+            names = [name for _, name in prototype.in_c]
+            given = dict(zip(names, [a or 0 for a in args], strict=True))
             try:
-                return body(*[0 if a is None else a for a in args])
+                return self._answer(prototype, Arguments(**given))
             except BaseException as error:
                 raised.append(error)
                 return 0
@@ -123,6 +124,3 @@ class ModelLibrary:
 
     def __getitem__(self, name: str) -> Any:
         return getattr(self, name)
-
-
-__all__ = ["ModelFault", "ModelFunction", "ModelLibrary"]

@@ -1,29 +1,23 @@
-"""The verdicts on calls of a library, and the comparison of what they leave."""
+"""Why a library refuses a call, and why a result may be wrong."""
 
 import math
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from weft.checking.cases import Case
 from weft.checking.compare import difference
 from weft.checking.differences import Difference
-from weft.checking.source import raised_at, returns
-from weft.checking.verdict import Failed, Verdict
-from weft.libraries.binding import LibraryError
+from weft.libraries import convolutions
 from weft.libraries.convolutions import same_strides
-from weft.libraries.device_memory import DTYPES, Buffer
-from weft.libraries.enumerations import CudaType
-from weft.libraries.exercise import LibraryExercise, wide
-from weft.libraries.faults import Fault
-from weft.libraries.model import Call, Model
-from weft.libraries.objects import Opaque
+from weft.libraries.device_memory import DTYPES
+from weft.libraries.exercise import wide
+from weft.libraries.headers import CudaType
+from weft.libraries.model import Call
 from weft.libraries.products import SCALARS
 from weft.libraries.run import Run
-from weft.wording import capital, joined, several
+from weft.wording import capital, several
 
 Array = np.ndarray[Any, Any]
 # With which a sentence begins that does not begin with a parameter's name.
@@ -76,6 +70,8 @@ DNN_ADVICE = (
 
 def why_refused(library: str, reason: str) -> str:
     """What to look at after a refusal."""
+    if "handle is null" in reason:
+        return "A handle is what the library's own create function has returned."
     if library == "cufft":
         return PLANS
     if library not in ("cublas", "cublasLt", "cudnn"):
@@ -86,177 +82,6 @@ def why_refused(library: str, reason: str) -> str:
     return DESCRIBED if library == "cudnn" else COLUMNS
 
 
-def fault(name: str, found: Fault, when: str) -> Verdict:
-    """The verdict on what the model has refused."""
-    return Verdict(
-        name,
-        found.kind,
-        worded(found.message),
-        found.why,
-        found.places,
-        when=when,
-        headline=found.headline,
-    )
-
-
-def raised(run: Run, error: Exception) -> Verdict:
-    """The verdict on an exception that ended the call."""
-    places = raised_at(error, run.function)
-    message = f"{type(error).__name__}: {error}".removesuffix(": ")
-    if run.model.refusals:
-        reason = run.model.refusals[-1]
-        return Verdict(
-            run.name,
-            "status",
-            worded(reason),
-            why_refused(run.exercise.library, reason),
-            places,
-            when=run.when,
-        )
-    kind = "status" if isinstance(error, LibraryError) else "exception"
-    return Verdict(run.name, kind, message, places=places, when=run.when)
-
-
-def no_call(run: Run) -> Verdict:
-    return Verdict(
-        run.name,
-        "wrong-value",
-        f"{run.name} returns, and the library has computed nothing.",
-        "The work has to be done by the library's function.",
-        returns(run.function),
-        when=run.when,
-        headline="the library is not called",
-    )
-
-
-def overwritten(run: Run, buffer: Buffer, byte: int) -> Verdict:
-    """The verdict on a write to an input, or between the rows of the result."""
-    if buffer is run.out.buffer:
-        return Verdict(
-            run.name,
-            "device-bounds",
-            f"{buffer.name} is a part of a larger array. Byte {byte:,} of that array "
-            "is outside the part, and it is overwritten.",
-            "Rows of a part are further apart than they are long. The leading "
-            "dimension says how far.",
-            run.model.calls[-1].places,
-            when=run.when,
-            headline="what is between the rows is overwritten",
-        )
-    return Verdict(
-        run.name,
-        "input-written",
-        f"{run.name} writes into {buffer.name}, which is an input.",
-        "Which of the addresses is the one that the library writes to?",
-        run.model.calls[-1].places,
-        when=run.when,
-    )
-
-
-def other_stream(run: Run, call: Call) -> Verdict:
-    which = "the default stream" if not call.stream else "another stream"
-    return Verdict(
-        run.name,
-        "stream",
-        f"{call.symbol} runs on {which}, and the data are made on the stream that is "
-        "passed.",
-        "Nothing makes one stream wait for the other, so the product may read what is "
-        "not there yet. cuBLAS takes the stream from its handle, cuBLASLt from the "
-        "call.",
-        call.places,
-        when=run.when,
-    )
-
-
-def left_over(run: Run, left: list[Opaque]) -> Verdict:
-    """The verdict on objects that are never destroyed."""
-    first = left[0]
-    others = len(left) - 1
-    more = f", nor {others} other objects" if others > 1 else ""
-    more = ", nor is one more object" if others == 1 else more
-    keeps = "A handle keeps memory on the GPU until it is destroyed."
-    if not any(each.what.startswith("handle") for each in left):
-        keeps = "The library keeps its memory until it is destroyed."
-    return Verdict(
-        run.name,
-        "handle-leak",
-        f"The {first.what} made here is never destroyed{more}.",
-        f"Python does not know that the number is an object of the library. {keeps}",
-        [note for each in left for note in each.places],
-        when=run.when,
-    )
-
-
-def unnoticed(run: Run) -> Verdict:
-    return Verdict(
-        run.name,
-        "unchecked",
-        f"In one more run, {run.fails} returned CUBLAS_STATUS_EXECUTION_FAILED (13), "
-        f"and {run.name} returned as if nothing had happened.",
-        "C has no exceptions. A function that fails says so in the number that it "
-        "returns, which the caller has to look at.",
-    )
-
-
-def calls_made(model: Model) -> str:
-    """How often each function of the library was called: '2 calls of A and 1 of B'."""
-    first, *others = Counter(call.symbol for call in model.calls).items()
-    more = [f"{count} of {symbol}" for symbol, count in others]
-    return joined([f"{several(first[1], 'call')} of {first[0]}", *more])
-
-
-def too_many(run: Run, most: int) -> Verdict:
-    why = (
-        "Every call is a launch of its own, and each of them is far too small to fill "
-        "a GPU."
-    )
-    if run.exercise.library == "cudnn":
-        why = "What one call leaves in memory, the next one has to read again."
-    return Verdict(
-        run.name,
-        "calls",
-        f"{calls_made(run.model)}, where {most} would do.",
-        why,
-        run.model.calls[-1].places,
-        when=run.when,
-    )
-
-
-def converted(run: Run, call: Call, name: str) -> Verdict:
-    """The verdict on an array that cuDNN copies into another order first."""
-    return Verdict(
-        run.name,
-        "calls",
-        f"{call.symbol} gets {name} in the order NCHW. Its kernels want NHWC, so "
-        f"cuDNN copies {name} in a kernel of its own, at every call.",
-        "The result is right. Which array is stored, or described, in another order "
-        "than this exercise asks for?",
-        call.places,
-        when=run.when,
-        headline="an array that has to be converted",
-    )
-
-
-def on_gpu(exercise: LibraryExercise, error: Exception, when: str) -> Verdict:
-    return Verdict(
-        exercise.name,
-        "status" if isinstance(error, LibraryError) else "exception",
-        f"{type(error).__name__}: {error}",
-        "It was right on the model of the library, on small sizes.",
-        raised_at(error, exercise.written_by_learner),
-        when=when,
-    )
-
-
-def right_on_gpu(exercise: LibraryExercise, got: Array, case: Case, when: str) -> None:
-    """Compare what the GPU left with the spec. Raises `Failed`."""
-    wrong = difference(got, case.expected[0], exercise.tolerance)
-    if wrong is not None:
-        why = wrong.hint or "It was right on the model of the library, on small sizes."
-        message = wrong.sentence(exercise.result)
-        raise Failed(Verdict(exercise.name, "wrong-value", message, why, when=when))
-
-
 def compare(run: Run) -> None:
     """Compare the result with the spec's. Raises `Failed`."""
     got = wide(run.out.held).numpy()
@@ -265,8 +90,7 @@ def compare(run: Run) -> None:
     if wrong is None:
         return
     call, name = run.model.calls[-1], run.exercise.result
-    if (verdict := misread(run, call)) is not None:
-        raise Failed(verdict)
+    well_read(run, call)
     kind, message = "wrong-value", wrong.sentence(name)
     result = Result(run, call, got, wanted, wrong)
     why = next(filter(None, (reason(result) for reason in REASONS)), "")
@@ -276,7 +100,7 @@ def compare(run: Run) -> None:
         why = "Was the right address passed, and are there as many results as needed?"
     elif run.exercise.because is not None:
         why = run.exercise.because(*run.case.inputs, got) or why
-    raise Failed(Verdict(run.name, kind, message, why, call.places, when=run.when))
+    raise run.failed(kind, message, why, call.places)
 
 
 @dataclass(frozen=True)
@@ -327,15 +151,15 @@ def taken_for(result: Result) -> str:
     """Which array is read or written as another type than it has; "" if none is."""
     run, call = result.run, result.call
     held = {x.buffer: x.dtype for x in run.arrays if hasattr(x, "buffer")}
-    for matrix in call.matrices:
-        if (found := run.model.memory.find(matrix.address)) is None:
-            continue
-        buffer, _ = found
+    taken = [(m.parameter, m.address, m.kind, DTYPES) for m in call.matrices]
+    taken += [(name, at, t.kind, convolutions.DTYPES) for name, at, t in call.tensors]
+    for name, address, kind, dtypes in taken:
+        buffer, _ = run.model.memory.find(address) or (None, 0)
         dtype = held.get(buffer)
-        if dtype not in (None, DTYPES[matrix.kind]):
+        if buffer is not None and dtype not in (None, dtypes[kind]):
             return (
-                f"{matrix.parameter} has the type {matrix.kind.name} in this call, and "
-                f"{buffer.name} holds {str(dtype)[6:]}. An address carries no type."
+                f"{name} has the type {kind.name} in this call, and {buffer.name} "
+                f"holds {str(dtype)[6:]}. An address carries no type."
             )
     return ""
 
@@ -366,7 +190,7 @@ def listed(numbers: tuple[int, ...]) -> str:
 def scalars_read(result: Result) -> str:
     """What a product was scaled with; "" for the usual 1 and 0."""
     call = result.call
-    if not call.matrices or call.scalars == (1, 0):
+    if call.scalars == (1, 0):
         return ""
     alpha, beta = call.scalars
     return (
@@ -388,8 +212,8 @@ REASONS: tuple[Callable[[Result], str], ...] = (
 )
 
 
-def misread(run: Run, call: Call) -> Verdict | None:
-    """A verdict where alpha or beta is a number of another type than C reads."""
+def well_read(run: Run, call: Call) -> None:
+    """Refuse an alpha or a beta that is a number of another type than C reads."""
     for name, value, data in zip(
         ("alpha", "beta"), call.scalars, call.held, strict=True
     ):
@@ -399,18 +223,15 @@ def misread(run: Run, call: Call) -> Verdict | None:
         for kind, dtype in SCALARS.items():
             if kind == call.scale or (other := read_as(data, dtype)) is None:
                 continue
-            return Verdict(
-                run.name,
+            wide = np.dtype(SCALARS[call.scale]).itemsize
+            raise run.failed(
                 "scalar",
-                f"{call.symbol} reads {name} as {value:.3g}. It reads "
-                f"{size(call.scale)} bytes as {TYPES[call.scale]}; what is there is "
-                f"{other:g} as {TYPES[kind]}.",
+                f"{call.symbol} reads {name} as {value:.3g}. It reads {wide} bytes as "
+                f"{TYPES[call.scale]}; what is there is {other:g} as {TYPES[kind]}.",
                 "An address carries no type. The compute type, or the scale type, "
                 "decides how alpha and beta are read.",
                 call.places,
-                when=run.when,
             )
-    return None
 
 
 TYPES = {
@@ -419,10 +240,6 @@ TYPES = {
     CudaType.R_64F: "a double",
     CudaType.R_32I: "an int",
 }
-
-
-def size(kind: CudaType) -> int:
-    return int(np.dtype(SCALARS[kind]).itemsize)
 
 
 def read_as(data: bytes, dtype: Any) -> float | None:

@@ -6,9 +6,9 @@ from functools import partial
 from typing import Any
 
 from weft import markup
-from weft.ranks.faults import RankFault
 from weft.ranks.judging import tensor_of
 from weft.ranks.model import Distributed
+from weft.ranks.words import RankFault
 from weft.ranks.works import Transfer
 from weft.ranks.world import World
 from weft.units import size

@@ -9,13 +9,13 @@ import torch
 from weft.checking.differences import Difference
 from weft.checking.plain import leaves, written
 from weft.checking.room import Facts
-from weft.checking.source import begin, line_with, parameter_names, raised_at, returns
+from weft.checking.source import begin, line_with, parameter_names, raised, returns
 from weft.checking.step_limit import Endless, counted, endless
 from weft.checking.values import as_array, is_tree, judge
 from weft.checking.verdict import Failed, Verdict
 from weft.ranks.exercise import RankCase, RankExercise
-from weft.ranks.faults import RankFault
 from weft.ranks.model import KNOWN, Distributed
+from weft.ranks.words import RankFault, words
 from weft.ranks.world import World
 from weft.starters import has_stub
 from weft.wording import several
@@ -64,16 +64,8 @@ def ran(
         assert world.error is not None
         if has_stub(function) and not world.works:
             raise Failed(begin(name)) from None
-        message = f"{name} raises {type(error).__name__}: {error}"
-        raise Failed(
-            Verdict(
-                name,
-                "exception",
-                message.removesuffix(": ") + ("" if message.endswith(".") else "."),
-                places=raised_at(error, function),
-                when=f"rank {world.error[0]}, with {case.label}",
-            )
-        ) from None
+        when = f"rank {world.error[0]}, with {case.label}"
+        raise Failed(raised(name, name, error, function).but(when=when)) from None
 
 
 def without(exercise: RankExercise, dist: Distributed) -> Distributed:
@@ -85,11 +77,8 @@ def without(exercise: RankExercise, dist: Distributed) -> Distributed:
             )
 
         def refused(*_: Any, call: str = call, **__: Any) -> None:
-            message = f"{exercise.name} calls `dist.{call}`."
-            why = "What that does is what this exercise asks you to write."
-            raise Failed(
-                Verdict(exercise.name, "library", message, why, [(dist._place(), "")])
-            )
+            places = [(dist._place(), "")]
+            raise Failed(words.verdict(exercise.name, "library", places, call=call))
 
         setattr(dist, call, refused)
     return dist
@@ -104,16 +93,10 @@ def tensor_of(value: Any) -> Any:
     return value
 
 
-NOT_YET = (
-    "NaN stands for what has not arrived: the buffer of an `irecv`, or of a "
-    "collective with `async_op`, until `wait` has returned."
-)
-
-
 def cause(wrong: Difference) -> str:
     """Why a value is wrong, as far as it shows."""
     nan = np.asarray(wrong.got).dtype.kind == "f" and np.isnan(wrong.got)
-    return NOT_YET if nan else wrong.hint
+    return words("not-yet")["why"] if nan else wrong.hint
 
 
 def right(exercise: RankExercise, when: str, got: Any, wanted: Any) -> None:
@@ -121,28 +104,27 @@ def right(exercise: RankExercise, when: str, got: Any, wanted: Any) -> None:
     name, what = exercise.name, exercise.result or "result"
     places = [] if exercise.result else returns(exercise.written_by_learner)
 
-    def wrong(kind: str, message: str, why: str = "") -> Failed:
-        return Failed(Verdict(name, kind, message, why, places, when=when))
+    def wrong(message: str) -> Failed:
+        return exercise.failed("shape", message, places=places, when=when)
 
     if got is None:
-        why = "A function returns its result with `return`."
-        raise wrong("wrong-value", f"{name} returns nothing.", why)
+        raise Failed(words.verdict(name, "nothing", places, when=when))
     wanted = as_array(wanted)
     pairs = [("", got, wanted)]
     if is_tree(wanted):
         own, aims = dict(leaves(got)), dict(leaves(wanted))
         if own.keys() != aims.keys():
-            raise wrong("shape", f"{name} returns {len(own)} values, not {len(aims)}.")
+            raise wrong(f"{name} returns {len(own)} values, not {len(aims)}.")
         pairs = [(written(path), own[path], aims[path]) for path in aims]
     for path, part, aim in pairs:
         try:
             found, goal = np.asarray(part), np.asarray(aim)
         except (ValueError, TypeError):
-            raise wrong("shape", f"{what}{path} is a {type(part).__name__}.") from None
+            raise wrong(f"{what}{path} is a {type(part).__name__}.") from None
         if found.dtype == object or found.shape != goal.shape:
             said = found.shape if found.dtype != object else type(part).__name__
             message = f"{what}{path} has the shape {said} and should have {goal.shape}."
-            raise wrong("shape", message)
+            raise wrong(message)
         if goal.dtype.kind == "f" and found.dtype.kind != "f":
             found = found.astype(float)
         judge(exercise, f"{what}{path}", found, goal, cause, places=places, when=when)
@@ -158,41 +140,26 @@ def held(exercise: RankExercise, case: RankCase, world: World) -> Facts:
     limits, name, ranks = exercise.limits, exercise.name, case.ranks
     facts = []
 
-    def refuse(kind: str, message: str, why: str) -> Failed:
+    def refuse(row: str, **told: Any) -> Failed:
         places = line_with(exercise.written_by_learner, r"(for|while) ")
-        return Failed(Verdict(name, kind, message, why, places, when=case.label))
+        return Failed(words.verdict(name, row, places, when=case.label, **told))
 
     if "collectives" in limits:
         few = int(bound(limits["collectives"], case))
         calls = len(world.collectives[0])
         if calls > few:
-            raise refuse(
-                "collectives",
-                f"Every rank takes part in {several(calls, 'collective')}, and "
-                f"{few} will do.",
-                "Each costs a latency of its own, however short its tensor is. What "
-                "could go together?",
-            )
+            told = {"calls": several(calls, "collective"), "few": few}
+            raise refuse("collectives", **told)
         facts.append(f"{several(calls, 'collective')} per rank")
     if "sent" in limits:
         busiest = max(range(ranks), key=lambda rank: world.sent[rank])
         sent, least = world.sent[busiest], bound(limits["sent"], case)
         if sent > least:
-            raise refuse(
-                "sent",
-                f"Rank {busiest} sends {sent:,} bytes, and {least:,.0f} will do.",
-                "The slowest rank decides. Does every rank send as much as the others, "
-                "and nothing twice?",
-            )
+            raise refuse("sent", busiest=busiest, bytes=sent, least=least)
         facts.append(f"{sent:,} bytes sent by the busiest rank")
     if "steps" in limits:
         steps, most = world.steps, bound(limits["steps"], case)
         if steps > most:
-            raise refuse(
-                "steps",
-                f"The last rank ends after {steps:g} steps, and {most:g} will do.",
-                "A step is the time of one message. A rank can send one and receive "
-                "one in the same step, if it begins both in one `batch_isend_irecv`.",
-            )
+            raise refuse("steps", count=steps, most=most)
         facts.append(several(int(steps), "step"))
     return facts

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import torch
 
 from weft.places import Place, frame_place
-from weft.ranks.faults import RankFault
+from weft.ranks.words import fault
 from weft.ranks.works import Collective, Work, blank
 from weft.ranks.world import World
 
@@ -122,20 +122,9 @@ class Distributed:
         """Make one side of a message. Raises RankFault for a peer that is none."""
         self._tensor(call, tensor, place)
         if not isinstance(peer, int) or not 0 <= peer < self._world.size:
-            self._refuse(
-                "message",
-                f"Rank {self._rank} calls `{call}` with rank {peer}, and the ranks are "
-                f"0 to {self._world.size - 1}.",
-                "A ring has no ends: take the rank modulo their number.",
-                place,
-            )
+            self._refuse("no-peer", place, call=call, peer=peer)
         if peer == self._rank:
-            self._refuse(
-                "message",
-                f"Rank {peer} calls `{call}` with itself.",
-                "Nothing has to move within a rank: copy it.",
-                place,
-            )
+            self._refuse("itself", place, call=call)
         kept = tensor.detach().clone() if call in ("send", "isend") else None
         if kept is None:
             blank(tensor)
@@ -196,13 +185,8 @@ class Distributed:
         for tensor in (whole, part):
             self._tensor(call, tensor, place)
         if whole.numel() != part.numel() * self._world.size:
-            self._refuse(
-                "collective",
-                f"`{call}` gets {part.numel():,} numbers for each of "
-                f"{self._world.size} ranks and {whole.numel():,} for all of them.",
-                "All parts have the same length: fill up the last one.",
-                place,
-            )
+            numbers = {"part": part.numel(), "whole": whole.numel()}
+            self._refuse("parts", place, call=call, **numbers)
 
     def _join(
         self, call: str, agreed: Any, give: Tensor, take: Tensor, later: bool
@@ -210,12 +194,7 @@ class Distributed:
         """Take part in a collective that gives `give` and fills `take`."""
         place, world = self._place(), self._world
         if not take.is_contiguous():
-            self._refuse(
-                "collective",
-                f"`{call}` gets a tensor that is not contiguous.",
-                "A collective works on one piece of memory: `contiguous()` makes one.",
-                place,
-            )
+            self._refuse("not-contiguous", place, call=call)
         posted = world.clock[self._rank]
         work = Work(world, self._rank, call, take, (), place, posted)
         kept = give.detach().clone()
@@ -232,15 +211,13 @@ class Distributed:
         if isinstance(tensor, torch.Tensor):
             return
         kind = type(tensor).__name__
-        self._refuse(
-            "type",
-            f"`{call}` gets {'an' if kind[0] in 'aeiou' else 'a'} {kind}.",
-            "It sends tensors: put a number into one with `torch.tensor([x])`.",
-            place,
-        )
+        a = "an" if kind[0] in "aeiou" else "a"
+        self._refuse("no-tensor", place, call=call, a=a, type=kind)
 
-    def _refuse(self, kind: str, message: str, why: str, place: Place) -> NoReturn:
-        raise RankFault(kind, message, why, [(place, "")], self._rank)
+    def _refuse(self, row: str, place: Place, **told: Any) -> NoReturn:
+        size = self._world.size
+        told |= {"rank": self._rank, "ranks": size, "last": size - 1}
+        raise fault(row, [(place, "")], **told)
 
     def _place(self) -> Place:
         """The learner's line that is calling."""

@@ -7,7 +7,7 @@ from typing import Any
 from weft.checking.limits import RANKS
 from weft.checking.room import Facts
 from weft.checking.source import no_parameter, parameter_names, seed
-from weft.checking.verdict import Failed, Verdict
+from weft.checking.verdict import Failed
 from weft.ranks.exercise import RankExercise
 from weft.wording import joined
 
@@ -24,12 +24,11 @@ class Ranks:
     def stages(self, exercise: RankExercise) -> Iterator[Facts]:
         """Run every case on the model; hold every one against the limits."""
         from weft.ranks.judging import held, judged
+        from weft.ranks.words import words
 
         function = exercise.written_by_learner
         if not isinstance(function, FunctionType):
-            message = f"{exercise.name} is not a plain Python function."
-            why = "This exercise asks for one, whose first parameter is `dist`."
-            raise Failed(Verdict(exercise.name, "type", message, why))
+            raise Failed(words.verdict(exercise.name, "not-a-function"))
         if exercise.result and exercise.result not in parameter_names(function):
             raise Failed(no_parameter(exercise.name, exercise.result))
         facts: Facts = []

@@ -1,11 +1,31 @@
-"""The sentences of the model: what it says of deadlocks and of calls that differ."""
+"""What the model says of deadlocks and of calls that differ: rows of `words.toml`."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
+from weft.checking.verdict import Verdicts
 from weft.places import Note, Place
-from weft.ranks.faults import RankFault
 from weft.ranks.works import Collective, Work
 from weft.wording import joined, several
+
+words = Verdicts(__file__)
+
+
+class RankFault(Exception):
+    """Ends a run of the model.
+
+    kind: a row of `weft.checking.kinds`. message, why: for the verdict. places: lines,
+    each with the rank that is there.
+    """
+
+    def __init__(self, kind: str, message: str, why: str, places: list[Note]) -> None:
+        super().__init__(message)
+        self.kind, self.message, self.why, self.places = kind, message, why, places
+
+
+def fault(row: str, places: list[Note], **told: object) -> RankFault:
+    """What ends a run, as a row words it."""
+    said = {"kind": "deadlock", **words(row, **told)}
+    return RankFault(**said, places=places)
 
 
 def ranks_named(ranks: Sequence[int]) -> str:
@@ -54,23 +74,8 @@ def deadlock(
         return not_by_all(size, together, works)
     doing = {work.sends for work in stuck}
     calls = " or ".join(f"`{call}`" for call in sorted({w.call for w in stuck}))
-    if doing == {True}:
-        why = (
-            "A send is over only when the other rank has received. Here all of them "
-            "wait for theirs first, so none gets as far as receiving. How can a rank "
-            "do both at once?"
-        )
-        message = f"Every rank that is left waits for its {calls} ({pairs(stuck)})."
-    elif doing == {False}:
-        why = "Every one of them receives first. Which rank sends the first message?"
-        message = f"Every rank that is left waits for its {calls} ({pairs(stuck)})."
-    else:
-        message = f"No rank can go on: {pairs(stuck)}."
-        why = (
-            "A message moves once its sender has called `send` and its receiver "
-            "`recv`, each naming the other. Which of the two is missing?"
-        )
-    return RankFault("deadlock", message, why, noted(works))
+    row = "mixed" if len(doing) != 1 else "all-send" if True in doing else "all-receive"
+    return fault(row, noted(works), calls=calls, pairs=pairs(stuck))
 
 
 def freed(waiting: Mapping[int, Work]) -> set[int]:
@@ -102,19 +107,17 @@ def out_of_order(held: Sequence[tuple[Work, Work]]) -> RankFault:
         ranks = [later.rank]
         preposition = "to" if first.sends else "from"
         calls = [f"`{w.call}` {preposition} rank {w.peers[0]}" for w in (later, first)]
-    message = (
-        f"The ranks are stuck. On {ranks_named(ranks)}, the {calls[0]} cannot start "
-        f"until the {calls[1]} is over"
-    )
+    another = ""
     if first.other in [side for _, side in held]:
-        message += f", and the {calls[1]} waits for another rank's `{first.other.call}`"
-    why = (
-        "As with NCCL on GPUs, the transfers of a rank happen one after the other, in "
-        "the order in which they were begun. Those of one group happen together: "
-        "begin both in one `dist.batch_isend_irecv`."
+        another = f", and the {calls[1]} waits for another rank's `{first.other.call}`"
+    return fault(
+        "out-of-order",
+        [(first.place, "begun first"), (later.place, "has to wait")],
+        ranks=ranks_named(ranks),
+        later=calls[0],
+        first=calls[1],
+        another=another,
     )
-    places = [(first.place, "begun first"), (later.place, "has to wait")]
-    return RankFault("deadlock", f"{message}.", why, places)
 
 
 def pairs(works: Sequence[Work]) -> str:
@@ -126,23 +129,21 @@ def pairs(works: Sequence[Work]) -> str:
     return ", ".join(said) + (" …" if len(works) > 4 else "")
 
 
+def one_sided(row: str, work: Work) -> RankFault:
+    """What one rank has begun, worded by a row of its own."""
+    return fault(
+        row,
+        noted([work]),
+        rank=work.rank,
+        peer=work.peers[0] if work.peers else None,
+        call=work.call,
+        numbers=several(work.tensor.numel(), "number"),
+    )
+
+
 def after_the_end(work: Work) -> RankFault:
     """A rank waits for one that has returned."""
-    peer = work.peers[0]
-    message, why = (
-        (
-            f"Rank {work.rank} sends {several(work.tensor.numel(), 'number')} to rank "
-            f"{peer}, which has returned without receiving them."
-        ),
-        "Every message that is sent has to be received: count them on both sides.",
-    )
-    if work.receives:
-        message = (
-            f"Rank {work.rank} waits for a message from rank {peer}, which has "
-            "returned."
-        )
-        why = "Every message that is received has to be sent: count both sides."
-    return RankFault("deadlock", message, why, noted([work]), work.rank)
+    return one_sided("waits-for-ended" if work.receives else "sends-to-ended", work)
 
 
 def not_by_all(size: int, together: Sequence[Work], works: Sequence[Work]) -> RankFault:
@@ -150,94 +151,44 @@ def not_by_all(size: int, together: Sequence[Work], works: Sequence[Work]) -> Ra
     name = together[0].call
     inside = [work.rank for work in together]
     others = [rank for rank in range(size) if rank not in inside]
-    verb = "waits" if len(inside) == 1 else "wait"
-    message = (
-        f"{ranks_named(inside).capitalize()} {verb} in `{name}`, and "
-        f"{ranks_named(others)} {'does' if len(others) == 1 else 'do'} not call it."
+    waits = "waits" if len(inside) == 1 else "wait"
+    return fault(
+        "not-by-all",
+        noted(works),
+        Inside=f"{ranks_named(inside).capitalize()} {waits}",
+        call=name,
+        others=f"{ranks_named(others)} {'does' if len(others) == 1 else 'do'}",
     )
-    why = (
-        "A collective is a call of all ranks: each has to make the same calls in the "
-        "same order. An `if` on the rank around one is nearly always wrong."
-    )
-    return RankFault("deadlock", message, why, noted(works))
 
 
 def another_collective(first: Collective, second: Collective, number: int) -> RankFault:
     """Two ranks call different collectives, or the same with other arguments."""
-    at = [first.work, second.work]
-    if first.call != second.call:
-        message = (
-            f"As collective number {number + 1}, rank {first.work.rank} calls "
-            f"`{first.call}` and rank {second.work.rank} calls `{second.call}`."
-        )
-        why = "NCCL would hang here, or mix up the data. All ranks call the same ones."
-    else:
-        message = (
-            f"`{first.call}` gets {first.agreed[-1]} on rank {first.work.rank} and "
-            f"{second.agreed[-1]} on rank {second.work.rank}."
-        )
-        if first.agreed[-1] == second.agreed[-1]:
-            message = (
-                f"`{first.call}` gets {first.agreed[1]} on rank {first.work.rank} and "
-                f"{second.agreed[1]} on rank {second.work.rank}."
-            )
-        why = "A collective wants the same on every rank; it does not compare them."
-    return RankFault("collective", message, why, noted(at))
+    what = -1 if first.agreed[-1] != second.agreed[-1] else 1
+    return fault(
+        "another-call" if first.call != second.call else "another-argument",
+        noted([first.work, second.work]),
+        number=number + 1,
+        first=first.work.rank,
+        second=second.work.rank,
+        call=first.call,
+        other=second.call,
+        mine=first.agreed[what],
+        theirs=second.agreed[what],
+    )
 
 
 def another_message(send: Work, receive: Work) -> RankFault:
     """Sender and receiver do not agree on what is sent."""
     kinds = [str(w.tensor.dtype).removeprefix("torch.") for w in (send, receive)]
-    said, wanted = (
+    sent, wanted = (
         f"{several(w.tensor.numel(), 'number')}"
         + (f" of {kind}" if kinds[0] != kinds[1] else "")
         for w, kind in zip((send, receive), kinds, strict=True)
     )
-    message = (
-        f"Rank {send.rank} sends {said} to rank {receive.rank}, which has room for "
-        f"{wanted}."
-    )
-    why = (
-        "The two sides of a message are matched in the order in which they are called. "
-        "NCCL does not compare their sizes: it hangs, or writes past the end."
-    )
-    return RankFault("message", message, why, noted([send, receive]))
-
-
-def sender_changed(work: Work) -> RankFault:
-    """A tensor has changed while it was sent."""
-    message = (
-        f"Rank {work.rank} changes the tensor that it is sending to rank "
-        f"{work.peers[0]} before it has waited for the send."
-    )
-    why = (
-        "`isend` only begins. Until `wait` has returned, the tensor belongs to the "
-        "transfer: nobody may write to it."
-    )
-    return RankFault("buffer", message, why, noted([work]), work.rank)
+    told = {"rank": send.rank, "peer": receive.rank, "sent": sent, "wanted": wanted}
+    return fault("message", noted([send, receive]), **told)
 
 
 def never_received(work: Work) -> RankFault:
     """A message that was begun on one side only."""
-    if work.receives:
-        message = (
-            f"Rank {work.rank} begins to receive from rank {work.peers[0]}, which "
-            "sends nothing."
-        )
-    else:
-        message = (
-            f"Rank {work.rank} begins to send {several(work.tensor.numel(), 'number')} "
-            f"to rank {work.peers[0]}, which never receives them."
-        )
-    why = "Every message has two sides: count them on both."
-    return RankFault("deadlock", message, why, noted([work]), work.rank)
-
-
-def never_waited(work: Work) -> RankFault:
-    """A call that was begun and never waited for."""
-    message = f"Rank {work.rank} never waits for what `{work.call}` has begun."
-    why = (
-        "Keep what the call returns, and call `wait()` on it before you use the tensor "
-        "or return."
-    )
-    return RankFault("buffer", message, why, noted([work]), work.rank)
+    return one_sided("never-sent" if work.receives else "never-received", work)

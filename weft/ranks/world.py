@@ -20,20 +20,22 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from weft.ranks.faults import RankFault, Stopped
-from weft.ranks.reductions import combine
 from weft.ranks.words import (
+    RankFault,
     another_collective,
     another_message,
     deadlock,
     never_received,
-    never_waited,
+    one_sided,
     out_of_order,
-    sender_changed,
 )
-from weft.ranks.works import Collective, Transfer, Work, size_of
+from weft.ranks.works import Collective, Transfer, Work, combine, size_of
 
 STARTED = 30.0  # seconds in which a thread of a rank has to begin or to end
+
+
+class Stopped(BaseException):
+    """Ends a rank's thread once the run has failed; no `except Exception` keeps it."""
 
 
 class World:
@@ -142,7 +144,7 @@ class World:
         if not work.waited:
             work.waited = True
             if work.sends and work.changed():
-                raise sender_changed(work)
+                raise one_sided("sender-changed", work)
             work.land()
         assert work.done is not None
         self.clock[rank] = max(self.clock[rank], work.done)
@@ -157,7 +159,7 @@ class World:
             raise out_of_order(self.held_up(left))
         for work in self.works:
             if not work.waited:
-                raise never_waited(work)
+                raise one_sided("never-waited", work)
 
     # Messages
 

@@ -1,12 +1,58 @@
-"""Runs a Numba kernel's Python function on the CPU, one greenlet per CUDA thread.
+"""Runs a Numba kernel's Python function on the CPU, one generator per CUDA thread.
 
-`simulate` launches a kernel whatever machine this is, `record` also writes down its
-accesses; `install` makes ordinary `kernel[grid, block](...)` launches do the same where
-Numba runs its own simulator.
+It can be used without the rest of the course:
+
+- `install` makes ordinary launches, `kernel[grid, block](...)`, run here, whether Numba
+  is installed or not, and can have each of them checked for races;
+- `simulate` launches one kernel, whatever machine this is;
+- `record` also writes down its accesses: a trace, in which `weft.sanitizer` finds races
+  and `weft.counters` counts sectors and bank conflicts;
+- `Fault` is raised for what a GPU would not survive, with the line and the thread, and
+  `LaunchError` for a launch that no GPU accepts.
+
+Each is loaded when it is first used. None imports Numba where Numba does not compile
+for a GPU in this process.
 """
 
-from weft.places import Place
-from weft.simulator.faults import Fault, LaunchError
-from weft.simulator.launch import Launch, calls, record, simulate
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["Fault", "Launch", "LaunchError", "Place", "calls", "record", "simulate"]
+if TYPE_CHECKING:
+    from weft.places import Place
+    from weft.simulator.faults import Fault, LaunchError
+    from weft.simulator.installing import install
+    from weft.simulator.launch import Launch, calls, record, simulate
+
+__all__ = [
+    "Fault",
+    "Launch",
+    "LaunchError",
+    "Place",
+    "calls",
+    "install",
+    "record",
+    "simulate",
+]
+
+_HOME = {
+    "Fault": "weft.simulator.faults",
+    "Launch": "weft.simulator.launch",
+    "LaunchError": "weft.simulator.faults",
+    "Place": "weft.places",
+    "calls": "weft.simulator.launch",
+    "install": "weft.simulator.installing",
+    "record": "weft.simulator.launch",
+    "simulate": "weft.simulator.launch",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name of the simulator when it is first used."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(_HOME[name]), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from weft import backend
+from weft import meaning
 from weft.code_objects import code_tree
 from weft.places import Place
 from weft.simulator.faults import Fault
@@ -62,7 +62,7 @@ def copied(function: FunctionType, seen: set[Any] | None = None) -> Iterator[Men
             file = function.__code__.co_filename
             text = linecache.getline(file, line).strip()
             yield name, value.nbytes, Place(function.__name__, line, text, file=file)
-        elif (inner := backend.python_function(value)) is not None:
+        elif (inner := meaning.python_function(value)) is not None:
             yield from copied(inner, seen)
 
 

@@ -1,18 +1,16 @@
-"""The seam in Numba's own simulator: ordinary launches run on ours.
+"""The host's side of a simulated GPU: launches, events, the names of kernels.
 
-`install` replaces what the host side of Numba's simulator gets wrong or lacks: the
-launch itself, the options of `cuda.jit`, timed events, streams from elsewhere and the
-attributes of the device.
+`behind_numba` gives it to Numba's own simulator, `stand_in` to a module that takes
+Numba's place.
 """
 
 import time
+from collections.abc import Callable, Container
 from typing import Any
 
-from numba import cuda
-
-from weft import backend
+from weft import meaning
 from weft.simulator.faults import Fault, LaunchError
-from weft.simulator.launch import host_array, simulate
+from weft.simulator.launch import host_array, record, simulate
 from weft.simulator.limits import (
     MAX_BLOCK,
     MAX_GRID,
@@ -22,9 +20,28 @@ from weft.simulator.limits import (
     configuration,
 )
 from weft.simulator.running.namespace import Cuda
+from weft.simulator.trace.trace import Trace
 
 CAPABILITY = (9, 0)
 MULTIPROCESSORS = 132  # an H200's, for launches sized by it
+
+
+Check = Callable[[Trace], None]
+_checks: list[Check] = []  # at most one
+
+
+def check_launches(check: Check | None) -> None:
+    """Call `check` with the trace of every launch from now on, or with None do not."""
+    _checks[:] = [] if check is None else [check]
+
+
+def run(kernel: Any, config: Any, args: tuple[Any, ...]) -> None:
+    """Run a launch, under a trace if that is to be checked. Raises `Fault`."""
+    if not _checks:
+        simulate(kernel, config, args)
+        return
+    trace, _ = record(kernel, config, args)
+    _checks[0](trace)
 
 
 class Launcher:
@@ -37,9 +54,9 @@ class Launcher:
     def __call__(self, *args: Any) -> None:
         __tracebackhide__ = True
         back: list[Any] = []
-        given = tuple(backend.transferred(arg, back) for arg in args)
+        given = tuple(meaning.transferred(arg, back) for arg in args)
         try:
-            simulate(self._kernel, self._config, given)
+            run(self._kernel, self._config, given)
         except Fault as fault:
             raise fault.with_traceback(None) from None
         finally:
@@ -47,8 +64,8 @@ class Launcher:
                 write_back()
 
 
-def _launch_unconfigured(kernel: Any, *args: Any) -> Any:
-    if backend.is_device_function(kernel):
+def launch_unconfigured(kernel: Any, *args: Any) -> Any:
+    if meaning.is_device_function(kernel):
         raise Fault(
             "launch",
             f"{kernel.__name__} is a device function",
@@ -60,7 +77,7 @@ def _launch_unconfigured(kernel: Any, *args: Any) -> Any:
     )
 
 
-def _for_all(
+def for_all(
     kernel: Any, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0
 ) -> Launcher:
     threads = tpb or 128
@@ -121,12 +138,12 @@ class Stub:
         return f"cuda.{self.__name__}"
 
 
-def stubs() -> dict[str, Stub]:
-    """The names of kernels that `numba.cuda` has on a GPU and lacks here."""
+def stubs(known: Container[str] = ()) -> dict[str, Stub]:
+    """The names of kernels that `numba.cuda` has on a GPU. known: left out."""
     return {
         name: Stub(name)
         for name in (*vars(Cuda), *OF_A_RUN)
-        if not name.startswith("_") and name != "twin_of" and not hasattr(cuda, name)
+        if not name.startswith("_") and name != "twin_of" and name not in known
     }
 
 
@@ -146,9 +163,7 @@ OF_A_RUN = tuple(
     ).split()
 )
 
-_JIT_OPTIONS = {"device", "debug", "argtypes", "inline", "restype", "fastmath", "opt"}
-
-_ATTRIBUTES: dict[str, Any] = {
+ATTRIBUTES: dict[str, Any] = {
     "name": b"Warp & Weft simulator",
     "compute_capability": CAPABILITY,
     "WARP_SIZE": WARP,
@@ -166,41 +181,17 @@ _ATTRIBUTES: dict[str, Any] = {
 }
 
 
-def _as_cuda_array(data: Any, sync: bool = True) -> Any:
-    """A device array over the memory of a NumPy array or a CPU tensor."""
-    array = host_array(data)
-    if array is None:
-        raise TypeError(f"{type(data).__name__} holds no array")
-    return backend.simulators_array(array)
-
-
-def _is_cuda_array(data: Any) -> bool:
+def is_cuda_array(data: Any) -> bool:
+    """Whether a kernel can take it for an array."""
     try:
         return host_array(data) is not None
     except Fault:  # a tensor that a kernel cannot take
         return False
 
 
-def _external_stream(pointer: int) -> Any:
-    """A stream made elsewhere; which one it is, `weft.torch_stream` asks."""
-    stream = cuda.stream()
-    setattr(stream, "handle", int(pointer))  # noqa: B010  Numba has no such name
-    return stream
-
-
-def install() -> None:
-    """Replace Numba's simulator by this one. Numba must run as a simulator."""
-    members: dict[str, Any] = {
-        **stubs(),
-        **backend.names_of_the_host(),
-        "jit": backend.simulators_jit(_JIT_OPTIONS),
-        "event": Event,
-        "as_cuda_array": _as_cuda_array,
-        "is_cuda_array": _is_cuda_array,
-        "external_stream": _external_stream,
-        "default_stream": lambda: _external_stream(0),
-        "per_thread_default_stream": lambda: cuda.stream(),
-    }
-    backend.replace_simulator(
-        Launcher, _launch_unconfigured, _for_all, MULTIPROCESSORS, members, _ATTRIBUTES
-    )
+def array_of(data: Any) -> Any:
+    """The NumPy array over the memory of an array or a CPU tensor, or TypeError."""
+    array = host_array(data)
+    if array is None:
+        raise TypeError(f"{type(data).__name__} holds no array")
+    return array

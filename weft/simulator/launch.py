@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from weft import backend
+from weft import meaning
 from weft.places import Place
 from weft.simulator import constant_memory, options
 from weft.simulator.faults import Fault
@@ -55,12 +55,12 @@ def simulate(
     Raises `Fault`, or `LaunchError` for a configuration that no GPU accepts. A
     signature and launch bounds that `kernel` was given are held against the launch.
     """
-    fn = kernel if isinstance(kernel, FunctionType) else backend.python_function(kernel)
+    fn = kernel if isinstance(kernel, FunctionType) else meaning.python_function(kernel)
     if fn is None:
         raise Fault(
             "type", f"{kernel!r} is not a kernel", "Decorate it with @cuda.jit."
         )
-    if backend.is_device_function(kernel):
+    if meaning.is_device_function(kernel):
         raise Fault(
             "type",
             f"`{fn.__name__}` is a device function",
@@ -184,7 +184,7 @@ def as_declared(
 
     Raises `Fault` where none of its signatures takes them.
     """
-    if not backend.options_of(kernel).signatures:
+    if not meaning.options_of(kernel).signatures:
         return args
     seen = [host_array(arg, name) for arg, name in zip(args, names, strict=True)]
     values = [arg if got is None else got for arg, got in zip(args, seen, strict=True)]
@@ -233,7 +233,7 @@ def host_array(value: Any, name: str = "the array") -> np.ndarray[Any, Any] | No
     """
     if isinstance(value, np.ndarray):
         return value if value.ndim else value.reshape(1)
-    inner = backend.simulated_array(value)
+    inner = meaning.simulated_array(value)
     if inner is not None:
         return host_array(inner, name)
     if type(value).__module__.partition(".")[0] == "torch":

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from weft import backend
+from weft import meaning
+from weft.meaning import Typing
 from weft.places import Place
 from weft.simulator.faults import Fault, LaunchError
 from weft.simulator.limits import MAX_THREADS, Dim
@@ -36,17 +37,17 @@ def signatures(kernel: Any) -> list[Signature]:
 
     Raises `Fault` for one that Numba refuses when it reads the kernel.
     """
-    given = backend.options_of(kernel).signatures
+    given = meaning.options_of(kernel).signatures
     return [read(kernel, signature) for signature in given]
 
 
 def read(kernel: Any, signature: Any) -> Signature:
     """Read one signature of a kernel. Raises `Fault`."""
-    function = backend.python_function(kernel)
+    function, typing = meaning.python_function(kernel), meaning.typing_of(kernel)
     assert function is not None
     places = decorator_of(function)
     try:
-        types, returned = backend.signature_types(signature)
+        types, returned = typing.signature_types(signature)
     except Exception as error:
         raise Fault(
             "type",
@@ -65,7 +66,7 @@ def read(kernel: Any, signature: Any) -> Signature:
             f"It needs one type for each argument, outputs included. {WITHOUT}",
             places=places,
         )
-    if returned is not None and not backend.is_device_function(kernel):
+    if returned is not None and not meaning.is_device_function(kernel):
         raise Fault(
             "type",
             f"the signature {returned}{text} says that the kernel returns a value",
@@ -85,29 +86,30 @@ def fitting(kernel: Any, args: Sequence[Any]) -> Signature | None:
     known = signatures(kernel)
     if not known:
         return None
-    given = [type_of(arg) for arg in args]
+    typing = meaning.typing_of(kernel)
+    given = [type_of(arg, typing) for arg in args]
     for signature in known:
         if given == list(signature.types):
             return signature
     for signature in known:
-        if len(given) == len(signature.types) and not misfits(given, signature):
+        if len(given) == len(signature.types) and not misfits(given, signature, typing):
             return signature
     raise unfit(kernel, given, known)
 
 
-def misfits(given: Sequence[Any], signature: Signature) -> list[int]:
+def misfits(given: Sequence[Any], signature: Signature, typing: Typing) -> list[int]:
     """Which arguments Numba does not convert to a signature's types."""
     pairs = enumerate(zip(given, signature.types, strict=True))
     return [
         at
         for at, (got, declared) in pairs
-        if got is not None and not backend.converts(got, declared)
+        if got is not None and not typing.converts(got, declared)
     ]
 
 
 def unfit(kernel: Any, given: Sequence[Any], known: Sequence[Signature]) -> Fault:
     """The fault of a launch whose arguments no signature takes."""
-    function = backend.python_function(kernel)
+    function = meaning.python_function(kernel)
     assert function is not None
     names = list(inspect.signature(function).parameters)
     places = decorator_of(function)
@@ -121,7 +123,7 @@ def unfit(kernel: Any, given: Sequence[Any], known: Sequence[Signature]) -> Faul
             f"With a signature, Numba compiles for these types alone. {WITHOUT}",
             places=places,
         )
-    at = misfits(given, known[0])[0]
+    at = misfits(given, known[0], meaning.typing_of(kernel))[0]
     return Fault(
         "type",
         f"the signature says that {names[at]} is {written(known[0].types[at])}, and it "
@@ -136,12 +138,12 @@ def unfit(kernel: Any, given: Sequence[Any], known: Sequence[Signature]) -> Faul
 def converted(value: Any, declared: Any) -> Any:
     """A number as the kernel gets it, whose signature declares its type."""
     if isinstance(value, (bool, int, float, complex, np.generic)):
-        dtype = backend.as_dtype(declared)
+        dtype = meaning.as_dtype(declared)
         return np.asarray(value).astype(dtype)[()]
     return value
 
 
-def type_of(arg: Any) -> Any:
+def type_of(arg: Any, typing: Typing) -> Any:
     """Numba's type of an argument; None for what it does not know."""
     try:
         if isinstance(arg, np.ndarray):
@@ -150,8 +152,8 @@ def type_of(arg: Any) -> Any:
                 layout = "C"
             elif arg.flags.f_contiguous:
                 layout = "F"
-            return backend.array_type(arg.dtype, max(arg.ndim, 1), layout)
-        return backend.value_type(arg)
+            return typing.array_type(arg.dtype, max(arg.ndim, 1), layout)
+        return typing.value_type(arg)
     except (ValueError, TypeError, NotImplementedError):
         return None
 
@@ -171,8 +173,8 @@ def written(kind: Any) -> str:
 
 def hold_bounds(kernel: Any, block: Dim) -> None:
     """Refuse a block larger than the kernel was compiled for. Raises `Fault`."""
-    told = backend.options_of(kernel)
-    function = backend.python_function(kernel)
+    told = meaning.options_of(kernel)
+    function = meaning.python_function(kernel)
     if function is None or (told.launch_bounds is None and told.max_registers is None):
         return
     most = most_threads(told.launch_bounds, function)

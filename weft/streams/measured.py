@@ -4,11 +4,9 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-import numpy as np
-
-from weft.backend import is_kernel
 from weft.code_objects import with_globals
-from weft.streams.bars import Bar
+from weft.meaning import is_kernel
+from weft.streams.bench import Arrays, Bar
 
 
 class _Notes:
@@ -94,33 +92,6 @@ class _Cuda:
         return made
 
 
-class _Bench:
-    """What `twin.Bench` lays out, on the GPU."""
-
-    def __init__(self, cuda: _Cuda) -> None:
-        self._cuda = cuda
-
-    def pageable(self, data: np.ndarray[Any, Any]) -> Any:
-        return data.copy()
-
-    def pinned(self, data: np.ndarray[Any, Any]) -> Any:
-        array = self._cuda.pinned_array_like(data)
-        array[...] = data
-        return array
-
-    def pinned_like(self, data: np.ndarray[Any, Any]) -> Any:
-        return self._cuda.pinned_array_like(data)
-
-    def device(self, shape: Any, dtype: Any) -> _Device:
-        return self._cuda.device_array(shape, dtype)
-
-    def device_like(self, data: np.ndarray[Any, Any]) -> _Device:
-        return self._cuda.device_array_like(data)
-
-    def stream(self) -> Any:
-        return self._cuda.stream()
-
-
 def measure(
     function: FunctionType, given: Callable[..., tuple[Any, ...]], inputs: Any
 ) -> list[Bar]:
@@ -139,7 +110,7 @@ def measure(
             scope[name] = _Kernel(notes, value)
         elif isinstance(value, FunctionType) and value.__globals__ is mine:
             scope[name] = with_globals(value, scope)
-    args = given(_Bench(twin), *inputs)
+    args = given(Arrays(twin), *inputs)
     run = with_globals(function, scope)
     run(*args)
     cuda.synchronize()

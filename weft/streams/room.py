@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from weft.backend import is_kernel
 from weft.checking.cases import Case, copies
 from weft.checking.compare import difference
 from weft.checking.exercise import Exercise
@@ -17,13 +16,14 @@ from weft.checking.source import begin, no_parameter, raised_at, returns, seed
 from weft.checking.step_limit import counted
 from weft.checking.verdict import Failed, Verdict
 from weft.kernels.launched import Launches, worded
+from weft.meaning import is_kernel
 from weft.places import Note
 from weft.starters import has_stub
 from weft.streams import wording
 from weft.streams.machine import ASKING, Machine
 from weft.streams.twin import Bench, DeviceArray, HostArray, Watched, plain
 from weft.tracebacks import undefined
-from weft.wording import capital
+from weft.wording import capital, several
 
 Array = np.ndarray[Any, Any]
 
@@ -69,7 +69,9 @@ class HostCode:
     def stages(self, exercise: HostExercise) -> Iterator[Facts]:
         """Run every case on the model; then hold the last one against the limits."""
         if not isinstance(exercise.written_by_learner, FunctionType):
-            raise Failed(not_a_function(exercise))
+            thing = exercise.written_by_learner
+            made = "a kernel" if is_kernel(thing) else f"a {type(thing).__name__}"
+            raise Failed(wording.verdict(exercise.name, "not-a-function", made=made))
         if exercise.timer:
             yield timed(exercise)
             return
@@ -141,10 +143,10 @@ class Run:
                 raise Failed(no_parameter(name, result))
             back = self.args[self.names.index(result)]
         if isinstance(back, DeviceArray):
-            raise Failed(still_on_device(self))
+            raise self.failed("still-on-device", returns(self.function))
         if not isinstance(back, np.ndarray):
             wanted = ", and a NumPy array is wanted"
-            raise Failed(another(self.exercise, back, wanted, self.when))
+            raise another(self.exercise, back, wanted, self.when)
         data: Array = plain(back)
         self.machine.touch(self.machine.region(data), writes=False)
         return data
@@ -158,13 +160,17 @@ class Run:
         for parameter, held in self.before.items():
             now = plain(self.args[self.names.index(parameter)])
             if not np.array_equal(now, held, equal_nan=now.dtype.kind in "fc"):
-                raise Failed(overwritten(self, parameter))
-        if (blank := blank_read(self)) is not None:
-            raise Failed(blank)
+                raise self.failed("input-written", parameter=parameter)
+        refuse_blank(self)
         right(self)
         self.launches.refuse()
         if not any(o.kind == "kernel" for o in self.machine.operations):
-            raise Failed(no_kernel(self))
+            raise self.failed("no-kernel")
+
+    def failed(self, row: str, places: Sequence[Note] = (), **fields: Any) -> Failed:
+        """What ends the check, with the verdict of a row of `wording.toml`."""
+        said = wording.verdict(self.name, row, places, when=self.when, **fields)
+        return Failed(said)
 
 
 def called(
@@ -211,10 +217,10 @@ def timed(exercise: HostExercise) -> Facts:
         if not calls and has_stub(function):
             raise Failed(begin(exercise.name))
         if not calls:
-            raise Failed(never_calls(exercise, when))
+            raise Failed(wording.verdict(exercise.name, "never-calls", when=when))
         if not isinstance(got, int | float | np.number):
             wanted = "; a number of milliseconds is wanted"
-            raise Failed(another(exercise, got, wanted, when))
+            raise another(exercise, got, wanted, when)
         asked_more = 3 * ASKING * (calls - 1)  # three things, for each other call
         if abs(float(got) * calls - ms * calls) > 0.05 * ms + asked_more:
             raise Failed(wording.clock(exercise.name, float(got), ms, before, machine))
@@ -263,10 +269,16 @@ def limits(run: Run) -> Facts:
     """Hold the last run against the exercise's limits. Raises `Failed`."""
     name, machine, held = run.name, run.machine, run.exercise.limits
     facts = []
+
+    def refused(row: str, places: Sequence[Note] = (), **fields: Any) -> Failed:
+        return Failed(wording.verdict(name, row, places, **fields))
+
     if "traffic" in held:
         bytes_ = traffic(run)
         if bytes_.brought < bytes_.back:
-            raise Failed(wording.made_here(name, bytes_.brought, bytes_.back))
+            brought, needed = bytes_.brought, bytes_.back
+            come = f"{brought:,} bytes come" if brought else "Nothing comes"
+            raise refused("made-here", come=come, needed=needed)
         if bytes_.moved > held["traffic"] * bytes_.needed:
             raise Failed(
                 wording.traffic(name, machine, bytes_.moved, bytes_.needed, bytes_.wide)
@@ -274,7 +286,12 @@ def limits(run: Run) -> Facts:
         facts.append(f"{bytes_.moved:,} bytes over the bus, no more than there must be")
     for place, threads in machine.launches:
         if threads < held.get("block", 1):
-            raise Failed(wording.small_blocks(name, place, threads, held["block"]))
+            raise refused(
+                "small-blocks",
+                [(place, "launched here")],
+                threads=several(threads, "thread"),
+                wanted=held["block"],
+            )
     if "overlap" in held:
         factor = machine.one_by_one / machine.end
         pageable = any(o.pageable for o in machine.operations)
@@ -295,111 +312,42 @@ def right(run: Run) -> None:
     result = run.exercise.result or "result"
     where = returns(run.function)
     if got.shape != wanted.shape:
-        message = f"{result} has the shape {got.shape}, and {wanted.shape} is wanted."
-        raise Failed(Verdict(run.name, "shape", message, places=where, when=run.when))
+        shapes = {"result": result, "got": got.shape, "wanted": wanted.shape}
+        raise run.failed("shape", where, **shapes)
     wrong = difference(got, wanted, run.exercise.tolerance)
     if wrong is None:
         return
     if got.dtype.kind == "f" and np.isnan(wrong.got):
         empty = int(np.isnan(got).sum())
-        message = f"{result}[{', '.join(map(str, wrong.index))}] never gets a result"
-        if empty > 1:
-            message += f", nor do {empty - 1:,} others of {got.size:,}"
-        why = "Follow one element: to the device, through the kernel, and back."
-        verdict = Verdict(run.name, "unwritten", f"{message}.", why, when=run.when)
-        raise Failed(wording.not_fetched(verdict, run.machine))
-    places = where if result == "result" else []
-    text = wrong.sentence(result)
-    verdict = Verdict(run.name, "wrong-value", text, wrong.hint, places, when=run.when)
-    raise Failed(wording.not_fetched(verdict, run.machine))
+        others = f", nor do {empty - 1:,} others of {got.size:,}" * (empty > 1)
+        failed = run.failed("unwritten", element=wrong.where(result), others=others)
+    else:
+        text, places = wrong.sentence(result), where if result == "result" else []
+        said = text, wrong.hint, places
+        failed = run.exercise.failed("wrong-value", *said, when=run.when)
+    raise Failed(wording.not_fetched(failed.verdict, run.machine))
 
 
-def not_a_function(exercise: HostExercise) -> Verdict:
-    thing, name = exercise.written_by_learner, exercise.name
-    made = "a kernel" if is_kernel(thing) else f"a {type(thing).__name__}"
-    return Verdict(
-        name,
-        "type",
-        f"{name} is {made}, not a plain Python function.",
-        "This exercise asks for the host's side: it runs on the CPU, without "
-        "@cuda.jit.",
-        headline="not a plain function",
-        topic="returned",
-    )
-
-
-def another(exercise: HostExercise, got: Any, wanted: str, when: str) -> Verdict:
+def another(exercise: HostExercise, got: Any, wanted: str, when: str) -> Failed:
     """Refuse a result that is none, or of another type than `wanted`."""
-    told = "nothing" if got is None else f"a {type(got).__name__}"
-    return exercise.verdict(
-        "wrong-value" if got is None else "type",
-        f"{exercise.name} returns {told}{wanted}.",
-        places=returns(exercise.written_by_learner),
-        when=when,
-        headline="" if got is None else "a result of another type",
-        topic="" if got is None else "returned",
+    return Failed(
+        wording.verdict(
+            exercise.name,
+            "nothing-returned" if got is None else "another-type",
+            returns(exercise.written_by_learner),
+            type=type(got).__name__,
+            wanted=wanted,
+            when=when,
+        )
     )
 
 
-def never_calls(exercise: HostExercise, when: str) -> Verdict:
-    return exercise.verdict(
-        "wrong-value",
-        f"{exercise.name} never calls work().",
-        "What is to be timed has to happen between the two looks at the clock.",
-        when=when,
-    )
-
-
-def no_kernel(run: Run) -> Verdict:
-    return Verdict(
-        run.name,
-        "wrong-value",
-        "No kernel was launched.",
-        "Whatever the result is, the device has had no part in it.",
-        when=run.when,
-        headline="nothing runs on the device",
-    )
-
-
-def overwritten(run: Run, parameter: str) -> Verdict:
-    return Verdict(
-        run.name,
-        "input-written",
-        f"{run.name} writes into {parameter}, which is an input.",
-        "Whoever called it still needs the data. Results belong in an array of their "
-        "own.",
-        when=run.when,
-    )
-
-
-def blank_read(run: Run) -> Verdict | None:
-    """A result that is missing since something was read that nobody had written."""
+def refuse_blank(run: Run) -> None:
+    """Refuse a result that is missing since nobody had written what was read."""
     if run.got.dtype.kind != "f" or not np.isnan(run.got).any():
-        return None
+        return
     for made, region in run.machine.blanks:
         if made.place.line:
-            return Verdict(
-                run.name,
-                "uninitialised",
-                f"{capital(made.what)} reads {region}, and nothing has been "
-                "written there.",
-                "An array made by `device_array` or `device_array_like` holds whatever "
-                "lay there before. What should have brought the data? And are the "
-                "arguments in their places?",
-                [(made.place, f"reads {region}")],
-                when=run.when,
-            )
-    return None
-
-
-def still_on_device(run: Run) -> Verdict:
-    return Verdict(
-        run.name,
-        "type",
-        f"{run.name} returns an array on the device.",
-        "Its caller is on the host and needs a NumPy array there.",
-        returns(run.function),
-        when=run.when,
-        headline="the result stays on the device",
-        topic="host-and-device",
-    )
+            places = [(made.place, f"reads {region}")]
+            told = {"Made": capital(made.what), "region": region}
+            raise run.failed("uninitialised", places, **told)

@@ -16,7 +16,7 @@ import numpy as np
 
 from weft import device, markup
 from weft.errors import LearnerError
-from weft.streams.bars import Bar
+from weft.streams.bench import Bar
 from weft.streams.measured import measure
 from weft.streams.twin import Bench, Watched
 

@@ -16,15 +16,16 @@ from typing import Any
 
 import numpy as np
 
-from weft.backend import is_kernel, python_function
 from weft.code_objects import with_globals
 from weft.kernels.trial import IDLE, too_large
+from weft.meaning import is_kernel, python_function
 from weft.places import Note, Place, frame_place
 from weft.simulator import record
 from weft.simulator.faults import LaunchError
 from weft.simulator.launch import parameters
 from weft.simulator.limits import configuration
 from weft.simulator.trace.trace import GLOBAL, READ
+from weft.streams.bench import Arrays
 from weft.streams.machine import (
     ASKING,
     LOOKING,
@@ -235,40 +236,22 @@ class DeviceArray:
     def copy_to_device(self, ary: Any, stream: Any = 0) -> None:
         """Queue a copy into this array, from the host or from the device."""
         machine, worker = self._machine, of(self._machine, stream or self.stream)
-        here = machine.region(self._data)
-        if isinstance(ary, DeviceArray):
-            there = machine.region(ary._data)
-            same_shape(self, ary._data)
-            machine.enqueue(
-                worker,
-                "kernel",
-                f"the copy to {here}",
-                self.nbytes * MS_PER_BYTE,
-                some(there),
-                some(here),
-            )
-            self._data[...] = ary._data
-            return
-        data = plain(np.asarray(ary))
+        on_device = isinstance(ary, DeviceArray)
+        data = ary._data if on_device else plain(np.asarray(ary))
         same_shape(self, data)
-        source = machine.region(data)
+        here, source = machine.region(self._data), machine.region(data)
+        made = machine.enqueue(
+            worker,
+            "kernel" if on_device else "copy in",
+            f"the copy to {here}",
+            self.nbytes * MS_PER_BYTE,
+            some(source),
+            some(here),
+            pageable=source is None,
+        )
         if source is None:  # pageable: staged while the host waits
-            length = self.nbytes * MS_PER_BYTE
-            what = f"the copy to {here}"
-            made = machine.enqueue(
-                worker, "copy in", what, length, (), some(here), True
-            )
             machine.wait_until(Mark({}, made.end))
-        else:
-            machine.enqueue(
-                worker,
-                "copy in",
-                f"the copy to {here}",
-                self.nbytes * MS_PER_BYTE,
-                some(source),
-                some(here),
-            )
-        if not (stream or self.stream):
+        if not (on_device or stream or self.stream):
             machine.wait(worker, quietly=True)
         self._data[...] = data
 
@@ -578,30 +561,21 @@ class Watched:
         return frame_place(frame, dict(enumerate((t.rstrip() for t in lines), 1)))
 
 
-class Bench:
+class Bench(Arrays):
     """What an exercise lays out for the function: arrays, streams, work."""
 
     def __init__(self, watched: Watched) -> None:
-        self._machine, self._cuda = watched.machine, watched.cuda
+        super().__init__(watched.cuda)
+        self._machine = watched.machine
 
     def pageable(self, data: np.ndarray[Any, Any]) -> HostArray:
+        """A copy of an array, which notes when the host looks into it."""
         return host_array(self._machine, data.copy())
 
     def pinned(self, data: np.ndarray[Any, Any]) -> HostArray:
+        """A copy of an array in pinned memory, in which it has been from the start."""
         buffer = self._machine.buffer("a pinned array", "pinned", data.copy())
         return host_array(self._machine, buffer.data)
-
-    def pinned_like(self, data: np.ndarray[Any, Any]) -> HostArray:
-        return self._cuda.pinned_array_like(data)
-
-    def device(self, shape: Any, dtype: Any) -> DeviceArray:
-        return self._cuda.device_array(shape, dtype)
-
-    def device_like(self, data: np.ndarray[Any, Any]) -> DeviceArray:
-        return self._cuda.device_array_like(data)
-
-    def stream(self) -> Stream:
-        return self._cuda.stream()
 
     def work(self, ms: float) -> Callable[[], None]:
         """A function that queues a kernel of `ms` milliseconds and returns at once."""
@@ -623,15 +597,3 @@ class Bench:
             region = self._machine.region(plain(data))
             if region is not None:
                 region.buffer.name = name
-
-
-__all__ = [
-    "Bench",
-    "Cuda",
-    "DeviceArray",
-    "Event",
-    "HostArray",
-    "Stream",
-    "Watched",
-    "plain",
-]

@@ -12,9 +12,8 @@ from weft import device
 from weft.checking.gaming import belongs, of_another, watched
 from weft.checking.room import Facts
 from weft.checking.step_limit import counted
-from weft.checking.verdict import Failed, Verdict
+from weft.checking.verdict import Failed
 from weft.kernels.launched import Launches, worded
-from weft.places import Note
 from weft.torch_ops import words
 from weft.torch_ops.exercise import TorchExercise
 from weft.torch_ops.tensors import results_of, tensors
@@ -53,20 +52,13 @@ class Calls:
             borrowed.append(found)
             return got
 
-        if belongs(self.written.main, exercise.without):
-            called = f"{self.written.main.__module__}.{self.name}"
+        if belongs(main := self.written.main, exercise.without):
+            called = f"{main.__module__}.{self.name}"
             raise Failed(of_another(self.name, self.name, called))
         got = results_of(self._guarded(call, when))
         if found := borrowed[0]:
             raise Failed(of_another(self.name, self.name, *found))
-        names = exercise.names(len(inputs))
-        changed = [v for name, v in zip(names, inputs, strict=True) if name in self.may]
-        return got + changed
-
-    @property
-    def may(self) -> tuple[str, ...]:
-        """The parameters that may be changed."""
-        return self.exercise.changes
+        return got + exercise.changed(inputs)
 
     def run(self, work: Callable[[], Any], when: str) -> Any:
         """Run something that calls the learner's code, as a backward pass does."""
@@ -114,6 +106,17 @@ def quiet() -> Iterator[None]:
         yield
 
 
+@contextlib.contextmanager
+def reworded(*kinds: str, **changes: Any) -> Iterator[None]:
+    """Let a verdict of one of these kinds differ in some fields."""
+    try:
+        yield
+    except Failed as failed:
+        if failed.verdict.kind not in kinds:
+            raise
+        raise Failed(failed.verdict.but(**changes)) from None
+
+
 def on_gpu() -> bool:
     """Whether tensors can be on a GPU here, and kernels run there."""
     return device.find().usable and torch.cuda.is_available()
@@ -139,7 +142,19 @@ def on_another_stream(exercise: TorchExercise, calls: Calls) -> Facts:
             calls.run(lambda: torch.autograd.backward(loss(results)), when)
     for stream, places in launches[before:]:
         if not is_current(stream):
-            raise Failed(elsewhere(exercise, stream, places, when))
+            which = "another" if handle_of(stream) else "the default"
+            raise exercise.failed(
+                "stream",
+                f"{exercise.name} launches its kernel on {which} stream, while PyTorch "
+                "is working on a stream of the caller's.",
+                "Nothing orders the two streams: the kernel may start before its input "
+                "has been computed, and the result may be read before the kernel ends. "
+                "The capture of a CUDA graph fails. `with torch.cuda.stream(s):` "
+                "changes which stream is current, so when does it have to be looked "
+                "up?",
+                places,
+                when=when,
+            )
     if len(launches) == before:
         return []
     return ["every launch is on the current stream"]
@@ -148,22 +163,3 @@ def on_another_stream(exercise: TorchExercise, calls: Calls) -> Facts:
 def loss(results: list[Any]) -> Any:
     """One number that all results go into."""
     return sum(r.sum() for r in results if r.requires_grad)
-
-
-def elsewhere(
-    exercise: TorchExercise, stream: Any, places: list[Note], when: str
-) -> Verdict:
-    """The verdict on a launch that is on another stream than PyTorch's work."""
-    which = "another" if handle_of(stream) else "the default"
-    return Verdict(
-        exercise.name,
-        "stream",
-        f"{exercise.name} launches its kernel on {which} stream, while PyTorch is "
-        "working on a stream of the caller's.",
-        "Nothing orders the two streams: the kernel may start before its input has "
-        "been computed, and the result may be read before the kernel ends. The capture "
-        "of a CUDA graph fails. `with torch.cuda.stream(s):` changes which stream is "
-        "current, so when does it have to be looked up?",
-        places,
-        when=when,
-    )

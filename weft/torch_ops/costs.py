@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 import torch
 
 from weft.checking.room import Facts
-from weft.checking.verdict import Failed, Verdict
 from weft.places import Note
 from weft.torch_ops.calls import Calls
 from weft.torch_ops.exercise import TorchExercise
@@ -45,9 +44,7 @@ def run(exercise: TorchExercise, calls: Calls) -> Facts:
             continue
         found = held(exercise.limits[limit], record, given)
         if isinstance(found, Wrong):
-            name, when = exercise.name, case.label
-            kind, message, why, lines = found
-            raise Failed(Verdict(name, kind, message, why, lines, when=when))
+            raise exercise.failed(*found, when=case.label)
         facts.append(found)
     return facts
 

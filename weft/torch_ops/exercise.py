@@ -81,6 +81,11 @@ class TorchExercise(Exercise):
             return self.call(self.written_by_learner, *inputs)
         return self.written.call(*inputs)
 
+    def changed(self, inputs: list[Any]) -> list[Any]:
+        """The inputs that a call may change: they are results of it."""
+        named = zip(self.names(len(inputs)), inputs, strict=True)
+        return [value for name, value in named if name in self.changes]
+
     def expected(self, given: tuple[Any, ...]) -> tuple[Any, ...]:
         wide = tuple(widened(x) for x in copies(given))
         if not of_torch(self.spec):

@@ -10,7 +10,7 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from weft.checking.room import Facts
 from weft.checking.source import line_with, raised_at, returns
-from weft.checking.verdict import Failed, Verdict
+from weft.checking.verdict import Failed
 from weft.kernels.launched import intercepted
 from weft.torch_ops.calls import Calls, first_line, quiet
 from weft.torch_ops.exercise import TorchExercise
@@ -39,6 +39,12 @@ CAUSES = {
     "strides": "torch.compile relies on what the fake says, so the two have to agree. "
     "Which layout does the exercise ask for, and which of the two has another?",
 }
+HEADLINES = {
+    "shape": "the fake gives another shape",
+    "dtype": "the fake gives another dtype",
+    "device": "the fake is on another device",
+    "strides": "the fake gives other strides",
+}
 
 
 def run(exercise: TorchExercise, calls: Calls) -> Facts:
@@ -47,7 +53,16 @@ def run(exercise: TorchExercise, calls: Calls) -> Facts:
     if fake is None:
         if can_generate_trivial_fake_impl(operator._opoverload):
             return []
-        raise Failed(missing(exercise))
+        raise exercise.failed(
+            "fake",
+            f"{exercise.name} has no fake.",
+            "torch.compile never runs the kernel to find out what comes back: it asks "
+            "the fake for the shape, dtype and device. Is it registered in a cell of "
+            "its own? Running the operator's cell again made a new operator, without "
+            "it.",
+            line_with(exercise.written.forward, "def "),
+            headline="no fake is registered",
+        )
     seen: Seen = []
     for case in exercise.cases(exercise.written.seed):
         given = tensors(case.inputs, device=calls.device)
@@ -93,7 +108,7 @@ def compare(
             f"The fake gives {several(len(got), 'result')}, and {exercise.name} gives "
             f"{len(real):,}."
         )
-        raise Failed(wrong(exercise, message, "", when))
+        raise wrong(exercise, message, "", when)
     for number, (one, other) in enumerate(zip(got, real, strict=True)):
         name = "" if len(real) == 1 else f" for result {number + 1}"
         seen.append((written_shape(one.shape), written_shape(other.shape)))
@@ -105,7 +120,7 @@ def compare(
             why = CAUSES[what]
             if what == "shape" and same_for_all(seen):
                 why = f"It gives {found} for every size. {why}"
-            raise Failed(wrong(exercise, message, why, when, what))
+            raise wrong(exercise, message, why, when, what)
 
 
 def clones_like(given: list[Any]) -> list[Any]:
@@ -134,13 +149,13 @@ def described(
         ):
             got = results_of(fake(*fakes))
     except Exception as error:
-        raise Failed(raised(exercise, error).but(when=when)) from error
+        raise raised(exercise, error, when) from error
     odd = next((r for r in got if not is_tensor(r)), None)
     if not got or odd is not None:
         said = "nothing" if odd is None else f"a value of type {type(odd).__name__}"
         message = f"The fake returns {said}, and it should return a tensor."
         why = "torch.compile knows no more of a result than what the fake returns."
-        raise Failed(wrong(exercise, message, why, when))
+        raise wrong(exercise, message, why, when)
     return got
 
 
@@ -152,8 +167,8 @@ def refuse_launch(kernel: Any, config: Any, args: tuple[Any, ...]) -> None:
     raise LaunchedByFake
 
 
-def raised(exercise: TorchExercise, error: Exception) -> Verdict:
-    """The verdict on a fake that raises: most ask for what a fake tensor lacks."""
+def raised(exercise: TorchExercise, error: Exception, when: str) -> Failed:
+    """What ends the check of a fake that raises: most ask for what it has not."""
     name, text, fake = type(error).__name__, first_line(error), exercise.written.fake
     message = ""
     if isinstance(error, LaunchedByFake):
@@ -169,8 +184,9 @@ def raised(exercise: TorchExercise, error: Exception) -> Verdict:
         headline = "the fake raises an error"
         message = f"{name}: {sentence(text)}"
         why = "A fake gets the arguments of the operator."
-    places = raised_at(error, fake) or line_with(fake, "def ")
-    return Verdict(exercise.name, "fake", message, why, places[:1], headline=headline)
+    places = (raised_at(error, fake) or line_with(fake, "def "))[:1]
+    more = {"when": when, "headline": headline}
+    return exercise.failed("fake", message, why, places, **more)
 
 
 def differences(fake: Any, real: Any) -> dict[str, tuple[str, str]]:
@@ -217,7 +233,7 @@ def elsewhere(exercise: TorchExercise, case: Any) -> None:
     if odd is not None:
         message = f"For tensors on a GPU the fake gives one on the {odd.device}."
         why = CAUSES["device"]
-        raise Failed(wrong(exercise, message, why, "tensors on a GPU", "device"))
+        raise wrong(exercise, message, why, "tensors on a GPU", "device")
 
 
 def described_on(device: str, exercise: TorchExercise, given: list[Any]) -> list[Any]:
@@ -230,33 +246,14 @@ def described_on(device: str, exercise: TorchExercise, given: list[Any]) -> list
         return described(exercise, mode, fakes, "tensors on a GPU")
 
 
-def missing(exercise: TorchExercise) -> Verdict:
-    return Verdict(
-        exercise.name,
-        "fake",
-        f"{exercise.name} has no fake.",
-        "torch.compile never runs the kernel to find out what comes back: it asks the "
-        "fake for the shape, dtype and device. Is it registered in a cell of its own? "
-        "Running the operator's cell again made a new operator, without it.",
-        line_with(exercise.written.forward, "def "),
-        headline="no fake is registered",
-    )
-
-
 def wrong(
     exercise: TorchExercise, message: str, why: str, when: str, what: str = ""
-) -> Verdict:
-    """The verdict on a fake that describes something else."""
-    headline = f"the fake gives another {what}" if what in ("shape", "dtype") else ""
-    if what == "device":
-        headline = "the fake is on another device"
-    elif what == "strides":
-        headline = "the fake gives other strides"
+) -> Failed:
+    """What ends the check of a fake that describes something else."""
     places = returns(exercise.written.fake)
     if what == "strides":
         places = [(place, "the fake") for place, _ in places] + [
             (place, "the operator") for place, _ in returns(exercise.written.main)
         ]
-    return Verdict(
-        exercise.name, "fake", message, why, places, when=when, headline=headline
-    )
+    more = {"when": when, "headline": HEADLINES.get(what, "")}
+    return exercise.failed("fake", message, why, places, **more)

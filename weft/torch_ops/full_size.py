@@ -4,13 +4,13 @@ from typing import Any
 
 import torch
 
-from weft.checking.compare import difference
 from weft.checking.room import Facts
 from weft.checking.source import returns
-from weft.checking.verdict import Failed, Verdict
+from weft.checking.values import judge
+from weft.checking.verdict import Failed
 from weft.checking.waiting import wait_for
 from weft.torch_ops import words
-from weft.torch_ops.calls import Calls, quiet
+from weft.torch_ops.calls import Calls, quiet, reworded
 from weft.torch_ops.exercise import TorchExercise
 from weft.torch_ops.tensors import array, is_tensor, results_of, tensors
 
@@ -19,27 +19,22 @@ cuda: Any = torch.cuda
 BUSY = 20_000_000  # clock cycles: how long the stream waits before the data arrive
 
 
+ON_STREAMS = (
+    "The data come on a stream of their own, which was still busy when the kernel ran. "
+    "Inside `torch.cuda.stream(...)` all work belongs on that stream: on which one is "
+    "the kernel launched?"
+)
+
+
 def run(exercise: TorchExercise, calls: Calls) -> Facts:
     """Call it with tensors on the GPU, on the current stream and on another."""
     case = exercise.case(exercise.full)
     when = f"{case.label}, on the GPU"
     given = tensors(case.inputs, device="cuda")
-    if wrong := compared(exercise, case, called(exercise, given, when)):
-        hint = wrong.hint or "It was right in the simulator, on small sizes."
-        raise Failed(verdict(exercise, "wrong-value", wrong, hint, when))
+    right(exercise, case, called(exercise, given, when), when)
     late = called(exercise, given, when, busy=True)
-    if wrong := compared(exercise, case, late):
-        raise Failed(
-            verdict(
-                exercise,
-                "stream",
-                wrong,
-                "The data come on a stream of their own, which was still busy when the "
-                "kernel ran. Inside `torch.cuda.stream(...)` all work belongs on that "
-                "stream: on which one is the kernel launched?",
-                f"{when}, on another stream",
-            )
-        )
+    with reworded("wrong-value", kind="stream", why=ON_STREAMS):
+        right(exercise, case, late, f"{when}, on another stream")
     return [f"right on the GPU: {case.label}, on any stream"]
 
 
@@ -62,13 +57,7 @@ def called(
                 for target, source in zip(inputs, given, strict=True):
                     if is_tensor(target):
                         target.copy_(source, non_blocking=True)
-            found = results_of(exercise.results(*inputs))
-            names = exercise.names(len(inputs))
-            found += [
-                value
-                for name, value in zip(names, inputs, strict=True)
-                if name in exercise.changes
-            ]
+            found = results_of(exercise.results(*inputs)) + exercise.changed(inputs)
             results = [r.clone() for r in found]
             done = cuda.Event()
             done.record(stream)
@@ -81,19 +70,10 @@ def called(
     return results
 
 
-def compared(exercise: TorchExercise, case: Any, results: list[Any]) -> Any:
-    """How the first wrong result differs; None if all are right."""
-    for got, wanted in zip(results, case.expected, strict=True):
-        wrong = difference(array(got), wanted, exercise.tolerance)
-        if wrong is not None:
-            return wrong
-    return None
-
-
-def verdict(
-    exercise: TorchExercise, kind: str, wrong: Any, why: str, when: str
-) -> Verdict:
+def right(exercise: TorchExercise, case: Any, results: list[Any], when: str) -> None:
+    """Compare the results with what the spec gives. Raises `Failed`."""
+    why = "It was right in the simulator, on small sizes."
     places = returns(exercise.written.main)
-    return Verdict(
-        exercise.name, kind, wrong.sentence("result"), why, places, when=when
-    )
+    for got, wanted in zip(results, case.expected, strict=True):
+        said = "result", array(got), wanted, why
+        judge(exercise, *said, places=places, when=when)

@@ -16,9 +16,9 @@ from weft.checking.compare import close, difference
 from weft.checking.differences import Difference
 from weft.checking.room import Facts
 from weft.checking.source import line_with, returns
-from weft.checking.verdict import Failed, Verdict
+from weft.checking.verdict import Failed
 from weft.torch_ops import pytorch_tests
-from weft.torch_ops.calls import Calls
+from weft.torch_ops.calls import Calls, reworded
 from weft.torch_ops.exercise import TorchExercise, is_array, of_torch
 from weft.torch_ops.tensors import (
     DENSE,
@@ -43,7 +43,7 @@ def run(exercise: TorchExercise, calls: Calls) -> Facts:
     """Compare the gradients, in every way in which autograd asks. Raises `Failed`."""
     written = exercise.written
     if written.kind in (OPERATOR, FUNCTION) and written.backward is None:
-        raise Failed(no_backward(exercise))
+        raise no_backward(exercise)
     chosen = cases(exercise)
     for number, case in enumerate(chosen):
         first = Pass.begin(exercise, calls, case)
@@ -144,22 +144,15 @@ class Pass:
             for r in self.results
         ]
         aims = wanted(self.exercise, self.case, [array(g) for g in ones])
-        why = (
+        headline, why = (
+            "not after `.sum()`",
             "After `.sum()` the incoming gradient is one number in memory, with the "
             "shape of the result and strides of zero. What does the backward assume "
-            "about its memory?"
+            "about its memory?",
         )
-        try:
+        with reworded("exception", kind="gradient", why=why, headline=headline):
             got = self.backward(ones)
-        except Failed as failed:
-            verdict = failed.verdict
-            if verdict.kind != "exception":
-                raise
-            raise Failed(
-                verdict.but(kind="gradient", why=why, headline="not after `.sum()`")
-            ) from None
         if self.wrong(got, aims):
-            headline = "not after `.sum()`"
             raise self.failed("The gradient of `result.sum()` is wrong.", why, headline)
 
     def strided(self) -> None:
@@ -169,21 +162,15 @@ class Pass:
         again = Pass.begin(self.exercise, self.calls, self.case, STRIDED)
         if again is None or not has_strides(again.inputs):
             return
-        try:
-            found = again.wrong(again.backward(again.grads), again.aims)
-        except Failed as failed:
-            if failed.verdict.kind != "exception":
-                raise
-            raise Failed(failed.verdict.but(kind="strides")) from None
-        if found:
+        with reworded("exception", kind="strides"):
+            got = again.backward(again.grads)
+        if found := again.wrong(got, again.aims):
             name, difference = found
-            raise Failed(
-                self.verdict(
-                    difference.sentence(f"the gradient of {name}"),
-                    "On the same numbers, contiguous, it is right. Which line of the "
-                    "backward assumes an order in memory?",
-                    "",
-                ).but(kind="strides", when=again.when)
+            raise again.failed(
+                difference.sentence(f"the gradient of {name}"),
+                "On the same numbers, contiguous, it is right. Which line of the "
+                "backward assumes an order in memory?",
+                kind="strides",
             )
 
     def one_input_at_a_time(self) -> None:
@@ -352,21 +339,12 @@ class Pass:
     def failed(
         self, message: str, why: str = "", headline: str = "", **more: Any
     ) -> Failed:
-        return Failed(self.verdict(message, why, headline, **more))
-
-    def verdict(self, message: str, why: str, headline: str, **more: Any) -> Verdict:
+        """What ends the check, on the line that returns the gradients."""
         written = self.exercise.written
-        given = {"places": returns(written.backward or written.main)} | more
+        places = returns(written.backward or written.main)
+        given = {"kind": "gradient", "places": places, "when": self.when} | more
         text = capital(message)
-        return Verdict(
-            self.exercise.name,
-            "gradient",
-            text,
-            why,
-            when=self.when,
-            headline=headline,
-            **given,
-        )
+        return self.exercise.failed(message=text, why=why, headline=headline, **given)
 
 
 def forward(
@@ -376,7 +354,7 @@ def forward(
     results = calls.results(inputs, when)
     calls.launches.refuse_certain()
     if not any(is_tensor(r) and r.requires_grad for r in results):
-        raise Failed(no_graph(exercise, when))
+        raise no_graph(exercise, when)
     return results
 
 
@@ -398,7 +376,7 @@ def matches(got: list[Any], aims: list[Any], tolerance: float) -> bool:
 # Verdicts
 
 
-def no_backward(exercise: TorchExercise) -> Verdict:
+def no_backward(exercise: TorchExercise) -> Failed:
     written = exercise.written
     if written.kind == FUNCTION:
         message = f"{exercise.name} has no backward."
@@ -412,31 +390,26 @@ def no_backward(exercise: TorchExercise) -> Verdict:
         )
     places = line_with(written.forward, "def ")
     headline = "no backward is registered" if written.kind == OPERATOR else ""
-    return Verdict(exercise.name, "autograd", message, why, places, headline=headline)
+    return exercise.failed("autograd", message, why, places, headline=headline)
 
 
-def no_graph(exercise: TorchExercise, when: str) -> Verdict:
-    """The verdict on results that autograd knows nothing of."""
+def no_graph(exercise: TorchExercise, when: str) -> Failed:
+    """What ends the check of results that autograd knows nothing of."""
     main = exercise.written.main
-    direct = line_with(main, r".*\.forward\(")
-    if direct:
-        message = (
-            f"The result of {exercise.name} requires no gradient: `forward` is called "
-            "directly."
-        )
+    message = f"The result of {exercise.name} requires no gradient"
+    if direct := line_with(main, r".*\.forward\("):
+        message += ": `forward` is called directly"
         why = (
             "Called like that it is an ordinary function, and autograd does not hear "
             "of it. Which method of an autograd function records the call?"
         )
     else:
-        message = f"The result of {exercise.name} requires no gradient."
         why = (
             "Autograd knows operations that it has recorded: not a kernel's, nor what "
             "goes through `detach`, NumPy or `torch.no_grad`."
         )
-    return Verdict(
-        exercise.name, "autograd", message, why, direct or returns(main), when=when
-    )
+    places = direct or returns(main)
+    return exercise.failed("autograd", f"{message}.", why, places, when=when)
 
 
 Array = np.ndarray[Any, Any]

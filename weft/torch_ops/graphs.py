@@ -14,7 +14,7 @@ import torch._dynamo
 
 from weft.checking.room import Facts
 from weft.checking.values import judge
-from weft.checking.verdict import Failed, Verdict
+from weft.checking.verdict import Failed
 from weft.places import Note, Place
 from weft.torch_ops.calls import Calls, first_line, quiet
 from weft.torch_ops.exercise import TorchExercise
@@ -65,7 +65,7 @@ def run(exercise: TorchExercise, calls: Calls) -> Facts:
     with compiling():
         breaks = found_breaks(exercise, calls, case)
         if len(breaks) > most:
-            raise Failed(broken(exercise, breaks, most, case.label))
+            raise broken(exercise, breaks, most, case.label)
         compiled(exercise, calls, case, whole=most == 0)
     count = several(len(breaks), "graph break")
     return [f"{count} under torch.compile" if breaks else "one graph: no graph break"]
@@ -107,7 +107,7 @@ def found_breaks(exercise: TorchExercise, calls: Calls, case: Any) -> list[Any]:
     try:
         said = torch._dynamo.explain(called(exercise))(*given)
     except Exception as error:
-        raise Failed(not_compiled(exercise, error, case.label)) from None
+        raise not_compiled(exercise, error, case.label) from None
     once = {str(place(each.user_stack, "")): each for each in said.break_reasons}
     return list(once.values())  # a break in a function also breaks its caller
 
@@ -122,7 +122,7 @@ def compiled(exercise: TorchExercise, calls: Calls, case: Any, whole: bool) -> N
         )
         results = results_of(function(*given))
     except Exception as error:
-        raise Failed(not_compiled(exercise, error, case.label)) from None
+        raise not_compiled(exercise, error, case.label) from None
     for got, wanted in zip(results, case.expected, strict=False):
         judge(
             exercise,
@@ -136,16 +136,15 @@ def compiled(exercise: TorchExercise, calls: Calls, case: Any, whole: bool) -> N
         )
 
 
-def broken(exercise: TorchExercise, breaks: list[Any], most: int, when: str) -> Verdict:
-    """The verdict on graph breaks: each line, and the reason of the first."""
+def broken(exercise: TorchExercise, breaks: list[Any], most: int, when: str) -> Failed:
+    """What ends the check for graph breaks: each line, and the reason of the first."""
     notes: list[Note] = []
     for each in breaks[:4]:
         what, _ = reason(str(each.reason))
         notes += place(each.user_stack, what)
     what, why = reason(str(breaks[0].reason))
     allowed = "none is allowed" if most == 0 else f"{most} may be"
-    return Verdict(
-        exercise.name,
+    return exercise.failed(
         "graph-break",
         f"torch.compile breaks the graph {times(len(breaks))}, and {allowed}: {what}.",
         why,
@@ -178,11 +177,10 @@ def place(stack: Any, note: str) -> list[Note]:
     return []
 
 
-def not_compiled(exercise: TorchExercise, error: BaseException, when: str) -> Verdict:
-    """The verdict on what torch.compile refuses altogether."""
+def not_compiled(exercise: TorchExercise, error: BaseException, when: str) -> Failed:
+    """What ends the check of what torch.compile refuses altogether."""
     what, why = reason(str(error))
-    return Verdict(
-        exercise.name,
+    return exercise.failed(
         "graph-break",
         f"torch.compile cannot make one graph of it: {what or first_line(error)}.",
         why,

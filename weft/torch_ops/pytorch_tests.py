@@ -9,7 +9,7 @@ from weft.checking.cases import Case, as_tuple
 from weft.checking.compare import close
 from weft.checking.room import Facts
 from weft.checking.source import returns
-from weft.checking.verdict import Failed, Verdict
+from weft.checking.verdict import Failed
 from weft.torch_ops.calls import Calls, first_line, quiet
 from weft.torch_ops.exercise import TorchExercise
 from weft.torch_ops.tensors import array, is_tensor, tensors
@@ -37,7 +37,7 @@ def opcheck(exercise: TorchExercise, calls: Calls) -> Facts:
         )
     for test, result in found.items():
         if isinstance(result, BaseException):
-            raise Failed(failing(exercise, test, result, case.label))
+            raise failing(exercise, test, result, case.label)
     return ["torch.library.opcheck finds nothing"]
 
 
@@ -55,15 +55,14 @@ def smallest(exercise: TorchExercise) -> Case | None:
 
 def failing(
     exercise: TorchExercise, test: str, error: BaseException, when: str
-) -> Verdict:
-    """The verdict on a test of `opcheck` that failed."""
+) -> Failed:
+    """What ends the check for a test of `opcheck` that failed."""
     written = exercise.written
     places = written.raised_at(error)
     inside = {place.function for place, _ in places}
     for part in (written.backward, written.setup):
         if part is not None and part.__name__ in inside:
-            return Verdict(
-                exercise.name,
+            return exercise.failed(
                 "graph-break",
                 f"torch.compile cannot follow `{part.__name__}`, {cause(error)}.",
                 "It traces this function with tensors that have no data. A kernel "
@@ -73,8 +72,7 @@ def failing(
                 when=when,
                 headline="right, but torch.compile cannot follow its backward",
             )
-    return Verdict(
-        exercise.name,
+    return exercise.failed(
         TESTS[test],
         f"torch.library.opcheck, {test}: {sentence(first_line(error))}",
         "This is PyTorch's own test of an operator; our stages before it found "
@@ -117,15 +115,12 @@ def gradcheck(exercise: TorchExercise, calls: Calls, case: Case) -> None:
         with quiet(), torch.random.fork_rng(devices=[]):
             torch.autograd.gradcheck(exercise.results, given, fast_mode=True)
     except GradcheckError as error:
-        raise Failed(
-            Verdict(
-                exercise.name,
-                "gradient",
-                f"torch.autograd.gradcheck, in float64: {first_line(error)}",
-                "This is PyTorch's own test of a gradient; our stages before it found "
-                "nothing.",
-                returns(exercise.written.backward),
-                when=case.label,
-                headline="PyTorch's own test refuses it",
-            )
+        raise exercise.failed(
+            "gradient",
+            f"torch.autograd.gradcheck, in float64: {first_line(error)}",
+            "This is PyTorch's own test of a gradient; our stages before it found "
+            "nothing.",
+            returns(exercise.written.backward),
+            when=case.label,
+            headline="PyTorch's own test refuses it",
         ) from None

@@ -12,7 +12,7 @@ import torch
 from weft.checking.compare import difference
 from weft.checking.room import Facts
 from weft.checking.source import returns
-from weft.checking.verdict import Failed, Verdict
+from weft.checking.verdict import Failed
 from weft.places import Note, Place
 from weft.starters import source_function
 from weft.torch_ops.calls import Calls, quiet
@@ -56,7 +56,7 @@ class Call:
     def failed(self, kind: str, message: str, why: str = "", **more: Any) -> Failed:
         """Refuse it, on the line that returns."""
         given = {"places": returns(self.exercise.written.main), "when": self.when}
-        return Failed(Verdict(self.name, kind, message, why, **(given | more)))
+        return self.exercise.failed(kind, message, why, **(given | more))
 
 
 def run(exercise: TorchExercise, calls: Calls) -> Facts:
@@ -67,7 +67,14 @@ def run(exercise: TorchExercise, calls: Calls) -> Facts:
         count += 1
         last = case if case.listed and has_strides(inputs_of(calls, case)) else last
     if exercise.launches and not calls.launches.count:
-        raise Failed(no_kernel(exercise))
+        raise exercise.failed(
+            "library",
+            f"{exercise.name} launches no kernel.",
+            "The numbers are right, but PyTorch has computed them. This exercise asks "
+            "for a kernel of yours.",
+            returns(exercise.written.main),
+            headline="no kernel is launched",
+        )
     facts = [f"right on {several(count, 'size')}"]
     if exercise.strided and last is not None:
         with_strides(exercise, calls, last)
@@ -248,18 +255,6 @@ def wanted_dtype(call: Call, wanted: np.ndarray[Any, Any]) -> torch.dtype | None
     return widest
 
 
-def no_kernel(exercise: TorchExercise) -> Verdict:
-    return Verdict(
-        exercise.name,
-        "library",
-        f"{exercise.name} launches no kernel.",
-        "The numbers are right, but PyTorch has computed them. This exercise asks for "
-        "a kernel of yours.",
-        returns(exercise.written.main),
-        headline="no kernel is launched",
-    )
-
-
 def unchanged(
     exercise: TorchExercise, before: list[Any], after: list[Any], when: str
 ) -> None:
@@ -279,9 +274,7 @@ def unchanged(
             message = f"{exercise.name} changes {name}, which is an input."
             why = "The caller still needs it, and so may a backward that saved it."
         places = changed_at(exercise, clones(before), k)
-        raise Failed(
-            Verdict(exercise.name, "mutation", message, why, places, when=when)
-        )
+        raise exercise.failed("mutation", message, why, places, when=when)
 
 
 def changed_at(exercise: TorchExercise, inputs: list[Any], k: int) -> list[Note]:

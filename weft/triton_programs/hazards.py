@@ -1,4 +1,4 @@
-"""Hazards between programs, as `weft.sanitizer` finds them in a trace.
+"""Hazards of programs, in words; races as `weft.sanitizer` finds them in a trace.
 
 Programs of a grid run in any order, and at the same time. They are ordered only where
 both also use an atomic on the same element, the first after its access and the second
@@ -7,9 +7,21 @@ before its own: a lock, or a counter of finished programs.
 
 from dataclasses import dataclass
 
+from weft.checking.verdict import Verdict
+from weft.kernels.hazards import words as of_kernels
+from weft.places import named
 from weft.sanitizer import races
-from weft.simulator.trace.trace import READ, WRITE
-from weft.triton_programs.trace import Accesses
+from weft.simulator.trace.columns import Columns
+from weft.simulator.trace.trace import ATOMIC, READ, WRITE
+from weft.triton_programs.launching import Launch
+from weft.triton_programs.trace import Accesses, Call, who
+from weft.triton_programs.wording import called, words
+from weft.wording import capital, several
+
+ORDER = "Programs run in any order and at the same time."
+NOUNS = {"read": "load", "write": "store", "written": "stored", "actor": "program"}
+_VERBS = {READ: "loads", ATOMIC: "updates"}
+_DONE = {READ: "loaded", ATOMIC: "updated atomically"}
 
 
 @dataclass(frozen=True)
@@ -50,3 +62,89 @@ def duplicates(trace: Accesses, row: int) -> int:
     """How many elements of the block that `row` is from have the same address."""
     same = (trace.call == trace.call[row]) & (trace.address == trace.address[row])
     return int(same.sum())
+
+
+def racing(launch: Launch, trace: Accesses, race: Race) -> Verdict:
+    """Word a race: the two accesses, and a question."""
+    one, two = race.first, race.second
+    if trace.operation[one] == READ:
+        one, two = two, one
+    told = {"one": trace.who(one), "two": trace.who(two)}
+    told |= {name.capitalize(): capital(each) for name, each in told.items()}
+    told |= {"element": f"`{trace.element(two)}`", "space": "global", **NOUNS}
+    said, topic = words("race", **told), "lost-update"
+    if race.lost_update:
+        said = of_kernels("lost-update", **told)
+    elif race.stores:
+        said |= of_kernels("two-writes", **told) | words("own-element")
+        topic = "stores-race"
+    elif READ not in (trace.operation[one], trace.operation[two]):
+        said |= of_kernels("with-an-atomic", **told) | words("one-is-atomic")
+    notes = [
+        (trace.places[trace.site[row]], f"{done} by {trace.who(row)}")
+        for row in (one, two)
+        for done in [_DONE.get(int(trace.operation[row]), "stored")]
+    ]
+    return launch.verdict("race", notes, premise=ORDER, topic=topic, **{**told, **said})
+
+
+def early(launch: Launch, trace: Accesses, row: int) -> Verdict:
+    """Word a read of an output that nothing has been stored to."""
+    return launch.verdict(
+        "uninitialised",
+        called(trace.calls[int(trace.call[row])].places),
+        Who=capital(trace.who(row)),
+        verb=_VERBS[int(trace.operation[row])],
+        element=trace.element(row),
+    )
+
+
+def of_block(call: Call, lane: int) -> str:
+    """', element 28 of its block of 128'; '' for a single element."""
+    count = 1
+    for n in call.shape:
+        count *= n
+    if count == 1:
+        return ""
+    index, rest = [], lane
+    for n in reversed(call.shape):
+        index.append(rest % n)
+        rest //= n
+    sizes = " × ".join(map(str, call.shape))
+    return f" (element {named(tuple(index[::-1]))} of its block of {sizes})"
+
+
+def outside(
+    launch: Launch, call: Call, lanes: Columns, offsets: Columns, owners: Columns
+) -> Verdict:
+    """Word an access that leaves its array, or falls into a gap between its rows."""
+    region = launch.arena.regions[int(owners[0])]
+    offset = int(offsets[0]) // region.itemsize
+    cells = region.span // region.itemsize
+    gap = 0 <= offset < cells
+    shape = " × ".join(map(str, region.data.shape))
+    few = f"{several(lanes.size, 'element')} of this block"
+    return launch.verdict(
+        "outside",
+        called(call.places),
+        kind="negative-index" if offset < 0 else "out-of-bounds",
+        Who=capital(who(call.program, launch.grid)),
+        verb=_VERBS.get(call.operation, "stores"),
+        where=f"{region.name} {'-' if offset < 0 else '+'} {abs(offset)}",
+        of_block=of_block(call, int(lanes[0])),
+        array=region.name,
+        size=several(cells, "element") + f" ({shape})" * (region.data.ndim > 1),
+        ends=", with a gap after each row." if gap else f": offsets 0 to {cells - 1}.",
+        few=f"{few} {'is' if lanes.size == 1 else 'are'}",
+        question=_mask(call, offset),
+    )
+
+
+def _mask(call: Call, offset: int) -> str:
+    """A question about what should have kept the access inside."""
+    if offset < 0:
+        return words("negative-offset")["why"]
+    if call.masked:
+        return words("wrong-mask")["why"]
+    what = {ATOMIC: "atomic", READ: "load"}.get(call.operation, "store")
+    return words("no-mask", what=what)["why"]

@@ -1,21 +1,22 @@
 """One launch of a program: its data, its grid, and what each parameter gets."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from weft.checking.cases import as_tuple
-from weft.checking.source import begin, line_with, raised_at, returns
-from weft.checking.step_limit import Endless, endless, limited
+from weft.checking.source import line_with, returns
 from weft.checking.verdict import Failed, Verdict
+from weft.kernels import trial
 from weft.kernels.exercise import KernelCase
-from weft.starters import has_stub
+from weft.places import Note
 from weft.triton_programs.exercise import ProgramExercise
 from weft.triton_programs.interpreted import Dim, bound
 from weft.triton_programs.memory import Arena
 from weft.triton_programs.programs import OPTIONS, Meta
+from weft.triton_programs.wording import words
 
 MOST_PROGRAMS = 4096  # that a check interprets
 
@@ -47,6 +48,10 @@ class Launch:
     @property
     def programs(self) -> int:
         return int(np.prod(self.grid))
+
+    def verdict(self, row: str, places: Sequence[Note] = (), **told: Any) -> Verdict:
+        """The verdict of a row of `wording.toml` on this launch."""
+        return words.verdict(self.name, row, places, **{"when": self.when, **told})
 
 
 def launches(
@@ -129,21 +134,20 @@ def misfit(
     call = ", ".join([*names, *(f"{k}={v}" for k, v in constants.items())])
     own = ", ".join(program.parameters)
     lost = [c for c in program.constants if c not in constants]
-    why = f"Its parameters are {own}: by position the arrays and numbers come first."
+    why = {}
     if unknown := [key for key in constants if key not in program.parameters]:
-        why = (
-            f"{unknown[0]} is passed by name, so there has to be a parameter of that "
-            f"name. Its parameters are {own}."
-        )
+        why = words("no-such-parameter", lost=unknown[0], parameters=own)
     elif lost and len(program.parameters) > given + len(constants):
-        why = f"{lost[0]} gets no value. Its parameters are {own}."
-    return exercise.verdict(
-        "arguments",
-        f"The check calls {program.function.__name__}[grid]({call}).",
-        why,
+        why = words("no-value", lost=lost[0], parameters=own)
+    return words.verdict(
+        exercise.name,
+        "misfit",
         line_with(program.function, r"def\b"),
+        program=program.function.__name__,
+        call=call,
+        parameters=own,
         when=case.label,
-        headline="its parameters do not fit the call",
+        **why,
     )
 
 
@@ -166,21 +170,7 @@ def chosen(exercise: ProgramExercise, case: KernelCase) -> tuple[Any, Meta]:
     """The grid and the constants of a case, which the learner may have chosen."""
     if not exercise.checks_launch:
         return apart(exercise.launch(*case.size))
-    name, function = exercise.name, exercise.source
-    call = f"{name}({', '.join(map(str, case.size))})"
-    try:
-        found = limited(function, case.size)
-    except Endless as stopped:
-        raise endless(name, call, stopped) from None
-    except Exception as error:
-        message = f"{type(error).__name__}: {error}"
-        places = raised_at(error, function)
-        raise Failed(
-            Verdict(name, "exception", message, places=places, when=case.label)
-        ) from None
-    if found is None and has_stub(function):
-        raise Failed(begin(name))
-    return apart(found)
+    return apart(trial.chosen(exercise, case))
 
 
 def apart(found: Any) -> tuple[Any, Meta]:
@@ -201,16 +191,14 @@ def dimensions(
         x, y, z = (*map(int, size), 1, 1)[:3]
         if x * y * z <= MOST_PROGRAMS:
             return x, y, z
-        message = f"The grid {tuple(size)} has {x * y * z:,} programs."
-        why = f"The check interprets {MOST_PROGRAMS:,} at most. Is that many needed?"
+        count, most = x * y * z, MOST_PROGRAMS
+        said = words("many-programs", size=tuple(size), count=count, most=most)
     else:
-        message = f"The grid is {size if len(size) != 1 else size[0]!r}."
-        why = (
-            "A grid is a tuple of one to three positive integers: the number of "
-            "programs along each axis. `triton.cdiv(n, BLOCK)` rounds up, `/` gives a "
-            "float."
-        )
+        said = words("no-grid", size=size if len(size) != 1 else repr(size[0]))
     if not exercise.checks_launch:
-        raise ValueError(f"check({exercise.name}, ...): {message} {why}")
+        raise ValueError(
+            f"check({exercise.name}, ...): {said['message']} {said['why']}"
+        )
     places = returns(exercise.source)
-    raise exercise.failed("launch", message, why, places, when=case.label)
+    told = said["message"], said["why"], places
+    raise exercise.failed("launch", *told, when=case.label)

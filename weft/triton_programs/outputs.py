@@ -15,6 +15,7 @@ from weft.starters import has_stub
 from weft.triton_programs import hazards, launching
 from weft.triton_programs.memory import Region
 from weft.triton_programs.run import Done, run
+from weft.triton_programs.wording import words
 from weft.wording import several
 
 
@@ -43,24 +44,16 @@ def judge(done: Done, backwards: bool) -> None:
 def unwritten(done: Done, region: Region, marks: Any) -> Verdict:
     """Word an output that is not whole, and say which programs store to it."""
     launch, trace = done.launch, done.trace
-    name, count = launch.name, f"The grid has {several(launch.programs, 'program')}"
-    message = left_out(region.name, marks)
+    count = f"The grid has {several(launch.programs, 'program')}"
+    said = {"message": left_out(region.name, marks)}
     if launch.exercise.checks_launch:
-        why = f"{count}. How many elements does each of them write?"
-        places = returns(launch.exercise.source)
-        return Verdict(name, "launch", message, why, places, when=launch.when)
+        said |= words("how-many-each", count=count)
+        return launch.verdict("launch", returns(launch.exercise.source), **said)
     stores = (trace.operation != READ) & (trace.address >= region.first)
     stores &= trace.address < region.first + region.span // region.itemsize
     if not stores.any():
-        function = launch.exercise.program.function
-        return Verdict(
-            name,
-            "unwritten",
-            f"Nothing is stored to {region.name}.",
-            f"`tl.store({region.name} + offsets, values, mask=...)` writes to it.",
-            line_with(function, r"tl\.store"),
-            when=launch.when,
-        )
+        places = line_with(launch.exercise.program.function, r"tl\.store")
+        return launch.verdict("nothing-stored", places, array=region.name)
     calls = np.unique(trace.call[stores])
     lines = dict.fromkeys(trace.calls[k].place for k in calls)
     notes: list[Note] = [(place, f"stores to {region.name}") for place in lines]
@@ -68,19 +61,13 @@ def unwritten(done: Done, region: Region, marks: Any) -> Verdict:
     pairs = np.unique(np.stack([trace.address[stores], trace.block[stores]]), axis=1)
     times = int(np.unique(pairs[0], return_counts=True)[1].max())
     if times > 1:
-        why = (
-            f"Other elements are stored by up to {times:,} programs each. "
-            f"{count}: which offsets do two of them compute?"
-        )
+        said |= words("stored-twice", times=times, count=count)
     elif programs < launch.programs:
-        stores_to = "stores" if programs == 1 else "store"
-        why = f"{count}, and only {programs:,} of them {stores_to} to {region.name}."
+        told = {"store": "stores" if programs == 1 else "store", "array": region.name}
+        said |= words("few-programs", count=count, programs=programs, **told)
     else:
-        why = (
-            f"{count}. Which program should store it? Do its offsets say so, and does "
-            "the mask let it?"
-        )
-    return Verdict(name, "unwritten", message, why, notes, when=launch.when)
+        said |= words("no-program", count=count)
+    return launch.verdict("unwritten", notes, **said)
 
 
 def wrong_value(
@@ -92,27 +79,16 @@ def wrong_value(
     row = trace.stored_last(launch.arena.cell_of(region, wrong.index))
     notes: list[Note] = []
     if row is None:
-        why = f"{why} No program has stored to it: it is what it was at the start."
+        why = f"{why} {words('never-stored')['why']}"
     else:
         notes = [(trace.places[trace.site[row]], f"stored here, by {trace.who(row)}")]
         same = hazards.duplicates(trace, row)
         if same > 1:
-            why = (
-                f"{same:,} elements of this block have this address, and one of them "
-                "is kept. Where do their offsets differ?"
-            )
+            why = words("same-address", same=same)["why"]
         elif left := from_left_out(done, region, wrong, backwards):
-            notes, why = [*left, *notes], LEFT_OUT
-    return Verdict(
-        launch.name, "wrong-value", message, why.strip(), notes, when=launch.when
-    )
-
-
-LEFT_OUT = (
-    "A load with a mask and no `other` leaves anything in the elements that the mask "
-    "leaves out, and they are part of this result. What should they hold, so that they "
-    "do not change it?"
-)
+            notes, why = [*left, *notes], words("left-out")["why"]
+    said = message, why.strip(), notes
+    return launch.exercise.verdict("wrong-value", *said, when=launch.when)
 
 
 def from_left_out(

@@ -11,7 +11,7 @@ from weft.device import for_triton
 from weft.triton_programs import missing
 from weft.triton_programs.exercise import ProgramExercise
 from weft.triton_programs.programs import is_program, lacks_decorator
-from weft.triton_programs.refusals import gluon, not_a_program
+from weft.triton_programs.wording import words
 
 
 class TritonPrograms:
@@ -30,10 +30,14 @@ class TritonPrograms:
 
     def stages(self, exercise: ProgramExercise) -> Iterator[Facts]:
         """Interpret, compile, run on the GPU, count the cost."""
+        name = exercise.name
         if not is_program(exercise.kernel):
-            raise Failed(not_a_program(exercise.name, exercise.kernel, missing()))
+            if lacking := missing():
+                raise Failed(words.verdict(name, "no-triton", missing=lacking))
+            made = type(exercise.kernel).__name__
+            raise Failed(words.verdict(name, "not-a-program", type=made))
         if "gluon" in type(exercise.kernel).__module__:
-            raise Failed(gluon(exercise.name))
+            raise Failed(words.verdict(name, "gluon"))
         from weft.triton_programs import compiled, full_size, stages
 
         facts, done = stages.interpret(exercise)

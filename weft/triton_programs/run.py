@@ -1,5 +1,6 @@
 """Running one launch under the tracer, and saying what stopped it."""
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,12 +9,15 @@ import numpy as np
 from weft.checking.source import begin
 from weft.checking.step_limit import Endless, endless
 from weft.checking.verdict import Failed, Verdict
+from weft.places import Place
 from weft.simulator.trace.columns import Columns
 from weft.starters import has_stub
-from weft.triton_programs import interpreted, refusals, wording
+from weft.triton_programs import hazards, interpreted
 from weft.triton_programs.launching import Launch
-from weft.triton_programs.trace import Accesses, Call
+from weft.triton_programs.trace import Accesses, Call, who
 from weft.triton_programs.tracer import Tracer
+from weft.triton_programs.wording import called, words
+from weft.wording import capital, sentence
 
 
 @dataclass(frozen=True)
@@ -39,19 +43,21 @@ def run(launch: Launch, backwards: bool = False, zeros: bool = False) -> Done:
         raise Failed(verdict)
 
     def outside(call: Call, lanes: Columns, offsets: Columns, owners: Columns) -> None:
-        refuse(wording.outside(launch, call, lanes, offsets, owners))
+        refuse(hazards.outside(launch, call, lanes, offsets, owners))
 
     def stored(call: Call, lanes: Columns, owners: Columns) -> None:
         for number in np.unique(owners):
             region = launch.arena.regions[number]
             if region.readonly:
-                refuse(wording.overwritten(launch, call, region.name))
+                who_stores = capital(who(call.program, launch.grid))
+                told = {"Who": who_stores, "array": region.name}
+                refuse(launch.verdict("input-written", called(call.places), **told))
 
     def unsupported() -> None:
-        refuse(refusals.bfloat16(launch, session.here()))
+        refuse(launch.verdict("bfloat16", called(session.here())))
 
     def ambiguous() -> None:
-        refuse(refusals.ambiguous(launch, session.here()))
+        refuse(launch.verdict("ambiguous", called(session.here())))
 
     tracer = Tracer(session, launch.arena, outside, stored, unsupported, zeros)
     program = launch.exercise.program
@@ -77,5 +83,22 @@ def run(launch: Launch, backwards: bool = False, zeros: bool = False) -> Done:
         if has_stub(launch.exercise.source):
             raise Failed(begin(launch.name)) from None
         places = session.raised(error)
-        raise Failed(refusals.raised(launch, error, places)) from None
+        raise Failed(raised(launch, error, places)) from None
     return Done(launch, tracer.log.trace(launch.arena, launch.grid, launch.name))
+
+
+def raised(launch: Launch, error: Exception, places: tuple[Place, ...]) -> Verdict:
+    """The verdict on an error that a program raised."""
+    text = str(error).strip().split("\n")[-1]
+    line = places[0].text if places else ""
+    for region in launch.arena.regions:
+        if re.search(rf"(?<![\w.]){re.escape(region.name)}\[", line):
+            return launch.verdict("indexed", called(places), array=region.name)
+    if fits := words.matching(text):
+        return launch.verdict(fits[0], called(places), kind="program")
+    said = f"{type(error).__name__}: {text}"
+    if isinstance(error, AssertionError):
+        said = f"An assertion fails: {text}" if text else "One fails"
+    said = sentence(said)
+    exercise, notes = launch.exercise, called(places)
+    return exercise.verdict("exception", said, places=notes, when=launch.when)

@@ -5,14 +5,15 @@ import numpy as np
 from weft.checking.source import line_with, parameter_names, returns, seed
 from weft.checking.verdict import Failed, Verdict
 from weft.kernels.exercise import KernelCase
-from weft.places import Note, Place
+from weft.places import Place
 from weft.sanitizer import unwritten
 from weft.simulator.trace.trace import ATOMIC, READ, WRITE
-from weft.triton_programs import hazards, outputs, wording
+from weft.triton_programs import hazards, outputs
 from weft.triton_programs.exercise import ProgramExercise
 from weft.triton_programs.launching import Launch, launches
 from weft.triton_programs.memory import Region
 from weft.triton_programs.run import Done, run
+from weft.triton_programs.wording import words
 from weft.wording import several
 
 MOST_CONFIGS = 8  # of an autotuned program, that are tried
@@ -92,12 +93,12 @@ def look_at(launch: Launch, backwards: bool) -> Done:
     race, early = hazards.race(trace), unwritten(trace)
     first = race is not None and not (race.stores or race.lost_update)
     if race is not None and first:
-        raise Failed(wording.racing(launch, trace, race))
+        raise Failed(hazards.racing(launch, trace, race))
     if early is not None:
-        raise Failed(wording.early(launch, trace, early.access.row))
+        raise Failed(hazards.early(launch, trace, early.access.row))
     outputs.judge(done, backwards)
     if race is not None:
-        raise Failed(wording.racing(launch, trace, race))
+        raise Failed(hazards.racing(launch, trace, race))
     if launch.exercise.checks_launch:
         idle(done)
     return done
@@ -109,12 +110,8 @@ def idle(done: Done) -> None:
     busy = np.unique(trace.block[trace.operation != READ]).size
     if busy == launch.programs:
         return
-    message = f"The grid has {launch.programs:,} programs; {busy:,} store anything."
-    why = "Their masks keep the others from doing harm, but they cost time all the same"
-    places = returns(launch.exercise.source)
-    raise Failed(
-        Verdict(launch.name, "launch", message, f"{why}.", places, when=launch.when)
-    )
+    told = {"programs": launch.programs, "busy": busy}
+    raise Failed(launch.verdict("idle", returns(launch.exercise.source), **told))
 
 
 def reordered(launch: Launch, verdict: Verdict) -> Verdict:
@@ -129,13 +126,12 @@ def reordered(launch: Launch, verdict: Verdict) -> Verdict:
         or [p for p in own if p in given] == given
     ):
         return verdict
-    return exercise.verdict(
+    return words.verdict(
+        exercise.name,
         "arguments",
-        f"The check passes {', '.join(given)} in this order, and the parameters of "
-        f"{exercise.name} are {', '.join(exercise.program.parameters)}.",
-        "A program gets its arguments by their order, whatever its parameters are "
-        "called.",
         line_with(exercise.program.function, r"def\b"),
+        given=", ".join(given),
+        parameters=", ".join(exercise.program.parameters),
         when=verdict.when,
     )
 
@@ -161,7 +157,16 @@ def tuned_again(exercise: ProgramExercise, done: Done) -> None:
     """
     program, trace = exercise.program, done.trace
     if strange := sorted(program.restored - set(program.parameters)):
-        raise Failed(no_parameters(exercise, strange))
+        names = ", ".join(map(repr, strange))
+        raise Failed(
+            words.verdict(
+                exercise.name,
+                "lost-parameters",
+                line_with(program.function, r"def\b"),
+                strange=f"{names} {'is' if len(strange) == 1 else 'are'}",
+                parameters=", ".join(program.parameters),
+            )
+        )
     if len(program.configs) < 2:
         return
     regions = [r for r in done.launch.arena.regions if not r.readonly]
@@ -175,29 +180,8 @@ def tuned_again(exercise: ProgramExercise, done: Done) -> None:
         if not rows.size:
             continue
         reads = trace.places[trace.site[rows[0]]]
-        raise exercise.failed(
-            "tuning",
-            f"{region.name} keeps what an earlier run has left there, and "
-            "autotuning runs the program many times.",
-            "Each configuration is timed on the same arrays. `triton.autotune` has "
-            "arguments that set an array back before each run.",
-            [(reads, f"reads what is in {region.name}")],
-            when=done.launch.when,
-        )
-
-
-def no_parameters(exercise: ProgramExercise, strange: list[str]) -> Verdict:
-    """The verdict on names for tuning to set back that are no parameters."""
-    own = ", ".join(exercise.program.parameters)
-    return exercise.verdict(
-        "tuning",
-        "`reset_to_zero` and `restore_value` take a list of parameters' names. "
-        f"{', '.join(map(repr, strange))} {'is' if len(strange) == 1 else 'are'} not "
-        "among them.",
-        f'A single name needs brackets too: `["name"]`. The parameters are {own}.',
-        line_with(exercise.program.function, r"def\b"),
-        headline="tuning cannot find the array",
-    )
+        places = [(reads, f"reads what is in {region.name}")]
+        raise Failed(done.launch.verdict("tuning", places, array=region.name))
 
 
 def set_back(done: Done, region: Region, start: np.ndarray) -> bool:
@@ -225,10 +209,21 @@ def cost(exercise: ProgramExercise, done: Done) -> list[str]:
         total = sum(moved.values())
         if not total or not least:
             continue
-        what = "the inputs" if arrays else "the outputs"
+        what = "inputs" if arrays else "outputs"
         if total > exercise.limits.get(key, total / least) * least * (1 + 1e-9):
-            raise Failed(too_many(exercise, done, key, moved, least))
-        facts.append(f"{key} {total / least:.3g} × the bytes of {what}")
+            raise Failed(
+                done.launch.verdict(
+                    "reloads",
+                    [(place, f"{n:,} bytes {key}") for place, n in moved.items()],
+                    total=total,
+                    done=key,
+                    arrays=what,
+                    least=least,
+                    times=total / least,
+                    most=exercise.limits[key],
+                )
+            )
+        facts.append(f"{key} {total / least:.3g} × the bytes of the {what}")
     return facts
 
 
@@ -243,21 +238,3 @@ def bytes_by_line(done: Done, operation: int) -> dict[Place, int]:
         part = int(sizes[trace.call == number].sum())
         found[place] = found.get(place, 0) + part
     return found
-
-
-def too_many(
-    exercise: ProgramExercise, done: Done, key: str, moved: dict[Place, int], least: int
-) -> Verdict:
-    """The verdict on a program that loads or stores too much."""
-    total, what = sum(moved.values()), "inputs" if key == "loaded" else "outputs"
-    notes: list[Note] = [(p, f"{n:,} bytes {key}") for p, n in moved.items()]
-    return Verdict(
-        exercise.name,
-        "reloads",
-        f"{total:,} bytes are {key}, and the {what} have {least:,}: "
-        f"{total / least:.3g} times as many, where {exercise.limits[key]:g} would do.",
-        "Memory is what this program waits for. What it has loaded stays in registers "
-        "for as long as the program runs. Which bytes move more than once?",
-        notes,
-        when=done.launch.when,
-    )

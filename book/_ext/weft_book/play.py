@@ -20,7 +20,7 @@ from sphinx.application import Sphinx
 
 from weft.bench.results import REFERENCE
 from weft.exploring import linking
-from weft.exploring.place import place
+from weft.exploring.report import place
 
 from . import results
 from .page import WeftDirective

@@ -89,4 +89,4 @@ def cast_to(number: Number) -> Callable[[Any], Any]:
         return _int64
     if number.kind == "b":
         return _boolean
-    return _floating(number) if number.kind == "f" else _integer(number)
+    return _integer(number) if number.whole else _floating(number)

@@ -8,6 +8,7 @@ of zero is an infinity, the root of a negative number NaN. Unlike Python's, `flo
 import math
 import operator
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -164,6 +165,61 @@ MATH: dict[str, Any] = {
 }
 
 
+def _of_complex(name: str) -> Function:
+    known: Function = getattr(np, _NUMPYS.get(name, name))
+
+    def apply(value: Any) -> Any:
+        number = number_of(value)
+        rule = None if number is None else rule_of_one(f"cmath.{name}", number)
+        if rule is None:
+            raise _refused(f"cmath.{name}", value)
+        with np.errstate(all="ignore"):
+            found = known(cast_to(rule.operands[0])(value))
+        return cast_to(rule.result)(found)
+
+    return apply
+
+
+# What a kernel finds in `cmath`, by name.
+_NUMPYS = {f"a{name}": f"arc{name}" for name in ("cos", "sin", "tan", "sinh", "tanh")}
+CMATH: dict[str, Any] = {
+    **{n: np.float64(getattr(math, n)) for n in ("pi", "e", "tau", "inf", "nan")},
+    **{
+        name: _of_complex(name)
+        for name in (
+            *("acos", "asin", "asinh", "atan", "atanh", "cos", "exp", "isfinite"),
+            *("isinf", "isnan", "log", "sin", "sqrt", "tan"),
+        )
+    },
+}
+
+
+def of_numpy(function: np.ufunc) -> Function:
+    """A function of NumPy's as Numba compiles it for numbers.
+
+    Numba gives a float of the type that its rule has, and computes in that.
+    """
+    name = f"np.{function.__name__}"
+
+    def apply(*values: Any) -> Any:
+        numbers = [number_of(value) for value in values]
+        known = None not in numbers and len(numbers) == function.nin <= 2
+        rule = None
+        if known:
+            ask: Any = rule_of_one if len(numbers) == 1 else rule_of_two
+            rule = ask(name, *numbers)
+        if rule is None:
+            return function(*values)
+        to, kinds = rule.result, [n.dtype.type for n in numbers if n is not None]
+        if not to.whole and not any(n.kind == "c" for n in numbers if n is not None):
+            kinds = [to.dtype.type] * len(values)
+        with np.errstate(all="ignore"):
+            given = [kind(value) for kind, value in zip(kinds, values, strict=True)]
+            return cast_to(to)(function(*given))
+
+    return apply
+
+
 # Python's own functions
 
 
@@ -174,7 +230,7 @@ def absolute(value: Any) -> Any:
         return abs(value)
     rule = rule_of_one("abs", number)
     assert rule is not None
-    if number.kind == "f":
+    if not number.whole:
         return abs(cast_to(number)(value))
     return cast_to(rule.result)(abs(int(value)))
 
@@ -272,6 +328,15 @@ def quotient_and_rest(a: Any, b: Any) -> tuple[Any, Any]:
     return BINARY["floordiv"](a, b), BINARY["mod"](a, b)
 
 
+def pair(*parts: Any) -> Any:
+    """`complex`: of float32 a complex64, of other numbers a complex128."""
+    numbers = [number_of(part) for part in parts]
+    rule = rule_of("builtins", "complex", [n for n in numbers if n is not None])
+    if rule is None or None in numbers:
+        raise _refused("complex", *parts)
+    return cast_to(rule.result)(complex(*parts))
+
+
 def power(a: Any, b: Any, modulus: Any = None) -> Any:
     """`pow`, which is `**`."""
     if modulus is not None:
@@ -290,6 +355,7 @@ def total(values: Any, start: Any = 0) -> Any:
 BUILTINS: dict[str, Function] = {
     "abs": absolute,
     "bool": truth,
+    "complex": pair,
     "divmod": quotient_and_rest,
     "float": real,
     "int": whole,
@@ -301,24 +367,19 @@ BUILTINS: dict[str, Function] = {
 }
 
 
-def result_of(name: str, given: list[Number]) -> Number | None:
-    """What a function of Python's or of `math` gives for such numbers, if it is one."""
-    rule: Rule | None = None
+def rule_of(owner: str, name: str, given: list[Number]) -> Rule | None:
+    """The rule of a function of Python's ("builtins") or of `math`, if it is one."""
+    if owner == "math":
+        if len(given) == 2:
+            return rule_of_two(_TWO[name][0], *given) if name in _TWO else None
+        known = name in _ONE or name in _TESTS
+        return rule_of_one(name, given[0]) if known and len(given) == 1 else None
     if name in ("min", "max"):
-        found = given[0]
-        for number in given[1:]:
-            found = unified(found, number)
-        return found
-    if len(given) == 1 and name in (
-        *_ONE,
-        *_TESTS,
-        "abs",
-        "round",
-        "int",
-        "float",
-        "bool",
-    ):
-        rule = rule_of_one(name, given[0])
-    elif len(given) == 2 and name in _TWO:
-        rule = rule_of_two(_TWO[name][0], *given)
-    return rule.result if rule is not None and len(rule.results) == 1 else None
+        found = reduce(unified, given)
+        return Rule((found,), (found,) * len(given))
+    key = {"round": "round2"}.get(name, name)
+    if len(given) == 2:
+        known = name in ("pow", "divmod", "round", "complex")
+        return rule_of_two(key, *given) if known else None
+    known = name in ("abs", "round", "int", "float", "bool", "complex")
+    return rule_of_one(name, given[0]) if known and len(given) == 1 else None

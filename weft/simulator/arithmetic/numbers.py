@@ -15,7 +15,8 @@ import numpy as np
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A type of number: `name` is short, as in "u8"; `kind` is 'b', 'i', 'u' or 'f'.
+    """A type of number: `name` is short, as in "u8"; `kind` is one of 'b', 'i', 'u',
+    'f' and 'c'.
 
     `dtype` is NumPy's, `bits` are those of a value.
     """
@@ -31,7 +32,7 @@ class Number:
     @property
     def whole(self) -> bool:
         """Whether it holds integers, Booleans among them."""
-        return self.kind != "f"
+        return self.kind in "biu"
 
 
 def _number(name: str) -> Number:
@@ -65,10 +66,11 @@ _ORDER = {number: k for k, number in enumerate(NUMBERS.values())}
 BOOL, INT32, INT64 = NUMBERS["b"], NUMBERS["i32"], NUMBERS["i64"]
 UINT32, UINT64 = NUMBERS["u32"], NUMBERS["u64"]
 FLOAT16, FLOAT32, FLOAT64 = NUMBERS["f16"], NUMBERS["f32"], NUMBERS["f64"]
+COMPLEX64, COMPLEX128 = NUMBERS["c64"], NUMBERS["c128"]
 
 _OF_CLASS: dict[type, Number] = {
     **{number.dtype.type: number for number in NUMBERS.values()},
-    **{bool: BOOL, int: INT64, float: FLOAT64},
+    **{bool: BOOL, int: INT64, float: FLOAT64, complex: COMPLEX128},
 }
 
 
@@ -81,7 +83,7 @@ def number_of(value: Any) -> Number | None:
 
 
 def of_dtype(dtype: np.dtype[Any]) -> Number | None:
-    """The type of an array's elements; None for records and complex numbers."""
+    """The type of an array's elements; None for records."""
     return _OF_CLASS.get(dtype.type)
 
 
@@ -98,6 +100,8 @@ def _rule(text: str) -> Rule | None:
 @cache
 def rule_of_two(operation: str, a: Number, b: Number) -> Rule | None:
     """The rule for `a operation b`, None where Numba refuses. Comparisons: "lt"."""
+    if operation not in _TABLE["two"]:
+        return None
     matrix = _TABLE["matrices"][_TABLE["two"][operation]]
     return _rule(matrix[_ORDER[a]][_ORDER[b]])
 
@@ -105,13 +109,21 @@ def rule_of_two(operation: str, a: Number, b: Number) -> Rule | None:
 @cache
 def rule_of_one(operation: str, a: Number) -> Rule | None:
     """The rule for an operator or a function of one number."""
-    return _rule(_TABLE["one"][operation][_ORDER[a]])
+    row = _TABLE["one"].get(operation)
+    return None if row is None else _rule(row[_ORDER[a]])
 
 
 @cache
 def unified(a: Number, b: Number) -> Number:
     """The type of a variable that is an `a` on one path and a `b` on another."""
     return NUMBERS[_TABLE["unify"][_ORDER[a]][_ORDER[b]]]
+
+
+def wide(number: Number) -> Number:
+    """The type in which the elements of an array are summed up: integers in 64 bits."""
+    if not number.whole:
+        return number
+    return UINT64 if number.kind == "u" else INT64
 
 
 def range_number(given: list[Number]) -> Number:

@@ -127,7 +127,7 @@ def binary(name: str, a: Number, b: Number) -> Two | None:
     if name in COMPARISONS:
         compare: Two = getattr(operator, name)
         return lambda x, y: bool(compare(first(x), second(y)))
-    if result.kind == "f":
+    if not result.whole:
         if name == "truediv" and rule.operands[0].whole:
             first = second = cast_to(FLOAT64)
         real = _REAL.get(name) or {
@@ -163,7 +163,7 @@ def unary(name: str, a: Number) -> One | None:
         return operator.not_
     apply: One = getattr(operator, name)
     give = cast_to(rule.result)
-    if a.kind == "f":
+    if not a.whole:
         return lambda x: apply(give(x))
     if a.kind == "b":
         return lambda x: apply(int(x))
@@ -205,18 +205,21 @@ FUNCTIONS: dict[str, Callable[..., Any]] = BINARY | UNARY
 
 
 class Operand:
-    """The right side of `x[i] += value`: lets the element meet it by Numba's rules."""
+    """The right side of `x[i] += value`: lets the element meet it by Numba's rules.
 
-    __slots__ = ("_value",)
+    apply: the function for their types; without it the values are looked at.
+    """
+
+    __slots__ = ("_apply", "_value")
     __array_ufunc__ = None
 
-    def __init__(self, value: Any) -> None:
-        self._value = value
+    def __init__(self, value: Any, apply: Two | None = None) -> None:
+        self._value, self._apply = value, apply
 
 
 def _reflected(name: str) -> Callable[[Operand, Any], Any]:
-    apply = BINARY[name]
-    return lambda self, left: apply(left, self._value)
+    either = BINARY[name]
+    return lambda self, left: (self._apply or either)(left, self._value)
 
 
 for _name in SYMBOLS.keys() - COMPARISONS:

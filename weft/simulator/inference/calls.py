@@ -1,37 +1,58 @@
 """What a call in a kernel gives: functions of `cuda`, of `math` and of Python."""
 
 import ast
+import builtins
 from collections.abc import Callable
 
-from weft import backend
+from weft import meaning
 from weft.intrinsics import registry
 from weft.intrinsics.registry import Effect
 from weft.simulator.arithmetic import functions
 from weft.simulator.arithmetic.numbers import (
     BOOL,
+    FLOAT16,
+    FLOAT32,
+    FLOAT64,
     INT32,
     INT64,
+    NUMBERS,
     UINT32,
-    UINT64,
+    Number,
+    Rule,
     range_number,
+    rule_of_one,
+    rule_of_two,
+    wide,
 )
 from weft.simulator.inference.kinds import (
+    ERROR,
+    GRID,
+    NEVER,
+    NOTHING,
+    REFUSED,
+    SLICE,
+    TEXT,
     Arr,
     Conversion,
+    Each,
     Kind,
+    Method,
     Num,
     Outside,
     Tup,
+    alike,
+    joined,
     num,
 )
 
 # Bits of a position in a grid, as long as there is memory for what it stands for.
 _GRID = 42
-_NUMBERS = {str(kind.dtype): kind for kind in (INT32, UINT32)}
+_NUMBERS = {kind.dtype.name: kind for kind in NUMBERS.values()}
 _SIZES = {"threadIdx": 10, "blockIdx": 31, "blockDim": 11, "gridDim": 31}
 
 POSITIONS = {name: Num(INT32, bits, plain=True) for name, bits in _SIZES.items()}
 LANES = {name: Num(INT32, 6, plain=True) for name in ("laneid", "warpsize")}
+SIZE = Num(INT64, 40, plain=True)
 
 _FIXED: dict[str, Kind] = {
     **dict.fromkeys(("all_sync", "any_sync", "eq_sync"), num(BOOL)),
@@ -39,113 +60,266 @@ _FIXED: dict[str, Kind] = {
     **dict.fromkeys(
         ("syncthreads_count", "syncthreads_and", "syncthreads_or"), num(INT32)
     ),
-    **dict.fromkeys(("activemask", "lanemask_lt", "ffs"), num(UINT32)),
+    **dict.fromkeys(("activemask", "lanemask_lt"), num(UINT32)),
     "match_all_sync": Tup((num(INT32), num(BOOL))),
+    **dict.fromkeys(("syncthreads", "syncwarp", "nanosleep"), NOTHING),
+    **dict.fromkeys(
+        ("threadfence", "threadfence_block", "threadfence_system"), NOTHING
+    ),
+    "cg.this_grid": GRID,
 }
 _AS_GIVEN = {
-    **dict.fromkeys(("popc", "clz", "fma", "cbrt"), 0),
     **dict.fromkeys(("shfl_sync", "shfl_up_sync"), 1),
-    **dict.fromkeys(("shfl_down_sync", "shfl_xor_sync", "selp"), 1),
+    **dict.fromkeys(("shfl_down_sync", "shfl_xor_sync"), 1),
 }
+_BY_RULE = frozenset(["popc", "clz", "ffs", "brev", "cbrt"])
+_HALF_TESTS = frozenset(["heq", "hne", "hge", "hgt", "hle", "hlt"])
+_BITS = {  # of libdevice
+    **{"float_as_int": INT32, "float_as_uint": UINT32, "int_as_float": FLOAT32},
+    **{"uint_as_float": FLOAT32, "double_as_longlong": INT64},
+    "longlong_as_double": FLOAT64,
+}
+ERRORS = frozenset(
+    name
+    for name, value in vars(builtins).items()
+    if isinstance(value, type) and issubclass(value, BaseException)
+)
 # What looks at the type of a number that it is given.
 SENSITIVE = frozenset(
     ["popc", "clz", "ffs", "brev", *functions.BUILTINS, *functions.MATH]
 )
 
 
-def of_cuda(name: str, given: list[Kind], call: ast.Call) -> Kind:
-    """What `cuda.name(...)` gives, for a name such as "grid" or "atomic.add"."""
+def of_cuda(name: str, given: list[Kind], sizes: list[int | None]) -> Kind:
+    """What `cuda.name(...)` gives, for a name such as "grid" or "atomic.add".
+
+    sizes: the arguments that are integers known before the kernel runs.
+    """
     if name in _FIXED:
         return _FIXED[name]
     if name in ("grid", "gridsize"):
-        return _positions(call)
-    if name in ("shared.array", "local.array"):
-        return _declared(given, call)
-    if name.startswith("atomic.") and given:
-        array = given[0]
-        known = isinstance(array, Arr) and array.number is not None
-        return num(array.number) if known else None  # type: ignore[union-attr, arg-type]
+        return _positions(sizes)
+    if name.startswith("atomic."):
+        return given[0].element if given and isinstance(given[0], Arr) else REFUSED
     if name in _AS_GIVEN and len(given) > _AS_GIVEN[name]:
         kind = given[_AS_GIVEN[name]]
-        return num(kind.number, None, None) if isinstance(kind, Num) else None
-    if name == "brev" and given and isinstance(given[0], Num):
-        return num(UINT64 if given[0].number is UINT64 else UINT32)
+        return num(kind.number, None, None) if isinstance(kind, Num) else kind
+    if name == "selp" and len(given) == 3:
+        return joined(given[1], given[2])
     if name == "const.array_like" and given:
         return given[0]
-    return None
+    if name.startswith("fp16."):
+        return num(BOOL if name.removeprefix("fp16.") in _HALF_TESTS else FLOAT16)
+    rule = rule_of(f"cuda.{name}", given)
+    return REFUSED if rule is None else _of_rule(rule)
 
 
-def _positions(call: ast.Call) -> Kind:
-    if len(call.args) != 1 or not isinstance(call.args[0], ast.Constant):
+def rule_of(name: str, given: list[Kind]) -> Rule | None:
+    """The rule of a function of numbers, None for other things."""
+    numbers = [kind.number for kind in given if isinstance(kind, Num)]
+    if len(numbers) != len(given):
         return None
+    if name == "cuda.fma" and len(given) == 3:
+        rules = [rule_of_one("cuda.cbrt", number) for number in numbers]
+        narrow = all(rule is not None and rule.result is FLOAT32 for rule in rules)
+        number = FLOAT32 if narrow else FLOAT64
+        return Rule((number,), (number,) * 3)
+    if name.startswith("cuda.") and name.removeprefix("cuda.") not in _BY_RULE:
+        return None
+    if len(numbers) == 1:
+        return rule_of_one(name, numbers[0])
+    return rule_of_two(name, *numbers) if len(numbers) == 2 else None
+
+
+def _of_rule(rule: Rule) -> Kind:
+    parts = tuple(_held(number) for number in rule.results)
+    return parts[0] if len(parts) == 1 else Tup(parts)
+
+
+def _held(number: Number, most: int | None = None) -> Num:
+    """A number as the functions of `arithmetic` give it: an int64 is Python's."""
+    return num(number, most, number is INT64)
+
+
+def _positions(sizes: list[int | None]) -> Kind:
     one = Num(INT64, _GRID, plain=True)
-    ndim = call.args[0].value
+    ndim = sizes[0] if len(sizes) == 1 else None
     if ndim == 1:
         return one
-    return Tup((one,) * int(ndim)) if isinstance(ndim, int) and ndim in (2, 3) else None
+    return Tup((one,) * ndim) if ndim in (2, 3) else REFUSED
 
 
-def _declared(given: list[Kind], call: ast.Call) -> Kind:
+def declared(given: list[Kind], named: dict[str | None, Kind]) -> Kind:
     """An array of the kernel's own; its arguments may be given by name."""
-    named = {k.arg: k.value for k in call.keywords}
-    shape = given[0] if given else None
-    if "shape" in named or len(given) < 2 or not isinstance(given[1], Conversion):
-        return None
+    shape = given[0] if given else named.get("shape")
+    dtype = given[1] if len(given) > 1 else named.get("dtype")
+    if not isinstance(dtype, Conversion) or not isinstance(shape, (Tup, Num)):
+        return None if None in (shape, dtype) else REFUSED
     ndim = len(shape.parts) if isinstance(shape, Tup) else 1
-    return Arr(given[1].number, ndim) if isinstance(shape, (Tup, Num)) else None
+    return Arr(dtype.number, ndim, dtype.record)
 
 
-def of_python(name: str, given: list[Kind]) -> Kind:
+def of_method(method: Method, given: list[Kind]) -> Kind:
+    """What a method gives, of an array or of the grid."""
+    owner, name = method.owner, method.name
+    if owner == GRID:
+        return Num(INT32, 1, plain=True) if name == "sync" else REFUSED
+    if isinstance(owner, Num) and name == "conjugate":
+        return num(owner.number, None, owner.plain)
+    if not isinstance(owner, Arr):
+        return REFUSED
+    if name == "reshape" and given:
+        several = isinstance(given[0], Tup)
+        ndim = len(given[0].parts) if several else len(given)  # type: ignore[union-attr]
+        return Arr(owner.number, ndim, owner.record)
+    if name == "view" and given and isinstance(given[0], Conversion):
+        return Arr(given[0].number, owner.ndim, given[0].record)
+    if name in ("any", "all"):
+        return num(BOOL)
+    if owner.number is None or name not in ("sum", "prod", "mean"):
+        return REFUSED
+    if name != "mean":
+        return _held(wide(owner.number))
+    rule = rule_of_two("truediv", owner.number, INT64)
+    return REFUSED if rule is None else num(rule.result)
+
+
+def of_python(owner: str, name: str, given: list[Kind]) -> Kind:
     """What a function of Python's or of `math` gives."""
-    if name == "len":
-        return Num(INT64, 40, plain=True)
-    if name in ("enumerate", "zip"):
-        parts = [element(kind) for kind in given]
-        first = (Num(INT64, 40, plain=True),) if name == "enumerate" else ()
-        return Tup((Tup((*first, *parts)),))
+    if None in given:
+        return None
+    if owner == "builtins" and name in _SIMPLE:
+        return _SIMPLE[name](given)
+    if name == "sum" and given:
+        return total(given)
+    if owner == "builtins" and name in ERRORS:
+        return ERROR
+    if name in ("min", "max") and len(given) == 1:
+        given = list(given[0].parts) if isinstance(given[0], Tup) else [REFUSED]
     if not given or not all(isinstance(kind, Num) for kind in given):
-        return None
+        return NEVER if NEVER in given else REFUSED
     numbers = [kind.number for kind in given if isinstance(kind, Num)]
-    if name == "range":
-        most = max(kind.most for kind in given if isinstance(kind, Num))
-        return Tup((Num(range_number(numbers), most, plain=True),))
-    result = functions.result_of(name, numbers)
-    if result is None:
-        return None
-    same = name in ("min", "max", "abs", "int") and result.whole
     bounds = [kind.most for kind in given if isinstance(kind, Num)]
-    held = result is INT64
-    return num(result, max(bounds) if same and numbers[0].kind != "f" else None, held)
+    if name == "range" and owner == "builtins":
+        return Each(Num(range_number(numbers), max(bounds), plain=True))
+    rule = functions.rule_of(owner, name, numbers)
+    if rule is None:
+        return REFUSED
+    if len(rule.results) > 1:
+        return _of_rule(rule)
+    result = rule.result
+    same = name in ("min", "max", "abs", "int") and result.whole and numbers[0].whole
+    return _held(result, max(bounds) if same else None)
+
+
+def total(given: list[Kind]) -> Kind:
+    """What `sum` gives, by the `+` of a kernel."""
+    parts = given[0].parts if isinstance(given[0], Tup) else ()
+    found: Kind = given[1] if len(given) > 1 else num(INT64, None, True)
+    if not isinstance(given[0], Tup):
+        parts = (element(given[0]),) * 2
+    for part in parts:
+        if not isinstance(found, Num) or not isinstance(part, Num):
+            return REFUSED
+        rule = rule_of_two("add", found.number, part.number)
+        if rule is None:
+            return REFUSED
+        found = _held(rule.result)
+    return found
+
+
+def _each(given: list[Kind]) -> Kind:
+    return Each(element(given[0]) if given else REFUSED)
+
+
+_SIMPLE: dict[str, Callable[[list[Kind]], Kind]] = {
+    "len": lambda given: SIZE,
+    "enumerate": lambda given: Each(Tup((SIZE, element(given[0])))),
+    "zip": lambda given: Each(Tup(tuple(map(element, given)))),
+    "iter": _each,
+    "next": lambda given: element(given[0]) if given else REFUSED,
+    "print": lambda given: NOTHING,
+    "isinstance": lambda given: num(BOOL),
+    "slice": lambda given: SLICE,
+    "chr": lambda given: TEXT,
+    "ord": lambda given: num(INT64, 21, True),
+    "bool": lambda given: num(BOOL),
+    "type": lambda given: (
+        Conversion(given[0].number) if isinstance(given[0], Num) else REFUSED
+    ),
+    "tuple": lambda given: (
+        Tup(given[0].parts) if given and isinstance(given[0], Tup) else REFUSED
+    ),
+}
+
+
+def of_numpy(name: str, given: list[Kind]) -> Kind:
+    """What one of NumPy's functions gives for numbers."""
+    rule = rule_of(f"np.{name}", given)
+    return REFUSED if rule is None else _of_rule(rule)
+
+
+def of_complex(name: str, given: list[Kind]) -> Kind:
+    """What a function of `cmath` gives."""
+    rule = rule_of(f"cmath.{name}", given)
+    return REFUSED if rule is None else _of_rule(rule)
+
+
+def of_libdevice(name: str) -> Kind:
+    """What a function of libdevice gives, as far as the simulator has them."""
+    number = FLOAT32 if name.endswith("f") else FLOAT64
+    return num(_BITS.get(name, number))
 
 
 def of_intrinsic(kind: Outside, given: list[Kind]) -> Kind:
-    """What an intrinsic of `weft.intrinsics` gives, as far as that is needed."""
+    """What an intrinsic of `weft.intrinsics` gives."""
     operation = registry.of(kind.value)
-    array = given[0] if given else None
-    if operation is not None and operation.gives:
+    array = given[0] if given else REFUSED
+    if operation is None:
+        return REFUSED
+    if operation.gives == ("matrix",):
+        return Arr(array.number, 2) if isinstance(array, Arr) else REFUSED
+    if operation.gives:
         parts = [num(_NUMBERS[name]) for name in operation.gives]
         return parts[0] if len(parts) == 1 else Tup(tuple(parts))
-    if operation is None or not isinstance(array, Arr) or array.number is None:
-        return None
     if operation.effect is Effect.RELAXED_LOAD:
-        return num(array.number)
+        return array.element if isinstance(array, Arr) else REFUSED
     if operation.effect is Effect.WIDE_LOAD:
-        return Tup((num(array.number),) * operation.elements)
-    return None
+        part = array.element if isinstance(array, Arr) else REFUSED
+        return Tup((part,) * operation.elements)
+    return NOTHING
 
 
 def element(kind: Kind) -> Kind:
     """What a `for` loop over something gives its variable."""
-    if isinstance(kind, Tup) and len(set(kind.parts)) == 1:
-        return kind.parts[0]
-    if isinstance(kind, Arr) and kind.number is not None and kind.ndim == 1:
-        return num(kind.number)
-    return None
+    if isinstance(kind, Tup):
+        return alike(kind.parts)
+    if isinstance(kind, Each):
+        return kind.item
+    if isinstance(kind, Arr):
+        more = kind.ndim - 1
+        return Arr(kind.number, more, kind.record) if more else kind.element
+    if kind in (None, NEVER, TEXT):
+        return kind
+    return REFUSED
+
+
+def unpacked(given: list[tuple[ast.expr, Kind]]) -> list[Kind]:
+    """The arguments of a call; those in a tuple with a star come one by one."""
+    return [
+        part
+        for node, kind in given
+        for part in (
+            kind.parts
+            if isinstance(node, ast.Starred) and isinstance(kind, Tup)
+            else (kind,)
+        )
+    ]
 
 
 def is_device(kind: Kind) -> bool:
     """Whether it is a device function of the learner's, or a helper like one."""
-    return isinstance(kind, Outside) and backend.python_function(kind.value) is not None
+    return isinstance(kind, Outside) and meaning.python_function(kind.value) is not None
 
 
 Device = Callable[[Outside, tuple[Kind, ...]], Kind]

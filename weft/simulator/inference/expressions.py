@@ -5,11 +5,16 @@ Each node that computes gets `how`: a `Plan` that `language/lowering.py` carries
 
 import ast
 import operator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
+from weft.intrinsics import registry
 from weft.simulator.arithmetic.numbers import (
     BOOL,
+    COMPLEX128,
     FLOAT32,
     FLOAT64,
     INT64,
@@ -20,17 +25,33 @@ from weft.simulator.arithmetic.numbers import (
 )
 from weft.simulator.inference import calls, outside
 from weft.simulator.inference.kinds import (
+    DOTS,
+    ERROR,
+    GRID,
     LARGEST,
+    NEVER,
+    NOTHING,
+    REFUSED,
+    SLICE,
+    TEXT,
     Arr,
+    Cast,
     Conversion,
+    Inner,
     Kind,
+    Method,
     Named,
     Num,
     Outside,
+    Record,
+    Special,
     Tup,
+    Vector,
+    all_joined,
+    cast_of,
+    coarse,
     joined,
     num,
-    of_integer,
 )
 
 OPERATORS: dict[type, str] = {
@@ -58,7 +79,7 @@ class Plan:
     operands: tuple[Number, ...] | None = None
     convert: dict[int, Number | str] = field(default_factory=dict)
     wrap: bool = False
-    cast: Number | None = None
+    cast: Cast | None = None
 
 
 def plan_of(node: ast.AST) -> Plan | None:
@@ -72,14 +93,12 @@ def set_plan(node: Any, plan: Plan | None) -> None:
 def two(name: str, a: Kind, b: Kind, by: int | None = None) -> tuple[Plan, Kind]:
     """How `a name b` is computed, and what it gives. by: `b`, if it is a constant."""
     if not isinstance(a, Num) or not isinstance(b, Num):
-        plan = Plan(name)
-        plan.convert = _shown((a, b))
-        return plan, None
+        return _odd(name, a, b)
     rule = rule_of_two(name, a.number, b.number)
     if rule is None:
-        return Plan(), None
+        return Plan(), REFUSED
     called = Plan(name, (a.number, b.number))
-    if rule.result.kind == "f":
+    if not rule.result.whole:
         return _real(name, a, b, rule.operands) or called, num(rule.result)
     if rule.result is INT64 and UINT64 not in (a.number, b.number):
         most = _bound(name, a, b, by)
@@ -88,7 +107,21 @@ def two(name: str, a: Kind, b: Kind, by: int | None = None) -> tuple[Plan, Kind]
     most = a.most + b.most if name == "mul" else max(a.most, b.most) + (name == "add")
     if rule.result is BOOL:
         return Plan(), num(BOOL)
-    return called, num(rule.result, most if name in ("add", "mul") else None)
+    bound = most if name in ("add", "mul") else None
+    return called, num(rule.result, bound, plain=rule.result is INT64)
+
+
+def _odd(name: str, *kinds: Kind) -> tuple[Plan, Kind]:
+    """How an operator is computed where one side is no number.
+
+    What Numba refuses is left to Python, which looks at the values.
+    """
+    if None in kinds or REFUSED in kinds:
+        return Plan(name, convert=_shown(kinds)), None if None in kinds else REFUSED
+    if name == "add" and all(isinstance(kind, Tup) for kind in kinds):
+        parts = [part for kind in kinds for part in kind.parts]  # type: ignore[union-attr]
+        return Plan(), Tup(tuple(parts))
+    return Plan(), NEVER if NEVER in kinds else TEXT if TEXT in kinds else REFUSED
 
 
 def _shown(kinds: tuple[Kind, ...]) -> dict[int, Number | str]:
@@ -107,6 +140,8 @@ def _real(name: str, a: Num, b: Num, operands: tuple[Number, ...]) -> Plan | Non
     """How floats are computed with; None where it takes a call."""
     if name not in ("add", "sub", "mul", "truediv") or operands[0].whole:
         return None
+    if operands[0].kind == "c":
+        return Plan() if a.number is b.number else None
     if operands[0] is FLOAT32:
         return None if _plainly(a) or _plainly(b) else Plan()
     if operands[0] is not FLOAT64:
@@ -158,13 +193,28 @@ def _bound(name: str, a: Num, b: Num, by: int | None) -> int:
     return LARGEST
 
 
+def one(name: str, kind: Kind) -> tuple[Plan, Kind]:
+    """How an operator of one number is computed, and what it gives."""
+    if not isinstance(kind, Num):
+        return _odd(name, kind)
+    rule = rule_of_one(name, kind.number)
+    if rule is None:
+        return Plan(), REFUSED
+    native = not kind.whole or (_is_wide(kind) and kind.most < LARGEST)
+    signed = rule.result is INT64
+    found = num(rule.result, kind.most if signed else None, plain=signed)
+    return Plan() if native else Plan(name, (kind.number,)), found
+
+
 def compared(name: str, a: Kind, b: Kind) -> Plan:
     """How `a name b` is decided."""
     if not isinstance(a, Num) or not isinstance(b, Num):
-        return Plan(name, convert=_shown((a, b)))
+        return _odd(name, a, b)[0]
     rule = rule_of_two(name, a.number, b.number)
     if rule is None or (a.whole and b.whole and rule.operands[0].whole):
         return Plan()
+    if rule.operands[0].kind == "c":
+        return Plan() if a.number is b.number else Plan(name, (a.number, b.number))
     if a.whole and b.whole:  # one is a uint64: NumPy compares exactly, Numba does not
         return Plan(name, (a.number, b.number))
     if rule.operands[0] is FLOAT64 and FLOAT64 not in (a.number, b.number):
@@ -173,12 +223,24 @@ def compared(name: str, a: Kind, b: Kind) -> Plan:
     return Plan()
 
 
+@dataclass(frozen=True, slots=True)
+class Unset:
+    """What a name is that has a value on some of the paths that have led here."""
+
+    kind: Kind
+
+
+Env = dict[str, "Kind | Unset"]
+Inside = Callable[[Inner, tuple[Kind, ...], dict[str | None, Kind]], tuple[int, Kind]]
+
+
 class Expressions:
     """Finds what expressions are, given what the names in them are."""
 
-    def __init__(self, names: "Names", device: calls.Device) -> None:
+    def __init__(self, names: "Names", device: calls.Device, inner: Inside) -> None:
+        """`inner` infers a call of a function that is defined in this one."""
         self.names = names
-        self._device = device
+        self._device, self._inner = device, inner
 
     def kind(self, node: ast.expr | None) -> Kind:
         """What an expression is; its nodes are marked with how to compute them."""
@@ -190,22 +252,24 @@ class Expressions:
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.expr):
                 self.kind(child)
-        return None
+        return settled(node, None)
 
     def test(self, node: ast.expr) -> None:
         """An expression of which only the truth counts."""
         if isinstance(node, ast.BoolOp):
             for value in node.values:
                 self.test(value)
+            settled(node, num(BOOL))
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             self.test(node.operand)
+            settled(node, num(BOOL))
         else:
             self.kind(node)
 
     def constant(self, node: ast.expr) -> int | None:
         """The integer that an expression is, wherever the kernel runs."""
-        if isinstance(node, ast.Constant) and type(node.value) is int:
-            return node.value
+        if isinstance(node, ast.Constant):
+            return node.value if type(node.value) is int else None
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             inner = self.constant(node.operand)
             return None if inner is None else -inner
@@ -214,13 +278,24 @@ class Expressions:
     def decided(self, test: ast.expr) -> bool | None:
         """What a condition on constants comes to: Numba leaves the other branch out."""
         if isinstance(test, ast.Compare) and len(test.ops) == 1:
+            if isinstance(test.ops[0], (ast.Is, ast.IsNot)):
+                return self._is_none(test)
             name = OPERATORS.get(type(test.ops[0]))
             sides = [self._fixed(test.left), self._fixed(test.comparators[0])]
             if name is None or None in sides:
                 return None
             return bool(getattr(operator, name)(*sides))
+        if isinstance(test, ast.Call):
+            return getattr(test, "always", None)
         value = self._fixed(test)
         return None if value is None else bool(value)
+
+    def _is_none(self, test: ast.Compare) -> bool | None:
+        """What `x is None` comes to, where `x` is None."""
+        sides = [self.kind(test.left), self.kind(test.comparators[0])]
+        if sides != [NOTHING, NOTHING]:
+            return None
+        return isinstance(test.ops[0], ast.Is)
 
     def _fixed(self, node: ast.expr) -> Any:
         """The number that an expression always is, None for most."""
@@ -234,26 +309,32 @@ class Expressions:
     # Nodes
 
     def _constant(self, node: ast.Constant) -> Kind:
-        value = node.value
-        if type(value) is int:
-            return of_integer(value)
-        if isinstance(value, bool):
-            return num(BOOL)
-        return num(FLOAT64) if isinstance(value, float) else None
+        return outside.kind_of(node.value)
 
     def _name(self, node: ast.Name) -> Kind:
         return self.names.kind(node.id)
 
-    def _tuple(self, node: ast.Tuple | ast.List) -> Kind:
+    def _tuple(self, node: ast.Tuple | ast.List | ast.Set) -> Kind:
         return Tup(tuple(self.kind(part) for part in node.elts))
 
-    _list = _tuple
+    _list = _set = _tuple
+
+    def _slice(self, node: ast.Slice) -> Kind:
+        for part in (node.lower, node.upper, node.step):
+            self.kind(part)
+        return SLICE
+
+    def _starred(self, node: ast.Starred) -> Kind:
+        return self.kind(node.value)
+
+    def _joinedstr(self, node: ast.JoinedStr) -> Kind:
+        return TEXT
 
     def _binop(self, node: ast.BinOp) -> Kind:
         a, b = self.kind(node.left), self.kind(node.right)
         name = OPERATORS.get(type(node.op))
-        if name is None or isinstance(a, Tup) or isinstance(b, Tup):
-            return _tuples(node.op, a, b)
+        if name is None:  # @
+            return REFUSED
         plan, found = two(name, a, b, self.constant(node.right))
         set_plan(node, plan)
         return found
@@ -263,17 +344,9 @@ class Expressions:
             self.test(node.operand)
             return num(BOOL)
         name, kind = OPERATORS[type(node.op)], self.kind(node.operand)
-        if not isinstance(kind, Num):
-            set_plan(node, Plan(name))
-            return None
-        rule = rule_of_one(name, kind.number)
-        if rule is None:
-            set_plan(node, Plan())
-            return None
-        native = kind.number.kind == "f" or (_is_wide(kind) and kind.most < LARGEST)
-        set_plan(node, Plan() if native else Plan(name, (kind.number,)))
-        signed = rule.result is INT64
-        return num(rule.result, kind.most if signed else None, plain=signed)
+        plan, found = one(name, kind)
+        set_plan(node, plan)
+        return found
 
     def _compare(self, node: ast.Compare) -> Kind:
         kinds = [self.kind(part) for part in (node.left, *node.comparators)]
@@ -300,19 +373,14 @@ class Expressions:
         self.test(node.test)
         decided = self.decided(node.test)
         if decided is not None:
+            node.left_out = node.orelse if decided else node.body  # type: ignore[attr-defined]
             return self.kind(node.body if decided else node.orelse)
         return self._one_of(node, [self.kind(node.body), self.kind(node.orelse)])
 
     def _one_of(self, node: ast.expr, kinds: list[Kind]) -> Kind:
-        found = kinds[0]
-        for kind in kinds[1:]:
-            found = joined(found, kind)
-        cast = None
-        if isinstance(found, Num):
-            number = found.number
-            if any(isinstance(k, Num) and k.number is not number for k in kinds):
-                cast = number
-        set_plan(node, Plan(cast=cast))
+        found = all_joined(kinds)
+        needed = (cast_of(kind, found) for kind in kinds)
+        set_plan(node, Plan(cast=next((cast for cast in needed if cast), None)))
         return found
 
     def _namedexpr(self, node: ast.NamedExpr) -> Kind:
@@ -321,64 +389,176 @@ class Expressions:
         return kind
 
     def _attribute(self, node: ast.Attribute) -> Kind:
-        kind = self.kind(node.value)
-        if isinstance(kind, Named):
-            return _of_module(kind, node.attr)
-        if isinstance(kind, Outside):
-            return outside.attribute(kind, node.attr)
-        if isinstance(kind, Arr):
-            return _of_array(kind, node.attr)
-        return None
+        return attribute(self.kind(node.value), node.attr)
 
     def _subscript(self, node: ast.Subscript) -> Kind:
         kind, index = self.kind(node.value), self.kind(node.slice)
         if isinstance(kind, Tup):
-            at = self.constant(node.slice)
-            if at is not None and -len(kind.parts) <= at < len(kind.parts):
-                return kind.parts[at]
-            return calls.element(kind)
-        if not isinstance(kind, Arr):
-            return None
-        parts = index.parts if isinstance(index, Tup) else (index,)
-        given = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        if any(isinstance(g, ast.Slice) for g in given) or None in parts:
-            return None
-        rest = kind.ndim - len(parts)
-        if rest:
-            return Arr(kind.number, rest) if rest > 0 else None
-        return None if kind.number is None else num(kind.number)
+            return self._part(kind, node.slice)
+        if isinstance(kind, Record):
+            return kind.field(_text(node.slice))
+        if isinstance(kind, Arr):
+            if index == TEXT and kind.record is not None:
+                return _field_of(kind, _text(node.slice))
+            parts = index.parts if isinstance(index, Tup) else (index,)
+            return _indexed(kind, parts)
+        return calls.element(kind)
+
+    def _part(self, kind: Tup, index: ast.expr) -> Kind:
+        """A part of a tuple, or some of them."""
+        if isinstance(index, ast.Slice):
+            ends = [index.lower, index.upper, index.step]
+            found = [None if end is None else self.constant(end) for end in ends]
+            if found.count(None) > ends.count(None):
+                return REFUSED
+            return Tup(kind.parts[slice(*found)])
+        at = self.constant(index)
+        if at is not None and -len(kind.parts) <= at < len(kind.parts):
+            return kind.parts[at]
+        return calls.element(kind)
 
     def _call(self, node: ast.Call) -> Kind:
         """What a call gives; numbers that do not show their type are made to."""
-        function = self.kind(node.func)
-        given = [self.kind(argument) for argument in node.args]
-        for keyword in node.keywords:
-            self.kind(keyword.value)
-        if isinstance(function, Conversion):
-            whole = function.number is INT64
-            return num(function.number, _kept(function.number, given), plain=whole)
-        if isinstance(function, Outside):
-            if calls.is_device(function) and not node.keywords:
-                set_plan(node, None)
-                node.device = function.value, tuple(given)  # type: ignore[attr-defined]
-                return self._device(function, tuple(given))
-            set_plan(node, Plan(convert=_shown(tuple(given))))
-            return calls.of_intrinsic(function, given)
-        if not isinstance(function, Named):
-            set_plan(node, Plan(convert=_shown(tuple(given))))
-            return None
+        function = node.callee = self.kind(node.func)  # type: ignore[attr-defined]
+        kinds = [(argument, self.kind(argument)) for argument in node.args]
+        given = calls.unpacked(kinds)
+        named = {word.arg: self.kind(word.value) for word in node.keywords}
+        if any(isinstance(argument, ast.Starred) for argument in node.args):
+            shown = Plan()
+        else:
+            shown = Plan(convert=_shown(tuple(given)))
+        match function:
+            case Conversion():
+                return _converted(function, given)
+            case Vector() if not function.made:
+                set_plan(node, Plan(convert=_to(function.number, given)))
+                return Vector(function.number, function.size, made=True)
+            case Inner():
+                form, found = self._inner(function, tuple(given), named)
+                node.form = function.node, form  # type: ignore[attr-defined]
+                return found
+            case Method():
+                return calls.of_method(function, given)
+            case Outside() if calls.is_device(function):
+                return self._called(node, function, tuple(given), named)
+            case Outside():
+                set_plan(node, shown)
+                return _of_outside(function, given)
+            case Named():
+                return self._by_name(node, function, given, named, shown)
+        set_plan(node, shown)
+        return function if function in (None, NEVER) else REFUSED
+
+    def _called(
+        self,
+        node: ast.Call,
+        function: Outside,
+        given: tuple[Kind, ...],
+        named: dict[str | None, Kind],
+    ) -> Kind:
+        """A call of a device function."""
+        set_plan(node, None)
+        given = tuple(map(coarse, outside.in_order(function.value, given, named)))
+        node.device = function.value, given  # type: ignore[attr-defined]
+        return self._device(function, given)
+
+    def _by_name(
+        self,
+        node: ast.Call,
+        function: Named,
+        given: list[Kind],
+        named: dict[str | None, Kind],
+        shown: Plan,
+    ) -> Kind:
+        """A call of what is known by its name. shown: how to show it the types."""
         owner, name = function.path[0], ".".join(function.path[1:])
         if name in calls.SENSITIVE or (owner == "cuda" and name not in _COUNTS):
-            set_plan(node, Plan(convert=_shown(tuple(given))))
+            set_plan(node, shown)
         if owner == "cuda":
-            return calls.of_cuda(name, given, node)
-        return calls.of_python(name, given)
+            if name in ("shared.array", "local.array"):
+                return calls.declared(given, named)
+            rule = calls.rule_of(f"cuda.{name}", given)
+            if name in ("fma", "cbrt") and rule is not None:
+                set_plan(node, Plan(convert=_to(rule.operands[0], given)))
+            return calls.of_cuda(name, given, [self.constant(a) for a in node.args])
+        if owner == "operator":
+            return self._operator(node, name, given)
+        if owner == "numpy":
+            return calls.of_numpy(name, given)
+        if owner == "cmath":
+            return calls.of_complex(name, given)
+        if owner == "libdevice":
+            return calls.of_libdevice(name)
+        if name == "isinstance":
+            node.always = _is_instance(given)  # type: ignore[attr-defined]
+        return calls.of_python(owner, name, given)
+
+    def _operator(self, node: ast.Call, name: str, given: list[Kind]) -> Kind:
+        """A call of a function of the module `operator`."""
+        name = {"inv": "invert", "abs": "abs"}.get(name, name.removeprefix("i"))
+        if name == "abs":
+            return calls.of_python("builtins", name, given)
+        if name == "getitem" and len(node.args) == 2:
+            return self.kind(ast.Subscript(node.args[0], node.args[1], ast.Load()))
+        if name == "setitem":
+            return NOTHING
+        if name in _TESTS or name not in OPERATORS.values():
+            return num(BOOL) if name in _TESTS else REFUSED
+        if len(given) == 1:
+            plan, found = one(name, given[0])
+        elif len(given) == 2:
+            plan, found = two(name, given[0], given[1])
+        else:
+            return REFUSED
+        whole = [isinstance(kind, Num) for kind in given]
+        if all(whole) and found != REFUSED:
+            numbers = tuple(k.number for k in given if isinstance(k, Num))
+            plan = Plan(name, numbers)
+            if isinstance(found, Num) and found.number is INT64:
+                found = num(INT64, None, plain=True)
+            set_plan(node, plan)
+        return found
 
     def _lambda(self, node: ast.Lambda) -> Kind:
-        return None  # what is in it is looked at when it runs
+        node.late = [self.kind(default) for default in node.args.defaults]  # type: ignore[attr-defined]
+        return self.names.inner(node)
 
 
 _COUNTS = frozenset(["grid", "gridsize", "shared.array", "local.array"])
+_TESTS = frozenset(["not_", "is_", "is_not", "contains", "s_", "s_not"])
+
+
+def _is_instance(given: list[Kind]) -> bool | None:
+    """What `isinstance` comes to, which Numba decides as it compiles."""
+    if len(given) != 2 or given[0] in (None, NEVER, REFUSED):
+        return None
+    classes = given[1].parts if isinstance(given[1], Tup) else (given[1],)
+    names = [kind.path[1] for kind in classes if isinstance(kind, Named)]
+    if len(names) != len(classes) or not {*names} <= _CLASSES.keys():
+        return None
+    kind = given[0]
+    if isinstance(kind, Num):
+        return any(kind.number.kind in _CLASSES[name] for name in names)
+    return isinstance(kind, Tup) and "tuple" in names
+
+
+_CLASSES = {"int": "iu", "float": "f", "bool": "b", "complex": "c", "tuple": ""}
+
+
+def _to(number: Number, given: Sequence[Kind]) -> dict[int, Number | str]:
+    """Which arguments are converted, where a function computes in one type."""
+    return {
+        k: number
+        for k, kind in enumerate(given)
+        if isinstance(kind, Num) and kind.number is not number
+    }
+
+
+def _converted(function: Conversion, given: list[Kind]) -> Kind:
+    if function.number is None:
+        return REFUSED
+    whole = function.number is INT64
+    return num(function.number, _kept(function.number, given), plain=whole)
 
 
 def _kept(number: Number, given: list[Kind]) -> int | None:
@@ -389,31 +569,114 @@ def _kept(number: Number, given: list[Kind]) -> int | None:
     return one.most if number.kind != "u" or one.number.kind == "u" else None
 
 
-def _tuples(op: ast.operator, a: Kind, b: Kind) -> Kind:
-    both = isinstance(a, Tup) and isinstance(b, Tup) and isinstance(op, ast.Add)
-    return Tup((*a.parts, *b.parts)) if both else None  # type: ignore[union-attr]
+def _of_outside(function: Outside, given: list[Kind]) -> Kind:
+    """What a call of something from outside gives: an intrinsic, or a class."""
+    value = function.value
+    if registry.of(value) is not None:
+        return calls.of_intrinsic(function, given)
+    if outside.is_class_of_tuples(value):
+        return Tup(tuple(given), tuple(getattr(value, "_fields", ())))
+    if isinstance(value, type) and issubclass(value, BaseException):
+        return ERROR
+    kind = given[0] if len(given) == 1 else None
+    if value in (np.finfo, np.iinfo) and isinstance(kind, Conversion) and kind.number:
+        return Outside(value(kind.number.dtype))
+    return REFUSED
+
+
+def attribute(kind: Kind, name: str) -> Kind:
+    """What `x.name` is."""
+    match kind:
+        case Named():
+            return _of_module(kind, name)
+        case Outside():
+            return outside.attribute(kind, name)
+        case Arr():
+            return _of_array(kind, name)
+        case Record():
+            return kind.field(name)
+        case Num():
+            return _of_number(kind, name)
+        case Tup() if name in kind.names:
+            return kind.parts[kind.names.index(name)]
+        case Vector() if kind.made and name in "xyzw"[: kind.size]:
+            return num(kind.number)
+        case Special():
+            return Method(kind, name) if kind == GRID else kind
+    return None if kind is None else REFUSED
+
+
+def _of_number(kind: Num, name: str) -> Kind:
+    """An attribute of a number: the parts of a complex one, `value` of an enum's."""
+    if name in ("real", "imag") and kind.number.kind == "c":
+        return num(FLOAT64 if kind.number is COMPLEX128 else FLOAT32)
+    if name == "conjugate":
+        return Method(kind, name)
+    return kind if name in ("real", "value") else TEXT if name == "name" else REFUSED
 
 
 def _of_module(kind: Named, name: str) -> Kind:
     path = (*kind.path, name)
-    if kind.path == ("math",):
+    if kind.path in (("math",), ("cmath",)):
         return num(FLOAT64) if name in ("pi", "e", "tau", "inf", "nan") else Named(path)
+    if kind.path[0] in ("libdevice", "operator"):
+        return Named(path)
     if kind.path[0] != "cuda":
-        return None
+        return REFUSED
     if len(path) == 3 and path[1] in calls.POSITIONS:
         return calls.POSITIONS[path[1]]
-    return calls.LANES.get(name) or Named(path)
+    if len(path) > 2:
+        return Named(path)
+    return calls.LANES.get(name) or outside.of_cuda(name)
+
+
+_METHODS = frozenset(["reshape", "view", "sum", "prod", "mean", "any", "all"])
 
 
 def _of_array(kind: Arr, name: str) -> Kind:
-    size = Num(INT64, 40, plain=True)
     if name in ("shape", "strides"):
-        return Tup((size,) * kind.ndim)
+        return Tup((calls.SIZE,) * kind.ndim)
     if name in ("size", "ndim", "itemsize", "nbytes"):
-        return size
+        return calls.SIZE
     if name == "flat":
-        return Arr(kind.number, 1)
-    return kind if name == "T" else None
+        return Arr(kind.number, 1, kind.record)
+    if name == "dtype":
+        return Conversion(kind.number, kind.record)
+    if name in _METHODS:
+        return Method(kind, name)
+    if kind.record is not None and name != "T":
+        return _field_of(kind, name)
+    return kind if name == "T" else REFUSED
+
+
+def _field_of(kind: Arr, name: str) -> Kind:
+    """One field of all records of an array."""
+    found = kind.record.field(name) if kind.record else REFUSED
+    if isinstance(found, Arr):
+        return Arr(found.number, kind.ndim + found.ndim, found.record)
+    if isinstance(found, Record):
+        return Arr(None, kind.ndim, found)
+    return Arr(found.number, kind.ndim) if isinstance(found, Num) else REFUSED
+
+
+def _indexed(kind: Arr, index: Sequence[Kind]) -> Kind:
+    """What an index takes from an array: an element, or a part of it.
+
+    Of too many indices, or one that is no integer, the kernel is told as it runs.
+    """
+    if None in index:
+        return None
+    taken = sum(part not in (SLICE, DOTS, NOTHING) for part in index)
+    added = sum(part == NOTHING for part in index)
+    ndim = kind.ndim - taken + added
+    whole = taken == len(index) and ndim <= 0
+    return kind.element if whole or ndim <= 0 else Arr(kind.number, ndim, kind.record)
+
+
+def _text(node: ast.expr) -> str:
+    """The string that an index is."""
+    value = getattr(node, "value", None)
+    return value if isinstance(value, str) else ""
 
 
 def settled(node: Any, kind: Kind) -> Kind:
@@ -439,30 +702,56 @@ class Names:
     """What the names of a function are, at one point of it."""
 
     def __init__(
-        self, scope: dict[str, Any], local: set[str], fixed: dict[str, Any]
+        self,
+        scope: dict[str, Any],
+        local: set[str],
+        fixed: dict[str, Any],
+        outer: "Names | None",
     ) -> None:
-        """`fixed` are the local names that are given one number, once."""
+        """`fixed` are the local names that are given one number, once.
+
+        outer: the names of the function in which this one is defined.
+        """
         self._scope, self._local, self._fixed = scope, local, fixed
-        self.now: dict[str, Kind] = {}
+        self._outer = outer
+        self._known: dict[str, Kind] = {}  # of those outside
+        self._inner: dict[ast.AST, Inner] = {}
+        self.now: Env = {}
 
     def kind(self, name: str) -> Kind:
         if name in self._local:
-            return self.now.get(name)
-        if name in self._scope:
-            return outside.kind_of(self._scope[name])
-        return outside.of_builtin(name)
+            found = self.now.get(name, NEVER)
+            return found.kind if isinstance(found, Unset) else found
+        if self._outer is not None and name in self._outer:
+            return self._outer.kind(name)
+        if name not in self._known:
+            if name in self._scope:
+                self._known[name] = outside.kind_of(self._scope[name])
+            else:
+                self._known[name] = outside.of_builtin(name)
+        return self._known[name]
+
+    def __contains__(self, name: str) -> bool:
+        """Whether it is local here, or in a function around this one."""
+        return name in self._local or (self._outer is not None and name in self._outer)
 
     def integer(self, name: str) -> int | None:
         """The integer that is outside under a name."""
-        value = None if name in self._local else self._scope.get(name)
+        value = None if name in self else self._scope.get(name)
         return value if type(value) is int else None
 
     def fixed(self, name: str) -> Any:
         """The number that a name always stands for, None for most."""
-        if name in self._local:
+        if name in self:
             return self._fixed.get(name)
         value = self._scope.get(name)
         return value if isinstance(value, (int, float)) else None
 
     def give(self, name: str, kind: Kind) -> None:
         self.now[name] = kind
+
+    def inner(self, node: ast.Lambda | ast.FunctionDef) -> Kind:
+        """The function that a `lambda` or a `def` in this one makes."""
+        if node not in self._inner:
+            self._inner[node] = Inner(node, self)
+        return self._inner[node]

@@ -1,8 +1,10 @@
 """What is known of a value before a kernel runs: its type, as Numba would infer it.
 
-None stands for "not known": such a value is looked at when the kernel runs.
+Every expression that a kernel evaluates has a kind. None stands for "not known", which
+`unknown` counts. What Numba has no type for is `REFUSED`.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,18 +31,52 @@ class Num:
 
 
 @dataclass(frozen=True, slots=True)
+class Record:
+    """An element of an array of structures, with the kinds of its fields."""
+
+    fields: tuple[tuple[str, "Kind"], ...]
+
+    def field(self, name: str) -> "Kind":
+        return dict(self.fields).get(name, REFUSED)
+
+
+@dataclass(frozen=True, slots=True)
 class Arr:
-    """An array of numbers, of records where `number` is None."""
+    """An array of numbers; of records where `number` is None."""
 
     number: Number | None
     ndim: int
+    record: Record | None = None
+
+    @property
+    def element(self) -> "Kind":
+        if self.number is None:
+            return self.record or REFUSED
+        return num(self.number)
 
 
 @dataclass(frozen=True, slots=True)
 class Tup:
-    """A tuple, with what is known of its parts."""
+    """A tuple, with the kinds of its parts, and their names if it is a named one."""
 
     parts: tuple["Kind", ...]
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Each:
+    """What a loop goes over that is no array and no tuple: `range`, `zip`, …"""
+
+    item: "Kind"
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """A vector type of `cuda`, such as `float32x4`, or a value of it."""
+
+    number: Number
+    size: int
+    made: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +88,18 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """A number type, which converts when it is called."""
+    """A number type, which converts when it is called; a type of records likewise."""
 
-    number: Number
+    number: Number | None
+    record: Record | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A method of something: `x.view`, `grid.sync`."""
+
+    owner: "Kind"
+    name: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,8 +108,56 @@ class Outside:
 
     value: Any
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Outside) and self.value is other.value
 
-Kind = Num | Arr | Tup | Named | Conversion | Outside | None
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Inner:
+    """A function that a kernel defines: a `lambda`, or a `def` in it.
+
+    `of` is what infers the function that it is in, see `statements.Function`.
+    """
+
+    node: Any
+    of: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Special:
+    """What has no more to it than its name."""
+
+    name: str
+
+
+NOTHING = Special("None")
+TEXT = Special("string")
+DOTS = Special("...")
+SLICE = Special("slice")
+GRID = Special("grid group")
+ERROR = Special("exception")
+REFUSED = Special("refused")  # Numba has no type for it
+NEVER = Special("never")  # no value ever gets here, as far as has been seen
+
+Cast = Number | tuple["Cast | None", ...]  # to a number; of a tuple, part by part
+Kind = (
+    Num
+    | Record
+    | Arr
+    | Tup
+    | Each
+    | Vector
+    | Named
+    | Conversion
+    | Method
+    | Outside
+    | Inner
+    | Special
+    | None
+)
 
 
 def num(number: Number, most: int | None = None, plain: bool | None = False) -> Num:
@@ -74,29 +167,90 @@ def num(number: Number, most: int | None = None, plain: bool | None = False) -> 
 
 
 def joined(a: Kind, b: Kind) -> Kind:
-    """What a variable is that is an `a` on one path and a `b` on another."""
+    """What a variable is that is an `a` on one path and a `b` on another.
+
+    Where one of them is `None`, Numba's type is an optional one: the other's kind.
+    """
+    if a == b:
+        return a
     if isinstance(a, Num) and isinstance(b, Num):
         number = unified(a.number, b.number)
         if number.whole:
             plain = a.plain if a.plain == b.plain else None
             return Num(number, max(a.most, b.most), plain)
         return num(number)
+    if a is None or b is None:
+        return None
+    for none in (NEVER, NOTHING):
+        if none in (a, b):
+            return b if a == none else a
     if isinstance(a, Tup) and isinstance(b, Tup) and len(a.parts) == len(b.parts):
-        parts = zip(a.parts, b.parts, strict=True)
-        # Nothing converts what is inside of a tuple.
-        return Tup(tuple(x if x == y else None for x, y in parts))
-    return a if a == b else None
+        parts = tuple(map(joined, a.parts, b.parts))
+        known = REFUSED not in parts
+        return Tup(parts, a.names if a.names == b.names else ()) if known else REFUSED
+    if isinstance(a, Each) and isinstance(b, Each):
+        return Each(joined(a.item, b.item))
+    return REFUSED
+
+
+def all_joined(kinds: Iterable[Kind]) -> Kind:
+    found: Kind = NEVER
+    for kind in kinds:
+        found = joined(found, kind)
+    return found
+
+
+def cast_of(here: Kind, there: Kind) -> Cast | None:
+    """How a value becomes of the kind `there`, None if it is already."""
+    if isinstance(here, Num) and isinstance(there, Num):
+        return there.number if here.number is not there.number else None
+    if isinstance(here, Tup) and isinstance(there, Tup):
+        parts = tuple(map(cast_of, here.parts, there.parts))
+        return parts if any(parts) else None
+    return None
+
+
+def alike(kinds: Iterable[Kind]) -> Kind:
+    """What some kinds have in common that differ in their bounds alone."""
+    found = list(kinds)
+    whole = all_joined(found)
+    if all(same_type(kind, whole) for kind in found):
+        return whole
+    return None if None in found else REFUSED
+
+
+def same_type(a: Kind, b: Kind) -> bool:
+    """Whether two kinds are one type to Numba."""
+    if isinstance(a, Num) and isinstance(b, Num):
+        return a.number is b.number
+    if isinstance(a, Tup) and isinstance(b, Tup):
+        same = len(a.parts) == len(b.parts)
+        return same and all(map(same_type, a.parts, b.parts))
+    return a == b
+
+
+def coarse(kind: Kind) -> Kind:
+    """`kind` with one of few bounds, so that a function need not have many forms."""
+    if isinstance(kind, Num) and kind.whole:
+        return num(kind.number, _size(kind.most, (1, 8, 16, 31, 40, 48)), kind.plain)
+    return kind
+
+
+def _size(bits: int, sizes: tuple[int, ...]) -> int:
+    return next((n for n in sizes if bits <= n), LARGEST)
 
 
 def widened(kind: Kind, earlier: Kind) -> Kind:
     """`kind`, which a further turn of a loop has changed, so that none changes it."""
     if isinstance(kind, Num) and isinstance(earlier, Num) and kind.most > earlier.most:
         return num(kind.number, None, kind.plain)
+    tuples = isinstance(kind, Tup) and isinstance(earlier, Tup)
+    if tuples and len(kind.parts) == len(earlier.parts):  # type: ignore[union-attr]
+        parts = tuple(map(widened, kind.parts, earlier.parts))  # type: ignore[union-attr]
+        return Tup(parts, kind.names)  # type: ignore[union-attr]
     return kind
 
 
 def of_integer(value: int) -> Num:
     """A Python integer, in one of few sizes."""
-    bits = value.bit_length()
-    most = next((n for n in (8, 16, 31, 40) if bits <= n), LARGEST)
-    return Num(INT64, most, plain=True)
+    return Num(INT64, _size(value.bit_length(), (8, 16, 31, 40)), plain=True)

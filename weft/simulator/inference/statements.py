@@ -6,26 +6,41 @@ A statement so marked has `casts`, a dict by the place: "before", "body", "orels
 """
 
 import ast
+import copy
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 from weft.simulator.arithmetic.numbers import INT64, Number, rule_of_two
 from weft.simulator.inference import calls
 from weft.simulator.inference.expressions import (
     OPERATORS,
+    Env,
     Expressions,
     Names,
     Plan,
+    Unset,
     set_plan,
     settled,
     two,
 )
-from weft.simulator.inference.kinds import Kind, Num, Tup, joined, widened
+from weft.simulator.inference.kinds import (
+    NOTHING,
+    REFUSED,
+    Arr,
+    Cast,
+    Inner,
+    Kind,
+    Num,
+    Tup,
+    all_joined,
+    cast_of,
+    widened,
+)
 from weft.simulator.inference.outside import kind_of
 
-Env = dict[str, Kind]
-Casts = dict[str, Number]
-_MOST_TURNS = 12  # around a loop, until its variables have settled
+Casts = dict[str, tuple[Cast, bool]]  # whether the name may be without a value
+_MOST_TURNS = 40  # around a loop, until its variables have settled
 
 
 class Loop:
@@ -46,29 +61,72 @@ class Function:
         scope: dict[str, Any],
         defaults: tuple[Any, ...],
         device: calls.Device,
+        outer: Names | None = None,
     ) -> None:
-        """Infer `definition`; `returned` is then what it returns."""
+        """Infer `definition`; `returned` is then what it returns.
+
+        outer: the names of the function in which it is defined, if it is in one.
+        """
         arguments = definition.args
         names = [a.arg for a in (*arguments.posonlyargs, *arguments.args)]
-        local = {n.id for n in _stored(definition)} | set(names)
-        self._names = Names(scope, local, _fixed(definition, names))
-        self._expressions = Expressions(self._names, device)
+        every = [*names, *(a.arg for a in arguments.kwonlyargs)]
+        if arguments.vararg is not None:
+            rest, given = given[len(names) :], given[: len(names)]
+            every.append(arguments.vararg.arg)
+        nodes = _own_nodes(definition)
+        stored = [*_stored(nodes)]
+        functions = ast.FunctionDef, ast.Lambda
+        self.defines_functions = any(isinstance(node, functions) for node in nodes)
+        self._scope, self._device = scope, device
+        fixed = _fixed(nodes, stored, {*every})
+        self._names = Names(scope, {*stored, *every}, fixed, outer)
+        self._expressions = Expressions(self._names, device, self._inner)
         late = [kind_of(value) for value in defaults]
         kinds = [*given, *late[len(late) - (len(names) - len(given)) :]]
-        self._names.now = dict(zip(names, kinds, strict=False))
+        self._names.now = dict(zip(every, kinds, strict=False))
+        if arguments.vararg is not None:
+            self._names.now[arguments.vararg.arg] = Tup(rest)
         self._reached = True
         self._loops: list[Loop] = []
         self._returns: list[tuple[ast.Return, Kind]] = []
         self._block(definition.body)
         self.returned = self._result()
 
+    @property
+    def variables(self) -> dict[str, Kind]:
+        """What the names are as the function ends."""
+        return {name: _kind(value) for name, value in self._names.now.items()}
+
     def _result(self) -> Kind:
-        found: Kind = None
-        for k, (_, kind) in enumerate(self._returns):
-            found = joined(found, kind) if k else kind
+        ends: list[Kind] = [NOTHING] if self._reached else []
+        found = all_joined([*(kind for _, kind in self._returns), *ends])
         for node, kind in self._returns:
-            _mark(node, "value", _casts({"": kind}, {"": found}).get("", None))
+            _mark(node, "value", cast_of(kind, found))
         return found
+
+    def _inner(
+        self, function: Inner, given: tuple[Kind, ...], named: dict[str | None, Kind]
+    ) -> tuple[int, Kind]:
+        """What a function defined in this one returns, and which form of it that is.
+
+        For each call with other types its node gets a copy of itself: its `forms`.
+        """
+        node = function.node
+        names = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
+        late = getattr(node, "late", [])
+        defaults = dict(zip(names[len(names) - len(late) :], late, strict=False))
+        given += tuple(
+            named.get(name, defaults.get(name, REFUSED)) for name in names[len(given) :]
+        )
+        forms = node.__dict__.setdefault("forms", {})
+        if given not in forms:
+            if any(found is None for _, found in forms.values()):
+                return 0, REFUSED  # it calls itself, which Numba does not compile
+            made = _as_function(node)
+            forms[given] = made, None
+            inferred = Function(made, given, self._scope, (), self._device, function.of)
+            forms[given] = made, inferred.returned
+        return [*forms].index(given), forms[given][1]
 
     # Blocks and statements
 
@@ -76,6 +134,7 @@ class Function:
         for statement in body:
             if not self._reached:
                 return
+            statement.reached = True  # type: ignore[attr-defined]
             visit = getattr(self, f"_{type(statement).__name__.lower()}", None)
             if visit is not None:
                 visit(statement)
@@ -100,15 +159,15 @@ class Function:
         name = OPERATORS.get(type(node.op), "")
         if isinstance(node.target, ast.Name):
             old = self._names.kind(node.target.id)
-            if isinstance(old, Tup) or not name:
-                self._names.give(node.target.id, None)
+            if not name:  # @=
+                self._names.give(node.target.id, REFUSED)
                 return
             plan, found = two(name, old, value, self._expressions.constant(node.value))
             set_plan(node, plan)
             self._names.give(node.target.id, settled(node, found))
             return
         element = self._expressions.kind(_loaded(node.target))
-        set_plan(node, Plan() if _numpys(name, element, value) else Plan(name))
+        set_plan(node, _changed(name, element, value))
 
     def _give(self, target: ast.expr, kind: Kind) -> None:
         if isinstance(target, ast.Name):
@@ -122,15 +181,20 @@ class Function:
         elif isinstance(target, ast.Subscript):
             self._expressions.kind(target.value)
             self._expressions.kind(target.slice)
+        elif isinstance(target, ast.Attribute):
+            self._expressions.kind(target.value)
 
     def _stored(self, target: ast.expr, kind: Kind) -> Number | None:
         """What a value is converted to before it is stored, where NumPy does it else.
 
         NumPy converts too, but for floats that no integer holds, and large integers.
         """
-        if not isinstance(target, ast.Subscript) or not isinstance(kind, Num):
+        fields = ast.Subscript, ast.Attribute
+        if not isinstance(target, fields) or not isinstance(kind, Num):
             return None
         element = self._expressions.kind(_loaded(target))
+        if isinstance(element, Arr):
+            element = element.element
         if not isinstance(element, Num):
             return None
         to = element.number
@@ -142,7 +206,8 @@ class Function:
         self._expressions.kind(node.value)
 
     def _return(self, node: ast.Return) -> None:
-        self._returns.append((node, self._expressions.kind(node.value)))
+        kind = NOTHING if node.value is None else self._expressions.kind(node.value)
+        self._returns.append((node, kind))
         self._reached = False
 
     def _raise(self, node: ast.Raise) -> None:
@@ -162,7 +227,9 @@ class Function:
         self._reached = False
 
     def _functiondef(self, node: ast.FunctionDef) -> None:
-        self._names.give(node.name, None)  # what is in it is looked at when it runs
+        late = [self._expressions.kind(default) for default in node.args.defaults]
+        node.late = late  # type: ignore[attr-defined]
+        self._names.give(node.name, self._names.inner(node))
 
     # Where paths meet
 
@@ -183,6 +250,50 @@ class Function:
             after = _joined([env for _, env in ends])
             node.casts = {part: _casts(env, after) for part, env in ends}  # type: ignore[attr-defined]
             self._names.now = after
+
+    def _match(self, node: ast.Match) -> None:
+        """Its cases are paths, and so is none of them, unless the last takes all."""
+        subject = self._expressions.kind(node.subject)
+        before, ends = dict(self._names.now), []
+        for case in node.cases:
+            self._names.now, self._reached = dict(before), True
+            self._captured(case.pattern, subject)
+            if case.guard is not None:
+                self._expressions.test(case.guard)
+            self._block(case.body)
+            if self._reached:
+                ends.append((case, self._names.now))
+        last = node.cases[-1]
+        certain = isinstance(last.pattern, ast.MatchAs) and last.pattern.pattern is None
+        after = [env for _, env in ends]
+        if not certain or last.guard is not None:
+            after.append(before)
+        self._reached = bool(after)
+        if after:
+            self._names.now = _joined(after)
+            for case, env in ends:
+                _mark(case, "body", _casts(env, self._names.now))
+            left = _casts(before, self._names.now)
+            node.casts = {"orelse": left if before in after else {}}  # type: ignore[attr-defined]
+
+    def _captured(self, pattern: ast.pattern, kind: Kind) -> None:
+        """Give the names in a pattern the kinds of what they catch."""
+        if isinstance(pattern, ast.MatchValue):
+            self._expressions.kind(pattern.value)
+        elif isinstance(pattern, ast.MatchAs):
+            if pattern.pattern is not None:
+                self._captured(pattern.pattern, kind)
+            if pattern.name is not None:
+                self._names.give(pattern.name, kind)
+        elif isinstance(pattern, ast.MatchOr):
+            for one in pattern.patterns:
+                self._captured(one, kind)
+        elif isinstance(pattern, ast.MatchSequence):
+            parts: tuple[Kind, ...] = kind.parts if isinstance(kind, Tup) else ()
+            if len(parts) != len(pattern.patterns):
+                parts = (calls.element(kind),) * len(pattern.patterns)
+            for one, part in zip(pattern.patterns, parts, strict=True):
+                self._captured(one, part)
 
     def _while(self, node: ast.While) -> None:
         def enter() -> None:
@@ -217,9 +328,7 @@ class Function:
                 backs.append(self._names.now)
             new = _joined([before, head, *backs])
             if turn:
-                new = {n: widened(kind, head.get(n)) for n, kind in new.items()}
-            if turn > _MOST_TURNS // 2:
-                new = {n: k if k == head.get(n) else None for n, k in new.items()}
+                new = {name: _wider(kind, head.get(name)) for name, kind in new.items()}
             if new == head:
                 break
             head = new
@@ -228,7 +337,10 @@ class Function:
         )
         exits = [env for _, env in loop.breaks]
         if ends:
-            self._names.now = dict(head if own is None else {**inside, **head})
+            if own is not None:  # it may have had no turn at all
+                caught = {name: inside[name] for name in own - head.keys()}
+                inside = {**_joined([caught, {}]), **head}
+            self._names.now = dict(inside)
             self._reached = True
             self._block(node.orelse)
             ends = self._reached
@@ -251,25 +363,57 @@ class Function:
             _mark(statement, "before", _casts(env, head))
 
 
-def _fixed(definition: ast.FunctionDef, arguments: list[str]) -> dict[str, Any]:
+def _as_function(node: ast.Lambda | ast.FunctionDef) -> ast.FunctionDef:
+    """A copy of a function's node to infer; a `lambda` becomes a `def`."""
+    if isinstance(node, ast.FunctionDef):
+        return ast.FunctionDef(
+            node.name, node.args, copy.deepcopy(node.body), [], **_place(node)
+        )
+    body = ast.Return(copy.deepcopy(node.body), **_place(node.body))
+    return ast.FunctionDef("<lambda>", node.args, [body], [], **_place(node))
+
+
+def _place(node: Any) -> dict[str, Any]:
+    return {
+        "lineno": node.lineno,
+        "col_offset": node.col_offset,
+        "end_lineno": node.end_lineno,
+        "end_col_offset": node.end_col_offset,
+    }
+
+
+def _own_nodes(definition: ast.FunctionDef) -> list[ast.AST]:
+    """What is in a function, but not in the functions that it defines."""
+    found: list[ast.AST] = [*definition.body]
+    for node in found:
+        if not isinstance(node, (ast.FunctionDef, ast.Lambda)):
+            found.extend(ast.iter_child_nodes(node))
+    return found
+
+
+def _fixed(nodes: list[ast.AST], stored: list[str], given: set[str]) -> dict[str, Any]:
     """The names that are given a value once, and that a number."""
-    times = Counter(n.id for n in _stored(definition))
+    times = Counter(stored)
     return {
         node.targets[0].id: node.value.value
-        for node in ast.walk(definition)
+        for node in nodes
         if isinstance(node, ast.Assign)
         and isinstance(node.value, ast.Constant)
         and isinstance(node.value.value, (int, float))
         and isinstance(node.targets[0], ast.Name)
         and times[node.targets[0].id] == 1
-        and node.targets[0].id not in arguments
+        and node.targets[0].id not in given
     }
 
 
-def _stored(definition: ast.FunctionDef) -> list[ast.Name]:
-    """The names to which a function gives a value, each time that it does."""
-    names = (n for n in ast.walk(definition) if isinstance(n, ast.Name))
-    return [n for n in names if isinstance(n.ctx, ast.Store)]
+def _stored(nodes: list[ast.AST]) -> Iterator[str]:
+    """The names to which some nodes give a value, each time that they do."""
+    for node in nodes:
+        if isinstance(node, ast.Name):
+            if isinstance(node.ctx, ast.Store):
+                yield node.id
+        elif isinstance(node, (ast.FunctionDef, ast.MatchAs)) and node.name:
+            yield node.name
 
 
 def _loaded(target: ast.expr) -> ast.expr:
@@ -281,40 +425,61 @@ def _loaded(target: ast.expr) -> ast.expr:
     return target
 
 
-def _numpys(name: str, element: Kind, value: Kind) -> bool:
-    """Whether NumPy makes of `x[i] op= value` what Numba does."""
+def _changed(name: str, element: Kind, value: Kind) -> Plan:
+    """How `x[i] name= value` is computed: by NumPy where that does what Numba does."""
     if not isinstance(element, Num) or not isinstance(value, Num):
-        return False
+        unknown = {None, REFUSED} & {element, value}
+        return Plan(name) if unknown and name else Plan()
     rule = rule_of_two(name, element.number, value.number) if name else None
-    if rule is None or name not in ("add", "sub", "mul", "truediv"):
-        return rule is None
+    if rule is None or _numpys(name, element, value):
+        return Plan()
+    return Plan(name, (element.number, value.number))
+
+
+def _numpys(name: str, element: Num, value: Num) -> bool:
+    """Whether NumPy makes of `x[i] op= value` what Numba does."""
+    if name not in ("add", "sub", "mul", "truediv"):
+        return False
     if not element.whole and not value.whole:
         return True
     return element.number is INT64 and value.number is INT64 and name != "truediv"
 
 
 def _joined(envs: list[Env]) -> Env:
-    """What holds after several paths.
-
-    Of a name to which some give no value nothing is known: it could not be converted.
-    """
-    found: Env = {name: None for env in envs for name in env}
-    for name in set.intersection(*(set(env) for env in envs)):
-        found[name] = envs[0][name]
-        for env in envs[1:]:
-            found[name] = joined(found[name], env[name])
+    """What holds after several paths; some may give a name no value."""
+    found: Env = {}
+    first, *rest = envs
+    for name in {name: 0 for env in envs for name in env}:
+        same = first.get(name)
+        if same is not None and all(env.get(name) is same for env in rest):
+            found[name] = same
+            continue
+        kinds = [env[name] for env in envs if name in env]
+        unset = len(kinds) < len(envs) or any(isinstance(k, Unset) for k in kinds)
+        kind = all_joined(map(_kind, kinds))
+        found[name] = Unset(kind) if unset else kind
     return found
+
+
+def _kind(value: Kind | Unset) -> Kind:
+    return value.kind if isinstance(value, Unset) else value
+
+
+def _wider(kind: Kind | Unset, earlier: Kind | Unset) -> Kind | Unset:
+    """See `widened`."""
+    wide = widened(_kind(kind), _kind(earlier))
+    return Unset(wide) if isinstance(kind, Unset) else wide
 
 
 def _casts(env: Env, after: Env) -> Casts:
     """What has to be converted at the end of a path."""
-    return {
-        name: there.number
-        for name, there in after.items()
-        if isinstance(there, Num)
-        and isinstance(here := env.get(name), Num)
-        and here.number is not there.number
-    }
+    found: Casts = {}
+    for name, there in after.items():
+        here = env.get(name)
+        cast = None if here is there else cast_of(_kind(here), _kind(there))
+        if cast is not None:
+            found[name] = cast, isinstance(here, Unset)
+    return found
 
 
 def _mark(node: Any, place: str, casts: Any) -> None:

@@ -1,8 +1,9 @@
 """Turn a learner's kernel into a Python function that runs against the simulator.
 
-The function keeps its source positions. Three things change: `cuda`, `math` and
+The function keeps its source positions. Four things change: `cuda`, `math` and
 Numba's types in its globals and closure become their simulated twins, device
-functions are bound likewise, and every loop counts its steps.
+functions are bound likewise, every loop counts its steps, and what can wait makes a
+generator of the function.
 """
 
 import types
@@ -11,25 +12,27 @@ from typing import Any
 
 import numpy as np
 
-from weft import backend, intrinsics
+from weft import intrinsics, meaning
 from weft.code_objects import code_tree, global_names, with_globals
 from weft.intrinsics import registry
 from weft.places import Place
-from weft.simulator.arithmetic.functions import BUILTINS, MATH
+from weft.simulator.arithmetic.functions import BUILTINS, MATH, of_numpy
 from weft.simulator.arithmetic.operators import FUNCTIONS
-from weft.simulator.inference.kinds import Kind
+from weft.simulator.inference.kinds import NEVER, REFUSED, Kind, same_type
 from weft.simulator.language import rules
+from weft.simulator.language.loops import names_of
 from weft.simulator.language.lowering import helper
 from weft.simulator.language.modules import (
     Cast,
+    ComplexMathematics,
     Mathematics,
     NumbaModule,
     NumpyModule,
 )
-from weft.simulator.language.rewriting import Rewritten, begin, rewritten
+from weft.simulator.language.rewriting import Rewritten, begin, returned_by, rewritten
 
 Form = tuple[types.FunctionType, tuple[Kind, ...]]
-MATHEMATICS = Mathematics()
+MATHEMATICS, COMPLEX_MATHEMATICS = Mathematics(), ComplexMathematics()
 
 
 def numbers_of(value: Any) -> Any:
@@ -42,11 +45,11 @@ def numbers_of(value: Any) -> Any:
 class Bound:
     """A kernel and the device functions it calls, bound to one simulated `cuda`.
 
-    `call` runs it; `lines` maps every code object of the learner's to its source
-    lines, by line number. `counting` is what the names of `loops` stand for. With
-    `notes` (see `instrument`: what its two names stand for) the kernel notes what it
-    does, and `noted` gives the place of each number, and the operations of arithmetic
-    there.
+    `call` runs it, or gives its generator where it can wait; `lines` maps every code
+    object of the learner's to its source lines, by line number. `counting` is what the
+    names of `loops` and `waiting` stand for. With `notes` (see `instrument`: what its
+    two names stand for) the kernel notes what it does, and `noted` gives the place of
+    each number, and the operations of arithmetic there.
     """
 
     def __init__(
@@ -75,19 +78,49 @@ class Bound:
         form = fn, given
         if form not in self._found:
             self._found[form] = None  # it may call itself
-            cells = zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True)
-            scope = fn.__globals__ | {n: c.cell_contents for n, c in cells}
-            noting = self._notes is not None
+            scope, noting = names_of(fn), self._notes is not None
             self._found[form] = rewritten(
-                fn, given, scope, self._returned, noting, kernel
+                fn, given, scope, self._device, self._returned, noting, kernel
             )
         return self._found[form]
 
+    def _device(self, value: Any, given: tuple[Kind, ...]) -> Rewritten | None:
+        """A device function made ready for such arguments, None while that goes on."""
+        inner = meaning.python_function(value)
+        return None if inner is None else self._rewritten(inner, given)
+
     def _returned(self, value: Any, given: tuple[Kind, ...]) -> Kind:
         """What a device function returns for such arguments."""
-        inner = backend.python_function(value)
-        found = None if inner is None else self._rewritten(inner, given)
-        return None if found is None else found.returned
+        inner = meaning.python_function(value)
+        if inner is None:
+            return REFUSED
+        found = self._rewritten(inner, given)
+        return self._recursive(inner, given, {}) if found is None else found.returned
+
+    def _recursive(
+        self,
+        fn: types.FunctionType,
+        given: tuple[Kind, ...],
+        known: dict[Form, Kind],
+    ) -> Kind:
+        """What a function returns that calls itself: its other paths tell.
+
+        known: what is taken to be returned, until that tells nothing new.
+        """
+        form = fn, given
+        if form in known:
+            return known[form]
+        known[form] = NEVER
+
+        def returned(value: Any, kinds: tuple[Kind, ...]) -> Kind:
+            inner = meaning.python_function(value)
+            return REFUSED if inner is None else self._recursive(inner, kinds, known)
+
+        while True:
+            found = returned_by(fn, given, names_of(fn), returned)
+            if same_type(found, known[form]):
+                return found
+            known[form] = found
 
     def _bind(
         self,
@@ -118,7 +151,7 @@ class Bound:
         scope |= self._counting | (self._notes or {})
         scope |= {name: helper(name) for name in found.helpers}
         for name, device, kinds in found.devices:
-            called = backend.python_function(device)
+            called = meaning.python_function(device)
             assert called is not None
             scope[name] = self._bind(called, kinds)
         for name, cell in zip(code.co_freevars, closure or (), strict=True):
@@ -135,8 +168,12 @@ class Bound:
             return getattr(MATHEMATICS, value.__name__)
         if getattr(value, "__module__", "") == "_operator":
             value = FUNCTIONS.get(getattr(value, "__name__", ""), value)
-        if backend.is_number_type(value):
-            return Cast(backend.as_dtype(value))
+        if isinstance(value, types.BuiltinFunctionType) and value.__module__ == "cmath":
+            return getattr(COMPLEX_MATHEMATICS, value.__name__)
+        if isinstance(value, np.ufunc):
+            return of_numpy(value)
+        if meaning.is_number_type(value):
+            return Cast(meaning.as_dtype(value))
         if isinstance(value, type) and issubclass(value, np.generic):
             return Cast(np.dtype(value))
         if type(value) in (float, tuple):
@@ -144,7 +181,7 @@ class Bound:
         operation = registry.of(value)
         if operation is not None:
             return self._cuda.intrinsics.form(operation)
-        inner = backend.python_function(value)
+        inner = meaning.python_function(value)
         if inner is not None:
             return self._bind(inner)
         if isinstance(value, types.FunctionType) and not rules.usable(value):
@@ -160,12 +197,14 @@ class Bound:
         """What the kernel finds instead of a module, None for most."""
         if value is intrinsics:
             return self._cuda.intrinsics.module()
-        if backend.is_cuda(value):
+        if meaning.is_cuda(value):
             return self._cuda
-        if backend.is_libdevice(value):
+        if meaning.is_libdevice(value):
             return Libdevice()
         if value.__name__ == "math":
             return MATHEMATICS
+        if value.__name__ == "cmath":
+            return COMPLEX_MATHEMATICS
         if value.__name__ == "numba":
             return NumbaModule(value, self._cuda, self._refuse)
         if value.__name__ == "numpy":

@@ -51,6 +51,8 @@ def is_load(node: ast.AST) -> bool:
     """Whether `node` may load one element of an array."""
     if not isinstance(node, ast.Subscript) or not isinstance(node.ctx, ast.Load):
         return False
+    if hasattr(node, "chosen"):  # a form of a function, see `forms`
+        return False
     if isinstance(node.value, ast.Attribute) and node.value.attr in _SHAPES:
         return False
     index = node.slice

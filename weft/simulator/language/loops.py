@@ -1,7 +1,8 @@
 """Loops that count: their iterations, and those that all threads have to share.
 
-`while test` becomes `while step() and test`, `for x in y` becomes `for x in loop(y)`,
-and so does what other things go over: `sum(y)`. A loop with a barrier in it, or with a
+`while test` becomes `while (step() or (yield)) and test`: once its turn is over the
+thread lets others run. `for x in y` becomes `for x in loop(y)`, and so does what other
+things go over: `sum(y)`. A loop with a barrier in it, or with a
 call of a function that has one, also counts for each thread how often it has begun:
 threads meet at a barrier only in the same turn of the loop.
 """
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
-from weft import backend
+from weft import meaning
 from weft.code_objects import code_tree
 from weft.places import Place
 
@@ -51,7 +52,7 @@ def mark(definition: ast.FunctionDef, fn: FunctionType, first: int) -> None:
 
     `definition` counts its lines from 1, the source from `first`.
     """
-    names = _names(fn)
+    names = names_of(fn)
     file = fn.__code__.co_filename
     for node in ast.walk(definition):
         if not isinstance(node, (ast.For, ast.While)):
@@ -63,7 +64,7 @@ def mark(definition: ast.FunctionDef, fn: FunctionType, first: int) -> None:
         known.append(Loop(definition.name, file, *lines, isinstance(node, ast.For)))
 
 
-def _names(fn: FunctionType) -> dict[str, Any]:
+def names_of(fn: FunctionType) -> dict[str, Any]:
     """What the names of a function stand for outside of it."""
     cells = zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True)
     closure = {}
@@ -86,7 +87,7 @@ def _meets(node: ast.AST, names: dict[str, Any]) -> bool:
 
 def _has_barrier(value: Any, seen: set[FunctionType]) -> bool:
     """Whether a device function, or one that it calls, has a barrier."""
-    fn = backend.python_function(value) if value is not None else None
+    fn = meaning.python_function(value) if value is not None else None
     if not isinstance(fn, FunctionType) or fn in seen:
         return False
     seen.add(fn)
@@ -94,7 +95,7 @@ def _has_barrier(value: Any, seen: set[FunctionType]) -> bool:
     used |= set(fn.__code__.co_freevars)
     if used & _BARRIERS:
         return True
-    names = _names(fn)
+    names = names_of(fn)
     return any(_has_barrier(names.get(name), seen) for name in used)
 
 
@@ -103,7 +104,8 @@ class CountSteps(ast.NodeTransformer):
 
     def visit_While(self, node: ast.While) -> ast.AST:
         self.generic_visit(node)
-        tests = [ast.Call(ast.Name(STEP, ast.Load()), [], []), node.test]
+        step = ast.BoolOp(ast.Or(), [called(STEP), ast.Yield()])
+        tests: list[ast.expr] = [step, node.test]
         if (number := getattr(node, "meets", None)) is not None:
             tests.append(called(ROUND, ast.Constant(number)))
         node.test = placed(ast.BoolOp(ast.And(), tests), node.test)

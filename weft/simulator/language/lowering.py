@@ -7,20 +7,24 @@ a call, `__weft_add_u8_u8__(a, b)`, or one of its sides is converted first.
 import ast
 import re
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from weft.simulator.arithmetic.casts import cast_to, wrapped
-from weft.simulator.arithmetic.numbers import NUMBERS, Number
+from weft.simulator.arithmetic.numbers import NUMBERS
 from weft.simulator.arithmetic.operators import BINARY, UNARY, Operand, binary, unary
-from weft.simulator.inference.expressions import OPERATORS, Plan, plan_of
+from weft.simulator.inference.expressions import Plan, plan_of
+from weft.simulator.inference.kinds import Cast
 
 _PREFIX = "__weft_"
 _WRAP, _INT, _OPERAND = "__weft_wrap__", "__weft_int__", "__weft_operand__"
+_UNSET = "__weft_unset__"
 
 
 class Lower(ast.NodeTransformer):
     """Carries out the plans in a function. `names` are those that it has put in.
+
+    What has no plan is never reached.
 
     device: gives the name for a device function and the kinds of its arguments.
     """
@@ -36,8 +40,8 @@ class Lower(ast.NodeTransformer):
             ast.copy_location(new, args[0])
         return call
 
-    def _cast(self, number: Number, node: ast.expr) -> ast.Call:
-        return self._call(f"{_PREFIX}to_{number.name}__", node)
+    def _cast(self, to: Cast, node: ast.expr) -> ast.Call:
+        return self._call(f"{_PREFIX}to_{_written(to)}__", node)
 
     def _ready(self, plan: Plan, at: int, node: ast.expr) -> ast.expr:
         to = plan.convert.get(at)
@@ -64,8 +68,7 @@ class Lower(ast.NodeTransformer):
     def _two(
         self, node: Any, op: ast.operator, left: ast.expr, right: ast.expr
     ) -> ast.expr:
-        name = OPERATORS.get(type(op), "")
-        plan = plan_of(node) or Plan(name)
+        plan = plan_of(node) or Plan()
         if plan.call:
             return self._given(plan, self._applied(plan, node, left, right))
         made = ast.BinOp(self._ready(plan, 0, left), op, self._ready(plan, 1, right))
@@ -77,22 +80,14 @@ class Lower(ast.NodeTransformer):
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         self.generic_visit(node)
-        name = OPERATORS.get(type(node.op))
-        if name is None:  # not
-            return node
-        plan = plan_of(node) or Plan(name)
+        plan = plan_of(node) or Plan()
         made = self._applied(plan, node, node.operand) if plan.call else node
         return self._given(plan, made)
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         self.generic_visit(node)
-        plan = plan_of(node)
-        names = [OPERATORS.get(type(op), "") for op in node.ops]
-        if plan is None:
-            if len(names) > 1 or not names[0]:
-                return node
-            plan = Plan(names[0])
-        if plan.call and len(names) == 1:
+        plan = plan_of(node) or Plan()
+        if plan.call and len(node.ops) == 1:
             return self._applied(plan, node, node.left, node.comparators[0])
         parts = [node.left, *node.comparators]
         node.left, *node.comparators = (
@@ -107,6 +102,7 @@ class Lower(ast.NodeTransformer):
     visit_IfExp = visit_BoolOp = _chosen
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
+        """A call: of a device function, of one in this function, or of another."""
         self.generic_visit(node)
         device = getattr(node, "device", None)
         if device is not None:
@@ -114,7 +110,11 @@ class Lower(ast.NodeTransformer):
             if name:
                 node.func = ast.copy_location(ast.Name(name, ast.Load()), node.func)
             return node
+        if (always := getattr(node, "always", None)) is not None:
+            return ast.copy_location(ast.Constant(always), node)
         plan = plan_of(node) or Plan()
+        if plan.call:  # of the module `operator`
+            return self._given(plan, self._applied(plan, node, *node.args))
         node.args = [self._ready(plan, k, a) for k, a in enumerate(node.args)]
         return self._given(plan, node)
 
@@ -122,12 +122,13 @@ class Lower(ast.NodeTransformer):
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
         self.generic_visit(node)
-        name = OPERATORS.get(type(node.op), "")
-        plan = plan_of(node) or Plan(name)
+        plan = plan_of(node) or Plan()
         if plan == Plan():
             return node
         if not isinstance(node.target, ast.Name):
-            node.value = self._call(_OPERAND, node.value)
+            kinds = "".join(f"_{number.name}" for number in plan.operands or ())
+            name = f"{_PREFIX}right_{plan.call}{kinds}__" if kinds else _OPERAND
+            node.value = self._call(name, node.value)
             return node
         old = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
         value = ast.BinOp(old, node.op, node.value)
@@ -150,22 +151,34 @@ class Lower(ast.NodeTransformer):
             node.value = self._cast(to, node.value)
         return node
 
-    def _converted(self, node: ast.stmt, place: str) -> list[ast.stmt]:
+    def _converted(self, node: Any, place: str) -> list[ast.stmt]:
         """The statements that convert variables at a place of `node`."""
         return [
-            ast.fix_missing_locations(
-                ast.copy_location(
-                    ast.Assign(
-                        [ast.Name(name, ast.Store())],
-                        self._cast(
-                            number, ast.copy_location(ast.Name(name, ast.Load()), node)
-                        ),
-                    ),
-                    node,
-                )
-            )
-            for name, number in (_casts(node, place) or {}).items()
+            self._assigned(name, to, unset, node)
+            for name, (to, unset) in (_casts(node, place) or {}).items()
         ]
+
+    def _assigned(self, name: str, to: Cast, unset: bool, node: Any) -> ast.stmt:
+        """Convert a variable, if it has a value."""
+        where = node if isinstance(node, ast.stmt) else node.body[-1]
+        old = ast.copy_location(ast.Name(name, ast.Load()), where)
+        new: ast.stmt = ast.Assign([ast.Name(name, ast.Store())], self._cast(to, old))
+        if unset:
+            self.names.add(_UNSET)
+            error = ast.Name(_UNSET, ast.Load())
+            handler = ast.ExceptHandler(error, None, [ast.Pass()])
+            new = ast.Try([new], [handler], [], [])
+        return ast.fix_missing_locations(ast.copy_location(new, where))
+
+    def visit_Match(self, node: ast.Match) -> ast.stmt:
+        self.generic_visit(node)
+        for case in node.cases:
+            case.body += self._converted(case, "body")
+        left = self._converted(node, "orelse")
+        if left:
+            case = ast.match_case(ast.MatchAs(None, None), None, left)
+            node.cases.append(ast.fix_missing_locations(case))
+        return node
 
     def visit_If(self, node: ast.If) -> ast.stmt:
         self.generic_visit(node)
@@ -191,20 +204,43 @@ def _casts(node: ast.AST, place: str) -> Any:
     return getattr(node, "casts", {}).get(place)
 
 
+def _written(to: Cast | None) -> str:
+    """A conversion in the name of a helper: "f64", or of a tuple "(f64,-)"."""
+    if isinstance(to, tuple):
+        return f"({','.join(map(_written, to))})"
+    return "-" if to is None else to.name
+
+
 @cache
 def helper(name: str) -> Any:
     """What a name that `Lower` has put into a kernel stands for."""
     if name in _HELPERS:
         return _HELPERS[name]
-    operation, *kinds = _parts(name)
+    if name.startswith(f"{_PREFIX}to_"):
+        return _conversion(name.removeprefix(f"{_PREFIX}to_").removesuffix("__"))
+    right = name.startswith(f"{_PREFIX}right_")
+    operation, *kinds = _parts(name.replace(f"{_PREFIX}right_", _PREFIX))
     numbers = [NUMBERS[kind] for kind in kinds]
-    if operation == "to":
-        return cast_to(numbers[0])
+    if right:
+        return partial(Operand, apply=binary(operation, *numbers))
     if len(numbers) == 2:
         return binary(operation, *numbers)
     if len(numbers) == 1:
         return unary(operation, numbers[0])
     return BINARY.get(operation) or UNARY[operation]
+
+
+def _conversion(text: str) -> Callable[[Any], Any]:
+    """The conversion that `_written` wrote."""
+    if not text.startswith("("):
+        return (lambda value: value) if text == "-" else cast_to(NUMBERS[text])
+    parts, depth, start = [], 0, 1
+    for k, letter in enumerate(text):
+        depth += (letter == "(") - (letter == ")")
+        if (depth == 1 and letter == ",") or depth == 0:
+            parts.append(_conversion(text[start:k]))
+            start = k + 1
+    return lambda values: tuple(f(v) for f, v in zip(parts, values, strict=True))
 
 
 def _parts(name: str) -> list[str]:
@@ -214,9 +250,14 @@ def _parts(name: str) -> list[str]:
     (['and_', 'u8', 'i64'], ['add'])
     """
     inner = name.removeprefix(_PREFIX).removesuffix("__")
-    found = re.fullmatch(r"(\w+?_?)((?:_(?:b|[iuf]\d+))*)", inner)
+    found = re.fullmatch(r"(\w+?_?)((?:_(?:b|[iufc]\d+))*)", inner)
     assert found is not None, name
     return [found[1], *found[2].split("_")[1:]]
 
 
-_HELPERS: dict[str, Any] = {_WRAP: wrapped, _INT: int, _OPERAND: Operand}
+_HELPERS: dict[str, Any] = {
+    _WRAP: wrapped,
+    _INT: int,
+    _OPERAND: Operand,
+    _UNSET: UnboundLocalError,
+}

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from weft import backend
+from weft import meaning
 from weft.simulator.arithmetic.casts import cast_to
-from weft.simulator.arithmetic.functions import MATH
+from weft.simulator.arithmetic.functions import CMATH, MATH, of_numpy
 from weft.simulator.arithmetic.numbers import of_dtype
 from weft.simulator.language import rules
 
@@ -36,6 +36,15 @@ class Mathematics:
         return MATH[name]
 
 
+class ComplexMathematics:
+    """`cmath` as a kernel sees it."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in CMATH:
+            raise AttributeError(f"Numba has no cmath.{name} on a GPU")
+        return CMATH[name]
+
+
 class NumpyModule:
     """NumPy as a kernel sees it: its types and functions of numbers, no arrays."""
 
@@ -61,6 +70,8 @@ class NumpyModule:
         found = rules.part_of(self._module, name, self._refuse)
         if isinstance(found, type) and issubclass(found, np.generic):
             found = Cast(np.dtype(found))
+        elif isinstance(found, np.ufunc):
+            found = of_numpy(found)
         elif type(found) is float:
             found = np.float64(found)
         setattr(self, name, found)
@@ -78,7 +89,7 @@ class NumbaModule:
 
     def __getattr__(self, name: str) -> Any:
         found = rules.part_of(self._module, name, self._refuse)
-        if backend.is_number_type(found):
-            found = Cast(backend.as_dtype(found))
+        if meaning.is_number_type(found):
+            found = Cast(meaning.as_dtype(found))
         setattr(self, name, found)
         return found

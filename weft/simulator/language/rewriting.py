@@ -1,11 +1,13 @@
 """The learner's source with what the simulator puts into it; places stay as they are.
 
-Arithmetic becomes Numba's, see `lowering`. Every loop counts its steps, see `loops`. A
-traced kernel also notes what it does, see `instrument`.
+Arithmetic becomes Numba's, see `lowering`. Every loop counts its steps, see `loops`.
+Where a thread can wait it gives way to the others, see `waiting`. A traced kernel also
+notes what it does, see `instrument`.
 """
 
 import ast
 import inspect
+import linecache
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,12 +16,14 @@ from typing import Any
 
 import numpy as np
 
+from weft import meaning
 from weft.code_objects import code_tree
 from weft.places import Place
-from weft.simulator.inference.kinds import Kind
+from weft.simulator.inference.kinds import REFUSED, Kind
 from weft.simulator.inference.statements import Function
-from weft.simulator.language import loops, rules, shapes
+from weft.simulator.language import forms, loops, rules, shapes, waiting
 from weft.simulator.language.instrument import Notes, note
+from weft.simulator.language.lambdas import at_its_place, from_lambda, parsed
 from weft.simulator.language.lowering import Lower
 
 _MOST_NOTES = 50_000  # in all functions of one launch
@@ -32,7 +36,7 @@ class Rewritten:
     `notes` are the places of its notes, numbered from `first`, each with the number
     of arithmetic operations there. `helpers` are the names of arithmetic in the code;
     `devices` are those of device functions, each with the kinds of its arguments.
-    `returned` is what the function returns.
+    `returned` is what the function returns. One that `waits` is a generator.
     """
 
     code: CodeType
@@ -43,7 +47,14 @@ class Rewritten:
     devices: tuple[tuple[str, Any, tuple[Kind, ...]], ...] = ()
     returned: Kind = None
 
+    @property
+    def waits(self) -> bool:
+        return bool(self.code.co_flags & inspect.CO_GENERATOR)
 
+
+# What becomes of a device function for such arguments; None while that goes on.
+Device = Callable[[Any, tuple[Kind, ...]], Rewritten | None]
+Returned = Callable[[Any, tuple[Kind, ...]], Kind]
 Scope = dict[str, Any]
 _known: dict[tuple[Any, ...], Rewritten] = {}
 
@@ -58,34 +69,42 @@ def rewritten(
     fn: FunctionType,
     given: tuple[Kind, ...],
     scope: Scope,
-    returns: Callable[[Any, tuple[Kind, ...]], Kind],
+    device: Device,
+    returns: Returned,
     noting: bool,
     kernel: bool,
 ) -> Rewritten:
     """The code of `fn` with Numba's arithmetic, counted loops and, if so asked, notes.
 
-    given: what its arguments are. scope: what its names stand for outside. returns:
-    what a device function returns. kernel: whether it is one, or a device function.
-    Raises `Fault` for what Numba refuses, and for a function without source, as `exec`
-    makes it.
+    given: what its arguments are. scope: what its names stand for outside. device:
+    rewrites what it calls, `returns` says what that returns. kernel: whether it is one,
+    or a device function. Raises `Fault` for what Numba refuses, and for a function
+    without source, as `exec` makes it.
     """
     file = fn.__code__.co_filename  # two cells may have equal code
-    key: tuple[Any, ...] = fn.__code__, file, noting, kernel, given, _seen(fn, scope)
+    key: tuple[Any, ...] = fn.__code__, file, noting, kernel, given, _seen(fn, set())
     if key not in _known:
-        _known[key] = _rewrite(fn, given, scope, returns, noting, kernel)
+        _known[key] = _rewrite(fn, given, scope, device, returns, noting, kernel)
     return _known[key]
 
 
-def _seen(fn: FunctionType, scope: Scope) -> tuple[Any, ...]:
-    """The values outside on which the rewriting of a function depends."""
+def _seen(fn: FunctionType, known: set[FunctionType]) -> tuple[Any, ...]:
+    """The values outside on which the rewriting of a function depends.
+
+    Those of a device function that it calls are among them, but for the ones `known`.
+    """
+    known.add(fn)
+    scope = loops.names_of(fn)
     names = [name for code in code_tree(fn.__code__) for name in code.co_names]
     found = {
         name: scope[name]
         for name in (*names, *fn.__code__.co_freevars)
         if name in scope
     }
-    return tuple(
-        (name, type(value), _stands_for(value)) for name, value in found.items()
+    inner = [meaning.python_function(value) for value in found.values()]
+    return (
+        *((name, type(value), _stands_for(value)) for name, value in found.items()),
+        *(_seen(each, known) for each in inner if each and each not in known),
     )
 
 
@@ -119,34 +138,47 @@ def _rewrite(
     fn: FunctionType,
     given: tuple[Kind, ...],
     scope: Scope,
-    returns: Callable[[Any, tuple[Kind, ...]], Kind],
+    device: Device,
+    returns: Returned,
     noting: bool,
     kernel: bool,
 ) -> Rewritten:
     """See `rewritten`."""
     name, code = fn.__name__, fn.__code__
+
+    def waits(value: Any, args: tuple[Kind, ...]) -> bool | None:
+        found = device(value, args)
+        return None if found is None else found.waits
+
     try:
         source, first = inspect.getsourcelines(fn)
         flat = textwrap.dedent("".join(source))
         tree = FoldPowers().visit(ast.parse(flat))
     except (OSError, SyntaxError, TypeError):
-        rules.refuse_code(code, name, {})
-        if name == "<lambda>":  # its lines alone are not always Python
-            return Rewritten(with_float64(code), {})
-        raise rules.without_source(name, kernel) from None
+        if name != "<lambda>":
+            rules.refuse_code(code, name, {})
+            raise rules.without_source(name, kernel) from None
+        source, first, flat, tree = [], 1, "\n", ast.Module([], [])
     lines = {first + i: line.rstrip("\n") for i, line in enumerate(source)}
-    indent = len(source[0]) - len(flat.splitlines(keepends=True)[0])
     definition: ast.AST | None
     if name == "<lambda>":
         name, definition = "__weft_lambda__", from_lambda(tree, code)
-        if definition is None:  # which of several it is cannot be told
+        if definition is None:  # its lines alone are no Python, or hold several
+            source, first = linecache.getlines(code.co_filename) or ["\n"], 1
+            flat = "".join(source)
+            lines = {k: line.rstrip("\n") for k, line in enumerate(source, 1)}
+            definition = at_its_place(FoldPowers().visit(parsed(flat)), code)
+        if definition is None:  # nobody knows its source
             rules.refuse_code(code, name, lines)
+            if waiting.waits_in(code, scope, waits):
+                raise rules.without_source(fn.__name__, kernel)
             return Rewritten(with_float64(code), lines)
     else:
         definition = next((n for n in ast.walk(tree) if named(n, name)), None)
     if not isinstance(definition, ast.FunctionDef):
         rules.refuse_code(code, name, lines)
         raise rules.without_source(name, kernel)
+    indent = len(source[0]) - len(flat.splitlines(keepends=True)[0])
     shapes.refuse_unknown(definition, first, lines, kernel)
     rules.refuse(definition, name, first, lines)
     loops.mark(definition, fn, first)
@@ -155,6 +187,9 @@ def _rewrite(
     inferred = Function(
         definition, given, scope, defaults, lambda kind, args: returns(kind.value, args)
     )
+    if inferred.defines_functions:
+        forms.put_in(definition)
+    waiting.mark(definition, scope, waits)
     # What it calls has been rewritten by now, and has numbers of its own.
     last = max((one.first + len(one.notes) for one in _known.values()), default=0)
     notes = note(definition, last) if noting else Notes()
@@ -162,6 +197,7 @@ def _rewrite(
     lower = Lower(lambda value, kinds: _device(devices, value, kinds))
     lower.visit(definition)
     loops.CountSteps().visit(definition)
+    waiting.GiveWay().visit(definition)
     module = ast.Module([enclose(definition, code.co_freevars)], [])
     shift(module, first - 1, indent)
     compiled = compile(module, code.co_filename, "exec", dont_inherit=True)
@@ -182,6 +218,27 @@ def _rewrite(
         tuple(devices),
         inferred.returned,
     )
+
+
+def returned_by(
+    fn: FunctionType,
+    given: tuple[Kind, ...],
+    scope: Scope,
+    returns: Returned,
+) -> Kind:
+    """What `fn` returns, as far as that takes no more than a look at its source."""
+    try:
+        tree = FoldPowers().visit(ast.parse(textwrap.dedent(inspect.getsource(fn))))
+    except (OSError, SyntaxError, TypeError):
+        return REFUSED
+    definition = next((n for n in ast.walk(tree) if named(n, fn.__name__)), None)
+    if not isinstance(definition, ast.FunctionDef):
+        return REFUSED
+    undecorate(definition)
+    defaults = fn.__defaults__ or ()
+    return Function(
+        definition, given, scope, defaults, lambda kind, args: returns(kind.value, args)
+    ).returned
 
 
 def _device(
@@ -208,23 +265,6 @@ def _as_numpys(value: Any) -> Any:
     if type(value) is float:
         return np.float64(value)
     return tuple(_as_numpys(v) for v in value) if type(value) is tuple else value
-
-
-def from_lambda(tree: ast.AST, code: CodeType) -> ast.FunctionDef | None:
-    """The only lambda in a source that has the arguments of `code`, as a function."""
-    names = list(code.co_varnames[: code.co_argcount])
-    found = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Lambda) and [a.arg for a in node.args.args] == names
-    ]
-    if len(found) != 1:
-        return None
-    body = ast.copy_location(ast.Return(found[0].body), found[0].body)
-    made = ast.parse("def __weft_lambda__(): pass").body[0]
-    assert isinstance(made, ast.FunctionDef)
-    made.args, made.body = found[0].args, [body]
-    return ast.copy_location(made, found[0])
 
 
 def undecorate(definition: ast.FunctionDef) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from weft import backend, own_classes
+from weft import meaning, own_classes
 from weft.code_objects import code_tree
 from weft.places import Place
 from weft.simulator.arithmetic.operators import FUNCTIONS
@@ -80,7 +80,9 @@ _BUILTINS = frozenset(
         "zip"
     ).split()
 )
-_MODULES = frozenset(["math", "cmath", "operator", "_operator", "numba", "numpy"])
+_MODULES = frozenset(
+    ["math", "cmath", "operator", "_operator", "numpy", *meaning.PACKAGES]
+)
 
 
 def refuse(
@@ -253,7 +255,7 @@ def usable(value: Any) -> bool:
         return issubclass(value, allowed) or value in _TYPES
     if isinstance(value, ModuleType):
         return value.__name__.partition(".")[0] in _MODULES
-    if backend.is_numba(value) or isinstance(value, np.ufunc):
+    if meaning.known(value) or isinstance(value, np.ufunc):
         return True
     functions = (FunctionType, BuiltinFunctionType)
     if not isinstance(value, functions) or _package(value) not in _MODULES:
@@ -283,7 +285,7 @@ def part_of(module: ModuleType, name: str, refuse: Callable[[str, str], Any]) ->
     """
     value = getattr(module, name)
     package = module.__name__.partition(".")[0]
-    if isinstance(value, ModuleType) and value.__name__ == "numba.types":
+    if isinstance(value, ModuleType) and meaning.is_module_of_types(value):
         return OpenModule(value, refuse)
     if package == "operator" and name in FUNCTIONS:
         return FUNCTIONS[name]

@@ -11,9 +11,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from weft.backend import as_dtype
+from weft.meaning import as_dtype
 from weft.simulator.arithmetic.casts import cast_to
-from weft.simulator.arithmetic.numbers import of_dtype
+from weft.simulator.arithmetic.numbers import of_dtype, wide
 from weft.simulator.arithmetic.operators import BINARY
 
 # Poison: what memory holds before it is written. Quiet NaNs whose payload says where
@@ -287,18 +287,19 @@ class Array:
     # What takes every element: each thread that calls it reads the whole array.
 
     def _reduced(self, step: Callable[[Any, Any], Any], start: Any) -> Any:
-        """Go through the elements, from `start`, in the type of an element."""
+        """Go through the elements, from `start`; integers become as wide as can be."""
         number = of_dtype(self.dtype)
+        give = cast_to(wide(number)) if number is not None else lambda value: value
+        start = give(start)
         for value in Flat(self):
-            start = step(start, value)
-            start = start if number is None else cast_to(number)(start)
+            start = give(step(start, value))
         return start
 
     def sum(self) -> Any:
-        return self._reduced(BINARY["add"], self.dtype.type(0))
+        return self._reduced(BINARY["add"], 0)
 
     def prod(self) -> Any:
-        return self._reduced(BINARY["mul"], self.dtype.type(1))
+        return self._reduced(BINARY["mul"], 1)
 
     def any(self) -> bool:
         return any(Flat(self))

@@ -7,7 +7,7 @@ import numpy as np
 from weft.simulator.arithmetic.casts import cast_to
 from weft.simulator.arithmetic.numbers import of_dtype
 from weft.simulator.memory.arrays import Array
-from weft.simulator.running.protocol import Launched
+from weft.simulator.running.protocol import Launched, Waiting
 from weft.simulator.running.special import Special
 
 # The operations that Numba does not have for every type of number.
@@ -22,7 +22,10 @@ _ALLOWED = {
 
 
 class Atomic:
-    """`cuda.atomic`: each call reads, changes and writes in one go; gives the old."""
+    """`cuda.atomic`: each call reads, changes and writes in one go; gives the old.
+
+    One before which others may run is a generator.
+    """
 
     def __init__(self, run: Launched) -> None:
         self._run = run
@@ -96,8 +99,9 @@ class Atomic:
             ),
         )
 
-    def exch(self, array: Any, index: Any, value: Any) -> Any:
-        self._run.try_later()
+    def exch(self, array: Any, index: Any, value: Any) -> Waiting:
+        if self._run.try_later():
+            yield
         return self._change("exch", array, index, lambda old, t: _as(t, value))
 
     def max(self, array: Any, index: Any, value: Any) -> Any:
@@ -116,8 +120,9 @@ class Atomic:
             "nanmin", array, index, lambda old, t: np.fmin(old, _as(t, value))
         )
 
-    def cas(self, array: Any, index: Any, old: Any, value: Any) -> Any:
-        self._run.try_later()
+    def cas(self, array: Any, index: Any, old: Any, value: Any) -> Waiting:
+        if self._run.try_later():
+            yield
         return self._change(
             "cas",
             array,
@@ -125,7 +130,7 @@ class Atomic:
             lambda now, t: _as(t, value) if now == _as(t, old) else now,
         )
 
-    def compare_and_swap(self, array: Any, old: Any, value: Any) -> Any:
+    def compare_and_swap(self, array: Any, old: Any, value: Any) -> Waiting:
         return self.cas(array, (0,) * array.ndim, old, value)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from weft import backend
+from weft import meaning
 from weft.simulator.limits import MOST_LOCAL, MOST_SHARED
 from weft.simulator.memory.arrays import Array, Memory, wrap
 from weft.simulator.running.protocol import Launched, Site, site_of
@@ -26,7 +26,7 @@ class Shared:
         site = site_of(self._run, frame)
         arrays = self._run.current.block.shared
         if site not in arrays:
-            kind = backend.as_dtype(dtype)
+            kind = meaning.as_dtype(dtype)
             if shape == 0 or shape == (0,):
                 arrays[site] = self._dynamic(site, kind)
             else:
@@ -76,7 +76,7 @@ class Local:
         self._run = run
 
     def array(self, shape: Any, dtype: Any, alignment: int | None = None) -> Array:
-        site, kind = site_of(self._run, sys._getframe(1)), backend.as_dtype(dtype)
+        site, kind = site_of(self._run, sys._getframe(1)), meaning.as_dtype(dtype)
         sizes = sizes_of(self._run, shape, "local")
         size = math.prod(sizes) * kind.itemsize
         if size > MOST_LOCAL:

@@ -12,7 +12,7 @@ from weft.intrinsics.copies import Copies
 from weft.intrinsics.registry import Effect, Lanes, Operation
 from weft.simulator.memory.arrays import poison
 from weft.simulator.running.phases import Phases
-from weft.simulator.running.protocol import Launched, site_of
+from weft.simulator.running.protocol import Launched, Waiting, site_of
 from weft.simulator.running.special import Special
 from weft.simulator.running.warps import FULL, Call, Exchange
 
@@ -22,7 +22,7 @@ class Intrinsics:
 
     Most are their twins. The launch has to know of the others: it lets the rest of the
     launch see relaxed accesses, keeps the asynchronous copies of each thread, and
-    brings the lanes of a collective operation together.
+    brings the lanes of a collective operation together. What waits is a generator.
     """
 
     def __init__(self, run: Launched) -> None:
@@ -51,10 +51,11 @@ class Intrinsics:
         return operation.twin
 
     def _relaxed_load(self, operation: Operation) -> Callable[..., Any]:
-        def load(x: Any, index: Any) -> Any:
+        def load(x: Any, index: Any) -> Waiting:
             with self._run.specially(Special(relaxed="load")):
                 found = operation.twin(x, index)
-            self._run.polled((x._name, index), found.tobytes())
+            if self._run.polled((x._name, index), found.tobytes()):
+                yield
             return found
 
         return load
@@ -88,13 +89,14 @@ class Intrinsics:
         whole = operation.lanes is Lanes.ALL
         exchange = Exchange(operation.name, operation.twin, whole)
 
-        def meet(*args: Any) -> Any:
+        def meet(*args: Any) -> Waiting:
             site = site_of(self._run, sys._getframe(1))
             mask, values = (FULL, args) if whole else (int(args[0]) & FULL, args[1:])
             given = values
             if operation.first is not None:
                 values = operation.first(self._run.current.lane, *given)
-            reply = self._run.warp(Call(exchange, mask, values, site))
+            self._run.warp(Call(exchange, mask, values, site))
+            reply = yield
             if operation.last is None:
                 return reply
             return operation.last(given, reply)

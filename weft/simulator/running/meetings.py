@@ -13,6 +13,8 @@ conditions. Those that have ended are not waited for, as on every GPU since Volt
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from weft.simulator.running.phases import PhaseWait
 from weft.simulator.running.positions import Positions
 from weft.simulator.running.stuck import (
@@ -62,6 +64,8 @@ class Meetings:
         if len(live) < threads:
             raise gone_from_the_grid(self._where, live, threads - len(live))
         self._met(live, "grid")
+        for thread in live:
+            thread.reply = 0
         return live
 
     def _whole_block(
@@ -81,7 +85,7 @@ class Meetings:
         if first.name != "syncthreads":
             values = [t.waiting.value for t in live]
             decide: Any = {"count": sum, "and": all, "or": any}[first.name]
-            reply = decide(values)
+            reply = np.int32(decide(values))
             for thread in live:
                 thread.reply = reply
         self._met(live, "block")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from weft import backend
+from weft import meaning
 from weft.simulator.language.modules import Cast
 from weft.simulator.limits import Dim3
 from weft.simulator.running import numbers
@@ -16,12 +16,15 @@ from weft.simulator.running.declared import Local, Shared, constant
 from weft.simulator.running.intrinsic_calls import Intrinsics
 from weft.simulator.running.protocol import Launched, site_of
 from weft.simulator.running.warps import ACTIVE, EXCHANGES, FULL, Call
+from weft.simulator.stand_in.vectors import VECTORS
 
 
 class Cuda:
     """The simulated `cuda` of one launch.
 
     The scheduler sets `threadIdx`, `blockIdx` and `laneid` before it resumes a thread.
+    Barriers and operations of a warp return at once: they say what the thread waits
+    for, and the scheduler sends it what they give. See `language.waiting`.
     """
 
     warpsize = 32
@@ -61,14 +64,14 @@ class Cuda:
     def syncthreads(self) -> None:
         self._run.barrier("syncthreads", sys._getframe(1))
 
-    def syncthreads_count(self, predicate: Any) -> Any:
-        return np.int32(self._run.barrier("count", sys._getframe(1), bool(predicate)))
+    def syncthreads_count(self, predicate: Any) -> None:
+        self._run.barrier("count", sys._getframe(1), bool(predicate))
 
-    def syncthreads_and(self, predicate: Any) -> Any:
-        return np.int32(self._run.barrier("and", sys._getframe(1), bool(predicate)))
+    def syncthreads_and(self, predicate: Any) -> None:
+        self._run.barrier("and", sys._getframe(1), bool(predicate))
 
-    def syncthreads_or(self, predicate: Any) -> Any:
-        return np.int32(self._run.barrier("or", sys._getframe(1), bool(predicate)))
+    def syncthreads_or(self, predicate: Any) -> None:
+        self._run.barrier("or", sys._getframe(1), bool(predicate))
 
     def threadfence(self) -> None:
         self._run.fenced(wide=True)
@@ -84,46 +87,46 @@ class Cuda:
 
     # Warps
 
-    def _warp(self, name: str, mask: Any, *args: Any) -> Any:
+    def _warp(self, name: str, mask: Any, *args: Any) -> None:
         site = site_of(self._run, sys._getframe(2))
-        return self._run.warp(Call(EXCHANGES[name], int(mask) & FULL, args, site))
+        self._run.warp(Call(EXCHANGES[name], int(mask) & FULL, args, site))
 
     def syncwarp(self, mask: int = FULL) -> None:
         self._warp("syncwarp", mask)
 
-    def shfl_sync(self, mask: int, value: Any, src_lane: int) -> Any:
-        return self._warp("shfl_sync", mask, value, src_lane)
+    def shfl_sync(self, mask: int, value: Any, src_lane: int) -> None:
+        self._warp("shfl_sync", mask, value, src_lane)
 
-    def shfl_up_sync(self, mask: int, value: Any, delta: int) -> Any:
-        return self._warp("shfl_up_sync", mask, value, delta)
+    def shfl_up_sync(self, mask: int, value: Any, delta: int) -> None:
+        self._warp("shfl_up_sync", mask, value, delta)
 
-    def shfl_down_sync(self, mask: int, value: Any, delta: int) -> Any:
-        return self._warp("shfl_down_sync", mask, value, delta)
+    def shfl_down_sync(self, mask: int, value: Any, delta: int) -> None:
+        self._warp("shfl_down_sync", mask, value, delta)
 
-    def shfl_xor_sync(self, mask: int, value: Any, lane_mask: int) -> Any:
-        return self._warp("shfl_xor_sync", mask, value, lane_mask)
+    def shfl_xor_sync(self, mask: int, value: Any, lane_mask: int) -> None:
+        self._warp("shfl_xor_sync", mask, value, lane_mask)
 
-    def all_sync(self, mask: int, predicate: Any) -> bool:
-        return bool(self._warp("all_sync", mask, predicate))
+    def all_sync(self, mask: int, predicate: Any) -> None:
+        self._warp("all_sync", mask, predicate)
 
-    def any_sync(self, mask: int, predicate: Any) -> bool:
-        return bool(self._warp("any_sync", mask, predicate))
+    def any_sync(self, mask: int, predicate: Any) -> None:
+        self._warp("any_sync", mask, predicate)
 
-    def eq_sync(self, mask: int, predicate: Any) -> bool:
-        return bool(self._warp("eq_sync", mask, predicate))
+    def eq_sync(self, mask: int, predicate: Any) -> None:
+        self._warp("eq_sync", mask, predicate)
 
-    def ballot_sync(self, mask: int, predicate: Any) -> Any:
-        return self._warp("ballot_sync", mask, predicate)
+    def ballot_sync(self, mask: int, predicate: Any) -> None:
+        self._warp("ballot_sync", mask, predicate)
 
-    def match_any_sync(self, mask: int, value: Any) -> Any:
-        return self._warp("match_any_sync", mask, value)
+    def match_any_sync(self, mask: int, value: Any) -> None:
+        self._warp("match_any_sync", mask, value)
 
-    def match_all_sync(self, mask: int, value: Any) -> Any:
-        return self._warp("match_all_sync", mask, value)
+    def match_all_sync(self, mask: int, value: Any) -> None:
+        self._warp("match_all_sync", mask, value)
 
-    def activemask(self) -> Any:
+    def activemask(self) -> None:
         site = site_of(self._run, sys._getframe(1))
-        return np.uint32(self._run.warp(Call(ACTIVE, 0, (), site)))
+        self._run.warp(Call(ACTIVE, 0, (), site))
 
     def lanemask_lt(self) -> Any:
         return np.uint32((1 << self.laneid) - 1)
@@ -156,20 +159,22 @@ class Cuda:
     # Everything else
 
     def __getattr__(self, name: str) -> Any:
-        from numba import cuda
-
         if not name.startswith("_"):
-            found = getattr(cuda, name, None)
-            if found is not None and backend.is_type(found):
+            found = meaning.cuda_member(name)
+            if found is not None and meaning.is_type(found):
                 number = hasattr(found, "bitwidth")
-                return Cast(backend.as_dtype(found)) if number else found
+                return Cast(meaning.as_dtype(found)) if number else found
+            if found is not None and name in VECTORS:
+                return VECTORS[name]
         close = difflib.get_close_matches(name, [*dir(self), *_NAMES], 1)
         hint = f"; did you mean cuda.{close[0]}?" if close else ""
         raise AttributeError(f"a kernel has no cuda.{name}{hint}")
 
     def twin_of(self, value: Any) -> Any:
         """The simulated form of something imported from `numba.cuda` by name."""
-        name = backend.stub_name(value)
+        if vector := VECTORS.get(meaning.vector_name(value)):
+            return vector
+        name = meaning.stub_name(value)
         if name in ("threadIdx", "blockIdx"):
             return Live(self, name)
         return getattr(self, name, None) if name in _NAMES else None
@@ -197,6 +202,5 @@ class GridGroup:
     def __init__(self, run: Launched) -> None:
         self._run = run
 
-    def sync(self) -> int:
+    def sync(self) -> None:
         self._run.barrier("grid", sys._getframe(1))
-        return 0

@@ -16,13 +16,13 @@ import numpy as np
 
 from weft.intrinsics.memory import Misaligned, is_shared
 from weft.simulator.memory.arrays import poison
-from weft.simulator.running.protocol import Launched, Site, site_of
+from weft.simulator.running.protocol import Launched, Site, Waiting, site_of
 from weft.simulator.running.special import Special
 
 PIECE = 16  # bytes, of which a copy's ends and its size are multiples
 MOST_BYTES = (1 << 20) - 1  # that a phase can count
 MOST_ARRIVALS = (1 << 20) - 1
-_KERNEL = 3  # frames from `wait` up: its twin, what the kernel calls, the kernel
+_KERNEL = 2  # frames from `wait` up: its twin, the kernel
 
 
 @dataclass(eq=False)
@@ -143,7 +143,7 @@ class Phases:
         if known is not None:
             bar.told.append(known)
 
-    def wait(self, bars: Any, i: Any, parity: Any) -> None:
+    def wait(self, bars: Any, i: Any, parity: Any) -> Waiting:
         """Go on once the phase of this parity is complete."""
         bar = self._bar("mbarrier_wait", bars, i)
         if int(parity) not in (0, 1):
@@ -155,7 +155,10 @@ class Phases:
                 "the third.",
             )
         site = site_of(self._run, sys._getframe(_KERNEL))
-        self._run.phase(PhaseWait(bar, int(parity), site))
+        wait = PhaseWait(bar, int(parity), site)
+        if not wait.done:
+            self._run.phase(wait)
+            yield
         self._run.acquired(bar.known)
         self._run.past(bar.name, bar.phase)
 

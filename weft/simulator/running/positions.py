@@ -1,11 +1,19 @@
 """Where in the learner's source the threads of a launch are."""
 
+from collections.abc import Iterable, Iterator
 from types import CodeType, FrameType
 
 from weft.places import Place, axes, frame_place, led_to, place
 from weft.simulator.faults import Fault
 from weft.simulator.limits import Dim
 from weft.simulator.running.threads import Thread
+
+
+def upwards(frame: FrameType | None) -> Iterator[FrameType]:
+    """`frame`, which runs now, and those that called it."""
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
 
 
 class Positions:
@@ -24,14 +32,13 @@ class Positions:
         self.kernel, self.lines = kernel, lines
         self.grid, self.block = grid, block
 
-    def places(self, frame: FrameType | None) -> list[Place]:
-        """Where the learner is, at or above `frame`, and the calls that led there."""
+    def places(self, frames: Iterable[FrameType]) -> list[Place]:
+        """Where the learner is in `frames`, and the calls that led there."""
         found = []
-        while frame is not None:
+        for frame in frames:
             lines = self.lines.get(frame.f_code)
             if lines and not frame.f_code.co_name.startswith("<"):
                 found.append(frame_place(frame, lines))
-            frame = frame.f_back
         return led_to(found)
 
     def site(self, thread: Thread) -> Place:
@@ -41,7 +48,7 @@ class Positions:
 
     def stop(self, thread: Thread) -> list[Place]:
         """Where `thread` waits, and the calls that led there."""
-        return [self.site(thread), *self.places(thread.glet.gr_frame)[1:]]
+        return [self.site(thread), *self.places(thread.frames)[1:]]
 
     def line(self, thread: Thread) -> str:
         """'line 7', or 'line 7 of `block_sum`': where `thread` waits."""

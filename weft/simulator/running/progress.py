@@ -173,12 +173,10 @@ def state_of(
         for thread in block.live:
             for number, turns in thread.rounds.items():
                 yield loops.known[number].ends and turns
-            frame = thread.glet.gr_frame
-            while frame is not None:
+            for frame in thread.frames:
                 if frame.f_code in where.lines:
                     yield frame.f_lasti
                     yield from (held(value) for value in frame.f_locals.values())
-                frame = frame.f_back
 
 
 def held(value: Any) -> Any:

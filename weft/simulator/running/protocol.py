@@ -1,5 +1,6 @@
 """What the parts of the simulated `cuda` ask of the launch that they belong to."""
 
+from collections.abc import Generator
 from contextlib import AbstractContextManager
 from types import CodeType, FrameType
 from typing import Any, NoReturn, Protocol
@@ -11,11 +12,16 @@ from weft.simulator.running.special import Special
 from weft.simulator.running.threads import Thread
 from weft.simulator.running.warps import Call
 
+Waiting = Generator[None, Any, Any]  # what it gives back is the result of a call
 Site = tuple[CodeType, int]  # an instruction: code, offset in bytes
 
 
 class Launched(Protocol):
-    """A launch, seen from inside: `Run` of the scheduler."""
+    """A launch, seen from inside: `Run` of the scheduler.
+
+    What says that the current thread waits returns at once. The thread has to yield
+    then, and gets the reply.
+    """
 
     current: Thread
     dynamic_shared: int
@@ -35,26 +41,26 @@ class Launched(Protocol):
     def fill(self, data: np.ndarray[Any, Any], space: str) -> None:
         """Put into new memory what no thread has written."""
 
-    def barrier(self, name: str, frame: FrameType, value: bool = False) -> Any:
-        """Wait until the whole block (or, for 'grid', the launch) is here."""
+    def barrier(self, name: str, frame: FrameType, value: bool = False) -> None:
+        """It waits until the whole block (or, for 'grid', the launch) is here."""
 
-    def warp(self, call: Call) -> Any:
-        """Wait until all lanes of the mask are here."""
+    def warp(self, call: Call) -> None:
+        """It waits until all lanes of the mask are here."""
 
     def pause(self) -> None:
-        """Let the other threads run."""
+        """It waits until the other threads have run."""
 
-    def polled(self, where: Any, found: bytes) -> None:
-        """Let the others run if a thread finds what it found there before."""
+    def polled(self, where: Any, found: bytes) -> bool:
+        """Whether it waits for the others, as it finds what it found there before."""
 
-    def try_later(self) -> None:
-        """Let the others run before a thread's first compare-and-swap or exchange."""
+    def try_later(self) -> bool:
+        """Whether it waits for the others, before its first swap or exchange."""
 
     def fenced(self, wide: bool) -> None:
         """The current thread has passed a fence, for its block or (`wide`) for all."""
 
     def phase(self, wait: Any) -> None:
-        """Wait until a phase of an mbarrier is complete; see `phases.PhaseWait`."""
+        """It waits until a phase of an mbarrier is complete: a `phases.PhaseWait`."""
 
     def released(self) -> Any:
         """What the current thread hands on with an arrival; None if that is unknown."""

@@ -3,7 +3,7 @@
 import dis
 import re
 from dataclasses import replace
-from types import CodeType, TracebackType
+from types import CodeType, FrameType
 from typing import Any
 
 from weft.intrinsics.memory import Misaligned
@@ -24,12 +24,14 @@ FUNCTIONS = frozenset(
 def raised(where: Positions, error: BaseException, thread: Thread) -> Fault:
     """A fault for something that Python raised in a kernel."""
     places: list[Place] = []
-    trace: TracebackType | None = error.__traceback__
-    while trace is not None:
-        code = trace.tb_frame.f_code
+    trace = steps(error)
+    if type(error) is RuntimeError and isinstance(error.__cause__, StopIteration):
+        error = error.__cause__  # which Python lets out of no generator as it is
+        trace |= steps(error)
+    for frame, lasti in trace.items():
+        code = frame.f_code
         if code in where.lines:
-            places.insert(0, place(code, trace.tb_lasti, where.lines[code]))
-        trace = trace.tb_next
+            places.insert(0, place(code, lasti, where.lines[code]))
     said = re.sub(r"'(Traced|Array)\d?'", "'array'", in_plain_words(error))
     kind, message = "exception", f"{type(error).__name__}: {said}".removesuffix(": ")
     why = ""
@@ -51,6 +53,16 @@ def raised(where: Positions, error: BaseException, thread: Thread) -> Fault:
     return replace(fault, met_none=kind == "exception" and "NoneType" in said)
 
 
+def steps(error: BaseException) -> dict[FrameType, int]:
+    """The frames that an exception came through, the outermost first: where in each."""
+    found = {}
+    trace = error.__traceback__
+    while trace is not None:
+        found[trace.tb_frame] = trace.tb_lasti
+        trace = trace.tb_next
+    return found
+
+
 def returned(where: Positions, code: CodeType, result: Any, thread: Thread) -> Fault:
     """A fault for a kernel, of this code, that returns something."""
     fault = where.fault(
@@ -69,7 +81,7 @@ def returning(code: CodeType) -> int:
     for step in dis.get_instructions(code):
         if step.opname == "RETURN_CONST":
             given = step.argval
-        if step.opname.startswith("RETURN_") and given is not None:
+        if step.opname in ("RETURN_VALUE", "RETURN_CONST") and given is not None:
             return step.offset
         given = step.argval if step.opname == "LOAD_CONST" else step
     return 0

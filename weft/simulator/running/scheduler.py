@@ -1,22 +1,22 @@
 """One simulated launch: its threads, which runs when, and what they wait for.
 
-Every CUDA thread is a greenlet. A thread runs until it reaches a barrier, a warp
-operation or its end; then the next one runs, in the order of their numbers. The
-schedule is always the same, so a verdict never depends on luck.
+A CUDA thread is a generator, or in a kernel that never waits a plain call. It runs
+until it reaches a barrier, a warp operation or its end; then the next one runs, in the
+order of their numbers. The schedule is always the same, so a verdict never depends on
+luck.
 """
 
 import bisect
-import contextvars
 import dis
 import functools
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from types import CodeType, FrameType, FunctionType
+from inspect import isgeneratorfunction
+from types import CodeType, FrameType, FunctionType, GeneratorType
 from typing import Any, NoReturn
 
 import numpy as np
-from greenlet import getcurrent, greenlet
 
 from weft import effort
 from weft.places import place
@@ -24,12 +24,13 @@ from weft.simulator.faults import Fault
 from weft.simulator.inference.kinds import Kind
 from weft.simulator.language.binding import Bound
 from weft.simulator.language.loops import LOOP, ROUND, ROUNDS, STEP
+from weft.simulator.language.waiting import FOLLOW
 from weft.simulator.limits import Dim, Dim3
 from weft.simulator.memory.arrays import Array, Memory, poison, wrap
 from weft.simulator.running.meetings import Meetings
 from weft.simulator.running.namespace import Cuda
 from weft.simulator.running.phases import PhaseWait
-from weft.simulator.running.positions import Positions
+from weft.simulator.running.positions import Positions, upwards
 from weft.simulator.running.progress import (
     CHUNK,
     LONGEST_LOOP,
@@ -39,6 +40,7 @@ from weft.simulator.running.progress import (
     in_vain,
     state_of,
 )
+from weft.simulator.running.protocol import Waiting
 from weft.simulator.running.raised import raised, returned
 from weft.simulator.running.special import Special
 from weft.simulator.running.stuck import deadlock
@@ -90,12 +92,8 @@ class Run:
         self.where = Positions(fn.__name__, self.lines, self.grid, self.block)
         self._fn = fn
         self.is_bound = False
-        self._hub = getcurrent()
-        self._workers: list[greenlet] = []
-        self._idle: list[greenlet] = []  # of those, the ones without a thread
+        self._alive: list[Block] = []
         self._barriers: dict[tuple[Any, ...], Barrier] = {}
-        self.context = contextvars.copy_context()
-        self.context.run(np.seterr, all="ignore")  # a GPU raises nothing
         self.progress = Progress(self.patience, self.most)
         self.given: list[np.ndarray[Any, Any]] = []  # the arrays in global memory
         self._condemned: tuple[Thread, str] | None = None
@@ -114,10 +112,11 @@ class Run:
             LOOP: self._loop,
             ROUND: self._round,
             ROUNDS: self._rounds,
+            FOLLOW: self._follow,
         }
         bound = Bound(self._fn, self.cuda, counting, self._refuse, self.notes(), given)
         self.bound, self.call = bound, bound.call
-        self._code = bound.call.__code__
+        self._code, self._waits = bound.call.__code__, isgeneratorfunction(bound.call)
         self.lines.update(bound.lines)
         self.is_bound = True
 
@@ -205,11 +204,11 @@ class Run:
     def execute(self, args: tuple[Any, ...]) -> None:
         """Run all blocks, one after the other. Raises `Fault`."""
         try:
-            self._execute(args)
+            with np.errstate(all="ignore"):  # a GPU raises nothing
+                self._execute(args)
         finally:
-            for worker in self._workers:  # or what it holds is never freed
-                if not worker.dead:
-                    worker.throw()
+            for thread in (t for b in self._alive for t in b.live if t.generator):
+                thread.generator.close()
             effort.done.update(self.effort())
 
     def effort(self) -> dict[str, int]:
@@ -224,7 +223,6 @@ class Run:
     def _execute(self, args: tuple[Any, ...]) -> None:
         """Start the blocks, and let those that wait go on."""
         gx, gy, gz = self.grid
-        alive: list[Block] = []
         blocks = gx * gy * gz
         meetings = Meetings(self.where, self.met, self.excused)
         indices = [
@@ -239,18 +237,42 @@ class Run:
             block = Block(at, number, self.block, indices, self.dynamic_shared)
             self.fill(block.dynamic, "shared")
             self.progress.ended(0)  # one more block is progress
-            for thread in block.threads:
-                thread.reply = args
+            self._alive.append(block)
             self._threads += len(block.threads)
-            self._resume(block.threads)
-            alive.append(block)
-            alive = self._advance(meetings, alive, more=done + 1 < blocks)
-        while alive:
-            self._resume(meetings.whole_grid(alive, blocks * len(indices)))
-            alive = self._advance(meetings, alive, more=False)
+            self._begin(block.threads, args)
+            self._advance(meetings, more=done + 1 < blocks)
+        while self._alive:
+            self._resume(meetings.whole_grid(self._alive, blocks * len(indices)))
+            self._advance(meetings, more=False)
+
+    def _begin(self, threads: list[Thread], args: tuple[Any, ...]) -> None:
+        """Let new threads run until they wait or end."""
+        call = self.call
+        if self._waits:
+            for thread in threads:
+                thread.generator = call(*args)
+            self._resume(threads)
+            return
+        for thread in self._each(threads):
+            try:
+                result = call(*args)
+            except BaseException as error:
+                raise self._stopped(error) from None
+            self._ended(thread, result)
 
     def _resume(self, threads: list[Thread]) -> None:
         """Let `threads` run, each with its reply, until they wait or end."""
+        for thread in self._each(threads):
+            reply, thread.reply, thread.waiting = thread.reply, None, None
+            try:
+                thread.generator.send(reply)
+            except StopIteration as end:
+                self._ended(thread, end.value)
+            except BaseException as error:
+                raise self._stopped(error) from None
+
+    def _each(self, threads: list[Thread]) -> Iterator[Thread]:
+        """Each of `threads`, as the one that runs now."""
         cuda, tells = self.cuda, self._tells
         self._turns += len(threads)
         for thread in threads:
@@ -260,53 +282,35 @@ class Run:
             self.current = thread
             if tells:
                 self.started(thread)
-            if thread.glet is None:
-                thread.glet = self._idle.pop() if self._idle else self._worker()
-            reply, thread.reply, thread.waiting = thread.reply, None, None
-            try:
-                result = thread.glet.switch(reply)
-            except Fault:
-                raise
-            except BaseException as error:
-                if isinstance(error, Exception) or deliberate(error):
-                    raise raised(self.where, error, self.current) from None
-                raise
-            if thread.over:
-                self._idle.append(thread.glet)
-                self._iterations += thread.steps + thread.looped
-                self.progress.ended(thread.looped)
-                if result is not None:
-                    code = self.call.__code__
-                    raise returned(self.where, code, result, self.current)
+            yield thread
 
-    def _worker(self) -> greenlet:
-        """A greenlet that runs one thread after another: starting one takes long."""
+    def _ended(self, thread: Thread, result: Any) -> None:
+        """`thread` has come to its end, and the kernel has given back `result`."""
+        thread.over, thread.generator = True, None
+        self._iterations += thread.steps + thread.looped
+        self.progress.ended(thread.looped)
+        if result is not None:
+            raise returned(self.where, self._code, result, thread)
 
-        def work(args: tuple[Any, ...]) -> None:
-            call, switch = self.call, self._hub.switch
-            while True:
-                result = call(*args)
-                self.current.over = True
-                args = switch(result)
+    def _stopped(self, error: BaseException) -> BaseException:
+        """What to raise for something that was raised in the current thread."""
+        if isinstance(error, Fault):
+            return error
+        if isinstance(error, Exception) or deliberate(error):
+            return raised(self.where, error, self.current)
+        return error
 
-        worker = greenlet(work)
-        worker.gr_context = self.context
-        self._workers.append(worker)
-        return worker
-
-    def _advance(
-        self, meetings: Meetings, alive: list[Block], more: bool
-    ) -> list[Block]:
-        """Run the blocks in `alive` as far as they come; give those not finished.
+    def _advance(self, meetings: Meetings, more: bool) -> None:
+        """Run the blocks that are alive as far as they come.
 
         With `more` blocks to come, threads that spin or wait for the whole grid are
         left waiting for those.
         """
         spins, progress = 0, self.progress
         while True:
-            for block in alive:
+            for block in self._alive:
                 block.live = [t for t in block.live if not t.over]
-            alive = [b for b in alive if b.live]
+            alive = self._alive = [b for b in self._alive if b.live]
             ready = [t for b in alive for t in meetings.ready(b)]
             how = "finishes" if ready else "gets any further"
             if ready:
@@ -319,14 +323,14 @@ class Run:
                 if not ready or (more and spins > 8):
                     if (fault := deadlock(self.where, alive)) is not None:
                         raise fault
-                    return alive
+                    return
                 ready = progress.chosen(ready)
             if progress.doubtful:
                 state = state_of(alive, self.given, self.where)
                 if progress.repeats(state):
                     if more:  # perhaps a block to come changes something
                         self._resume(ready)
-                        return alive
+                        return
                     self._condemn(ready[0], how)
             self._resume(ready)
 
@@ -339,26 +343,22 @@ class Run:
         self._spared += 1  # its loop has not begun again
         if self._spared > MOST_SPARED:
             thread, message = self._condemned
-            places = self.where.places(thread.glet.gr_frame)
+            places = self.where.places(thread.frames)
             raise self.where.fault("endless-loop", message, ENDLESS, places, thread)
 
-    # Waiting
+    # Waiting: these say so, and return; see `Launched`
 
-    def _wait(self, reason: Any) -> Any:
-        self.current.waiting = reason
-        return self._hub.switch()
-
-    def _syncthreads(self) -> Any:
+    def _syncthreads(self) -> None:
         """`barrier` for the most frequent one, without a detour where it is known."""
         frame, thread = sys._getframe(1), self.current
         if frame.f_code is self._code:
             key = id(self._code) + frame.f_lasti, thread.turns
             thread.waiting = self._barriers.get(key)
             if thread.waiting is not None:
-                return self._hub.switch()
-        return self.barrier("syncthreads", frame)
+                return
+        self.barrier("syncthreads", frame)
 
-    def barrier(self, name: str, frame: FrameType, value: bool = False) -> Any:
+    def barrier(self, name: str, frame: FrameType, value: bool = False) -> None:
         """Wait until the whole block (or, for 'grid', the launch) is here."""
         code, lasti, thread = frame.f_code, frame.f_lasti, self.current
         path: tuple[Any, ...] = ()
@@ -372,18 +372,17 @@ class Run:
             site = self.instruction((code, lasti))
             known = self._barriers[key] = Barrier(name, value, site, path)
         thread.waiting = known
-        return self._hub.switch()
 
     def _path(self, frame: FrameType | None) -> tuple[tuple[CodeType, int], ...]:
         """The calls that led to a barrier in a device function."""
         path = []
-        while frame is not None:
+        while frame is not None and frame.f_code is not _RESUMES:
             if frame.f_code in self.lines:
                 path.append(self.instruction((frame.f_code, frame.f_lasti)))
             frame = frame.f_back
         return tuple(path)
 
-    def warp(self, call: Call) -> Any:
+    def warp(self, call: Call) -> None:
         """Wait until all lanes of the mask are here; see `warps`."""
         thread = self.current
         if call.exchange is not ACTIVE and not call.mask >> thread.lane & 1:
@@ -393,51 +392,72 @@ class Run:
                 f"0x{call.mask:08x}, which does not name lane {thread.lane}",
                 "A lane that calls a warp operation must be part of its mask.",
             )
-        return self._wait(call)
+        thread.waiting = call
 
     def phase(self, wait: PhaseWait) -> None:
         """Wait until a phase of an mbarrier is complete."""
-        if not wait.done:
-            self._wait(wait)
+        self.current.waiting = wait
 
     def pause(self) -> None:
         """Let the other threads run."""
-        self._wait(PAUSE)
+        self.current.waiting = PAUSE
 
-    def polled(self, where: Any, found: bytes) -> None:
-        """Let the others run if a thread finds what it found there before."""
+    def polled(self, where: Any, found: bytes) -> bool:
+        """Let the others run if a thread finds what it found there before.
+
+        Gives whether it waits for that.
+        """
         again = self.current.polled == (where, found)
         self.current.polled = where, found
-        if again and self.progress.polled():
+        waits = again and self.progress.polled()
+        if waits:
             self.pause()
+        return waits
 
-    def try_later(self) -> None:
+    def try_later(self) -> bool:
         """Let the others run before a thread's first compare-and-swap or exchange.
 
-        What it expects to find, or puts there, comes from something read before. A
-        kernel that does not try again when another thread came in between then loses
-        an update here as well.
+        Gives whether it waits for that. What it expects to find, or puts there, comes
+        from something read before. A kernel that does not try again when another
+        thread came in between then loses an update here as well.
         """
-        if not self.current.swapped:
+        first = not self.current.swapped
+        if first:
             self.current.swapped = True
             self.pause()
+        return first
 
-    def _step(self) -> bool:
+    def _follow(self, result: Any) -> Waiting:
+        """What a call of an unknown callee has given, as something to follow.
+
+        That may be the generator of what waits, or the result of what does not. And it
+        may have asked to wait.
+        """
+        return result if type(result) is GeneratorType else self._replied(result)
+
+    def _replied(self, result: Any) -> Waiting:
+        return result if self.current.waiting is None else (yield)
+
+    def _step(self) -> Any:
+        """Count an iteration; false where the thread waits, as its turn is over."""
         thread = self.current
         thread.steps += 1
-        if not thread.steps % TURN:
-            self._turn_over(thread)
-        return True
+        return thread.steps % TURN or self._goes_on(thread)
 
-    def _turn_over(self, thread: Thread) -> None:
-        """Let the other threads run, unless this one should not go on."""
+    def _goes_on(self, thread: Thread) -> bool:
+        """Let the other threads run after a turn, unless this one runs ahead.
+
+        Raises `Fault` if it should not go on at all.
+        """
         message = self.progress.turned(thread)
         if self._condemned is not None and thread is self._condemned[0]:
             message = self._condemned[1]
         if message:
             self.fault("endless-loop", message, ENDLESS)
-        if not self.progress.ahead(thread):
-            self._wait(PAUSE)
+        if self.progress.ahead(thread):
+            return True
+        thread.waiting, thread.reply = PAUSE, True
+        return False
 
     def _loop(self, items: Any) -> Any:
         """What a loop goes over, counted."""
@@ -507,8 +527,11 @@ class Run:
 
         After a line of a device function follow those that called it.
         """
-        places = self.where.places(sys._getframe(1))
+        places = self.where.places(upwards(sys._getframe(1)))
         raise self.where.fault(kind, message, why, places, self.current)
 
     def _refuse(self, message: str, why: str) -> NoReturn:
         self.fault("type", message, why)
+
+
+_RESUMES = Run._resume.__code__

@@ -1,7 +1,7 @@
 """The threads and blocks of a simulated launch, and what they wait for."""
 
 from dataclasses import dataclass
-from types import CodeType
+from types import CodeType, FrameType, GeneratorType
 from typing import Any
 
 import numpy as np
@@ -34,14 +34,16 @@ NO_ROUNDS: dict[int, int] = {}  # of a thread that has not been in such a loop
 class Thread:
     """One CUDA thread. `waiting` says what for; None while it can run.
 
-    `steps` are the iterations of its `while` loops, `since` those since it last saw
-    progress (`news`), `looped` those of its `for` loops. `rounds` counts for each loop
-    with a barrier in it the iterations that have begun, `turns` those of all of them.
+    `generator` runs it, and is sent the `reply` that it waits for; a thread that never
+    waits has none. `steps` are the iterations of its `while` loops, `since` those since
+    it last saw progress (`news`), `looped` those of its `for` loops. `rounds` counts
+    for each loop with a barrier in it the iterations that have begun, `turns` those of
+    all of them.
     """
 
     __slots__ = tuple(
         (
-            "block glet index lane looped news number over polled position "
+            "block generator index lane looped news number over polled position "
             "reply rounds since steps swapped turns waiting warp"
         ).split()
     )
@@ -59,7 +61,7 @@ class Thread:
             at.y * size.y + index.y,
             at.z * size.z + index.z,
         )
-        self.glet: Any = None
+        self.generator: Any = None
         self.over = False
         self.polled: Any = None
         self.waiting: Any = None
@@ -67,6 +69,16 @@ class Thread:
         self.steps = self.looped = self.since = self.news = 0
         self.swapped = False
         self.rounds, self.turns = NO_ROUNDS, 0
+
+    @property
+    def frames(self) -> list[FrameType]:
+        """Where it waits, and the calls that led there: the innermost first."""
+        frames: list[FrameType] = []
+        inner = self.generator
+        while isinstance(inner, GeneratorType) and inner.gi_frame is not None:
+            frames.insert(0, inner.gi_frame)
+            inner = inner.gi_yieldfrom
+        return frames
 
 
 class Block:

@@ -141,7 +141,7 @@ def _active(calls: Lanes) -> Replies:
     groups = [list(calls)]
     if APART.get():
         groups = [[k for k in calls if k % 2 == half] for half in (0, 1)]
-    return {lane: bits(group) for group in groups for lane in group}
+    return {lane: np.uint32(bits(group)) for group in groups for lane in group}
 
 
 # Does not wait: its lanes are those that have come to the same instruction.

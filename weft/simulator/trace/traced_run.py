@@ -16,6 +16,7 @@ from weft.simulator.language.instrument import LOAD, OPERATION, SUMS
 from weft.simulator.limits import Dim
 from weft.simulator.memory.addresses import Addresses
 from weft.simulator.memory.arrays import Array, Memory
+from weft.simulator.running.positions import upwards
 from weft.simulator.running.scheduler import Run
 from weft.simulator.running.special import Special
 from weft.simulator.running.threads import Thread
@@ -322,7 +323,7 @@ class _Watched(list[int]):
         run = self._run
         row = run.log.rows
         if row in run.wanted:
-            run.calls[row] = run.where.places(sys._getframe(1))
+            run.calls[row] = run.where.places(upwards(sys._getframe(1)))
             if len(run.calls) == len(run.wanted):
                 raise Enough("seen", "the run has shown what was asked for")
         super().extend(entry)

@@ -1,0 +1,375 @@
+"""What the names of a kernel stand for, whichever package its file imports.
+
+Kernels are written for `numba.cuda`, on a GPU or in Numba's simulator, for its
+successor `numba_cuda_mlir`, or for our own stand-in for either. All of them have number
+types, vector types, a module `cuda` and what `cuda.jit` makes, in much the same shape.
+So a value is asked for its class and its attributes, and a package only if it has been
+imported: this module imports none of them, and needs no NumPy until it names a dtype.
+
+What is about Numba's compiler and its drivers is in `weft.backend`.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from types import FunctionType, ModuleType
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+
+PACKAGES = ("numba", "numba_cuda_mlir")
+STAND_IN = "weft.simulator.stand_in"
+SIMULATES = "NUMBA_ENABLE_CUDASIM"  # the variable of the environment
+
+
+def package_of(kind: type) -> str:
+    """The package that a class belongs to: one of `PACKAGES`, `STAND_IN` or ''."""
+    module = str(kind.__module__)
+    if module.startswith(STAND_IN):
+        return STAND_IN
+    package = module.partition(".")[0]
+    return package if package in PACKAGES else ""
+
+
+def known(value: Any) -> bool:
+    """Whether the class of a value is Numba's, or of what is like it."""
+    return bool(package_of(type(value)))
+
+
+def loaded(package: str = "numba") -> Any:
+    """A package if it has been imported, None otherwise."""
+    return sys.modules.get(package)
+
+
+def installed(package: str = "numba") -> bool:
+    """Whether a package has been imported, or could be. It is not imported."""
+    if loaded(package) is not None:
+        return True
+    with suppress(ImportError, ValueError):
+        return find_spec(package) is not None
+    return False
+
+
+def simulating() -> bool:
+    """Whether Numba compiles no kernels in this process, for a GPU.
+
+    It runs as a simulator, or will when it is imported, or it is not installed.
+    """
+    numba = loaded()
+    if numba is not None:
+        return bool(numba.config.ENABLE_CUDASIM)
+    if os.environ.get(SIMULATES, "").strip() not in ("", "0"):
+        return True
+    return not installed()
+
+
+# Kernels
+
+
+def python_function(value: Any) -> FunctionType | None:
+    """The Python function inside what a decorator of Numba made, None otherwise."""
+    if not package_of(type(value)):
+        return None
+    inner = getattr(value, "py_func", None)
+    return inner if isinstance(inner, FunctionType) else None
+
+
+def is_kernel(value: Any) -> bool:
+    """Whether `@cuda.jit` made it: a kernel or a device function."""
+    kind = type(value)
+    named = f"{kind.__module__}.{kind.__name__}".lower()
+    return python_function(value) is not None and "cuda" in named
+
+
+def is_device_function(value: Any) -> bool:
+    """Whether it is marked `device=True`: Numba does not launch it."""
+    if getattr(value, "_device", False):  # in a simulator
+        return True
+    return bool(_options(value).get("device"))
+
+
+def uses_fastmath(kernel: Any) -> bool:
+    """Whether it is marked `fastmath=True`."""
+    if getattr(kernel, "_fastmath", False):  # in a simulator
+        return True
+    return bool(_options(kernel).get("fastmath"))
+
+
+def _options(kernel: Any) -> Mapping[str, Any]:
+    """What `@cuda.jit` was given; empty in a simulator."""
+    return getattr(kernel, "targetoptions", None) or {}
+
+
+@dataclass(frozen=True)
+class Options:
+    """What `@cuda.jit` was told of a kernel's launches.
+
+    signatures: those that were written down, as they were; empty where Numba may
+    compile for any arguments. launch_bounds, max_registers: as given.
+    """
+
+    signatures: tuple[Any, ...] = ()
+    launch_bounds: Any = None
+    max_registers: Any = None
+
+
+def options_of(kernel: Any) -> Options:
+    """What `@cuda.jit` was told of a kernel."""
+    noted = getattr(kernel, "_weft_options", None)  # see `told`
+    if isinstance(noted, Options):
+        return noted
+    given = _options(kernel)
+    fixed = getattr(kernel, "_can_compile", True) is False
+    return Options(
+        tuple(getattr(kernel, "overloads", ())) if fixed else (),
+        given.get("launch_bounds"),
+        given.get("max_registers"),
+    )
+
+
+def told(
+    first: Any, given: Mapping[str, Any], is_signature: Callable[[Any], bool]
+) -> Options:
+    """The options in a call of `cuda.jit`: its first argument, and those by name."""
+    signatures: tuple[Any, ...] = ()
+    if isinstance(first, list):
+        signatures = tuple(first)
+    elif first is not None and is_signature(first):
+        signatures = (first,)
+    return Options(signatures, given.get("launch_bounds"), given.get("max_registers"))
+
+
+# The types of a signature
+
+
+class Typing(Protocol):
+    """How the package of a kernel reads signatures, and types arguments."""
+
+    def is_signature(self, value: Any) -> bool:
+        """Whether it is one signature: a string, a tuple of types or `void(...)`."""
+
+    def signature_types(self, signature: Any) -> tuple[tuple[Any, ...], Any]:
+        """The types of a signature's arguments, and of its result: None for nothing.
+
+        Raises whatever its text raises.
+        """
+
+    def array_type(self, dtype: "np.dtype[Any]", ndim: int, layout: str) -> Any:
+        """The type of an array on the device."""
+
+    def value_type(self, value: Any) -> Any:
+        """The type of a value. Raises ValueError for what has none."""
+
+    def converts(self, given: Any, declared: Any) -> bool:
+        """Whether a launch passes an argument of one type for another's parameter.
+
+        Where a signature is declared Numba converts numbers, but no float to an
+        integer, and of arrays only how they lie in memory.
+        """
+
+
+@dataclass(frozen=True)
+class _Compiler:
+    """The typing of a package with a compiler: the modules that know of it.
+
+    sigutils: where they are in some version.
+    """
+
+    sigutils: tuple[str, ...]
+    support: str
+    types: str
+    typing: str
+
+    def _signatures(self) -> Any:
+        *newer, last = self.sigutils
+        for name in newer:
+            with suppress(ImportError):
+                return import_module(name)
+        return import_module(last)
+
+    def is_signature(self, value: Any) -> bool:
+        return bool(self._signatures().is_signature(value))
+
+    def signature_types(self, signature: Any) -> tuple[tuple[Any, ...], Any]:
+        arguments, returned = self._signatures().normalize_signature(signature)
+        nothing = returned is None or str(returned) in ("none", "void")
+        return tuple(arguments), None if nothing else returned
+
+    def array_type(self, dtype: "np.dtype[Any]", ndim: int, layout: str) -> Any:
+        item = import_module(self.support).from_dtype(dtype)
+        return import_module(self.types).Array(item, ndim, layout)
+
+    def value_type(self, value: Any) -> Any:
+        return import_module(f"{self.typing}.typeof").typeof(value)
+
+    def converts(self, given: Any, declared: Any) -> bool:
+        types = import_module(self.types)
+        if isinstance(given, types.Float) and isinstance(declared, types.Integer):
+            return False
+        context = import_module(self.typing).Context()
+        return context.can_convert(given, declared) is not None
+
+
+_COMPILERS = {
+    "numba": _Compiler(
+        # numba-cuda before 0.24 has none of its own
+        ("numba.cuda.core.sigutils", "numba.core.sigutils"),
+        "numba.np.numpy_support",
+        "numba.types",
+        "numba.core.typing",
+    ),
+    "numba_cuda_mlir": _Compiler(
+        ("numba_cuda_mlir.numba_cuda.core.sigutils",),
+        "numba_cuda_mlir.numba_cuda.np.numpy_support",
+        "numba_cuda_mlir.numba_cuda.types",
+        "numba_cuda_mlir.numba_cuda.typing",
+    ),
+}
+
+
+NUMBA: Typing = _COMPILERS["numba"]
+
+
+def typing_of(kernel: Any) -> Typing:
+    """How the package that made a kernel, or anything else, deals with types."""
+    package = package_of(type(kernel))
+    if package == STAND_IN:
+        own: Typing = kernel.typing
+        return own
+    return _COMPILERS.get(package, NUMBA)
+
+
+# What a kernel names
+
+
+def is_number_type(value: Any) -> bool:
+    """Whether it is a number type such as `float32`."""
+    kind = type(value)
+    return known(value) and any(base.__name__ == "Number" for base in kind.__mro__)
+
+
+def is_record_type(value: Any) -> bool:
+    """Whether it is Numba's type of a structure, as `numba.from_dtype` makes it."""
+    kind = type(value)
+    return known(value) and any(base.__name__ == "Record" for base in kind.__mro__)
+
+
+def is_type(value: Any) -> bool:
+    """Whether it is a number type or a vector type, such as `float32x4`."""
+    return hasattr(value, "bitwidth") or hasattr(value, "num_elements")
+
+
+def vector_name(value: Any) -> str:
+    """The name of a vector type that is no class, such as MLIR's; '' for others."""
+    return value.name if type(value).__name__ == "VectorType" else ""
+
+
+def as_dtype(dtype: Any) -> "np.dtype[Any]":
+    """The NumPy dtype of a Numba type, a NumPy dtype or a Python type."""
+    import numpy as np
+
+    package = package_of(type(dtype))
+    if package == STAND_IN:
+        dtype = dtype.name
+    elif package or hasattr(dtype, "bitwidth"):
+        support = _COMPILERS[package or "numba"].support
+        dtype = import_module(support).as_dtype(dtype)
+    found: np.dtype[Any] = np.dtype(dtype)
+    return found
+
+
+def public_module(name: str) -> str:
+    """The documented name of a module: the simulator's are `numba.cuda`.
+
+    >>> public_module("numba.cuda.simulator"), public_module("math")
+    ('numba.cuda', 'math')
+    """
+    return "numba.cuda" if name.startswith("numba.cuda.sim") else name
+
+
+def is_package(module: ModuleType) -> bool:
+    """Whether it is `numba`, or what kernels import instead."""
+    return module.__name__ in PACKAGES
+
+
+def is_module_of_types(module: ModuleType) -> bool:
+    """Whether it is `numba.types`."""
+    return module.__name__ in ("numba.types", "numba_cuda_mlir.types")
+
+
+def is_cuda(module: ModuleType) -> bool:
+    """Whether it is `numba.cuda`, or what kernels import instead."""
+    return module.__name__ in CUDA or module.__name__ == "numba.cuda.simulator"
+
+
+def is_libdevice(module: ModuleType) -> bool:
+    return module.__name__.endswith("cuda.libdevice")
+
+
+CUDA = tuple(f"{package}.cuda" for package in PACKAGES)
+
+
+def cuda_member(name: str) -> Any:
+    """What the first imported `cuda` holds under a name, None if none does."""
+    modules = [module for module in map(loaded, CUDA) if module is not None]
+    members = (getattr(module, name, None) for module in modules)
+    return next((member for member in members if member is not None), None)
+
+
+def cuda_name(value: Any) -> str:
+    """The name under which an imported `cuda` holds `value`, '' if none does."""
+    if not (type(value).__module__ + getattr(value, "__module__", "")).count("cuda"):
+        return ""
+    members = (vars(module) for module in map(loaded, CUDA) if module is not None)
+    names = (name for some in members for name in some if some[name] is value)
+    return next(names, "")
+
+
+def stub_name(value: Any) -> str:
+    """The name of something imported from `numba.cuda`, '' for anything else.
+
+    Unlike `cuda_name` it takes no search, and knows submodules: `threadIdx`, `atomic`,
+    `shared`.
+    """
+    module = str(getattr(value, "__module__", "") or "")
+    if not module.startswith("numba") or "cuda" not in module:
+        return ""
+    name = getattr(value, "__name__", None) or getattr(value, "_name", None)
+    return str(name or "")
+
+
+# Arguments
+
+
+def simulated_array(value: Any) -> "np.ndarray[Any, Any] | None":
+    """The memory of a simulator's device array, None for anything else."""
+    inner = getattr(value, "_ary", None)
+    if inner is None:
+        return None
+    import numpy as np
+
+    return inner if isinstance(inner, np.ndarray) else None
+
+
+def is_hint(arg: Any) -> bool:
+    """Whether it is `cuda.In`, `cuda.Out` or `cuda.InOut` of something."""
+    return type(arg).__name__ in ("In", "Out", "InOut") and hasattr(arg, "value")
+
+
+def without_hint(arg: Any) -> Any:
+    """What `cuda.In`, `cuda.Out` or `cuda.InOut` holds; other arguments as they are."""
+    return arg.value if is_hint(arg) else arg
+
+
+def transferred(arg: Any, back: list[Callable[[], Any]]) -> Any:
+    """Follow `cuda.In`, `cuda.Out` and `cuda.InOut` in a simulator.
+
+    `back` gets what has to be called after the launch. Other arguments stay as they
+    are.
+    """
+    return arg.to_device(back) if is_hint(arg) else arg

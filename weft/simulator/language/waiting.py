@@ -1,0 +1,167 @@
+"""The calls at which a thread may have to wait, and what becomes of them.
+
+A function in which a thread can wait is a generator here: where it waits it yields, and
+the scheduler sends it the reply. What can wait is known when a function is rewritten:
+
+- Most operations say what the thread waits for and return: `cuda.syncthreads()` becomes
+  `(yield cuda.syncthreads())`.
+- Some, and the device functions that can wait, are generators themselves:
+  `cuda.atomic.cas(x, i, 0, 1)` becomes `(yield from cuda.atomic.cas(x, i, 0, 1))`.
+- Of a callee that is only known when the kernel runs, `f(x)` becomes
+  `(yield from follow(f(x)))`, which is right for both, and for what cannot wait.
+"""
+
+import ast
+from collections.abc import Callable
+from enum import Enum
+from types import CodeType
+from typing import Any
+
+from weft.code_objects import code_tree
+from weft.intrinsics import registry
+from weft.simulator.inference import calls
+from weft.simulator.inference.expressions import Expressions, Names
+from weft.simulator.inference.kinds import (
+    GRID,
+    Inner,
+    Kind,
+    Method,
+    Named,
+    Outside,
+    Special,
+)
+from weft.simulator.inference.outside import kind_of
+from weft.simulator.language.loops import called, placed
+
+FOLLOW = "__weft_follow__"
+
+
+class Wait(Enum):
+    """How a call can wait."""
+
+    NEVER = "never"
+    ASKS = "asks"
+    GENERATOR = "generator"
+    UNKNOWN = "unknown"
+
+
+_CUDA = {
+    **dict.fromkeys(
+        (
+            "syncthreads syncthreads_count syncthreads_and syncthreads_or "
+            "syncwarp shfl_sync shfl_up_sync shfl_down_sync shfl_xor_sync "
+            "all_sync any_sync eq_sync ballot_sync match_any_sync match_all_sync "
+            "activemask nanosleep GridGroup.sync"
+        ).split(),
+        Wait.ASKS,
+    ),
+    **dict.fromkeys(
+        ("atomic.cas", "atomic.exch", "atomic.compare_and_swap"), Wait.GENERATOR
+    ),
+}
+_ATTRIBUTES = frozenset(name.rpartition(".")[2] for name in _CUDA)
+
+# Whether a device function waits for arguments of such kinds; None: not known yet.
+Device = Callable[[Any, tuple[Kind, ...]], bool | None]
+
+
+def mark(definition: ast.FunctionDef, scope: dict[str, Any], device: Device) -> None:
+    """Give every call of a function that can wait its attribute `wait`.
+
+    The types of the function have been inferred. scope: what its names stand for
+    outside.
+    """
+    local = _local(definition)
+    names = Names(scope, local, {}, None)
+    unseen = Expressions(names, lambda *_: None, lambda *_: (0, None))
+    found = (node for part in definition.body for node in ast.walk(part))
+    for node in found:
+        if not isinstance(node, ast.Call):
+            continue
+        if hasattr(node, "callee"):
+            kind = node.callee
+        else:  # in a lambda, or where no thread comes
+            kind = unseen.kind(node.func) if _is_path(node.func) else None
+        node.wait = _wait(node, kind, local, device)  # type: ignore[attr-defined]
+
+
+def waits_in(code: CodeType, scope: dict[str, Any], device: Device) -> bool:
+    """Whether something can wait in code that cannot be rewritten."""
+    names = {n for part in code_tree(code) for n in (*part.co_names, *part.co_freevars)}
+    return bool(names & _ATTRIBUTES) or any(
+        _of_kind(kind_of(scope[name]), device) is not Wait.NEVER
+        for name in names & scope.keys()
+    )
+
+
+def _local(definition: ast.FunctionDef) -> set[str]:
+    """The names that are given something in a function, or in one inside it."""
+    found = set()
+    for node in ast.walk(definition):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.add(node.id)
+        elif isinstance(node, ast.arg):
+            found.add(node.arg)
+        elif isinstance(node, ast.FunctionDef) and node is not definition:
+            found.add(node.name)
+    return found
+
+
+def _is_path(node: ast.expr) -> bool:
+    """Whether a node is a name, or attributes of one: `cuda.atomic.cas`."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name)
+
+
+def _wait(node: ast.Call, kind: Kind, local: set[str], device: Device) -> Wait:
+    """How a call of something of this kind waits."""
+    if hasattr(node, "device"):
+        return _of_device(device(*node.device))
+    if kind is not None and not isinstance(kind, Special):
+        return _of_kind(kind, device)
+    if isinstance(node.func, ast.Attribute):
+        known = node.func.attr not in _ATTRIBUTES
+        return Wait.NEVER if known else Wait.UNKNOWN
+    outside = isinstance(node.func, ast.Name) and node.func.id not in local
+    return Wait.NEVER if outside else Wait.UNKNOWN
+
+
+def _of_kind(kind: Kind, device: Device) -> Wait:
+    if isinstance(kind, Named):
+        name = ".".join(kind.path[1:])
+        return _CUDA.get(name, Wait.NEVER) if kind.path[0] == "cuda" else Wait.NEVER
+    if isinstance(kind, Method):
+        syncs = kind.owner == GRID and kind.name == "sync"
+        return Wait.ASKS if syncs else Wait.NEVER
+    if isinstance(kind, Inner):
+        return Wait.UNKNOWN
+    if not isinstance(kind, Outside):
+        return Wait.NEVER
+    operation = registry.of(kind.value)
+    if operation is not None:
+        return Wait.GENERATOR if operation.waits else Wait.NEVER
+    if calls.is_device(kind):  # called in a way that hides its arguments
+        return _of_device(device(kind.value, ()))
+    return Wait.NEVER
+
+
+def _of_device(waits: bool | None) -> Wait:
+    if waits is None:  # it calls itself
+        return Wait.UNKNOWN
+    return Wait.GENERATOR if waits else Wait.NEVER
+
+
+class GiveWay(ast.NodeTransformer):
+    """Let the calls that `mark` has found give way to the other threads."""
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        wait = getattr(node, "wait", Wait.NEVER)
+        if wait is Wait.ASKS:
+            return placed(ast.Yield(node), node)
+        if wait is Wait.GENERATOR:
+            return placed(ast.YieldFrom(node), node)
+        if wait is Wait.UNKNOWN:
+            return placed(ast.YieldFrom(called(FOLLOW, node)), node)
+        return node

@@ -1,0 +1,83 @@
+"""What `cuda.jit` and `njit` of the stand-in make of a function."""
+
+import functools
+from types import FunctionType, SimpleNamespace
+from typing import Any
+
+from weft import meaning
+from weft.simulator import host
+from weft.simulator.stand_in import types
+
+
+class Compiled:
+    """A function for the host that would be compiled: Python runs it."""
+
+    def __init__(self, function: FunctionType) -> None:
+        self.py_func = function
+        functools.update_wrapper(self, function)
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        return self.py_func(*given, **named)
+
+
+class CudaKernel:
+    """A kernel or a device function. Launched with `[grid, block, stream, shared]`."""
+
+    typing = types
+
+    def __init__(self, function: FunctionType, told: meaning.Options, **given: Any):
+        self.py_func = function
+        self.targetoptions = given
+        self._weft_options = told
+        functools.update_wrapper(self, function)
+
+    def __getitem__(self, config: Any) -> host.Launcher:
+        return host.Launcher(self, config)
+
+    def configure(self, *config: Any) -> host.Launcher:
+        """Give a launch its grid, block, stream and bytes of shared memory."""
+        return host.Launcher(self, config)
+
+    def __call__(self, *given: Any) -> Any:
+        return host.launch_unconfigured(self, *given)
+
+    def forall(
+        self, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0
+    ) -> host.Launcher:
+        """Configure a launch with at least one thread for each task."""
+        return host.for_all(self, ntasks, tpb, stream, sharedmem)
+
+    def specialize(self, *given: Any) -> "CudaKernel":
+        """Compile for arguments like these: there is nothing to compile."""
+        return self
+
+    @property
+    def overloads(self) -> "Overloads":
+        return Overloads()
+
+
+class Overloads(dict[Any, Any]):
+    """What a kernel is compiled to: the same for all arguments."""
+
+    def __missing__(self, types: Any) -> SimpleNamespace:
+        most = host.MULTIPROCESSORS
+        return SimpleNamespace(max_cooperative_grid_blocks=lambda block: most)
+
+
+def jit(func_or_sig: Any = None, **given: Any) -> Any:
+    """Mark a kernel, or with `device=True` a function for kernels.
+
+    func_or_sig: the function, a signature or a list of them. Options that only a
+    compiler needs are accepted.
+    """
+    told = meaning.told(func_or_sig, given, types.is_signature)
+    if isinstance(func_or_sig, FunctionType):
+        return CudaKernel(func_or_sig, told, **given)
+    return lambda function: CudaKernel(function, told, **given)
+
+
+def njit(func_or_sig: Any = None, **given: Any) -> Any:
+    """Mark a function for the host and for kernels: Python runs it."""
+    if isinstance(func_or_sig, FunctionType):
+        return Compiled(func_or_sig)
+    return Compiled

@@ -1,0 +1,252 @@
+"""Number types, array types and signatures, as kernels and their hosts write them.
+
+    float32(x)              a conversion
+    float32[:, ::1]         the type of an array
+    void(float32[:], int32) a signature, which may be a string, too
+
+Types are values: two with the same name are equal. The rules for arguments, `converts`,
+are Numba's; a test compares them with Numba's own.
+"""
+
+import struct
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Type:
+    """The type of a value in a kernel."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __getitem__(self, axes: Any) -> "Array":
+        """The type of an array: `:` for each axis, `::1` for the contiguous one."""
+        listed = axes if isinstance(axes, tuple) else (axes,)
+        if not all(isinstance(axis, slice) for axis in listed):
+            raise KeyError(f"{self}[...] takes slices, as in {self}[:, ::1]")
+        first, last = listed[0].step == 1, listed[-1].step == 1
+        return Array(self, len(listed), "C" if last else "F" if first else "A")
+
+    def __call__(self, *given: Any) -> Any:
+        """Convert one value, or make the signature of a function that returns it."""
+        if len(given) == 1 and not isinstance(given[0], Type):
+            return self._converted(given[0])
+        return Signature(given, self)
+
+    def _converted(self, value: Any) -> Any:
+        raise TypeError(f"{self} converts nothing")
+
+
+@dataclass(frozen=True, repr=False)
+class Number(Type):
+    """A number of `bitwidth` bits.
+
+    A conversion gives a number of NumPy's, which has its own type in a kernel; without
+    NumPy one of Python's, rounded to as many bits.
+    """
+
+    bitwidth: int
+
+    def _converted(self, value: Any) -> Any:
+        numpy = sys.modules.get("numpy")
+        return (
+            self._rounded(value) if numpy is None else getattr(numpy, self.name)(value)
+        )
+
+    def _rounded(self, value: Any) -> Any:
+        raise NotImplementedError
+
+
+class Integer(Number):
+    """A whole number."""
+
+    @property
+    def signed(self) -> bool:
+        return self.name.startswith("int")
+
+    def _rounded(self, value: Any) -> int:
+        """The whole part. Raises OverflowError where that needs more bits."""
+        whole = int(value)
+        low = -(1 << self.bitwidth - 1) if self.signed else 0
+        if not low <= whole < low + (1 << self.bitwidth):
+            raise OverflowError(f"{whole} is out of bounds for {self}")
+        return whole
+
+
+_PACKED = {16: "e", 32: "f", 64: "d"}  # of `struct`
+
+
+class Float(Number):
+    """A floating-point number."""
+
+    def _rounded(self, value: Any) -> float:
+        """The nearest number of as many bits."""
+        given, code = float(value), _PACKED[self.bitwidth]
+        try:
+            return float(struct.unpack(code, struct.pack(code, given))[0])
+        except OverflowError:  # too large for it
+            return float("inf") if given > 0 else float("-inf")
+
+
+class Complex(Number):
+    """Two floating-point numbers of half as many bits."""
+
+    def _rounded(self, value: Any) -> complex:
+        part, given = FLOATS[self.bitwidth // 2], complex(value)
+        return complex(part._rounded(given.real), part._rounded(given.imag))
+
+
+class Boolean(Type):
+    """True or False; no number to Numba, which has no width for it."""
+
+    def _converted(self, value: Any) -> bool:
+        return bool(value)
+
+
+class Nothing(Type):
+    """What a kernel returns."""
+
+
+@dataclass(frozen=True, repr=False)
+class Tuple(Type):
+    """A tuple of values with types of their own."""
+
+    parts: tuple[Type, ...] = ()
+
+
+class Array(Type):
+    """An array in global memory. layout: "C", "F" or "A" for any."""
+
+    def __init__(self, dtype: Type, ndim: int, layout: str) -> None:
+        super().__init__(f"array({dtype}, {ndim}d, {layout})")
+        vars(self).update(dtype=dtype, ndim=ndim, layout=layout)
+
+    dtype: Type
+    ndim: int
+    layout: str
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What a function takes and returns."""
+
+    args: tuple[Any, ...]
+    return_type: Type
+
+    def __repr__(self) -> str:
+        return f"({', '.join(map(str, self.args))}) -> {self.return_type}"
+
+
+INTEGERS = [Integer(f"int{bits}", bits) for bits in (8, 16, 32, 64)]
+INTEGERS += [Integer(f"uint{bits}", bits) for bits in (8, 16, 32, 64)]
+FLOATS = {bits: Float(f"float{bits}", bits) for bits in (16, 32, 64)}
+COMPLEX = [Complex(f"complex{bits}", bits) for bits in (64, 128)]
+BOOLEAN, NONE = Boolean("bool"), Nothing("none")
+NUMBERS: dict[str, Type] = {
+    kind.name: kind for kind in (*INTEGERS, *FLOATS.values(), *COMPLEX)
+}
+
+# Every name under which a file may import one.
+TYPES: dict[str, Type] = {
+    **NUMBERS,
+    **dict.fromkeys(("boolean", "bool_", "b1"), BOOLEAN),
+    **dict.fromkeys(("void", "none"), NONE),
+    **{f"f{bits // 8}": FLOATS[bits] for bits in FLOATS},
+    **{f"i{kind.bitwidth // 8}": kind for kind in INTEGERS if kind.signed},
+    **{f"u{kind.bitwidth // 8}": kind for kind in INTEGERS if not kind.signed},
+    **{f"c{kind.bitwidth // 8}": kind for kind in COMPLEX},
+    "double": FLOATS[64],
+    **dict.fromkeys(
+        ("intp", "int_", "ssize_t", "long_", "longlong"), NUMBERS["int64"]
+    ),
+    **dict.fromkeys(
+        ("uintp", "uint", "size_t", "ulong", "ulonglong"), NUMBERS["uint64"]
+    ),
+    **{
+        short: NUMBERS[full]
+        for short, full in (
+            ("char", "int8"), ("uchar", "uint8"), ("byte", "uint8"),
+            ("short", "int16"), ("ushort", "uint16"),
+            ("intc", "int32"), ("uintc", "uint32"),
+        )
+    },
+}  # fmt: skip
+
+
+# What `weft.meaning.Typing` asks for
+
+
+def is_signature(value: Any) -> bool:
+    """Whether it is one signature: a string, a tuple of types or `void(...)`."""
+    if isinstance(value, (str, Signature)):
+        return True
+    return isinstance(value, tuple) and all(isinstance(part, Type) for part in value)
+
+
+def signature_types(signature: Any) -> tuple[tuple[Any, ...], Any]:
+    """The types of a signature's arguments, and of its result: None for nothing.
+
+    Raises TypeError, and for a string what Python raises, if it is none.
+    """
+    if isinstance(signature, str):
+        signature = eval(signature, {"__builtins__": {}}, {**TYPES, "Array": Array})
+    if isinstance(signature, Type):
+        signature = (signature,)
+    returned = None
+    if isinstance(signature, Signature):
+        returned = None if signature.return_type == NONE else signature.return_type
+        signature = signature.args
+    if not is_signature(signature):
+        raise TypeError(f"{signature!r} is no tuple of types")
+    return signature, returned
+
+
+def array_type(dtype: Any, ndim: int, layout: str) -> Array:
+    """The type of an array. dtype: NumPy's. Raises ValueError for other elements."""
+    return Array(_named(dtype.name), ndim, layout)
+
+
+def value_type(value: Any) -> Type:
+    """The type of a value. Raises ValueError for what has none."""
+    kind = type(value)
+    if kind is int:
+        return NUMBERS["uint64" if value >= 1 << 63 else "int64"]
+    if kind in (bool, float, complex):
+        return {bool: BOOLEAN, float: FLOATS[64], complex: COMPLEX[1]}[kind]
+    if kind is tuple:
+        parts = tuple(map(value_type, value))
+        return Tuple(f"Tuple({', '.join(map(str, parts))})", parts)
+    if hasattr(value, "dtype") and not getattr(value, "shape", ()):
+        return _named(value.dtype.name)
+    raise ValueError(f"no type for {value!r}")
+
+
+def _named(name: str) -> Type:
+    """The type of numbers that NumPy calls so. Raises ValueError."""
+    found = TYPES.get({"bool": "boolean"}.get(name, name))
+    if found is None:
+        raise ValueError(f"a kernel has no {name}")
+    return found
+
+
+def converts(given: Any, declared: Any) -> bool:
+    """Whether a launch passes an argument of one type for another's parameter."""
+    if isinstance(given, Array) and isinstance(declared, Array):
+        same = (given.dtype, given.ndim) == (declared.dtype, declared.ndim)
+        return same and declared.layout in ("A", given.layout)
+    if isinstance(given, Tuple) and isinstance(declared, Tuple):
+        same = len(given.parts) == len(declared.parts)
+        return same and all(map(converts, given.parts, declared.parts))
+    numbers = Number, Boolean
+    if not (isinstance(given, numbers) and isinstance(declared, numbers)):
+        return bool(given == declared)
+    if isinstance(given, Complex):
+        return isinstance(declared, Complex)
+    return not (isinstance(given, Float) and isinstance(declared, Integer))

@@ -1,0 +1,47 @@
+"""What a watched function is given, and what it leaves: arrays; bars of a timeline."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One copy or launch: on which engine, in which stream, from when to when, ms."""
+
+    engine: str
+    stream: int
+    start: float
+    end: float
+
+
+class Arrays:
+    """Arrays and streams by way of a `cuda`: Numba's own, or the model's."""
+
+    def __init__(self, cuda: Any) -> None:
+        self._cuda = cuda
+
+    def pageable(self, data: Array) -> Any:
+        """A copy of an array in ordinary memory."""
+        return data.copy()
+
+    def pinned(self, data: Array) -> Any:
+        """A copy of an array in pinned memory."""
+        array = self._cuda.pinned_array_like(data)
+        array[...] = data
+        return array
+
+    def pinned_like(self, data: Array) -> Any:
+        return self._cuda.pinned_array_like(data)
+
+    def device(self, shape: Any, dtype: Any) -> Any:
+        return self._cuda.device_array(shape, dtype)
+
+    def device_like(self, data: Array) -> Any:
+        return self._cuda.device_array_like(data)
+
+    def stream(self) -> Any:
+        return self._cuda.stream()
