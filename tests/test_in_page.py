@@ -246,6 +246,34 @@ def test_without_numpy_the_answers_get_their_verdicts() -> None:
     assert "weft.lesson" not in modules
 
 
+# A Python that begins with a snapshot has what was read before, and no files.
+AS_FROM_A_SNAPSHOT = """
+import json, pathlib, sys
+sys.path.insert(0, sys.argv[1])
+from weft.in_page.judging import judge, read_tables
+read_tables()
+for table in pathlib.Path(sys.argv[1]).rglob("*.toml"):
+    table.unlink()
+print(judge("while True: pass", json.load(sys.stdin))["text"])
+"""
+
+
+def test_the_modules_come_with_the_tables_that_they_read(tmp_path: Path) -> None:
+    ring = exercise("22_hopper_gemm", "ring")
+    (trial,) = exporting.tried([ring])
+    checks.zip_modules(list(trial.modules), tmp_path / "modules.zip")
+    with zipfile.ZipFile(tmp_path / "modules.zip") as packed:
+        packed.extractall(tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", AS_FROM_A_SNAPSHOT, tmp_path],
+        input=json.dumps(ring),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert re.match(r"This code has run .* lines of Python", done.stdout)
+
+
 def test_an_explanation_that_needs_numpy_keeps_the_exercise_out() -> None:
     data = exercise("22_hopper_gemm", "ring") | {
         "explains": {"module": "22_hopper_gemm.checks", "source": "import numpy\n"}

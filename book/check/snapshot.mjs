@@ -17,7 +17,7 @@ python.unpackArchive(new Uint8Array(readFileSync(modules)), "zip", { extractDir:
 python.runPython(`
 import json, sys
 sys.path.insert(0, "/course")
-from weft.in_page.judging import judge
+from weft.in_page.judging import judge, read_tables
 
 def _check(source, exercise):
     return json.dumps(judge(source, json.loads(exercise)))
@@ -26,7 +26,12 @@ const check = python.globals.get("_check");
 for (const { exercise, sources } of JSON.parse(readFileSync(exercises, "utf8")))
   for (const source of sources) check(source, JSON.stringify(exercise));
 check.destroy();
-python.runPython("import gc, linecache, tokenize, traceback\nlinecache.clearcache()\ngc.collect()");
+python.runPython(`
+import gc, linecache, tokenize, traceback
+read_tables()
+linecache.clearcache()
+gc.collect()
+`);
 const snapshot = python.makeMemorySnapshot();
 const packed = gzipSync(snapshot, { level: 9 });
 writeFileSync(out, packed);

@@ -17,6 +17,7 @@ from typing import Any
 
 from weft import tracebacks
 from weft.checking.kinds import TO_DO
+from weft.checking.source import raised
 from weft.checking.step_limit import Endless, counted, endless
 from weft.checking.verdict import Failed, Verdict
 from weft.functions.exercise import FunctionExercise
@@ -25,6 +26,7 @@ from weft.in_page.reading import readable
 from weft.in_page.values import CHAPTERS, decoded
 from weft.places import Note, Place
 from weft.starters import STUB
+from weft.wording import Words
 
 FILE = "<page>"  # what Python calls the reader's code
 MOST_PRINTED = 2_000  # characters that are shown
@@ -141,11 +143,10 @@ def of_the_lab(missing: str, exercise: Mapping[str, Any]) -> str:
 
 def failed_early(name: str, error: Exception) -> Verdict:
     """The verdict on code that fails before its function is called."""
-    said = f"The code raises {type(error).__name__}: {error}".removesuffix(": ")
     why = tracebacks.undefined(error)
     if isinstance(error, ModuleNotFoundError):
         why = "In this page there are Python's own modules, and what the lab gives."
-    return Verdict(name, "exception", f"{said}.", why, places_of(error))
+    return raised(name, "The code", error, None, why).but(places=places_of(error))
 
 
 def places_of(error: BaseException) -> list[Note]:
@@ -230,6 +231,14 @@ def _kept_in_the_lab(*_: Any) -> Any:
 ROOMS: dict[str, Callable[[Mapping[str, Any], Mapping[str, Any]], list[str]]] = {
     "functions": functions,
 }
+
+
+def read_tables() -> None:
+    """Read what the loaded modules say, for a Python that will go on without files."""
+    for module in modules():
+        for value in list(vars(sys.modules[module]).values()):
+            if isinstance(value, Words):
+                value.rows  # noqa: B018  read when it is first asked for
 
 
 def modules() -> list[str]:

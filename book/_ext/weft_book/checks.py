@@ -46,6 +46,7 @@ OPTION = re.compile(r"^:(\w+): *(.*?) *$", re.M)
 # What the exported exercises, the modules and the snapshot depend on, with the labs.
 DEPENDS = (
     "weft/**/*.py",
+    "weft/**/*.toml",
     "book/_ext/weft_book/exporting.py",
     "book/_ext/weft_book/without_numpy.py",
     "book/_ext/weft_book/checks.py",
@@ -178,7 +179,7 @@ def write_exercises(
 
 
 def zip_modules(modules: list[str], target: Path) -> None:
-    """Zip modules of the package and of chapters, always to the same bytes."""
+    """Zip modules and their tables, always to the same bytes."""
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as packed:
         for name, path in sorted(files_of(modules)):
             about = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
@@ -187,7 +188,10 @@ def zip_modules(modules: list[str], target: Path) -> None:
 
 
 def files_of(modules: list[str]) -> Iterator[tuple[str, Path]]:
-    """Where a page has each module, and its file. `weft/__init__.py` stays out."""
+    """Where a page has each module, and its file, with the table beside it.
+
+    A module reads the .toml file of its own name. `weft/__init__.py` stays out.
+    """
     for module in modules:
         parts = module.split(".")
         name, path = Path(*parts), ROOT.joinpath(*parts)
@@ -195,7 +199,9 @@ def files_of(modules: list[str]) -> Iterator[tuple[str, Path]]:
             name = Path("weft", "_chapters", *parts[2:])
             path = ROOT.joinpath("chapters", *parts[2:])
         if path.with_suffix(".py").is_file():
-            yield f"{name}.py", path.with_suffix(".py")
+            for suffix in (".py", ".toml"):
+                if path.with_suffix(suffix).is_file():
+                    yield f"{name}{suffix}", path.with_suffix(suffix)
         elif len(parts) > 1 and (path / "__init__.py").is_file():
             yield f"{name}/__init__.py", path / "__init__.py"
 
