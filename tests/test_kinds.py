@@ -91,6 +91,19 @@ def test_a_tuple_is_converted_part_by_part() -> None:
     assert type(made[2][0]) is np.float32
 
 
+def test_each_branch_may_have_another_part_of_a_tuple_converted() -> None:
+    @cuda.jit
+    def kernel(x, b, out):
+        i = cuda.grid(1)
+        pair = (b[i], x[i]) if x[i] > 1 else (x[i], b[i])
+        out[i, 0] = pair[0] - (x[i] < 0)
+        out[i, 1] = pair[1] - (x[i] < 0)
+
+    x, b, out = np.array([0.5, 2]), np.array([True, False]), np.zeros((2, 2))
+    simulate(kernel, (1, 2), (x, b, out))
+    assert out.tolist() == [[0.5, 1], [0, 2]]
+
+
 def test_a_function_in_a_kernel_has_a_form_for_each_call() -> None:
     @cuda.jit
     def kernel(x, k, out):

@@ -362,9 +362,15 @@ class Wider(Writer):
     # Statements
 
     def _swapped(self, indent: str) -> list[str]:
-        """A tuple that goes round in a loop, and so gets one type for its parts."""
+        """A tuple that goes round in a loop, and so gets one type for its parts.
+
+        Not of a Boolean or an unsigned number and another: what Numba makes of these
+        depends on what it took them for before they had gone round.
+        """
         name, turn = self._new(), self._new()
         (a, of_a), (b, of_b) = self.expression(1), self.expression(1)
+        if of_a.kind != of_b.kind and {"b", "u"} & {of_a.kind, of_b.kind}:
+            return self._plain(indent)
         number = unified(of_a, of_b)
         first, second = self._new(), self._new()
         self._variables += [(first, number), (second, number)]

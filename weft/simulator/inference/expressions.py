@@ -48,7 +48,7 @@ from weft.simulator.inference.kinds import (
     Tup,
     Vector,
     all_joined,
-    cast_of,
+    cast_of_any,
     coarse,
     joined,
     num,
@@ -379,8 +379,7 @@ class Expressions:
 
     def _one_of(self, node: ast.expr, kinds: list[Kind]) -> Kind:
         found = all_joined(kinds)
-        needed = (cast_of(kind, found) for kind in kinds)
-        set_plan(node, Plan(cast=next((cast for cast in needed if cast), None)))
+        set_plan(node, Plan(cast=cast_of_any(kinds, found)))
         return found
 
     def _namedexpr(self, node: ast.NamedExpr) -> Kind:

@@ -210,6 +210,21 @@ def cast_of(here: Kind, there: Kind) -> Cast | None:
     return None
 
 
+def cast_of_any(kinds: Iterable[Kind], there: Kind) -> Cast | None:
+    """How a value that is one of `kinds` becomes of the kind `there`."""
+    found: Cast | None = None
+    for kind in kinds:
+        found = _both(found, cast_of(kind, there))
+    return found
+
+
+def _both(a: Cast | None, b: Cast | None) -> Cast | None:
+    """What two conversions to one kind do, each to other parts of a tuple."""
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return tuple(map(_both, a, b))
+    return b if a is None else a
+
+
 def alike(kinds: Iterable[Kind]) -> Kind:
     """What some kinds have in common that differ in their bounds alone."""
     found = list(kinds)
