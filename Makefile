@@ -95,6 +95,7 @@ update:  ## Bring the course up to date; what you wrote in the labs is kept
 vendor: author  ## Fetch the book's scripts from npm into book/vendor
 	@$(venv) book/fetch_vendor.py
 	@$(venv) book/bundle_d3.py
+	@$(venv) book/bundle_editor.py
 
 clean:  ## Remove .venv and what was built; your labs and your progress stay
 	@if [ ! -e .venv ] || [ -e .venv/weft-install.json ]; then rm -rf .venv; \

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from weft.simulator.language.python_errors import (
+from weft.python_errors import (
     advice,
     comparison,
     in_plain_words,

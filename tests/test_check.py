@@ -14,7 +14,8 @@ import weft
 from numba import cuda, float32, int32  # isort: skip
 from weft import compiling
 from weft.checking import waiting
-from weft.checking.compare import apart, difference
+from weft.checking.compare import difference
+from weft.checking.differences import apart
 from weft.checking.verdict import CheckFailed, Failed, Verdict
 from weft.dispatch import check
 from weft.intrinsics import load4, peek, store4

@@ -9,7 +9,7 @@ import pytest
 
 from weft import check
 from weft.chapters import Chapter
-from weft.functions.values import brief
+from weft.functions.wording import brief
 
 
 def test_a_pair_has_no_first_element_before_all_others() -> None:

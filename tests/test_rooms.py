@@ -20,7 +20,7 @@ PACKAGE = ROOT / "weft"
 FLOORS = [
     {
         *("cells", "code_objects", "doing", "effort", "errors", "markup", "meaning"),
-        *("originals", "own_classes", "places", "store"),
+        *("originals", "own_classes", "places", "python_errors", "store"),
         *("tracebacks", "units", "versions", "wording"),
     },
     {"backend", "timing", "links", "starters", "chapters"},
@@ -35,7 +35,7 @@ FLOORS = [
         *("functions", "streams", "c", "torch_ops", "triton_programs", "libraries"),
         "ranks",
     },
-    {"dispatch", "tracing"},
+    {"dispatch", "in_page", "tracing"},
     {"diagnosis", "exploring"},
     {""},  # weft/__init__.py
 ]

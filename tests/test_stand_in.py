@@ -80,8 +80,8 @@ print(*sorted(rooms))
 """
     assert set(said(code).split()) == {
         *("backend", "code_objects", "device", "effort", "intrinsics", "meaning"),
-        *("originals", "own_classes", "places", "simulator", "tracebacks"),
-        *("versions", "wording"),
+        *("originals", "own_classes", "places", "python_errors", "simulator"),
+        *("tracebacks", "versions", "wording"),
     }
 
 

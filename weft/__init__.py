@@ -9,7 +9,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from weft import device, originals, tracebacks  # noqa: F401  to watch them
+from weft import device, originals, tracebacks
 from weft.versions import __version__
 
 if TYPE_CHECKING:
@@ -67,6 +67,8 @@ def _choose() -> bool:
     installing.behind_numba()
     return False
 
+
+originals.watch("math", "numpy")
 
 # Small launches are what a course makes; Numba would warn of each on stderr.
 os.environ.setdefault("NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS", "0")

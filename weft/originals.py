@@ -29,6 +29,3 @@ def replaced() -> list[str]:
         for name, value in names.items()
         if vars(import_module(module)).get(name) is not value
     ]
-
-
-watch("math", "numpy")

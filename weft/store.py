@@ -13,8 +13,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
-
 HOME = "WEFT_HOME"
 PATIENCE = 10  # seconds to wait for another notebook that is writing
 
@@ -116,6 +114,8 @@ def update(path: Path, change: Callable[[dict[str, Any]], object]) -> str:
     change: gets the contents and changes them in place. Returns "" or what was wrong:
     a file that could not be read and had to be begun anew, or could not be written.
     """
+    from filelock import FileLock, Timeout
+
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(path.with_name(f".{path.name}.lock"), timeout=PATIENCE):

@@ -7,7 +7,8 @@ every frame. So Python's hook for uncaught errors leaves ours out of them.
 import dis
 import linecache
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -89,6 +90,17 @@ def look_up_names(where: Callable[[str], str]) -> None:
     """Let `where(name)` say in which cell a name is defined that Python misses."""
     global _where
     _where = where
+
+
+@contextmanager
+def looking_up_names(where: Callable[[str], str]) -> Iterator[None]:
+    """Let `where(name)` say what is known of a name that Python misses, for a while."""
+    before = _where
+    look_up_names(where)
+    try:
+        yield
+    finally:
+        look_up_names(before)
 
 
 def undefined(error: BaseException) -> str:

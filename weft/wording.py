@@ -97,3 +97,13 @@ def rows(text: str) -> list[list[str]]:
         else:
             found[-1].append(line.strip())
     return found
+
+
+def kind_of(value: object) -> str:
+    """The type of a value, with its article.
+
+    >>> kind_of(3), kind_of("three")
+    ('an int', 'a str')
+    """
+    name = type(value).__name__
+    return f"a{'n' * (name[0] in 'aeiouAEIOU')} {name}"

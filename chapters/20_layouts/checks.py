@@ -1,6 +1,6 @@
 """Specifications, inputs and verdicts for the checks of lab 20."""
 
-import numpy as np
+from itertools import product
 
 from . import layouts
 from .layouts import Layout, modes, parse
@@ -40,6 +40,15 @@ def random_coordinates(rng):
     return cases
 
 
+def rows_first(number, shape):
+    """Return the coordinate with this number if the last mode were the fastest."""
+    parts = []
+    for size in reversed(shape):
+        number, part = divmod(number, size)
+        parts.append(part)
+    return tuple(reversed(parts))
+
+
 def why_not_this_index(coordinate, shape, stride, got):
     """Say what is wrong with an index."""
     if not isinstance(got, int):
@@ -47,8 +56,7 @@ def why_not_this_index(coordinate, shape, stride, got):
     nested = layouts.idx2crd(Layout(shape)(coordinate), shape)
     if isinstance(shape, tuple) and not isinstance(coordinate, tuple):
         tops = tuple(map(layouts.size, shape))
-        rows_first = np.unravel_index(coordinate, tops)
-        if got == layouts.crd2idx(tuple(map(int, rows_first)), shape, stride):
+        if got == layouts.crd2idx(rows_first(coordinate, tops), shape, stride):
             return (
                 "That is the index if the last mode were the fastest. In CuTe "
                 "the first one is."
@@ -201,9 +209,12 @@ def same_complement(got, wanted):
 
 def every_nth(layout, threads, thread):
     """Return the indices of one thread's elements, by slicing a table."""
-    sides = layout[0].size, layout[1].size
-    table = np.array(layout.table()).reshape(sides, order="F")
-    return table[thread[0] :: threads[0], thread[1] :: threads[1]]
+    rows, table = layout[0].size, layout.table()
+    across = range(layout[1].size)[thread[1] :: threads[1]]
+    return tuple(
+        tuple(table[row + rows * col] for col in across)
+        for row in range(rows)[thread[0] :: threads[0]]
+    )
 
 
 def random_partitions(rng):
@@ -228,18 +239,18 @@ def same_part(got, wanted):
         return "Return a layout and an integer."
     if not isinstance(part, Layout):
         return "Return a layout and an integer."
-    if part.size != wanted.size:
-        return f"The thread owns {wanted.size} elements, not {part.size}."
-    if len(part) != 2 or part[0].size != wanted.shape[0]:
-        rows, cols = wanted.shape
+    rows, cols = len(wanted), len(wanted[0])
+    if part.size != rows * cols:
+        return f"The thread owns {rows * cols} elements, not {part.size}."
+    if len(part) != 2 or part[0].size != rows:
         return f"The thread's elements are a matrix of {rows} × {cols}."
-    if start != wanted[0, 0]:
-        return f"Its first element has index {wanted[0, 0]}, not {start}."
-    for row, col in np.ndindex(wanted.shape):
-        mine = start + part(row, col)
-        if mine != wanted[row, col]:
+    if start != wanted[0][0]:
+        return f"Its first element has index {wanted[0][0]}, not {start}."
+    for row, col in product(range(rows), range(cols)):
+        mine, right = start + part(row, col), wanted[row][col]
+        if mine != right:
             return (
-                f"Its element ({row}, {col}) has index {wanted[row, col]}; "
+                f"Its element ({row}, {col}) has index {right}; "
                 f"this leads to {mine}."
             )
     return ""
@@ -256,18 +267,22 @@ def copies(rng):
 
 
 def owners(rows, cols, threads, width):
-    """Return the elements of every thread: (row, col)[thread, value]."""
-    rounds = rows * cols // (threads * width)
-    shape = (rounds, threads, width)
-    numbers = np.arange(rows * cols).reshape(shape).transpose(1, 0, 2)
-    row, col = divmod(numbers.reshape(threads, -1), cols)
-    return rows, np.stack([row, col])
+    """Return the elements of every thread: (row, col) of [thread][value]."""
+    every = threads * width  # elements of one round
+    return rows, tuple(
+        tuple(
+            divmod(start + thread * width + value, cols)
+            for start in range(0, rows * cols, every)
+            for value in range(width)
+        )
+        for thread in range(threads)
+    )
 
 
 def same_copy(got, wanted):
     """Return "" for the right layout, or else what is wrong with it."""
     rows, places = wanted
-    _, threads, values = places.shape
+    threads, values = len(places), len(places[0])
     if not isinstance(got, Layout) or len(got) != 2:
         return "Return a layout of two modes: the threads, and their values."
     if (got[0].size, got[1].size) != (threads, values):
@@ -275,9 +290,9 @@ def same_copy(got, wanted):
             f"{threads} threads copy {values} values each; the modes of {got} "
             f"have {got[0].size} and {got[1].size} coordinates."
         )
-    for value, thread in np.ndindex(values, threads):
+    for value, thread in product(range(values), range(threads)):
         col, row = divmod(got(thread, value), rows)
-        right = tuple(map(int, places[:, thread, value]))
+        right = places[thread][value]
         if (row, col) != right:
             return (
                 f"Value {value} of thread {thread} should be element {right}, "

@@ -27,7 +27,7 @@ def random_orders(rng):
 
 def same_strides(got, wanted):
     """Return "" for the right strides, or else what is wrong with them."""
-    got = got.tolist() if isinstance(got, np.ndarray) else got
+    got = got.tolist() if hasattr(got, "tolist") else got
     if not isinstance(got, tuple | list) or len(got) != len(wanted):
         return f"Return a tuple of {len(wanted)} strides, one per dimension."
     if any(isinstance(step, float) for step in got):

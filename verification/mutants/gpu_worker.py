@@ -38,7 +38,7 @@ from numba import cuda  # isort: skip
 
 from verification.mutants.nearness import errors, right
 from verification.mutants.settings import Array, Data, Setting, data, parts, settings
-from weft import backend
+from weft import meaning
 
 REPEATED = 3
 EACH = 6  # settings of a group
@@ -131,7 +131,7 @@ class Trial:
 def wanted(asked: dict[str, Any], exercise: str) -> Iterator[list[Setting]]:
     """Groups of settings, as in the simulator, and of large ones."""
     yield from settings(asked, exercise)
-    if backend.simulating():  # to try this file out
+    if meaning.simulating():  # to try this file out
         return
     large = max((parts(s) for s in asked["sizes"]), key=np.prod)
     times = (tuple(f * n for n in large) for f in (8, 33))

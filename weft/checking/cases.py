@@ -7,11 +7,10 @@ learner's source: it is the same at every run, and another once the source has c
 
 import itertools
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 Arrays = tuple[Any, ...]
 SEED = 20_26  # of the cases that an exercise lists
@@ -53,14 +52,20 @@ def as_tuple(value: Any) -> Arrays:
 
 def copies(values: Arrays) -> Arrays:
     """The same values, the arrays among them copied."""
-    return tuple(v.copy() if isinstance(v, np.ndarray) else v for v in values)
+    return tuple(v.copy() if is_array(v) else v for v in values)
+
+
+def is_array(value: Any) -> bool:
+    """Whether `value` is an array of NumPy's; NumPy is not imported for it."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(value, numpy.ndarray)
 
 
 def widened(value: Any) -> Any:
     """Give `value` in double precision, so that the spec's own rounding is no issue."""
-    if isinstance(value, np.ndarray) and value.dtype.kind == "f":
-        return value.astype(np.float64)
-    return float(value) if isinstance(value, np.floating) else value
+    if getattr(getattr(value, "dtype", None), "kind", "") != "f":
+        return value
+    return value.astype("float64") if is_array(value) else float(value)
 
 
 def unseen_size(sizes: Sequence[Any], number: int) -> Any:

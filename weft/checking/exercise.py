@@ -4,9 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-import numpy as np
-
-from weft import doing, lesson
+from weft import doing
 from weft.checking.cases import (
     SEED,
     Case,
@@ -69,6 +67,8 @@ class Exercise:
 
     def case(self, size: Any, seed: int = SEED) -> Case:
         """Make the data for one size: seeded, so that every run sees the same."""
+        import numpy as np
+
         parts = as_tuple(size)
         doing.now(f"{self.name}: {self._which(size)}")
         rng = np.random.default_rng([seed, *(int(p) for p in parts)])
@@ -84,6 +84,8 @@ class Exercise:
 
     def expected(self, given: tuple[Any, ...]) -> tuple[Any, ...]:
         """What the spec returns for these inputs, in double precision."""
+        import numpy as np
+
         exact = as_tuple(self.spec(*(widened(x) for x in copies(given))))
         return tuple(map(np.asarray, exact))
 
@@ -93,6 +95,8 @@ class Exercise:
         seed: a number that belongs to the learner's source. None where the exercise
         wants no such case, or its data cannot be made in that size.
         """
+        from weft import lesson
+
         size = lesson.unseen(self.name) or unseen_size(self.sizes, seed)
         if size is None or not self.unseen:
             return None

@@ -24,8 +24,8 @@ from weft.checking.verdict import Failed, Verdict, common
 from weft.lesson import syllabus
 from weft.meaning import is_device_function, is_kernel, python_function
 from weft.places import Note, Place
-from weft.simulator.faults import kind_of
 from weft.starters import source_function
+from weft.wording import kind_of
 
 Names = Mapping[str, list[str]]
 originals.watch("numpy.random", "numpy.linalg", "numpy.fft")

@@ -4,15 +4,14 @@ A tree is a tuple, a list or a dict whose parts are values or trees: what a func
 layouts returns, `((2, (2, 2)), 1)`, or gradients by name.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
-from weft.checking.compare import Array, Difference, difference
+from weft.checking.compare import Array, difference
+from weft.checking.differences import Difference
 from weft.checking.exercise import Exercise
-
-Path = tuple[Any, ...]
 
 
 def judge(
@@ -95,20 +94,3 @@ def is_tree(value: Any) -> bool:
         return bool(np.asarray(value).dtype == object)
     except (ValueError, TypeError):
         return True
-
-
-def leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """The values of a tree, each with the keys and numbers that lead there."""
-    if isinstance(value, dict):
-        for key, part in value.items():
-            yield from leaves(part, (*path, key))
-    elif isinstance(value, tuple | list):
-        for number, part in enumerate(value):
-            yield from leaves(part, (*path, number))
-    else:
-        yield path, value
-
-
-def written(path: Path) -> str:
-    """'[1][0]', as Python takes a leaf out of a tree."""
-    return "".join(f"[{part!r}]" for part in path)

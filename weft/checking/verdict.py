@@ -4,7 +4,7 @@ import html
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from weft import links, markup
 from weft.checking.kinds import (
@@ -19,9 +19,11 @@ from weft.checking.kinds import (
     TOPICS,
     Section,
 )
-from weft.lesson import Onward
 from weft.places import Note, Place, named
 from weft.wording import Words
+
+if TYPE_CHECKING:
+    from weft.lesson import Onward
 
 WIDTH = 80  # characters of a line in a terminal
 MONOSPACE = (
@@ -78,7 +80,7 @@ class Verdict:
     rows: Sequence[int] = ()
     premise: str = ""
     only: str = ""
-    onward: Onward | None = field(default=None, compare=False)
+    onward: "Onward | None" = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -137,10 +139,16 @@ class Verdict:
     @property
     def where(self) -> tuple[str, str, str]:
         """What to read on: the part of the book, a title in it, its address; or ''."""
+        part, title, address = self.in_book
+        return part, title, links.book(address) if address else ""
+
+    @property
+    def in_book(self) -> tuple[str, str, str]:
+        """The same, with the address as it is within the book: `bugs/race.html`."""
         if self.page:
-            return "Bugs", PAGES[self.page], links.book(f"bugs/{self.page}.html")
+            return "Bugs", PAGES[self.page], f"bugs/{self.page}.html"
         if section := self._section():
-            return section.chapter, section.heading, links.book(section.address)
+            return section.chapter, section.heading, section.address
         return "", "", ""
 
     def _section(self) -> Section | None:

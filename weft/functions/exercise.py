@@ -4,8 +4,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from weft.checking.cases import as_tuple, unseen_arguments
 from weft.checking.exercise import Exercise
 
@@ -41,6 +39,8 @@ class FunctionExercise(Exercise):
         seed: a number that belongs to the learner's source.
         """
         if callable(self.inputs):
+            import numpy as np
+
             yield from map(as_tuple, self.inputs(np.random.default_rng(0)))
             if self.unseen:
                 yield from map(as_tuple, self.inputs(np.random.default_rng(seed)))

@@ -1,26 +1,16 @@
 """The room of plain functions: which things it takes, and its one stage."""
 
-import inspect
-from collections.abc import Iterator, Mapping
-from types import FunctionType
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
-from weft import chapters, doing
 from weft.checking.cases import copies, widened
-from weft.checking.gaming import belongs, of_another, watched
 from weft.checking.room import Facts
-from weft.checking.source import begin, raised, raised_at, seed
-from weft.checking.verdict import Failed, Verdict
+from weft.checking.source import seed
+from weft.checking.verdict import Verdict
 from weft.functions.exercise import FunctionExercise
-from weft.functions.values import brief, compare, ended, is_number, wrong_answer
+from weft.functions.judging import Case, RaisedAt, Watch, judged
 from weft.kernels.launched import Launches, worded
-from weft.simulator.faults import kind_of
-from weft.simulator.language.python_errors import power
-from weft.starters import has_stub
-from weft.tracebacks import undefined
-from weft.wording import several
-
-MANY = 3  # arguments: from here on a verdict gives their names
 
 
 class Functions:
@@ -34,94 +24,40 @@ class Functions:
 
     def stages(self, exercise: FunctionExercise) -> Iterator[Facts]:
         """Call the function on every case, and compare what it returns."""
-        function, name = exercise.written_by_learner, exercise.name
-        if belongs(function, exercise.without):
-            module = chapters.plain(function.__module__)
-            raise Failed(of_another(name, name, f"{module}.{name}"))
-        if not isinstance(function, FunctionType):
-            message = f"{name} is {kind_of(function)}, not a plain function."
-            why = "This exercise asks for a Python function, without @cuda.jit."
-            raise Failed(Verdict(name, "type", message, why))
-        launches = Launches(name)
-        count = 0
-        for args in exercise.argument_tuples(seed(function)):
-            judge(exercise, args, launches)
-            count += 1
-        yield [f"right on {several(count, 'case')}", *launches.facts()]
+        yield judged(exercise, cases(exercise), Launching(exercise.name))
 
 
 ROOM = Functions()
 
 
-def judge(
-    exercise: FunctionExercise, args: tuple[Any, ...], launches: Launches
-) -> None:
-    """Call the function once. Raises `Failed` for a wrong answer or a hazard."""
-    function, name = exercise.written_by_learner, exercise.name
-    wanted = exercise.spec(*(widened(a) for a in copies(args)))
-    call = f"{name}({', '.join(written(function, args))})"
-    doing.again(f"{name}: call")
-    with (
-        worded(
-            launches,
-            call,
-            "",
-            lambda error: raised_at(error, function),
-            lambda error: raised(
-                name, call, error, function, power(error) or undefined(error)
-            ),
-        ),
-        launches.watched(call),
-    ):
-        got, borrowed = watched(
-            function, args, exercise.spec, exercise.without, exercise.lines
-        )
-    if got is None and has_stub(function):
-        raise Failed(begin(name))
-    if borrowed:
-        raise Failed(of_another(name, call, *borrowed))
-    launches.refuse_certain()
-    try:
-        right(exercise, args, call, got, wanted)
-    except Failed as failed:
-        raise Failed(explained(exercise, args, got, wanted, failed.verdict)) from None
-    launches.refuse()
+def cases(exercise: FunctionExercise) -> Iterator[Case]:
+    """The arguments of each call, with what the spec returns for them."""
+    for args in exercise.argument_tuples(seed(exercise.written_by_learner)):
+        yield args, exercise.spec(*(widened(a) for a in copies(args)))
 
 
-def written(function: FunctionType, args: tuple[Any, ...]) -> list[str]:
-    """The arguments of a call; more than a few with their parameters' names."""
-    code = inspect.unwrap(function).__code__
-    shown = [brief(a) for a in args]
-    if len(args) < MANY or len(args) != code.co_argcount:
-        return shown
-    names = code.co_varnames[: len(args)]
-    return [f"{name}={value}" for name, value in zip(names, shown, strict=True)]
+class Launching(Watch):
+    """Watches the kernels that a function launches; a hazard is a verdict, too."""
 
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.launches = Launches(name)
 
-def right(
-    exercise: FunctionExercise, args: tuple[Any, ...], call: str, got: Any, wanted: Any
-) -> None:
-    """Raise `Failed` unless the answer is right."""
-    if exercise.because is None or not isinstance(wanted, str):
-        compare(exercise, call, got, wanted)
-    elif got != wanted:
-        reason = exercise.because(*args, got)
-        raise Failed(wrong_answer(exercise, call, got, reason))
+    @contextmanager
+    def call(
+        self, call: str, raised_at: RaisedAt, explain: Callable[[Exception], Verdict]
+    ) -> Iterator[None]:
+        with (
+            worded(self.launches, call, "", raised_at, explain),
+            self.launches.watched(call),
+        ):
+            yield
 
+    def refuse_certain(self) -> None:
+        self.launches.refuse_certain()
 
-def explained(
-    exercise: FunctionExercise,
-    args: tuple[Any, ...],
-    got: Any,
-    wanted: Any,
-    verdict: Verdict,
-) -> Verdict:
-    """The verdict, with the exercise's own reason and the `return` that was reached."""
-    has_reason = exercise.because is not None and is_number(got)
-    if has_reason and (verdict.kind != "type" or got != wanted):
-        why = exercise.because(*args, got) or verdict.why
-        verdict = verdict.but(why=why)
-    if verdict.places:
-        places = ended(exercise.written_by_learner, copies(args))
-        verdict = verdict.but(places=places)
-    return verdict
+    def refuse(self) -> None:
+        self.launches.refuse()
+
+    def facts(self) -> list[str]:
+        return self.launches.facts()

@@ -20,8 +20,8 @@ from weft.kernels.evidence import Clue
 from weft.kernels.exercise import KernelCase, KernelExercise
 from weft.kernels.trial import Done, Trial, is_right, traced
 from weft.places import Note, Place
+from weft.python_errors import precedence
 from weft.simulator import Fault, calls
-from weft.simulator.language.python_errors import precedence
 from weft.simulator.trace.columns import Columns
 from weft.simulator.trace.trace import READ, WRITE, Trace
 

@@ -9,7 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from weft.checking.cases import copies
-from weft.checking.compare import Array, Difference, Pattern, close, show
+from weft.checking.compare import Array, close
+from weft.checking.differences import Difference, Pattern, show
 from weft.checking.source import parameter_names
 from weft.checking.verdict import Failed, Verdict
 from weft.kernels.trial import Done, Trial

@@ -7,6 +7,7 @@ import numpy as np
 
 from weft.checking.verdict import Verdict, Verdicts
 from weft.places import Note, Place
+from weft.python_errors import comparison
 from weft.sanitizer import (
     Access,
     Race,
@@ -16,7 +17,6 @@ from weft.sanitizer import (
     unfinished,
     unwritten,
 )
-from weft.simulator.language.python_errors import comparison
 from weft.simulator.trace.recorded import Recorded
 from weft.simulator.trace.trace import ATOMIC, GLOBAL, READ, WRITE, Trace
 from weft.wording import Row, capital, several

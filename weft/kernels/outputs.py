@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from weft.checking.compare import Array, Difference, difference
+from weft.checking.compare import Array, difference
+from weft.checking.differences import Difference
 from weft.checking.source import begin, line_with, returns
 from weft.checking.verdict import Failed, Verdict
 from weft.kernels.advice import ends_before, lines, never_reached
@@ -12,7 +13,7 @@ from weft.kernels.evidence import Result, wrong_value
 from weft.kernels.reruns import mistaken
 from weft.kernels.trial import Done, Trial
 from weft.places import Note
-from weft.simulator.language.python_errors import comparison
+from weft.python_errors import comparison
 from weft.simulator.trace.trace import ATOMIC, Trace
 from weft.starters import has_stub
 from weft.wording import capital

@@ -13,7 +13,8 @@ import numpy as np
 
 from weft import meaning
 from weft.checking.cases import widened
-from weft.checking.compare import Array, Difference, at_first, doubtful
+from weft.checking.compare import Array, at_first, doubtful
+from weft.checking.differences import Difference
 from weft.checking.verdict import Verdict
 from weft.code_objects import global_names, with_globals
 from weft.intrinsics import registry

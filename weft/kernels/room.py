@@ -23,9 +23,8 @@ from weft.kernels import (
 )
 from weft.kernels.exercise import KernelExercise
 from weft.meaning import is_kernel, python_function
-from weft.simulator.faults import kind_of
 from weft.simulator.trace.trace import ATOMIC, Trace
-from weft.wording import joined
+from weft.wording import joined, kind_of
 
 
 class Kernels:

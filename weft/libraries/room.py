@@ -10,8 +10,7 @@ from weft.checking.room import Facts
 from weft.checking.source import seed
 from weft.checking.verdict import Failed, Verdict
 from weft.libraries.exercise import LibraryExercise
-from weft.simulator.faults import kind_of
-from weft.wording import several
+from weft.wording import kind_of, several
 
 
 class Libraries:

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from weft.checking.compare import Difference, difference
+from weft.checking.compare import difference
+from weft.checking.differences import Difference
 from weft.libraries import convolutions
 from weft.libraries.convolutions import same_strides
 from weft.libraries.device_memory import DTYPES

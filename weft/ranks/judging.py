@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from weft.checking.compare import Difference
+from weft.checking.differences import Difference
+from weft.checking.plain import leaves, written
 from weft.checking.room import Facts
 from weft.checking.source import begin, line_with, parameter_names, raised, returns
 from weft.checking.step_limit import Endless, counted, endless
-from weft.checking.values import as_array, is_tree, judge, leaves, written
+from weft.checking.values import as_array, is_tree, judge
 from weft.checking.verdict import Failed, Verdict
 from weft.ranks.exercise import RankCase, RankExercise
 from weft.ranks.model import KNOWN, Distributed

@@ -57,13 +57,3 @@ class LaunchError(Fault, ValueError):
 
     def __init__(self, message: str, why: str = "") -> None:
         Fault.__init__(self, "launch", message, why)
-
-
-def kind_of(value: object) -> str:
-    """The type of a value, with its article.
-
-    >>> kind_of(3), kind_of("three")
-    ('an int', 'a str')
-    """
-    name = type(value).__name__
-    return f"a{'n' * (name[0] in 'aeiouAEIOU')} {name}"

@@ -15,7 +15,6 @@ from weft import meaning
 from weft.places import Place
 from weft.simulator import constant_memory, options
 from weft.simulator.faults import Fault
-from weft.simulator.faults import kind_of as described
 from weft.simulator.inference.kinds import Kind, Tup
 from weft.simulator.inference.outside import kind_of
 from weft.simulator.limits import Dim, configuration
@@ -27,6 +26,7 @@ from weft.simulator.trace.stale_run import StaleRun
 from weft.simulator.trace.trace import Trace
 from weft.simulator.trace.traced_run import CalledRun, TracedRun
 from weft.simulator.trace.watched_run import Fill, Recording
+from weft.wording import kind_of as described
 
 
 @dataclass

@@ -12,7 +12,8 @@ import numpy as np
 import torch
 
 from weft.checking.cases import Case, as_tuple, copies, widened
-from weft.checking.compare import Difference, close, difference
+from weft.checking.compare import close, difference
+from weft.checking.differences import Difference
 from weft.checking.room import Facts
 from weft.checking.source import line_with, returns
 from weft.checking.verdict import Failed

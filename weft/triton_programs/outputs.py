@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from weft.checking.compare import Difference, difference
+from weft.checking.compare import difference
+from weft.checking.differences import Difference
 from weft.checking.source import begin, line_with, returns
 from weft.checking.verdict import Failed, Verdict
 from weft.kernels.outputs import left_out

@@ -21,7 +21,8 @@ from weft import meaning, own_classes
 from weft.code_objects import code_tree
 from weft.places import Place
 from weft.simulator.arithmetic.operators import FUNCTIONS
-from weft.simulator.faults import Fault, kind_of
+from weft.simulator.faults import Fault
+from weft.wording import kind_of
 
 _SIZES = (
     "What a thread keeps must have a size that is known when the kernel is compiled: "

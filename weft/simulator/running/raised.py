@@ -8,8 +8,8 @@ from typing import Any
 
 from weft.intrinsics.memory import Misaligned
 from weft.places import Place, led_to, place
+from weft.python_errors import advice, in_plain_words
 from weft.simulator.faults import Fault
-from weft.simulator.language.python_errors import advice, in_plain_words
 from weft.simulator.memory.arrays import Array, Said, refused, refused_store
 from weft.simulator.running.namespace import Cuda
 from weft.simulator.running.positions import Positions

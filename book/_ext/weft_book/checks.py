@@ -1,0 +1,362 @@
+"""{check}: an exercise that a reader solves in the page, with Python in the browser.
+
+    ```{check}
+    :chapter: 20_layouts
+    :exercise: crd2idx
+    ```
+
+The build exports the exercise (`exporting`), and writes into `_static/check` what a
+page loads: the exercises, the modules of this package that judge them, Pyodide, and a
+snapshot of its memory. What takes long is kept in `_build/checks`. Where Pyodide is not
+at hand, the page shows the starter and a link to the lab.
+"""
+
+import gzip
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from html import escape
+from pathlib import Path
+from typing import Any, ClassVar
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from sphinx.application import Sphinx
+
+from .page import WeftDirective
+
+Data = dict[str, Any]
+
+ROOT = Path(__file__).resolve().parents[3]
+SOURCES = ROOT / "book" / "check"
+KEPT = ROOT / "_build" / "checks"
+MOST_KEPT = 4  # earlier versions
+PLACE = "check"  # under the pages' _static
+LOADED = ("load.js", "check.js", "python.js", "worker.js", "editor.js", "check.css")
+WRITTEN = re.compile(r"^```\{check\} *\n((?::\w+:.*\n)+)```", re.M)
+OPTION = re.compile(r"^:(\w+): *(.*?) *$", re.M)
+# What the exported exercises, the modules and the snapshot depend on, with the labs.
+DEPENDS = (
+    "weft/**/*.py",
+    "weft/**/*.toml",
+    "book/_ext/weft_book/exporting.py",
+    "book/_ext/weft_book/without_numpy.py",
+    "book/_ext/weft_book/checks.py",
+    "book/check/snapshot.mjs",
+    "book/check/package-lock.json",
+    "pipeline/labs.py",
+    "verification/cells.py",
+)
+# Pyodide itself loads no package.
+LOCK = {
+    "info": {
+        "abi_version": "2026_0",
+        "arch": "wasm32",
+        "platform": "emscripten_5_0_3",
+        "python": "3.14.2",
+    },
+    "packages": {},
+}
+
+
+@dataclass(frozen=True)
+class Checks:
+    """The checks of a book.
+
+    folder: what pages load of them, None where there is none; missing: then the reason.
+    refused: of the exercises that pages ask for and cannot have, the reasons. pyodide:
+    the folder of its files. snapshot: Python's memory after the first checks, None
+    where Node could not make it.
+    """
+
+    folder: Path | None
+    missing: str = ""
+    refused: tuple[tuple[tuple[str, str], str], ...] = ()
+    pyodide: Path | None = None
+    snapshot: Path | None = None
+
+
+def written(book: Path) -> list[tuple[str, str]]:
+    """The (chapter, exercise) of all checks in the pages of a book."""
+    pages = sorted(book.glob("*.md"))
+    return [one for page in pages for one in on_page(page.read_text(encoding="utf-8"))]
+
+
+def on_page(text: str) -> list[tuple[str, str]]:
+    """The (chapter, exercise) of the checks in a page's source."""
+    blocks = [dict(OPTION.findall(block)) for block in WRITTEN.findall(text)]
+    return [(each.get("chapter", ""), each.get("exercise", "")) for each in blocks]
+
+
+def digest(asked: tuple[tuple[str, str], ...]) -> str:
+    """What the files of these checks depend on, as a short text."""
+    found = hashlib.sha256(json.dumps(asked).encode())
+    labs = {lab for lab, _ in asked}
+    patterns = [*DEPENDS, *(f"chapters/{lab}/**/*" for lab in labs)]
+    for pattern in sorted(patterns):
+        for path in sorted(ROOT.glob(pattern)):
+            if path.is_file() and "__pycache__" not in path.parts:
+                found.update(str(path.relative_to(ROOT)).encode())
+                found.update(path.read_bytes())
+    return found.hexdigest()[:16]
+
+
+@cache
+def prepared(asked: tuple[tuple[str, str], ...]) -> Checks:
+    """Make what the pages need for these exercises, or find it as it was made."""
+    folder = KEPT / digest(asked)
+    if not (folder / "refused.json").is_file():
+        KEPT.mkdir(parents=True, exist_ok=True)
+        prune(path for path in KEPT.iterdir() if path.is_dir())
+        with tempfile.TemporaryDirectory(dir=KEPT) as scratch:
+            refused = write_exercises(asked, Path(scratch))
+            Path(scratch, "refused.json").write_text(json.dumps(refused))
+            shutil.copytree(scratch, folder, dirs_exist_ok=True)
+    refused = json.loads((folder / "refused.json").read_text())
+    reasons = tuple((tuple(exercise), reason) for exercise, reason in refused)
+    pyodide, missing = fetched()
+    if pyodide is None:
+        return Checks(None, missing, reasons)
+    return Checks(folder, "", reasons, pyodide, snapshot(folder, pyodide))
+
+
+def fetched() -> tuple[Path | None, str]:
+    """The folder of Pyodide's files, or None, and why it cannot be had."""
+    sys.path.insert(0, str(ROOT / "book"))  # which is no package
+    import fetch_pyodide
+
+    try:
+        return fetch_pyodide.fetch(), ""
+    except fetch_pyodide.NoPyodide as reason:
+        return None, str(reason)
+
+
+def prune(paths: Iterable[Path]) -> None:
+    """Delete all but the newest few of what earlier builds have made."""
+    for path in sorted(paths, key=lambda path: path.stat().st_mtime)[:-MOST_KEPT]:
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def write_exercises(
+    asked: tuple[tuple[str, str], ...], folder: Path
+) -> list[tuple[tuple[str, str], str]]:
+    """Write each exercise and the modules that judge them; return those refused."""
+    from . import exporting  # with the labs, which a page without checks needs not
+
+    refused, exported = [], []
+    for lab, name in asked:
+        try:
+            exported.append(exporting.export(lab, name))
+        except exporting.NotInPage as reason:
+            refused.append(((lab, name), str(reason)))
+    modules: set[str] = set()
+    first = []  # what the snapshot's Python has checked
+    for each, trial in zip(exported, exporting.tried(exported), strict=True):
+        if trial.reason:
+            refused.append(((each["chapter"], each["name"]), trial.reason))
+            continue
+        modules |= set(trial.modules)
+        text = json.dumps(each, ensure_ascii=False, separators=(",", ":"))
+        (folder / f"{each['chapter']}.{each['name']}.json").write_text(text, "utf-8")
+        tries = list(exporting.sources(each))
+        wrong = [source for _, source, state in tries if state == "failed"]
+        right = [source for _, source, state in tries if state != "failed"]
+        first.append({"exercise": each, "sources": right[:2] + wrong[:1]})
+    (folder / "first.json").write_text(json.dumps(first))
+    zip_modules(sorted(modules), folder / "modules.zip")
+    return refused
+
+
+def zip_modules(modules: list[str], target: Path) -> None:
+    """Zip modules and their tables, always to the same bytes."""
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as packed:
+        for name, path in sorted(files_of(modules)):
+            about = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+            about.compress_type = zipfile.ZIP_DEFLATED
+            packed.writestr(about, path.read_bytes())
+
+
+def files_of(modules: list[str]) -> Iterator[tuple[str, Path]]:
+    """Where a page has each module, and its file, with the table beside it.
+
+    A module reads the .toml file of its own name. `weft/__init__.py` stays out.
+    """
+    for module in modules:
+        parts = module.split(".")
+        name, path = Path(*parts), ROOT.joinpath(*parts)
+        if parts[:2] == ["weft", "chapters"] and parts[2:]:
+            name = Path("weft", "_chapters", *parts[2:])
+            path = ROOT.joinpath("chapters", *parts[2:])
+        if path.with_suffix(".py").is_file():
+            for suffix in (".py", ".toml"):
+                if path.with_suffix(suffix).is_file():
+                    yield f"{name}{suffix}", path.with_suffix(suffix)
+        elif len(parts) > 1 and (path / "__init__.py").is_file():
+            yield f"{name}/__init__.py", path / "__init__.py"
+
+
+def snapshot(folder: Path, pyodide: Path) -> Path | None:
+    """Return the file of Python's memory after the first checks, made if need be."""
+    script = SOURCES / "snapshot.mjs"
+    given = [folder / "modules.zip", folder / "first.json"]
+    found = hashlib.sha256(pyodide.name.encode())
+    for path in (script, *given):
+        found.update(path.read_bytes())
+    target = KEPT / f"{found.hexdigest()[:16]}.snapshot"
+    prune(KEPT.glob("*.snapshot"))
+    if target.is_file() or shutil.which("node") is None:
+        return target if target.is_file() else None
+    fresh = target.with_suffix(".new")
+    done = subprocess.run(
+        ["node", script, pyodide, *given, fresh],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        said = (done.stderr.strip().splitlines() or ["node failed"])[-1][:200]
+        print(f"Checks start slower, without a snapshot: {said}", file=sys.stderr)
+        return None
+    fresh.rename(target)
+    return target
+
+
+# What a page loads
+
+
+def describe(folder: Path, pyodide: Path, memory: Path | None) -> Data:
+    """What worker.js has to know: names, and how many bytes there are to load."""
+
+    def size(*paths: Path) -> int:
+        return sum(path.stat().st_size for path in paths)
+
+    def mb(*paths: Path) -> int:
+        """Megabytes on the way, where the server compresses."""
+        small = sum(len(gzip.compress(path.read_bytes(), 6)) for path in paths)
+        return round(small / 1e6)
+
+    code = [pyodide / "pyodide.mjs", pyodide / "pyodide.asm.mjs"]
+    wasm, library = pyodide / "pyodide.asm.wasm", pyodide / "python_stdlib.zip"
+    modules = folder / "modules.zip"
+    plain = [wasm, library, modules]
+    about: Data = {
+        "lock": LOCK,
+        "modules": {"name": modules.name},
+        "plain": {"total": size(*plain), "mb": mb(*plain, *code)},
+    }
+    if memory is not None:
+        about["snapshot"] = {
+            "name": "python.snapshot",
+            "total": size(wasm, memory),
+            "mb": mb(wasm, memory, *code),
+        }
+    return about
+
+
+def copy_files(app: Sphinx) -> None:
+    """Put what the checks of this book need where its pages find it."""
+    asked = tuple(sorted(set(written(Path(app.srcdir, "book")))))
+    if app.builder.format != "html" or not asked:
+        return
+    checks = prepared(asked)
+    target = Path(app.outdir, "_static", PLACE)
+    shutil.rmtree(target, ignore_errors=True)
+    if checks.folder is None or checks.pyodide is None:
+        print(f"The pages have no checks: {checks.missing}.", file=sys.stderr)
+        return
+    shutil.copytree(checks.pyodide, target / "pyodide")
+    for name in LOADED:
+        shutil.copyfile(SOURCES / name, target / name)
+    for path in checks.folder.iterdir():
+        if path.name not in ("refused.json", "first.json"):
+            shutil.copyfile(path, target / path.name)
+    if checks.snapshot is not None:
+        shutil.copyfile(checks.snapshot, target / "python.snapshot")
+    about = describe(checks.folder, checks.pyodide, checks.snapshot)
+    (target / "files.json").write_text(json.dumps(about))
+
+
+# The directive
+
+
+class CheckDirective(WeftDirective):
+    """{check} puts the editor of an exercise here."""
+
+    option_spec: ClassVar = {
+        "chapter": directives.unchanged_required,
+        "exercise": directives.unchanged_required,
+    }
+
+    def run(self) -> list[nodes.Node]:
+        lab, name = self.options.get("chapter", ""), self.options.get("exercise", "")
+        asked = tuple(sorted(set(written(Path(self.env.srcdir, "book")))))
+        if (lab, name) not in asked:
+            return self.warn("say :chapter: and :exercise:, and nothing more")
+        for file in ("lab.py", "checks.py", "lesson.toml"):
+            self.env.note_dependency(str(ROOT / "chapters" / lab / file))
+        checks = prepared(asked)
+        if reason := dict(checks.refused).get((lab, name)):
+            return self.warn(f"{lab}/{name} cannot be checked in a page: {reason}")
+        exercise = json.loads((kept(asked) / f"{lab}.{name}.json").read_text("utf-8"))
+        docname = self.env.docname
+        up = "../" * docname.count("/")
+        return self.html(html_of(exercise, up, works=checks.folder is not None))
+
+
+def kept(asked: tuple[tuple[str, str], ...]) -> Path:
+    return KEPT / digest(asked)
+
+
+def html_of(exercise: Data, up: str, works: bool) -> str:
+    """The check as a page has it before its script: the starter, and a link to the lab.
+
+    up: leads from the page to the top of the book. works: whether there is a script.
+    """
+    lab, name = exercise["chapter"], exercise["name"]
+    title = escape(exercise["title"])
+    number = lab.partition("_")[0]
+    link = f'<a href="{up}labs/{lab}.html">lab {number}</a>'
+    told = "<p>With JavaScript, you can write and check it here.</p>" if works else ""
+    data = f' data-check="{lab}.{name}" data-book="{up}book/"' if works else ""
+    return (
+        f'<div class="weft-check" id="check-{name}" role="group" '
+        f'aria-label="Exercise: {title}"{data}>'
+        f'<div class="weft-check-head"><b>{title}</b> <span>from {link}</span> '
+        '<span class="weft-check-done"></span></div>'
+        '<div class="weft-check-plain">'
+        f'<pre tabindex="0">{escape(exercise["starter"])}</pre>{told}'
+        "</div></div>"
+    )
+
+
+def load_where_checked(
+    app: Sphinx,
+    pagename: str,
+    templatename: str,
+    context: dict[str, Any],
+    doctree: nodes.document | None,
+) -> None:
+    """Load the style and the loader on the pages that have a check."""
+    if doctree is None:
+        return
+    raw = [node.astext() for node in doctree.findall(nodes.raw)]
+    if any("data-check=" in text for text in raw):
+        app.add_css_file(f"{PLACE}/check.css")
+        app.add_js_file(f"{PLACE}/load.js", loading_method="defer")
+
+
+def setup(app: Sphinx) -> None:
+    app.add_directive("check", CheckDirective)
+    app.connect("builder-inited", copy_files)
+    app.connect("html-page-context", load_where_checked)

@@ -1,0 +1,331 @@
+"""The exercises of the labs as a page needs them: JSON, without NumPy, without the lab.
+
+An exercise is what its lab's check cell says. The cell is run with the lab's answer,
+and with a `check` that notes what it is asked. From that come the cases with their
+results, and the source of what explains a wrong answer. What a page cannot have, such
+as an array, makes the exercise one for the lab alone, and says why: see `NotInPage`.
+
+Whether the rest works without NumPy is tried, in a Python that has none: see `tried`.
+"""
+
+import ast
+import inspect
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import redirect_stdout
+from dataclasses import dataclass, fields
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
+
+from pipeline.labs import STUB, undo
+from verification.cells import cells, checks, run, scope_of
+from weft.checking.cases import copies, widened
+from weft.code_objects import global_names
+from weft.dispatch import room_of
+from weft.functions.exercise import FunctionExercise
+from weft.in_page.values import CHAPTERS, NotAValue, encoded, has_array
+from weft.lesson import syllabus
+
+ROOT = Path(__file__).resolve().parents[3]
+ALONE = Path(__file__).with_name("without_numpy.py")
+SEED = 20_26  # of the cases that an exercise does not list
+OURS = {"check", "hint", "quiz", "weft", "chapter", "checks"}
+Data = dict[str, Any]
+
+
+class NotInPage(Exception):
+    """An exercise that only its lab can check; the text says why."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """How an exercise did without NumPy.
+
+    reason: why it cannot be in a page, "" if it can. modules: what it needs of `weft`.
+    """
+
+    reason: str
+    modules: tuple[str, ...] = ()
+
+
+# One exercise
+
+
+def export(lab: str, name: str) -> Data:
+    """Return an exercise as JSON has it. Raises NotInPage."""
+    if name not in checks(lab):
+        raise NotInPage(f"lab {lab} checks no {name}")
+    cell = cell_of(lab, name)
+    if "@cuda.jit" in cell or "@triton.jit" in cell:
+        raise NotInPage("it is about a kernel")
+    with redirect_stdout(io.StringIO()):
+        scope = scope_of(lab)
+        run(cell, f"<{lab}/{name}>", scope)
+        thing, asked = asked_for(lab, name, scope)
+    room = room_of(thing, asked)
+    known = {field.name for field in fields(FunctionExercise)}
+    if room.exercise is not FunctionExercise or not known >= asked.keys():
+        raise NotInPage(f"it is about {room.what}, with more to it")
+    if not isinstance(thing, FunctionType):
+        raise NotInPage("its answer is no plain function")
+    exercise = FunctionExercise(written_by_learner=thing, **asked)
+    names, left_out = given(scope, name)
+    missing = sorted(global_names(thing.__code__) & left_out)
+    if missing:
+        raise NotInPage(f"its answer uses `{missing[0]}`")
+    described = next(e for e in syllabus.load(lab).exercises if e.name == name)
+    return {
+        "kind": "functions",
+        "chapter": lab,
+        "name": name,
+        "title": described.title,
+        "hints": list(described.hints),
+        "starter": starter(cell),
+        "cases": cases(exercise),
+        "tolerance": exercise.tolerance,
+        "lines": exercise.lines,
+        "without": list(exercise.without),
+        "because": named(exercise.because),
+        "same": named(exercise.same),
+        "explains": explains(exercise),
+        "given": names,
+        "left_out": sorted(left_out),
+    }
+
+
+def cell_of(lab: str, name: str) -> str:
+    """The cell in which a lab's solution defines the function of an exercise."""
+    for cell in cells(lab):
+        if f"def {name}(" in cell.source and "BEGIN SOLUTION" in cell.source:
+            return str(cell.source)
+    raise NotInPage("its function is not in a cell of its own")
+
+
+def starter(cell: str) -> str:
+    """The cell as the lab shows it, with the answer cut out."""
+    shown = undo(cell)
+    lines, inside = [], False
+    for line in shown.splitlines():
+        if line.strip() == "# BEGIN SOLUTION":
+            indent = line[: len(line) - len(line.lstrip())]
+            lines += [indent + each for each in STUB.splitlines()]
+            inside = True
+        elif line.strip() == "# END SOLUTION":
+            inside = False
+        elif not inside:
+            lines.append(line)
+    return "\n".join(lines).strip("\n")
+
+
+def asked_for(lab: str, name: str, scope: Data) -> tuple[Any, Data]:
+    """What the check cell of an exercise asks `check` for."""
+    noted: list[tuple[Any, Data]] = []
+
+    def note(thing: Any, spec: Any = None, inputs: Any = None, **more: Any) -> None:
+        asked = {"spec": spec, "inputs": inputs, **more}
+        noted.append((thing, {k: v for k, v in asked.items() if v is not None}))
+
+    run(checks(lab)[name], f"<check of {name}>", scope | {"check": note})
+    if not noted:
+        raise NotInPage("another function checks it")
+    return noted[-1]
+
+
+def cases(exercise: FunctionExercise) -> list[Data]:
+    """Each call's arguments, with what is right. Raises NotInPage."""
+    found = []
+    for args in exercise.argument_tuples(SEED):
+        wanted = exercise.spec(*(widened(a) for a in copies(args)))
+        try:
+            case = {"args": encoded(args), "wanted": encoded(as_python(wanted))}
+        except NotAValue as wrong:
+            raise NotInPage(f"a case of it has {wrong}") from None
+        if has_array(case["args"]):
+            raise NotInPage("its inputs are arrays")
+        if has_array(case["wanted"]):
+            raise NotInPage("its result is an array")
+        found.append(case)
+    return found
+
+
+def as_python(value: Any) -> Any:
+    """A value, in which numbers of NumPy's are Python's, as a comparison takes them."""
+    if type(value) in (tuple, list):
+        return type(value)(map(as_python, value))
+    if type(value) is dict:
+        return {key: as_python(part) for key, part in value.items()}
+    exact = getattr(value, "dtype", None) in ("int64", "float64", "bool")
+    return value.item() if exact and getattr(value, "ndim", 1) == 0 else value
+
+
+# The names that the reader's code finds
+
+
+def given(scope: Data, name: str) -> tuple[dict[str, Data], set[str]]:
+    """The lab's names that a page can have, each with where it is from; the others."""
+    found, left_out = {}, set()
+    for each, value in scope.items():
+        if each in OURS or each == name or each.startswith("_"):
+            continue
+        what = origin(value)
+        if what is None:
+            left_out.add(each)
+        else:
+            found[each] = what
+    return found, left_out
+
+
+def origin(value: Any) -> Data | None:
+    """Where a page finds a value: in a module, or here; None where it does not."""
+    if isinstance(value, ModuleType):
+        return {"module": value.__name__} if is_there(value.__name__) else None
+    module, name = getattr(value, "__module__", None), getattr(value, "__name__", None)
+    if isinstance(module, str) and name and is_there(module):
+        if getattr(sys.modules[module], name, None) is value:
+            return {"module": module, "name": name}
+        return None
+    try:
+        data = encoded(value)
+    except NotAValue:
+        return None
+    return None if has_array(data) else {"value": data}
+
+
+@cache
+def is_there(module: str) -> bool:
+    """Whether a page has a module: Python's own, or a chapter's that needs no more."""
+    top = module.partition(".")[0]
+    if top in sys.stdlib_module_names and module != "__main__":
+        return True
+    if not module.startswith(CHAPTERS):
+        return False
+    done = alone("import", module)
+    return done.returncode == 0
+
+
+# What explains a wrong answer
+
+
+def named(function: Any) -> str | None:
+    return getattr(function, "__name__", None)
+
+
+def explains(exercise: FunctionExercise) -> Data | None:
+    """The source of `because` and `same`, with what they need. Raises NotInPage."""
+    functions = [f for f in (exercise.because, exercise.same) if f is not None]
+    homes = {getattr(f, "__module__", "") for f in functions}
+    if not functions:
+        return None
+    home = homes.pop()
+    if homes or not home.startswith(CHAPTERS):
+        raise NotInPage("what explains its wrong answers is not the chapter's")
+    module = import_module(home)
+    if any(getattr(module, named(f) or "", None) is not f for f in functions):
+        raise NotInPage("what explains its wrong answers is made by a function")
+    source = sliced(inspect.getsource(module), {f.__name__ for f in functions})
+    return {"module": home.removeprefix(CHAPTERS), "source": source}
+
+
+def sliced(source: str, names: Iterable[str]) -> str:
+    """The statements of a module that some of its names need, in their order."""
+    body = [part for node in ast.parse(source).body for part in split(node)]
+    stores = [set(stored(node)) for node in body]
+    kept: set[int] = set()
+    todo = set(names)
+    done: set[str] = set()
+    while todo:
+        name = todo.pop()
+        done.add(name)
+        for number, node in enumerate(body):
+            if name in stores[number] and number not in kept:
+                kept.add(number)
+                todo |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} - done
+    module = ast.Module([without_docstring(body[n]) for n in sorted(kept)], [])
+    return ast.unparse(module) + "\n"
+
+
+def split(node: ast.stmt) -> Iterator[ast.stmt]:
+    """An import of several names as one for each."""
+    if isinstance(node, ast.Import):
+        yield from (ast.Import([alias]) for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        for alias in node.names:
+            yield ast.ImportFrom(node.module, [alias], node.level)
+    else:
+        yield node
+
+
+def stored(node: ast.stmt) -> Iterator[str]:
+    """The names that a statement of a module gives a value to."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        yield node.name
+        return
+    for each in ast.walk(node):
+        if isinstance(each, ast.alias):
+            yield (each.asname or each.name).partition(".")[0]
+        elif isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
+            yield each.id
+
+
+def without_docstring(node: ast.stmt) -> ast.stmt:
+    if isinstance(node, ast.FunctionDef) and ast.get_docstring(node):
+        node.body = node.body[1:]
+    return node
+
+
+# Without NumPy
+
+
+def alone(*args: str, said: str = "") -> subprocess.CompletedProcess[str]:
+    """Run `without_numpy.py`: a Python that has only what a page has."""
+    return subprocess.run(
+        [sys.executable, "-I", str(ALONE), *args],
+        input=said,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def tried(exercises: list[Data]) -> list[Trial]:
+    """Judge the lab's answer, the starter and the answers at hand, as a page would.
+
+    The answer and those named right have to pass, the starter to be told to begin, all
+    others to be rejected. An error of the check itself is a reason against the page.
+    """
+    asked = [{"exercise": each, "sources": list(sources(each))} for each in exercises]
+    done = alone("judge", said=json.dumps(asked))
+    if done.returncode:
+        raise RuntimeError(f"checks without NumPy ended with an error:\n{done.stderr}")
+    return [Trial(t["reason"], tuple(t["modules"])) for t in json.loads(done.stdout)]
+
+
+def sources(exercise: Data) -> Iterator[tuple[str, str, str]]:
+    """What a reader might write: what it is, its source, the state it should reach."""
+    lab, name = exercise["chapter"], exercise["name"]
+    yield "the lab's answer", cell_of(lab, name), "passed"
+    yield "the starter", exercise["starter"], "to do"
+    for path in sorted((ROOT / "chapters" / lab / "answers" / name).glob("*.py")):
+        state = "passed" if path.name.startswith("right_") else "failed"
+        yield path.stem, path.read_text(encoding="utf-8"), state
+
+
+@cache
+def survey() -> dict[tuple[str, str], str]:
+    """Of every exercise of a lab, why no page can check it, "" if one can."""
+    found, exported = {}, []
+    for lab in syllabus.names():
+        for name in checks(lab):
+            try:
+                exported.append(export(lab, name))
+            except NotInPage as reason:
+                found[lab, name] = str(reason)
+    for each, trial in zip(exported, tried(exported), strict=True):
+        found[each["chapter"], each["name"]] = trial.reason
+    return dict(sorted(found.items()))

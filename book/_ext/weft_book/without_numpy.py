@@ -1,0 +1,61 @@
+"""A Python that has what a page of the book has: the standard library, and `weft`.
+
+    python without_numpy.py import MODULE      whether a module can be imported
+    python without_numpy.py judge < exercises  judge sources; see `exporting.tried`
+"""
+
+import importlib.abc
+import json
+import sys
+import traceback
+import types
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+ALLOWED = {*sys.stdlib_module_names, "weft"}
+
+
+class OnlyOurs(importlib.abc.MetaPathFinder):
+    """Refuses what is neither the standard library's nor ours."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] not in ALLOWED:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+def prepare() -> None:
+    """Make `weft` a package without its `__init__`, which chooses a GPU."""
+    sys.meta_path.insert(0, OnlyOurs())
+    package = types.ModuleType("weft")
+    package.__path__ = [str(ROOT / "weft")]
+    sys.modules["weft"] = package
+
+
+def tried(exercise: dict, sources: list) -> dict:
+    """Judge the sources of one exercise; say what went wrong first."""
+    from weft.in_page.judging import judge, modules
+
+    for what, source, state in sources:
+        try:
+            verdict = judge(source, exercise)
+        except Exception:
+            last = traceback.format_exc().strip().splitlines()[-1]
+            return {"reason": f"on {what}, its check fails: {last}", "modules": []}
+        if verdict["state"] != state:
+            reason = f"{what} ends in {verdict['title']!r}, not in {state}"
+            return {"reason": reason, "modules": []}
+    return {"reason": "", "modules": modules()}
+
+
+def main(command: str, *rest: str) -> None:
+    prepare()
+    if command == "import":
+        importlib.import_module(*rest)
+        return
+    asked = json.load(sys.stdin)
+    found = [tried(each["exercise"], each["sources"]) for each in asked]
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

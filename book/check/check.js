@@ -1,0 +1,220 @@
+// A check in a page: the editor, its buttons, and what Python says.
+import { makeEditor } from "./editor.js";
+import { Stopped, check, stop } from "./python.js";
+
+const KEEP = "weft-check/";
+const SPOKEN = { passed: "Passed", "to do": "To do", failed: "Not passed" };
+
+// What a reader wrote, kept in this browser; where that is refused, until the page goes.
+const memory = {};
+const kept = {
+  get(name) {
+    try {
+      return JSON.parse(localStorage.getItem(KEEP + name)) ?? memory[name] ?? {};
+    } catch {
+      return memory[name] ?? {};
+    }
+  },
+  set(name, changes) {
+    const now = (memory[name] = { ...kept.get(name), ...changes });
+    try {
+      localStorage.setItem(KEEP + name, JSON.stringify(now));
+    } catch {} // full, or forbidden
+  },
+};
+
+function element(tag, properties = {}, ...children) {
+  const made = Object.assign(document.createElement(tag), properties);
+  made.append(...children);
+  return made;
+}
+
+// Text with `code` and *emphasis*, as verdicts and hints have it.
+function inline(text) {
+  return text.split(/(`[^`]+`|(?<![\w*])\*[^*\s][^*]*\*(?![\w*]))/).map((part) => {
+    if (part.startsWith("`") && part.length > 2)
+      return element("code", { textContent: part.slice(1, -1) });
+    if (part.startsWith("*") && part.length > 2)
+      return element("em", { textContent: part.slice(1, -1) });
+    return part;
+  });
+}
+
+const paragraphs = (text) =>
+  text.split("\n\n").map((part) => element("p", {}, ...inline(part)));
+
+export async function start(place) {
+  const name = place.dataset.check;
+  const answer = await fetch(new URL(`${name}.json`, import.meta.url));
+  if (!answer.ok) throw new Error(`${name}.json: ${answer.status}`);
+  new Check(place, name, await answer.text());
+}
+
+class Check {
+  constructor(place, name, text) {
+    Object.assign(this, { place, name, text, exercise: JSON.parse(text), hints: 0 });
+    const { starter } = this.exercise;
+    const button = (label, action) => {
+      const made = element("button", { type: "button", textContent: label });
+      made.addEventListener("click", action);
+      return made;
+    };
+    this.check = button("Check", () => this.run());
+    this.check.classList.add("weft-check-go");
+    this.stop = button("Stop", () => stop());
+    this.stop.disabled = true;
+    this.hint = button("Hint", () => this.nextHint());
+    this.reset = button("Reset", () => this.resetOrUndo());
+    this.status = element("span", { className: "weft-check-status", role: "status" });
+    this.verdict = element("div", { className: "weft-check-verdict" });
+    this.verdict.setAttribute("aria-live", "polite");
+    this.hintList = element("div", { className: "weft-check-hints" });
+    this.hintList.setAttribute("aria-live", "polite");
+    const keys = element("p", {
+      className: "weft-check-keys",
+      id: `${place.id}-keys`,
+      textContent: "Shift+Enter checks. Tab indents; after Escape, it leaves the editor.",
+    });
+    const box = element("div", { className: "weft-check-editor" });
+    const row = element("div", { className: "weft-check-buttons" },
+      this.check, this.stop, this.hint, this.reset, this.status);
+    const live = element("div", {}, box, row, keys, this.hintList, this.verdict);
+    this.editor = makeEditor({
+      parent: box,
+      text: kept.get(name).text ?? starter,
+      label: `Code of ${this.exercise.name}`,
+      description: keys.id,
+      onChange: () => this.changed(),
+      onCheck: () => this.run(),
+    });
+    const hadFocus = place.contains(document.activeElement);
+    place.querySelector(".weft-check-plain").replaceWith(live);
+    place.dataset.woken = "yes";
+    if (hadFocus) this.editor.focus();
+    this.showReset();
+    this.showPassed();
+  }
+
+  changed() {
+    kept.set(this.name, { text: this.editor.text() });
+    this.showReset();
+  }
+
+  // Reset keeps what was there: the same button brings it back, until something is typed.
+  resetOrUndo() {
+    const { before } = kept.get(this.name);
+    const { starter } = this.exercise;
+    const isUndo = this.isReset();
+    const now = this.editor.text();
+    this.editor.replace(isUndo ? before : starter);
+    if (!isUndo) kept.set(this.name, { before: now });
+    this.editor.mark([]);
+    this.verdict.replaceChildren();
+    this.say(isUndo ? "Your code is back." : "The starter is back. “Undo reset” brings back your code.");
+    this.showReset();
+  }
+
+  isReset() {
+    const { before } = kept.get(this.name);
+    const { starter } = this.exercise;
+    return this.editor.text() === starter && before !== undefined && before !== starter;
+  }
+
+  showReset() {
+    this.reset.textContent = this.isReset() ? "Undo reset" : "Reset";
+    this.reset.disabled = !this.isReset() && this.editor.text() === this.exercise.starter;
+  }
+
+  showPassed() {
+    this.place.classList.toggle("weft-check-passed", Boolean(kept.get(this.name).passed));
+    const mark = this.place.querySelector(".weft-check-done");
+    mark.textContent = kept.get(this.name).passed ? "✓ passed" : "";
+  }
+
+  nextHint() {
+    const { hints } = this.exercise;
+    const text = hints[this.hints++];
+    const title = `Hint ${this.hints} of ${hints.length}`;
+    this.hintList.append(element("div", {}, element("b", { textContent: title }),
+      ...paragraphs(text)));
+    if (this.hints === hints.length) this.hint.disabled = true;
+  }
+
+  say(text) {
+    this.status.textContent = text;
+  }
+
+  tell({ running, loaded, total, mb }) {
+    if (running) this.say("Checking …");
+    else if (!total) this.say("Loading Python …");
+    else {
+      const percent = Math.floor((100 * loaded) / total);
+      const step = percent - (percent % 5); // so that it is not said too often
+      this.say(step < 100 ? `Loading Python, ${mb} MB: ${step} %` : "Starting Python …");
+    }
+  }
+
+  busy(is) {
+    this.check.disabled = is;
+    this.stop.disabled = !is;
+    this.place.toggleAttribute("data-busy", is);
+  }
+
+  async run() {
+    if (this.check.disabled) return;
+    const hadFocus = document.activeElement === this.check;
+    this.busy(true);
+    this.editor.mark([]);
+    this.verdict.replaceChildren();
+    if (hadFocus) this.stop.focus();
+    try {
+      const source = this.editor.text();
+      this.show(await check(source, this.text, (state) => this.tell(state)));
+      this.say("");
+    } catch (error) {
+      const stopped = error instanceof Stopped;
+      this.say(stopped ? "You stopped the check." : `The check did not run: ${error.message}`);
+    }
+    const onStop = document.activeElement === this.stop;
+    this.busy(false);
+    if (onStop) this.check.focus();
+  }
+
+  show(verdict) {
+    this.editor.mark(verdict.places.map(({ line }) => line));
+    if (verdict.ok) kept.set(this.name, { passed: true });
+    this.showPassed();
+    const title = element("p", { className: "weft-check-title" },
+      element("span", { textContent: `${verdict.mark} `, ariaHidden: "true" }),
+      element("span", { className: "weft-unseen", textContent: `${SPOKEN[verdict.state]}: ` }),
+      element("code", { textContent: verdict.name }), ` — ${verdict.headline}`);
+    const parts = [title];
+    if (verdict.places.length)
+      parts.push(element("ul", { className: "weft-check-places" },
+        ...verdict.places.map((each) => this.line(each))));
+    for (const text of [verdict.text, verdict.why, verdict.hint].filter(Boolean))
+      parts.push(...paragraphs(text));
+    if (verdict.facts.length)
+      parts.push(element("ul", {}, ...verdict.facts.map((fact) =>
+        element("li", {}, ...inline(fact)))));
+    if (verdict.printed)
+      parts.push(element("p", { textContent: "It printed:" }),
+        element("pre", { textContent: verdict.printed, tabIndex: 0 }));
+    if (verdict.read) {
+      const { part, title: heading, address } = verdict.read;
+      const href = new URL(address, new URL(this.place.dataset.book, location.href));
+      parts.push(element("p", {}, `→ ${part}, `, element("a", { href, textContent: `“${heading}”` })));
+    }
+    this.verdict.replaceChildren(
+      element("div", { className: `weft-check-said weft-check-${verdict.state.replace(" ", "-")}` },
+        ...parts));
+    this.verdict.firstChild.dataset.kind = verdict.kind;
+  }
+
+  line({ line, text, note }) {
+    const to = element("button", { type: "button", textContent: `line ${line}` });
+    to.addEventListener("click", () => this.editor.goTo(line));
+    return element("li", {}, to, " ", element("code", { textContent: text }),
+      note ? ` ${note}` : "");
+  }
+}

@@ -1,0 +1,282 @@
+"""Checks in the book's pages: a reader edits, checks, stops, comes back."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from built_book import Book
+from test_access import AXE, RULES, violations
+
+RING = "22_hopper_gemm"
+RIGHT = {
+    "ring": """\
+def ring(k, stages):
+    turn, stage = divmod(k, stages)
+    return stage, turn % 2, 1 - turn % 2
+""",
+    "coalesce": """\
+def coalesce(layout):
+    found = []
+    for size, stride in modes(layout):
+        if found and found[-1][0] * found[-1][1] == stride and size > 1:
+            found[-1] = found[-1][0] * size, found[-1][1]
+        elif size > 1:
+            found.append((size, stride))
+    sizes, strides = zip(*found or [(1, 0)])
+    return Layout(sizes, strides)
+""",
+    "blocks_for": """\
+def blocks_for(n, threads):
+    return -(-n // threads)
+""",
+}
+# Source, the kind of its verdict, and the line that is marked.
+WRONG = {
+    "ring": ("    return k % stages, 0, 1\n", "wrong-value", 2),
+    "coalesce": ("    return layout\n", "answer", 2),
+    "blocks_for": ("    return n / threads\n", "type", 2),
+}
+PAGES = {"ring": RING, "coalesce": "20_layouts", "blocks_for": "05_first_kernel"}
+
+
+# Leave nothing in the article but the first two checks.
+ONLY = """() => {
+  const checks = [...document.querySelectorAll("[data-check]")].slice(0, 2);
+  document.querySelector(".bd-article").replaceChildren(
+    document.querySelector("h1"), ...checks);
+}"""
+
+
+class Check:
+    """One check of a page."""
+
+    def __init__(self, watched: Any, name: str) -> None:
+        self.page, self.name = watched.page, name
+        self.place = self.page.locator(f"#check-{name}")
+
+    def woken(self) -> "Check":
+        self.place.scroll_into_view_if_needed()
+        self.place.locator(".cm-content").wait_for()
+        return self
+
+    def button(self, label: str) -> Any:
+        return self.place.get_by_role("button", name=label, exact=True)
+
+    def text(self) -> str:
+        lines = self.place.locator(".cm-line").all_inner_texts()
+        return "\n".join("" if line == "\n" else line for line in lines)
+
+    def write(self, source: str) -> None:
+        self.place.locator(".cm-content").focus()
+        self.page.keyboard.press("ControlOrMeta+A")
+        self.page.keyboard.insert_text(source)
+
+    def write_body(self, body: str) -> None:
+        self.write(RIGHT[self.name].splitlines(keepends=True)[0] + body)
+
+    def press(self) -> Any:
+        """Press Check; return the verdict once it is there."""
+        self.button("Check").click()
+        self.place.locator("[data-kind]").wait_for()
+        return self.place.locator("[data-kind]")
+
+    def marked(self) -> list[str]:
+        return self.place.locator(".cm-gutterElement.weft-marked").all_inner_texts()
+
+
+@pytest.fixture(scope="module")
+def under(book: Book, serve: Callable[[Path], str]) -> str:
+    """The address of the book under a path, as on GitHub's pages."""
+    if not (book.html / "_static" / "check" / "files.json").is_file():
+        pytest.skip("the book was built without checks: npm could not fetch Pyodide")
+    return f"{serve(book.html.parent)}/{book.html.name}"
+
+
+@pytest.fixture
+def watched(open_page: Callable[..., Any]) -> Iterator[Any]:
+    """Yield a page that must neither complain nor ask for anything elsewhere."""
+    page = open_page()
+    yield page
+    assert page.errors == []
+    assert page.left == []
+
+
+def opened(watched: Any, under: str, name: str) -> Check:
+    watched.page.goto(f"{under}/book/{PAGES[name]}.html", wait_until="load")
+    return Check(watched, name).woken()
+
+
+def loaded(watched: Any) -> list[str]:
+    """The files of checks that the page has loaded, but for its worker's."""
+    names = "performance.getEntriesByType('resource').map((each) => each.name)"
+    return [
+        url.rsplit("/_static/check/", 1)[1].partition("?")[0]
+        for url in watched.page.evaluate(names)
+        if "/_static/check/" in url
+    ]
+
+
+@pytest.mark.parametrize("name", list(PAGES))
+def test_a_wrong_and_a_right_function(watched: Any, under: str, name: str) -> None:
+    check = opened(watched, under, name)
+    body, kind, line = WRONG[name]
+    check.write_body(body)
+    verdict = check.press()
+    assert verdict.get_attribute("data-kind") == kind
+    assert verdict.get_by_role("button", name=f"line {line}").count() == 1
+    assert check.marked() == [str(line)]
+    check.write(RIGHT[name])
+    assert check.press().get_attribute("data-kind") == "pass"
+    assert check.marked() == []
+    check.place.get_by_text("✓ passed", exact=True).wait_for()
+
+
+def test_an_endless_loop_ends_by_itself_or_by_stop(watched: Any, under: str) -> None:
+    check = opened(watched, under, "ring")
+    check.write_body("    while True:\n        k += 1\n")
+    verdict = check.press()
+    assert verdict.get_attribute("data-kind") == "endless-loop"
+    assert check.marked() == ["2"]
+    href = verdict.get_by_role("link").evaluate("each => each.href")
+    assert href == f"{under}/book/bugs/endless-loop.html"
+
+    # A single call of C that goes on and on: no line of Python is counted.
+    check.write_body("    return sum(iter(int, 1))\n")
+    check.button("Check").click()
+    check.place.get_by_text("Checking …").wait_for()
+    check.button("Stop").click()
+    check.place.get_by_text("You stopped the check.").wait_for()
+    check.write(RIGHT["ring"])
+    assert check.press().get_attribute("data-kind") == "pass"
+
+
+def test_the_text_is_there_after_a_reload_and_after_a_reset(
+    watched: Any, under: str
+) -> None:
+    check = opened(watched, under, "ring")
+    starter = check.text()
+    assert "your code here" in starter
+    assert check.button("Reset").is_disabled()
+    check.write(RIGHT["ring"])
+    watched.page.reload(wait_until="load")
+    check.woken()
+    assert check.text() == RIGHT["ring"]
+    check.button("Reset").click()
+    assert check.text() == starter
+    watched.page.reload(wait_until="load")
+    check.woken()
+    check.button("Undo reset").click()
+    assert check.text() == RIGHT["ring"]
+    check.button("Reset").wait_for()
+
+
+def test_nothing_is_loaded_before_it_is_needed(watched: Any, under: str) -> None:
+    page = watched.page
+    page.set_viewport_size({"width": 1200, "height": 300})
+    page.goto(f"{under}/book/{RING}.html", wait_until="networkidle")
+    assert sorted(loaded(watched)) == ["check.css", "load.js"]
+    check = Check(watched, "ring").woken()
+    assert {"check.js", "editor.js", "22_hopper_gemm.ring.json"} <= set(loaded(watched))
+    assert not [name for name in loaded(watched) if "worker" in name]
+    assert check.button("Stop").is_disabled()
+    page.goto(f"{under}/book/13_shared_memory.html", wait_until="load")
+    assert loaded(watched) == []
+
+
+def test_python_starts_without_a_snapshot(watched: Any, under: str) -> None:
+    said: list[str] = []
+    watched.page.on("console", lambda message: said.append(message.text))
+    watched.page.route(
+        "**/python.snapshot", lambda route: route.fulfill(status=200, body="broken")
+    )
+    check = opened(watched, under, "blocks_for")
+    check.write(RIGHT["blocks_for"])
+    assert check.press().get_attribute("data-kind") == "pass"
+    assert any("snapshot does not load" in text for text in said)
+
+
+def test_a_check_is_done_by_keyboard_alone(watched: Any, under: str) -> None:
+    check = opened(watched, under, "ring")
+    keyboard = watched.page.keyboard
+    check.place.locator(".cm-content").focus()
+    keyboard.press("Tab")  # who passes through is not held
+    assert check.button("Check").evaluate("each => each === document.activeElement")
+    keyboard.press("Shift+Tab")
+    check.write_body("")
+    keyboard.press("ControlOrMeta+End")
+    keyboard.press("Tab")  # who writes indents
+    keyboard.insert_text("return 0, 0, 1")
+    assert check.text().endswith("    return 0, 0, 1")
+    keyboard.press("Shift+Enter")
+    check.place.locator("[data-kind=wrong-value]").wait_for()
+    keyboard.press("Escape")
+    keyboard.press("Tab")
+    assert check.button("Check").evaluate("each => each === document.activeElement")
+    keyboard.press("Enter")
+    check.place.locator("[data-kind=wrong-value]").wait_for()
+    check.button("Check").and_(check.place.locator(":focus")).wait_for()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_in_a_check_that_is_used(
+    open_page: Callable[..., Any], under: str, scheme: str
+) -> None:
+    watched = open_page(390, scheme)
+    check = opened(watched, under, "coalesce")
+    check.write_body("    print(layout)\n    return layout\n")
+    check.button("Hint").click()
+    check.press()
+    page = watched.page
+    page.evaluate(ONLY)  # axe takes long for a page
+    page.add_script_tag(path=str(AXE))
+    assert violations(page, RULES) == []
+    wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    assert page.evaluate(wide) <= 0
+
+
+def test_hints_come_one_by_one(watched: Any, under: str) -> None:
+    check = opened(watched, under, "ring")
+    for number in (1, 2, 3):
+        check.button("Hint").click()
+        check.place.get_by_text(f"Hint {number} of 3").wait_for()
+    assert check.button("Hint").is_disabled()
+
+
+def test_without_javascript_there_is_the_starter_and_a_link(
+    browser: Any, under: str
+) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{under}/book/{RING}.html")
+    place = page.locator("#check-ring")
+    assert "def ring(k, stages):" in place.inner_text()
+    assert place.get_by_role("link", name="lab 22").count() == 1
+    context.close()
+
+
+def test_storage_that_is_refused_is_no_error(watched: Any, under: str) -> None:
+    refuse = """for (const name of ["getItem", "setItem"]) {
+      const plain = Storage.prototype[name];
+      Storage.prototype[name] = function (key, ...rest) {
+        if (key.startsWith("weft-check/")) throw new Error("refused");
+        return plain.call(this, key, ...rest);
+      };
+    }"""
+    watched.page.add_init_script(refuse)
+    check = opened(watched, under, "ring")
+    check.write(RIGHT["ring"])
+    check.button("Reset").click()
+    check.button("Undo reset").click()
+    assert check.text() == RIGHT["ring"]
+
+
+def test_what_the_build_says_of_the_files_is_so(book: Book, under: str) -> None:
+    folder = book.html / "_static" / "check"
+    about = json.loads((folder / "files.json").read_text())
+    for way in ("plain", "snapshot"):
+        if way in about:
+            assert about[way]["total"] > 1_000_000
+            assert about[way]["mb"] < 15
+    assert (folder / "pyodide" / "LICENSE").is_file()

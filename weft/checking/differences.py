@@ -1,0 +1,101 @@
+"""What is wrong with an output, in words, without NumPy."""
+
+import ctypes
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any
+
+BELOW_1 = 1 - 2.0**-24  # the largest float32 below 1
+
+
+class Pattern(Enum):
+    """What kind of wrong an output looks like."""
+
+    NONE = auto()
+    UNSET = auto()  # a NaN from memory that no thread has written
+    MOVED = auto()  # the right values in other places
+    MULTIPLE = auto()  # every element is the same multiple of what it should be
+    SHIFTED = auto()  # each value is where its neighbour belongs
+    TAIL = auto()  # wrong from one element on
+    SMALL = auto()  # little beside the largest values, and no rounding
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first wrong element of an output, and how the whole looks.
+
+    hint: a sentence on the pattern. belongs: where the first wrong value would be
+    right, if that is a single place.
+    """
+
+    index: tuple[int, ...]
+    got: Any
+    wanted: Any
+    wrong: int
+    size: int
+    pattern: Pattern = Pattern.NONE
+    hint: str = ""
+    belongs: tuple[int, ...] | None = None
+
+    def where(self, name: str) -> str:
+        return f"{name}[{', '.join(map(str, self.index))}]" if self.index else name
+
+    def sentence(self, name: str) -> str:
+        share = ""
+        if self.size > 1:
+            verb = "is" if self.wrong == 1 else "are"
+            share = f"; {self.wrong:,} of {self.size:,} elements {verb} wrong"
+        got, wanted = apart(self.got, self.wanted)
+        return f"{self.where(name)} is {got} and should be {wanted}{share}."
+
+
+Looks = tuple[Pattern, str] | tuple[Pattern, str, tuple[int, ...]]
+NOTHING: Looks = (Pattern.NONE, "")
+
+
+def apart(got: Any, wanted: Any) -> tuple[str, str]:
+    """Write two numbers with as many digits as it takes to tell them apart.
+
+    The float32 just below 1 is not written as 1: where it comes up, this matters.
+    """
+    pairs = [(show(got, digits), show(wanted, digits)) for digits in (4, 5, 6, 8, 12)]
+    different = [pair for pair in pairs if pair[0] != pair[1]]
+    exact = [p for p in different if "1" not in p or not just_below_1(got, wanted)]
+    return next(iter(exact or different), pairs[0])
+
+
+def just_below_1(*values: Any) -> bool:
+    """Whether one of some numbers is the largest float32 below 1."""
+    return any(in_float32(value) == BELOW_1 for value in values)
+
+
+def in_float32(value: Any) -> float:
+    """A real number as a float32 holds it; 0 for an integer, or another thing."""
+    if isinstance(value, int | str | complex) or kind_of_number(value) == "c":
+        return 0.0
+    return ctypes.c_float(float(value)).value
+
+
+def kind_of_number(value: Any) -> str:
+    """What NumPy calls the kind of one of its numbers, "" for any other value."""
+    return str(getattr(getattr(value, "dtype", None), "kind", ""))
+
+
+def show(value: Any, digits: int = 4) -> str:
+    """Write a number briefly: with so many significant digits."""
+    kind = kind_of_number(value)
+    if isinstance(value, bool) or kind == "b":
+        return str(bool(value))
+    if isinstance(value, int) or kind in ("i", "u"):
+        return show_integer(int(value))
+    if isinstance(value, str):
+        return repr(str(value))
+    return f"{value + 0.0:.{digits}g}"  # no -0
+
+
+def show_integer(value: int) -> str:
+    """Write an integer; Python refuses to write those of thousands of digits."""
+    try:
+        return str(value)
+    except ValueError:
+        return f"an integer of {value.bit_length():,} bits"

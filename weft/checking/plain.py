@@ -1,0 +1,233 @@
+"""Comparing plain values: numbers, texts, and tuples, lists and dicts of them.
+
+This is `weft.checking.compare` without NumPy, which a page of the book does not have:
+the same tolerance, the same patterns, the same sentences. A nested tuple whose parts
+are all of one length is compared as an array is; any other is a tree, whose leaves are
+compared one by one.
+"""
+
+import cmath
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from weft.checking.differences import NOTHING, Difference, Looks, Pattern, show
+
+Path = tuple[Any, ...]
+NUMBERS = {bool: "b", int: "i", float: "f", complex: "c"}
+ORDER = "bifcU"  # what holds both of two kinds is the later one
+
+
+def is_plain(value: Any) -> bool:
+    """Whether a value is made of Python's own numbers and texts alone."""
+    if isinstance(value, dict):
+        return all(map(is_plain, value.values()))
+    if type(value) in (tuple, list):
+        return all(map(is_plain, value))
+    return value is None or type(value) in (*NUMBERS, str)
+
+
+def leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """The values of a tree, each with the keys and numbers that lead there."""
+    if isinstance(value, dict):
+        for key, part in value.items():
+            yield from leaves(part, (*path, key))
+    elif isinstance(value, tuple | list):
+        for number, part in enumerate(value):
+            yield from leaves(part, (*path, number))
+    else:
+        yield path, value
+
+
+def written(path: Path) -> str:
+    """'[1][0]', as Python takes a leaf out of a tree."""
+    return "".join(f"[{part!r}]" for part in path)
+
+
+@dataclass(frozen=True)
+class Block:
+    """Numbers or texts of one kind in rows of equal length, as an array holds them.
+
+    kind: "b", "i", "f", "c" or "U", as NumPy calls it. parts: in the order of rows.
+    """
+
+    shape: tuple[int, ...]
+    kind: str
+    parts: tuple[Any, ...]
+
+    def index(self, number: int) -> tuple[int, ...]:
+        """Where the part with this number is."""
+        found = []
+        for size in reversed(self.shape):
+            number, at = divmod(number, size)
+            found.append(at)
+        return tuple(reversed(found))
+
+    def converted(self, kind: str) -> "Block":
+        """The same numbers in a kind that holds them all."""
+        makers: dict[str, Callable[[Any], Any]] = {"f": _float, "c": complex}
+        if kind not in makers:
+            return replace(self, kind=kind)
+        return replace(self, kind=kind, parts=tuple(map(makers[kind], self.parts)))
+
+
+def _float(number: Any) -> float:
+    """A number as a float, infinite where it is too large for one."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.copysign(math.inf, number)
+
+
+def block(value: Any) -> Block | None:
+    """A value as numbers or texts of one kind; None for a tree, or another thing."""
+    shape = _shape(value)
+    parts = tuple(part for _, part in leaves(value)) if shape is not None else ()
+    kinds = {NUMBERS.get(type(p), "U" if isinstance(p, str) else "") for p in parts}
+    if shape is None or "" in kinds or ("U" in kinds and len(kinds) > 1):
+        return None
+    kind = max(kinds, key=ORDER.index, default="f")
+    return Block(shape, kind, parts).converted(kind)
+
+
+def _shape(value: Any) -> tuple[int, ...] | None:
+    """The lengths of nested tuples or lists, None where some differ from others."""
+    if isinstance(value, dict):
+        return None
+    if not isinstance(value, tuple | list):
+        return ()
+    inner = {_shape(part) for part in value}
+    if len(inner) > 1 or None in inner:
+        return None
+    return (len(value), *(inner.pop() or () if inner else ()))
+
+
+def is_tree(value: Any) -> bool:
+    """Whether a value is nested in a way that no array holds."""
+    return isinstance(value, dict | tuple | list) and block(value) is None
+
+
+def size_of(wanted: Sequence[Any]) -> float:
+    """The root of the mean square of the numbers that are finite."""
+    finite = [abs(w) for w in wanted if cmath.isfinite(w)]
+    largest = max(finite, default=0)
+    if not largest:  # else their squares could leave the range
+        return 0.0
+    mean: float = sum((w / largest) ** 2 for w in finite) / len(finite)
+    return float(largest * math.sqrt(mean))
+
+
+def close(got: Block, wanted: Block, tolerance: float) -> list[bool]:
+    """Which parts agree: relative to themselves and to the size of the whole."""
+    pairs = list(zip(got.parts, wanted.parts, strict=True))
+    if got.kind not in "fc" or wanted.kind == "U":
+        return [a == b for a, b in pairs]
+    most = tolerance * size_of(wanted.parts)
+    return [_near(a, b, most + tolerance * abs(b)) for a, b in pairs]
+
+
+def _near(a: Any, b: Any, most: float) -> bool:
+    if cmath.isfinite(a) and cmath.isfinite(b):
+        return bool(abs(a - b) <= most)
+    return bool(a == b or (a != a and b != b))
+
+
+def difference(got: Block, wanted: Block, tolerance: float) -> Difference | None:
+    """How `got` differs from `wanted`, of the same shape; None if it does not."""
+    right = close(got, wanted, tolerance)
+    if all(right):
+        return None
+    first = right.index(False)
+    looks = pattern(got, wanted, right, tolerance)
+    a, b = got.parts[first], wanted.parts[first]
+    return Difference(got.index(first), a, b, right.count(False), len(right), *looks)
+
+
+def pattern(got: Block, wanted: Block, right: list[bool], tolerance: float) -> Looks:
+    """What kind of wrong this looks like, and a sentence on it: see `compare`."""
+    first = got.parts[right.index(False)]
+    if "U" in (got.kind, wanted.kind) or "c" in (got.kind, wanted.kind):
+        return NOTHING
+    if first != first:
+        return NOTHING
+    for find in (_moved, _shifted, _multiple, _tail):
+        looks = find(got, wanted, right, tolerance)
+        if looks is not NOTHING:
+            return looks
+    return NOTHING
+
+
+def _agree(got: Block, wanted: Block, a: Any, b: Any, tolerance: float) -> bool:
+    """Whether some parts of one agree with some of the other."""
+    mine, aim = replace(got, parts=tuple(a)), replace(wanted, parts=tuple(b))
+    return all(close(mine, aim, tolerance))
+
+
+def _moved(got: Block, wanted: Block, right: list[bool], tolerance: float) -> Looks:
+    """Whether all the right values are there in other places."""
+
+    def ordered(parts: Sequence[Any]) -> list[Any]:
+        return sorted(parts, key=lambda x: (x != x, x))
+
+    mine, aim = ordered(got.parts), ordered(wanted.parts)
+    if len(right) < 3 or not _agree(got, wanted, mine, aim, tolerance):
+        return NOTHING
+    there = "All the right values are there, but in the wrong places"
+    first = got.parts[right.index(False)]
+    same = replace(got, parts=(first,) * len(right))
+    fits = close(same, wanted, tolerance)
+    if fits.count(True) != 1:
+        return Pattern.MOVED, f"{there}."
+    belongs = got.index(fits.index(True))
+    at = ", ".join(map(str, belongs))
+    return Pattern.MOVED, f"{there}: this value belongs at [{at}].", belongs
+
+
+def _shifted(got: Block, wanted: Block, right: list[bool], tolerance: float) -> Looks:
+    """Whether each value is where its neighbour belongs."""
+    mine, aim = got.parts, wanted.parts
+    if len(right) > 3 and _agree(got, wanted, mine[1:], aim[:-1], tolerance):
+        return Pattern.SHIFTED, "Each result is where the next one belongs."
+    if len(right) > 3 and _agree(got, wanted, mine[:-1], aim[1:], tolerance):
+        return Pattern.SHIFTED, "Each result is where the previous one belongs."
+    return NOTHING
+
+
+def _multiple(got: Block, wanted: Block, right: list[bool], _: float) -> Looks:
+    """Whether every value is the same multiple of what it should be."""
+    pairs = [(a, b) for a, b in zip(got.parts, wanted.parts, strict=True) if b]
+    if len(right) < 3 or not pairs or any(right):
+        return NOTHING
+    ratios = [_float(a) / _float(b) for a, b in pairs]
+    ratio = ratios[0]
+    if show(ratio) == "1" or not all(
+        _near(each, ratio, 1e-8 + 1e-4 * abs(ratio)) for each in ratios
+    ):
+        return NOTHING
+    times = " times what it should be" if ratio else ""
+    return Pattern.MULTIPLE, f"Every element is {show(ratio)}{times}."
+
+
+def _tail(got: Block, _: Block, right: list[bool], tolerance: float) -> Looks:
+    """Whether a vector is wrong from one element on."""
+    start = right.index(False)
+    if len(got.shape) != 1 or len(right) < 3 or not any(right) or any(right[start:]):
+        return NOTHING
+    if start == 1:
+        hint = "The first element is right, and all those after it are wrong."
+        return Pattern.TAIL, hint
+    return (
+        Pattern.TAIL,
+        f"The first {start:,} elements are right, and all those after them are wrong.",
+    )
+
+
+def one_by_one(got: Block, wanted: Block, tolerance: float) -> Difference | None:
+    """How numbers of different kinds differ: a small one beside a large one counts."""
+    for number, (a, b) in enumerate(zip(got.parts, wanted.parts, strict=True)):
+        mine, aim = replace(got, parts=(a,)), replace(wanted, parts=(b,))
+        wrong = difference(mine, aim, tolerance) if b else None
+        if wrong:
+            return replace(wrong, index=(number,))
+    return None

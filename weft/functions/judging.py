@@ -1,0 +1,161 @@
+"""How a plain function is judged: it is called, and what it returns is compared.
+
+A page of the book judges with this module, too. There is no NumPy there, and nothing
+launches a kernel; what a lab does about launches is in `weft.functions.room`.
+"""
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from types import FunctionType
+from typing import Any
+
+from weft import chapters, doing
+from weft.checking.cases import copies
+from weft.checking.gaming import belongs, of_another, watched
+from weft.checking.source import begin, raised, raised_at
+from weft.checking.step_limit import Endless, endless
+from weft.checking.verdict import Failed, Verdict
+from weft.functions.exercise import FunctionExercise
+from weft.functions.values import compare, ended, is_number
+from weft.functions.wording import brief, wrong_answer
+from weft.places import Note
+from weft.python_errors import power
+from weft.starters import has_stub
+from weft.tracebacks import undefined
+from weft.wording import kind_of, several
+
+Case = tuple[tuple[Any, ...], Any]  # the arguments of a call, and what is right
+RaisedAt = Callable[[BaseException], list[Note]]
+
+MANY = 3  # arguments: from here on a verdict gives their names
+
+
+class Watch:
+    """What looks after the calls of one check; here, of functions alone.
+
+    name: the exercise.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    @contextmanager
+    def call(
+        self, call: str, raised_at: RaisedAt, explain: Callable[[Exception], Verdict]
+    ) -> Iterator[None]:
+        """Turn what a call raises into a verdict. Raises `Failed`.
+
+        call: how the verdict names it. raised_at: the learner's lines that an error
+        came through. explain: the verdict on an exception.
+        """
+        try:
+            yield
+        except Endless as stopped:
+            raise endless(self.name, call, stopped) from None
+        except Failed:
+            raise
+        except Exception as error:
+            raise Failed(explain(error)) from None
+
+    def refuse_certain(self) -> None:
+        """Raise `Failed` for what a wrong result would not explain better."""
+
+    def refuse(self) -> None:
+        """Raise `Failed` for anything else that was seen."""
+
+    def facts(self) -> list[str]:
+        """What a check that passes says of it."""
+        return []
+
+
+def judged(
+    exercise: FunctionExercise, cases: Iterable[Case], watch: Watch
+) -> list[str]:
+    """Call the function on every case; return the facts. Raises `Failed`."""
+    refuse_other(exercise)
+    count = 0
+    for args, wanted in cases:
+        judge(exercise, args, wanted, watch)
+        count += 1
+    return [f"right on {several(count, 'case')}", *watch.facts()]
+
+
+def refuse_other(exercise: FunctionExercise) -> None:
+    """Raise `Failed` for what is no function of the learner's."""
+    function, name = exercise.written_by_learner, exercise.name
+    if belongs(function, exercise.without):
+        module = chapters.plain(function.__module__)
+        raise Failed(of_another(name, name, f"{module}.{name}"))
+    if not isinstance(function, FunctionType):
+        message = f"{name} is {kind_of(function)}, not a plain function."
+        why = "This exercise asks for a Python function, without @cuda.jit."
+        raise Failed(Verdict(name, "type", message, why))
+
+
+def judge(
+    exercise: FunctionExercise, args: tuple[Any, ...], wanted: Any, watch: Watch
+) -> None:
+    """Call the function once. Raises `Failed` for a wrong answer."""
+    function, name = exercise.written_by_learner, exercise.name
+    call = f"{name}({', '.join(written(function, args))})"
+    doing.again(f"{name}: call")
+    with watch.call(
+        call,
+        lambda error: raised_at(error, function),
+        lambda error: raised(
+            name, call, error, function, power(error) or undefined(error)
+        ),
+    ):
+        got, borrowed = watched(
+            function, args, exercise.spec, exercise.without, exercise.lines
+        )
+    if got is None and has_stub(function):
+        raise Failed(begin(name))
+    if borrowed:
+        raise Failed(of_another(name, call, *borrowed))
+    watch.refuse_certain()
+    try:
+        right(exercise, args, call, got, wanted)
+    except Failed as failed:
+        raise Failed(explained(exercise, args, got, wanted, failed.verdict)) from None
+    watch.refuse()
+
+
+def written(function: FunctionType, args: tuple[Any, ...]) -> list[str]:
+    """The arguments of a call; more than a few with their parameters' names."""
+    code = inspect.unwrap(function).__code__
+    shown = [brief(a) for a in args]
+    if len(args) < MANY or len(args) != code.co_argcount:
+        return shown
+    names = code.co_varnames[: len(args)]
+    return [f"{name}={value}" for name, value in zip(names, shown, strict=True)]
+
+
+def right(
+    exercise: FunctionExercise, args: tuple[Any, ...], call: str, got: Any, wanted: Any
+) -> None:
+    """Raise `Failed` unless the answer is right."""
+    if exercise.because is None or not isinstance(wanted, str):
+        compare(exercise, call, got, wanted)
+    elif got != wanted:
+        reason = exercise.because(*args, got)
+        raise Failed(wrong_answer(exercise, call, got, reason))
+
+
+def explained(
+    exercise: FunctionExercise,
+    args: tuple[Any, ...],
+    got: Any,
+    wanted: Any,
+    verdict: Verdict,
+) -> Verdict:
+    """The verdict, with the exercise's own reason and the `return` that was reached."""
+    has_reason = exercise.because is not None and is_number(got)
+    if has_reason and (verdict.kind != "type" or got != wanted):
+        why = exercise.because(*args, got) or verdict.why
+        verdict = verdict.but(why=why)
+    if verdict.places:
+        places = ended(exercise.written_by_learner, copies(args))
+        verdict = verdict.but(places=places)
+    return verdict

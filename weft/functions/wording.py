@@ -1,0 +1,79 @@
+"""What a verdict on a plain function says of the value that was returned."""
+
+from types import BuiltinFunctionType, FunctionType
+from typing import Any
+
+from weft.checking.cases import is_array
+from weft.checking.differences import kind_of_number, show
+from weft.checking.source import returns
+from weft.checking.verdict import Verdict
+from weft.functions.exercise import FunctionExercise
+
+
+def in_ctypes(exercise: FunctionExercise, call: str, got: Any) -> Verdict:
+    """The verdict on an object of ctypes where its value is wanted."""
+    return exercise.verdict(
+        "type",
+        f"{call} returns {brief(got)}, which is an object of ctypes.",
+        f"`.value` gives the plain {type(got.value).__name__}.",
+        returns(exercise.written_by_learner),
+        headline="a ctypes object instead of a number",
+        topic="returned",
+    )
+
+
+def a_string(exercise: FunctionExercise, call: str, got: Any) -> Verdict:
+    """The verdict on a text where a number is wanted."""
+    return exercise.verdict(
+        "type",
+        f"{call} returns {brief(got)}, which is a string, not a number.",
+        "",
+        returns(exercise.written_by_learner),
+        headline="a string instead of a number",
+        topic="returned",
+    )
+
+
+def a_float(exercise: FunctionExercise, call: str, got: Any) -> Verdict:
+    """The verdict on a float where an integer is wanted."""
+    return exercise.verdict(
+        "type",
+        f"{call} returns {brief(got)}, which is a float, not an integer.",
+        "`/` always gives a float, and so do NumPy's `ceil` and `floor`.",
+        returns(exercise.written_by_learner),
+        headline="a float instead of an integer",
+        topic="returned",
+    )
+
+
+def another_value(call: str, got: Any, wanted: Any) -> str:
+    """What was returned, and what should have been."""
+    return f"{call} returns {got} and should return {wanted}."
+
+
+def wrong_answer(
+    exercise: FunctionExercise, call: str, got: Any, reason: str
+) -> Verdict:
+    """The verdict on an answer whose reason the exercise gives."""
+    said = "nothing" if got is None else brief(got)
+    message = f"{call} returns {said}."
+    places = returns(exercise.written_by_learner)
+    return exercise.verdict("answer", message, reason, places)
+
+
+def brief(value: Any) -> str:
+    """Write an argument so that it fits into a sentence."""
+    if is_array(value):
+        if value.size <= 4:
+            return f"{value.tolist()}"
+        return f"array of shape {value.shape}"
+    if isinstance(value, str) and len(lines := value.strip().splitlines()) > 1:
+        return f'"{" ".join(lines[0].split())} …" ({len(lines)} lines)'
+    if isinstance(value, FunctionType | BuiltinFunctionType):
+        return "a lambda" if value.__name__ == "<lambda>" else value.__name__
+    if type(value) is int:
+        return show(value)
+    kind = kind_of_number(value)
+    if kind == "f":
+        return repr(float(value))
+    return show(value) if kind in ("b", "i", "u", "c") else repr(value)

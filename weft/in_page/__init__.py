@@ -1,0 +1,1 @@
+"""Checks in a page of the book: Python runs in the reader's browser, without NumPy."""

@@ -1,0 +1,246 @@
+"""One door for every check in a page: `judge(source, exercise)`, in plain data.
+
+What is judged, and how, is the code that a lab runs; a page differs in where the
+exercise comes from, which is JSON that the book's build has written, and in its words
+for what is no verdict on a function: code that Python cannot read, or that fails before
+there is a function.
+"""
+
+import io
+import linecache
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import redirect_stdout
+from importlib import import_module
+from types import FunctionType, ModuleType
+from typing import Any
+
+from weft import tracebacks
+from weft.checking.kinds import TO_DO
+from weft.checking.source import raised
+from weft.checking.step_limit import Endless, counted, endless
+from weft.checking.verdict import Failed, Verdict
+from weft.functions.exercise import FunctionExercise
+from weft.functions.judging import Case, Watch, judged
+from weft.in_page.reading import readable
+from weft.in_page.values import CHAPTERS, decoded
+from weft.places import Note, Place
+from weft.starters import STUB
+from weft.wording import Words
+
+FILE = "<page>"  # what Python calls the reader's code
+MOST_PRINTED = 2_000  # characters that are shown
+Data = dict[str, Any]
+
+
+def judge(source: str, exercise: Mapping[str, Any]) -> Data:
+    """Check the source of what a reader wrote; return the verdict as plain data.
+
+    exercise: as the book's build has written it; `kind` says which room judges.
+    Returns the keys of `as_data`, and `printed`: what the code has printed. An error of
+    the check itself is raised.
+    """
+    with redirect_stdout(Printed()) as printed:
+        verdict = verdict_on(source, exercise)
+    return as_data(verdict) | {"printed": printed.getvalue()}
+
+
+class Printed(io.StringIO):
+    """What a reader's code has printed: the beginning of it."""
+
+    def write(self, text: str) -> int:
+        super().write(text[: max(0, MOST_PRINTED - self.tell())])
+        return len(text)
+
+
+def verdict_on(source: str, exercise: Mapping[str, Any]) -> Verdict:
+    """The same, as a verdict."""
+    try:
+        with tracebacks.looking_up_names(lambda name: of_the_lab(name, exercise)):
+            scope = ran(source, exercise)
+            facts = ROOMS[exercise["kind"]](scope, exercise)
+    except Failed as failed:
+        return in_words_of_a_page(failed.verdict)
+    return Verdict(exercise["name"], "pass", facts=facts)
+
+
+def as_data(verdict: Verdict) -> Data:
+    """A verdict as JSON has it.
+
+    ok; state: "passed", "to do" or "failed"; kind; name and headline, which make the
+    title; text: what happened, why: the explanation, both with `code` in backticks;
+    hint: what to do next, "" where the verdict says nothing of it; places: lines of the
+    source, each with a note; facts; read: a part of the book, a title in it and its
+    address in the book, or None.
+    """
+    mark, _, title = verdict.title.partition(" ")
+    part, heading, address = verdict.in_book
+    is_to_do = verdict.state == TO_DO
+    return {
+        "ok": bool(verdict),
+        "state": verdict.state,
+        "kind": verdict.kind,
+        "mark": mark,
+        "title": title,
+        "name": verdict.name,
+        "headline": title.partition(" — ")[2],
+        "text": verdict.message,
+        "why": "" if is_to_do else verdict.explanation,
+        "hint": verdict.explanation if is_to_do else "",
+        "places": [
+            {
+                "line": place.line,
+                "text": place.text,
+                "expression": place.expression,
+                "note": note,
+            }
+            for place, note in verdict.places
+            if place.line
+        ],
+        "facts": list(verdict.facts),
+        "read": {"part": part, "title": heading, "address": address} if part else None,
+    }
+
+
+# The reader's code, before there is anything to judge
+
+
+def ran(source: str, exercise: Mapping[str, Any]) -> dict[str, Any]:
+    """Run the reader's code; return the names that it leaves. Raises `Failed`."""
+    name = exercise["name"]
+    lines = source.splitlines(keepends=True)
+    linecache.cache[FILE] = (len(source), None, lines, FILE)
+    code = readable(name, source, FILE)
+    scope = {"__name__": "__page__", **given(exercise)}
+    inside = FunctionType((lambda: None).__code__, scope)  # whose lines are counted
+    try:
+        counted(lambda: exec(code, scope), (), scope=inside)
+    except Endless as stopped:
+        raise endless(name, "This code", stopped) from None
+    except Exception as error:
+        raise Failed(failed_early(name, error)) from None
+    return scope
+
+
+def given(exercise: Mapping[str, Any]) -> dict[str, Any]:
+    """The names that the lab gives: constants, modules, and what is in modules."""
+    found: dict[str, Any] = {}
+    for name, what in exercise["given"].items():
+        if "value" in what:
+            found[name] = decoded(what["value"])
+            continue
+        module = import_module(what["module"])
+        found[name] = getattr(module, what["name"]) if "name" in what else module
+    return found
+
+
+def of_the_lab(missing: str, exercise: Mapping[str, Any]) -> str:
+    """What to say of a name that the lab has and a page has not; "" for others."""
+    if missing in exercise["left_out"]:
+        return f"`{missing}` is there in the lab, and not in this page."
+    return ""
+
+
+def failed_early(name: str, error: Exception) -> Verdict:
+    """The verdict on code that fails before its function is called."""
+    why = tracebacks.undefined(error)
+    if isinstance(error, ModuleNotFoundError):
+        why = "In this page there are Python's own modules, and what the lab gives."
+    return raised(name, "The code", error, None, why).but(places=places_of(error))
+
+
+def places_of(error: BaseException) -> list[Note]:
+    """The line of the reader's code that an error came through last."""
+    found: list[Note] = []
+    trace = error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if code.co_filename == FILE:
+            text = linecache.getline(FILE, trace.tb_lineno).strip()
+            found = [(Place(code.co_name, trace.tb_lineno, text), "")]
+        trace = trace.tb_next
+    return found
+
+
+def in_words_of_a_page(verdict: Verdict) -> Verdict:
+    """A verdict without the words that are about cells."""
+    if verdict.kind != "begin":
+        return verdict
+    return verdict.but(
+        message=f"The code still says `# {STUB}`. Write yours there, and check again.",
+        why="If you do not know how to begin, “Hint” gives you a nudge.",
+    )
+
+
+# Plain functions
+
+
+def functions(scope: Mapping[str, Any], exercise: Mapping[str, Any]) -> list[str]:
+    """Judge a plain function; return the facts. Raises `Failed`."""
+    name = exercise["name"]
+    if name not in scope:
+        raise Failed(not_there(name))
+    explained = explanations(exercise)
+    asked = FunctionExercise(
+        written_by_learner=scope[name],
+        spec=_kept_in_the_lab,
+        inputs=[()],  # not asked for: the cases are there
+        because=explained.get(exercise["because"] or ""),
+        same=explained.get(exercise["same"] or ""),
+        without=tuple(exercise["without"]),
+        tolerance=exercise["tolerance"],
+        lines=exercise["lines"],
+        unseen=False,
+    )
+    return judged(asked, cases(exercise), Watch(name))
+
+
+def cases(exercise: Mapping[str, Any]) -> Iterator[Case]:
+    """The arguments of each call, with what is right."""
+    for case in exercise["cases"]:
+        yield decoded(case["args"]), decoded(case["wanted"])
+
+
+def explanations(exercise: Mapping[str, Any]) -> dict[str, Any]:
+    """What the chapter says of a wrong answer: functions, by their names."""
+    explains = exercise["explains"]
+    if not explains:
+        return {}
+    module = ModuleType(CHAPTERS + explains["module"])
+    module.__package__ = module.__name__.rpartition(".")[0]
+    exec(compile(explains["source"], "<checks>", "exec"), vars(module))
+    return dict(vars(module))
+
+
+def not_there(name: str) -> Verdict:
+    """The verdict on code that does not define the function asked for."""
+    return Verdict(
+        name,
+        "type",
+        f"The code defines no `{name}`.",
+        "The function needs the name that the exercise gives it.",
+        headline="the function is missing",
+        topic="returned",
+    )
+
+
+def _kept_in_the_lab(*_: Any) -> Any:
+    raise AssertionError("a page has the results of the spec, not the spec")
+
+
+ROOMS: dict[str, Callable[[Mapping[str, Any], Mapping[str, Any]], list[str]]] = {
+    "functions": functions,
+}
+
+
+def read_tables() -> None:
+    """Read what the loaded modules say, for a Python that will go on without files."""
+    for module in modules():
+        for value in list(vars(sys.modules[module]).values()):
+            if isinstance(value, Words):
+                value.rows  # noqa: B018  read when it is first asked for
+
+
+def modules() -> list[str]:
+    """The modules of this package that are loaded: what a page needs of it."""
+    return sorted(name for name in sys.modules if name.partition(".")[0] == "weft")

@@ -1,0 +1,34 @@
+"""Source text that Python cannot read: the verdict on it."""
+
+from types import CodeType
+
+from weft.checking.verdict import Failed, Verdict
+from weft.places import Place
+from weft.wording import sentence
+
+
+def readable(name: str, source: str, file: str) -> CodeType:
+    """Compile the source of an exercise. Raises `Failed` where that is no Python.
+
+    file: what Python calls it.
+    """
+    try:
+        return compile(source, file, "exec")
+    except (SyntaxError, ValueError) as error:  # a null byte is a ValueError
+        raise Failed(unreadable(name, source, error)) from None
+
+
+def unreadable(name: str, source: str, error: Exception) -> Verdict:
+    """The verdict on source that Python refuses, at the line where it does."""
+    line = getattr(error, "lineno", None) or 0
+    lines = source.splitlines()
+    text = lines[line - 1].strip() if 0 < line <= len(lines) else ""
+    said = getattr(error, "msg", None) or str(error)
+    return Verdict(
+        name,
+        "exception",
+        sentence(said),
+        "",
+        [(Place(name, line, text), "")] if line else [],
+        headline="Python cannot read it",
+    )

@@ -1,0 +1,85 @@
+"""Values as JSON, so that a page has the cases of an exercise.
+
+Numbers, texts and None are themselves, and a list is a list. All else is an object with
+one key that says what it is:
+
+    {"tuple": [...]}, {"dict": [[key, value], ...]}
+    {"float": "3.0"}, {"int": "9007199254740993"}    what JavaScript would change
+    {"object": "20_layouts.layouts:Layout", "fields": {...}}   of a chapter's class
+    {"array": "<base64>", "dtype": "<f4", "shape": [2, 3]}     in the order of rows
+"""
+
+import base64
+import math
+from dataclasses import fields, is_dataclass
+from importlib import import_module
+from typing import Any
+
+CHAPTERS = "weft.chapters."
+EXACT = 2**53  # of JavaScript's numbers
+
+
+class NotAValue(Exception):
+    """A value that a page cannot have; the text completes "it contains …"."""
+
+
+def encoded(value: Any) -> Any:
+    """Return a value as JSON has it. Raises NotAValue."""
+    if type(value) is float and (not math.isfinite(value) or value.is_integer()):
+        return {"float": str(value)}
+    if type(value) is int and abs(value) > EXACT:
+        return {"int": str(value)}
+    if value is None or type(value) in (bool, int, float, str):
+        return value
+    if type(value) is list:
+        return [encoded(part) for part in value]
+    if type(value) is tuple:
+        return {"tuple": [encoded(part) for part in value]}
+    if type(value) is dict:
+        return {"dict": [[encoded(k), encoded(v)] for k, v in value.items()]}
+    if hasattr(value, "tobytes") and hasattr(value, "dtype"):
+        return _array(value)
+    kind = type(value)
+    if is_dataclass(value) and kind.__module__.startswith(CHAPTERS):
+        name = f"{kind.__module__.removeprefix(CHAPTERS)}:{kind.__qualname__}"
+        parts = {f.name: encoded(getattr(value, f.name)) for f in fields(value)}
+        return {"object": name, "fields": parts}
+    raise NotAValue(f"an object of {kind.__module__}.{kind.__qualname__}")
+
+
+def _array(value: Any) -> Any:
+    if value.dtype.hasobject:
+        raise NotAValue("an array of objects")
+    text = base64.b64encode(value.tobytes()).decode()
+    return {"array": text, "dtype": value.dtype.str, "shape": list(value.shape)}
+
+
+def decoded(data: Any) -> Any:
+    """Return the value that `encoded` has written. An array needs NumPy."""
+    if isinstance(data, list):
+        return [decoded(part) for part in data]
+    match data:
+        case {"tuple": parts}:
+            return tuple(decoded(part) for part in parts)
+        case {"dict": pairs}:
+            return {decoded(key): decoded(value) for key, value in pairs}
+        case {"float": text}:
+            return float(text)
+        case {"int": text}:
+            return int(text)
+        case {"object": name, "fields": parts}:
+            module, _, kind = name.partition(":")
+            made = getattr(import_module(CHAPTERS + module), kind)
+            return made(**{key: decoded(value) for key, value in parts.items()})
+        case {"array": text, "dtype": dtype, "shape": shape}:
+            numpy: Any = import_module("numpy")
+            flat = numpy.frombuffer(base64.b64decode(text), dtype)
+            return flat.reshape(shape).copy()
+    return data
+
+
+def has_array(data: Any) -> bool:
+    """Whether JSON that `encoded` has written holds an array."""
+    if isinstance(data, dict):
+        return "array" in data or any(map(has_array, data.values()))
+    return isinstance(data, list) and any(map(has_array, data))
