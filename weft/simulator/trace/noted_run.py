@@ -220,10 +220,7 @@ class NotedRun(WatchedRun):
         spots = [spot for spot in self._spots() if spot is not None]
         steps = [1] * (self._static + len(self._more))
         for block in self._blocks_noted.values():
-            for k, lists in enumerate(block.lists):
-                if lists is not None and not any(lists):
-                    block.lists[k] = None
-            block.lists += [None] * (len(steps) - len(block.lists))
+            complete(block, len(steps))
         return Notes(
             self.call.__name__,
             self.grid,
@@ -237,6 +234,21 @@ class NotedRun(WatchedRun):
             self.partial_barriers(),
             self.excused_places(),
         )
+
+
+def complete(block: NotedBlock, lists: int) -> None:
+    """Say something of all `lists`, also of those found late and those never used."""
+    block.lists += [None] * (lists - len(block.lists))
+    for k, each in enumerate(block.lists):
+        if each is not None and not any(each):
+            block.lists[k] = None
+    lengths: list[tuple[Any, Any]] = [(mark, None) for mark in block.marks]
+    lengths += [(meeting.lengths, meeting.threads) for meeting in block.meetings]
+    for found, threads in lengths:
+        found += [None] * (lists - len(found))
+        for k, each in enumerate(block.lists):
+            if each is not None and found[k] is None:
+                found[k] = [0] * len(each if threads is None else threads)
 
 
 def kinds_of(special: Special | None) -> tuple[frozenset[str], frozenset[str]]:
