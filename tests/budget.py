@@ -12,7 +12,7 @@ WEIGHTS = {
     "threads": 20,
     "turns": 6,
     "iterations": 1,
-    "accesses": 2,
+    "accesses": 1,
     "lines": 2,
     "compilations": 100_000,
     "programs": 30_000,
