@@ -29,7 +29,7 @@ from weft.simulator.language.modules import (
     NumpyModule,
 )
 from weft.simulator.language.rewriting import Rewritten, begin, returned_by, rewritten
-from weft.simulator.translation.expressions import Access, Position
+from weft.simulator.translation.made import Access, Position
 from weft.simulator.translation.notes import BASE, NOTES, Noting, Spotted
 from weft.simulator.translation.numbers import plain
 

@@ -22,7 +22,7 @@ from weft.simulator.inference.kinds import REFUSED, Kind
 from weft.simulator.inference.statements import Function
 from weft.simulator.language import forms, loops, rules, shapes, waiting
 from weft.simulator.language.sources import Source, defined
-from weft.simulator.translation.expressions import Access, Position, position_of
+from weft.simulator.translation.made import Access, Position, position_of
 from weft.simulator.translation.notes import NOTES, MarkArithmetic, Noting, Spotted
 from weft.simulator.translation.statements import Statements
 

@@ -67,7 +67,6 @@ def _said(size: ast.expr, part: str, where: str) -> tuple[str, str]:
     return f"the shape of this {where} array is computed in the kernel: `{part}`", _WHY
 
 
-
 class Names:
     """The names of a kernel, and whether Numba knows their values."""
 

@@ -9,7 +9,7 @@ from types import CodeType, FunctionType
 
 from weft.places import Place
 from weft.simulator.language import rules
-from weft.simulator.translation.expressions import Position
+from weft.simulator.translation.made import Position
 
 
 @dataclass

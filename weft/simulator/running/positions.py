@@ -7,7 +7,7 @@ from weft.places import Place, axes, frame_place, led_to, place
 from weft.simulator.faults import Fault
 from weft.simulator.limits import Dim
 from weft.simulator.running.threads import Thread
-from weft.simulator.translation.expressions import Access, Position
+from weft.simulator.translation.made import Access, Position
 
 
 def upwards(frame: FrameType | None) -> Iterator[FrameType]:

@@ -1,0 +1,219 @@
+"""Translates accesses to memory: what is indexed, looked at, noted and marked."""
+
+import ast
+from typing import Any
+
+from weft.simulator.inference.kinds import Arr, Num, Tup
+from weft.simulator.translation import syntax
+from weft.simulator.translation.made import Access, kind, position_of
+from weft.simulator.translation.notes import (
+    LOAD,
+    NOTE,
+    OPERATION,
+    READ,
+    Noting,
+    Spotted,
+)
+from weft.simulator.translation.values import Values, again, name_of
+
+
+class Accesses(Values):
+    """Translates what touches arrays."""
+
+    def _subscript(self, node: ast.Subscript) -> ast.expr:
+        of = kind(node.value)
+        if isinstance(of, Arr) and isinstance(node.ctx, ast.Load):
+            return self.load(node, of)
+        parts = self.several([node.value, node.slice])
+        node.value, node.slice = parts
+        if not isinstance(of, Tup) and isinstance(kind(node), Num):
+            return self.plain(node, node)
+        return node
+
+    def array(self, node: ast.expr, of: Arr) -> tuple[ast.expr, str]:
+        """What an array is indexed through: the array, and the name of its aliases."""
+        if isinstance(node, ast.Name) and node.id not in self._bare:
+            self.made.aliases[node.id] = -1 if of.space == "constant" else of.ndim
+            return node, node.id
+        value, name = self.expr(node), self.temporary()
+        if self._lifting:
+            self.out.append(syntax.assign(name, value, node))
+            return syntax.name(name, node), ""
+        return syntax.named(name, value, node), ""
+
+    def load(self, node: ast.Subscript, of: Arr) -> ast.expr:
+        """`x[i]`."""
+        parts = parts_of(node.slice)
+        flops = getattr(node, "flops", 0)
+        whole = of.number is None or len(parts) != of.ndim or not of.direct
+        if whole or not all(isinstance(kind(p), Num) for p in parts):
+            return self._loaded(node, of, flops)
+        by_call = self.function.noting is Noting.CALLS
+        if by_call or (self.by_numbers and not of.space):
+            return self.plain(self._loaded(node, of, flops), node)
+        base, alias = self.array(node.value, of)
+        made = self.several(parts)
+        indices = [self._index(m, p) for m, p in zip(made, parts, strict=True)]
+        self._remember(node, base, alias, indices)
+        if not self.noting or of.space == "constant":
+            return self._element(base, alias, indices, node)
+        note = self.noted(node, of, base, alias, indices, READ, flops)
+        element = self._element(base, alias, indices, node)
+        return syntax.either(note, element, where=node)
+
+    def _loaded(self, node: ast.Subscript, of: Arr, flops: int) -> ast.expr:
+        """A load, or a view of a part, by a call."""
+        node.value, node.slice = self.several([node.value, node.slice])
+        made: ast.expr = node
+        if self.noting:
+            number = self.function.number(node, flops) << OPERATION
+            index = node.slice
+            made = syntax.call(
+                LOAD, [node.value, index, syntax.constant(number, node)], node
+            )
+        return self.plain(made, node) if isinstance(kind(node), Num) else made
+
+    def _remember(
+        self,
+        node: ast.expr,
+        base: ast.expr,
+        alias: str,
+        indices: list["Index"],
+        writes: bool = False,
+    ) -> None:
+        """What is accessed here, for the day when it is outside of its array."""
+        name = alias or name_of(base)
+        shown = tuple(i.shown for i in indices)
+        self.made.accesses[position_of(node)] = Access(name, shown, writes)
+
+    def _index(self, made: ast.expr, written: ast.expr) -> "Index":
+        """An index that is used several times: its name, and the first use of it."""
+        natural = self.signs.natural(written)
+        if isinstance(made, ast.Constant) and isinstance(made.value, int):
+            return Index(made, made, made.value, natural)
+        if isinstance(made, ast.Name):
+            return Index(made, made, made.id, natural)
+        name = self.temporary()
+        first = syntax.named(name, made, made)
+        return Index(first, syntax.name(name, made), name, natural)
+
+    def noted(
+        self,
+        node: ast.expr,
+        of: Arr,
+        base: ast.expr,
+        alias: str,
+        indices: list["Index"],
+        operation: int,
+        flops: int = 0,
+    ) -> ast.expr:
+        """A call that notes an access, and gives None."""
+        if not self.by_numbers:
+            number = self.function.number(node, flops) << OPERATION | operation
+            return self.note(number, base, alias, indices, node)
+        assert of.number is not None
+        spot = Spotted(operation, of.space, of.number.bytes, alias)
+        number = self.function.number(node, flops, spot)
+        at = self.function.local_number(number)
+        self.used.add(at)
+        if operation == READ and alias:
+            self.reads.setdefault(alias, []).append(number)
+        element: ast.expr = self.of_array(base, alias, "e", node)
+        for axis, index in enumerate(indices):
+            term = index.use()
+            if axis < len(indices) - 1 or not of.packed:
+                step = self.of_array(base, alias, f"t{axis}", node)
+                term = syntax.two(term, ast.Mult(), step, node)
+            element = syntax.two(element, ast.Add(), term, node)
+        return syntax.call(f"__l{at}", [element], node)
+
+    def note(
+        self, number: int, base: ast.expr, alias: str, indices: list["Index"], node: Any
+    ) -> ast.expr:
+        """`__note__((7, __n_x, i, j))`, which gives None."""
+        memory = self.of_array(base, alias, "n", node)
+        zero = syntax.constant(0, node)
+        if len(indices) <= 2:
+            where = [index.use() for index in indices]
+        else:
+            memory = syntax.two(memory, ast.Add(), syntax.constant(1, node), node)
+            offset: ast.expr | None = None
+            for axis, index in enumerate(indices):
+                step = self.of_array(base, alias, f"s{axis}", node)
+                term = syntax.two(index.use(), ast.Mult(), step, node)
+                offset = (
+                    term
+                    if offset is None
+                    else syntax.two(offset, ast.Add(), term, node)
+                )
+            assert offset is not None
+            where = [offset]
+        where += [zero] * (2 - len(where))
+        entry = [syntax.constant(number, node), memory, *where]
+        made = syntax.placed(ast.Tuple(entry, ast.Load()), node)
+        return syntax.call(NOTE, [made], node)
+
+    def of_array(
+        self, base: ast.expr, alias: str, what: str, node: ast.AST
+    ) -> ast.expr:
+        """Of an array: see `attribute_of`."""
+        if alias:
+            return syntax.name(f"__{what}_{alias}", node)
+        of = base
+        if isinstance(base, ast.NamedExpr) and getattr(base, "used", False):
+            of = syntax.name(name_of(base), node)
+        base.used = True  # type: ignore[attr-defined]
+        return attribute_of(of, what, node)
+
+    def _element(
+        self, base: ast.expr, alias: str, indices: list["Index"], node: Any
+    ) -> ast.expr:
+        made = self.of_array(base, alias, "v", node)
+        for index in indices:
+            made = syntax.item(made, self._checked(index, node), node)
+        return made
+
+    def _checked(self, index: "Index", node: ast.AST) -> ast.expr:
+        """An index, looked at where it may be negative."""
+        if index.natural:
+            return index.use()
+        zero = syntax.constant(0, node)
+        test = syntax.placed(ast.Compare(index.use(), [ast.GtE()], [zero]), node)
+        below = self.pure("below", node, index.use())
+        return syntax.choice(test, index.use(), below, node)
+
+
+class Index:
+    """One index of an access: evaluated once, at its first use."""
+
+    def __init__(
+        self, first: ast.expr, again: ast.expr, shown: str | int, natural: bool
+    ) -> None:
+        self._first: ast.expr | None = first
+        self._again, self.shown, self.natural = again, shown, natural
+
+    def use(self) -> ast.expr:
+        if self._first is not None:
+            first, self._first = self._first, None
+            return first
+        return again(self._again)
+
+
+def attribute_of(of: ast.expr, what: str, node: ast.AST) -> ast.expr:
+    """What there is of an array.
+
+    "v": what is indexed. "w": what stores leave marks in. "n": its number in a log.
+    "e": the number of its first element. "s0", "t0": its first stride, in bytes and in
+    elements.
+    """
+    if what in _ATTRIBUTES:
+        return syntax.attribute(of, _ATTRIBUTES[what], node)
+    strides = syntax.attribute(of, {"s": "strides", "t": "_steps"}[what[0]], node)
+    return syntax.item(strides, syntax.constant(int(what[1:]), node), node)
+
+
+_ATTRIBUTES = {"v": "rows", "w": "marks", "n": "_number", "e": "_first"}
+
+
+def parts_of(index: ast.expr) -> list[ast.expr]:
+    return list(index.elts) if isinstance(index, ast.Tuple) else [index]

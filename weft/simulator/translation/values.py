@@ -1,0 +1,363 @@
+"""Translates arithmetic: numbers, operators, conversions, choices.
+
+Some of it needs statements before it, such as a rounding to float32. Where all of an
+expression is evaluated whatever its values are, these are put before its statement;
+elsewhere, as in the branches of `a if b else c`, a call does the same more slowly.
+"""
+
+import ast
+from abc import abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from weft.simulator.arithmetic import conversions, operations
+from weft.simulator.arithmetic.numbers import BOOL, FLOAT32, FLOAT64, INT64, Number
+from weft.simulator.arithmetic.operations import Operation
+from weft.simulator.inference.expressions import OPERATORS as NAMES
+from weft.simulator.inference.expressions import plan_of
+from weft.simulator.inference.kinds import LARGEST, Cast, Kind, Num, Tup, num
+from weft.simulator.translation import numbers, syntax
+from weft.simulator.translation.made import CELL, Function, Made, kind
+from weft.simulator.translation.notes import Noting
+from weft.simulator.translation.signs import Signs
+
+
+class Values:
+    """Translates arithmetic; `out` are the statements of the block being made."""
+
+    def __init__(self, function: Function, signs: Signs) -> None:
+        self.function, self.signs = function, signs
+        self.out: list[ast.stmt] = []
+        self.made = Made()
+        self._temporary = 0
+        self._lifting = True
+        self.used: set[int] = set()  # the lists that are noted in
+        self.reads: dict[str, list[int]] = {}  # of arrays by their names
+        self._bare: frozenset[str] = frozenset()  # arrays without aliases
+
+    @property
+    def noting(self) -> bool:
+        return self.function.noting is not Noting.NONE
+
+    @property
+    def by_numbers(self) -> bool:
+        return self.function.noting is Noting.NUMBERS
+
+    # What is made
+
+    def temporary(self) -> str:
+        self._temporary += 1
+        return f"__{self._temporary}"
+
+    def pure(self, what: str, node: ast.AST, *args: ast.expr) -> ast.expr:
+        """A call of one of the functions of `numbers`, which change nothing."""
+        name = f"__pure_{what}"
+        self.made.helpers[name] = numbers.FUNCTIONS[what]
+        return syntax.call(name, args, node)
+
+    def applied(
+        self, what: str, function: Any, node: ast.AST, *args: ast.expr
+    ) -> ast.expr:
+        """A call of a function of arithmetic. what: its name, and the types."""
+        name = f"__pure_{what}"
+        self.made.helpers[name] = function
+        return syntax.call(name, args, node)
+
+    def plain(self, made: ast.expr, node: ast.AST) -> ast.expr:
+        """What a function of NumPy's numbers gives, as a plain number."""
+        return self.pure("plain", node, made)
+
+    def numpys(self, made: ast.expr, given: Kind, node: ast.AST) -> ast.expr:
+        """A plain number, or a tuple of them, as NumPy's, which show their types."""
+        if isinstance(given, Tup) and all_numbers(given.parts):
+            found = tuple(part.number for part in given.parts)  # type: ignore[union-attr]
+            what = f"numpys_{'_'.join(map(str, found))}"
+            return self.applied(what, numbers.numpys_of(found), node, made)
+        if not isinstance(given, Num) or given.number in (BOOL, INT64):
+            return made
+        function = numbers.numpys(given.number)
+        return self.applied(f"numpys_{given.number}", function, node, made)
+
+    @contextmanager
+    def inline(self) -> Iterator[None]:
+        """Within, no statements can be put before the present one."""
+        before, self._lifting = self._lifting, False
+        try:
+            yield
+        finally:
+            self._lifting = before
+
+    def several(self, nodes: list[ast.expr]) -> list[ast.expr]:
+        """Translate expressions that are evaluated one after the other."""
+        made: list[ast.expr] = []
+        for node in nodes:
+            mark = len(self.out)
+            one = self.expr(node)
+            self._spill(made, mark)
+            made.append(one)
+        return made
+
+    def _spill(self, made: list[ast.expr], mark: int) -> None:
+        """Keep expressions in order that come before statements from `mark` on."""
+        lifted = self.out[mark:]
+        if not lifted:
+            return
+        effects = any(map(syntax.has_effect, lifted))
+        for k, earlier in enumerate(made):
+            if syntax.has_effect(earlier) or (effects and syntax.reads_memory(earlier)):
+                name = self.temporary()
+                self.out.insert(mark, syntax.assign(name, earlier, earlier))
+                made[k] = syntax.name(name, earlier)
+                mark += 1
+
+    def held(self, value: ast.expr, node: ast.AST) -> ast.expr:
+        """A value that is used more than once."""
+        if isinstance(value, (ast.Name, ast.Constant)):
+            return value
+        name = self.temporary()
+        self.out.append(syntax.assign(name, value, node))
+        return syntax.name(name, node)
+
+    def rounded(self, made: ast.expr, node: ast.AST) -> ast.expr:
+        """A float as a float32."""
+        if not self._lifting:
+            return self.pure("round32", node, made)
+        self.made.helpers[CELL] = numbers.CELL
+        cell, zero = syntax.name(CELL, node), syntax.constant(0, node)
+        self.out.append(syntax.put(cell, zero, made, node))
+        name = self.temporary()
+        cell, zero = syntax.name(CELL, node), syntax.constant(0, node)
+        self.out.append(syntax.assign(name, syntax.item(cell, zero, node), node))
+        return syntax.name(name, node)
+
+    def finished(self, made: ast.expr, to: Number | None, node: ast.AST) -> ast.expr:
+        """A result of arithmetic, brought into its type."""
+        if to is None:
+            return made
+        if to is FLOAT32:
+            return self.rounded(made, node)
+        return self.applied(f"finish_{to}", numbers.finish(to), node, made)
+
+    def converted(
+        self, made: ast.expr, given: Kind, to: Number, node: ast.AST
+    ) -> ast.expr:
+        """A number as one of another type."""
+        if not isinstance(given, Num) or given.number is to:
+            return made
+        function = conversions.conversion(given.number, to)
+        if function is None:
+            return made
+        if isinstance(made, ast.Constant):
+            return syntax.constant(function(made.value), made)
+        fits = given.whole and to.kind == "i" and given.most < to.bits
+        if fits and given.number is not BOOL:
+            return made
+        if to is FLOAT32 and given.number is FLOAT64:
+            return self.rounded(made, node)
+        return self.applied(f"to_{given.number}_{to}", function, node, made)
+
+    @abstractmethod
+    def expr(self, node: ast.expr, raw: bool = False) -> ast.expr:
+        """Translate an expression; see `Expressions`."""
+
+    # Operators
+
+    def _binop(self, node: ast.BinOp, raw: bool) -> ast.expr:
+        left, right = self.several([node.left, node.right])
+        a, b = kind(node.left), kind(node.right)
+        return self.two(node, node.op, (left, a), (right, b), node.right, raw)
+
+    def two(
+        self,
+        node: Any,
+        op: ast.operator,
+        left: tuple[ast.expr, Kind],
+        right: tuple[ast.expr, Kind],
+        by: ast.expr | None = None,
+        raw: bool = False,
+    ) -> ast.expr:
+        """`left op right`. by: the right side as it was written."""
+        (x, a), (y, b) = left, right
+        name = NAMES.get(type(op), "")
+        if not isinstance(a, Num) or not isinstance(b, Num) or not name:
+            return syntax.two(x, op, y, node)
+        known: float | None = self.function.constant(by)
+        if isinstance(by, ast.Constant) and isinstance(by.value, float):
+            known = by.value
+        operation = operations.binary(name, a.number, b.number, known)
+        if operation is None:
+            return syntax.two(x, op, y, node)
+        what = f"{name}_{a.number}_{b.number}" + ("" if known is None else f"_{known}")
+        what = what.replace("-", "_").replace(".", "_").replace("+", "_")
+        x, y = self._ready(operation, (x, y), (a, b), node)
+        rounds = operation.rounds
+        if rounds is INT64 and not _may_overflow(name, a, b, known):
+            rounds = None
+        if operation.symbol:
+            made: ast.expr = syntax.two(x, op, y, node)
+        elif operation.function is operations.quotient and self._lifting:
+            made = self._quotient(x, y, node)
+        else:
+            made = self.applied(what, operation.function, node, x, y)
+        if not (raw and rounds is FLOAT32):
+            made = self.finished(made, rounds, node)
+        return self._cast(node, made, operation.result)
+
+    def _quotient(self, x: ast.expr, y: ast.expr, node: ast.AST) -> ast.expr:
+        """`x / y if y else quotient(x, y)`."""
+        parts = [x]
+        mark = len(self.out)
+        y = self.held(y, node)
+        self._spill(parts, mark)
+        x = self.held(parts[0], node)
+        other = self.pure("quotient", node, again(x), again(y))
+        direct = syntax.two(x, ast.Div(), again(y), node)
+        return syntax.choice(y, direct, other, node)
+
+    def _ready(
+        self,
+        operation: Operation,
+        made: tuple[ast.expr, ...],
+        given: tuple[Num, ...],
+        node: ast.AST,
+    ) -> list[ast.expr]:
+        """Operands in the types in which they are computed with."""
+        converts = operation.converts or (None,) * len(made)
+        return [
+            one if function is None else self._converting(function, one, k, node)
+            for function, one, k in zip(converts, made, given, strict=True)
+        ]
+
+    def _converting(
+        self, function: Any, made: ast.expr, given: Num, node: ast.AST
+    ) -> ast.expr:
+        if isinstance(made, ast.Constant):
+            return syntax.constant(function(made.value), made)
+        name = getattr(function, "__name__", "convert").strip("<>")
+        return self.applied(
+            f"{name}_{given.number}_{id(function)}", function, node, made
+        )
+
+    def _cast(self, node: ast.AST, made: ast.expr, given: Number | None) -> ast.expr:
+        """Convert what loops make a wider number, see `inference.settled`."""
+        plan = plan_of(node)
+        if plan is None or plan.cast is None or plan.cast is given:
+            return made
+        if given is None or isinstance(plan.cast, tuple):
+            return self.variable(made, plan.cast, node)
+        return self.converted(made, num(given), plan.cast, node)
+
+    def variable(self, made: ast.expr, to: Cast, node: ast.AST) -> ast.expr:
+        """A variable that may have had one of two types, as one of the wider."""
+        return self.applied(f"as_{numbers.written(to)}", numbers.wider(to), node, made)
+
+    def _unaryop(self, node: ast.UnaryOp) -> ast.expr:
+        given = kind(node.operand)
+        node.operand = self.expr(node.operand)
+        if isinstance(node.op, ast.Not) or not isinstance(given, Num):
+            return node
+        name = NAMES[type(node.op)]
+        operation = operations.unary(name, given.number)
+        if operation is None:
+            return node
+        (x,) = self._ready(operation, (node.operand,), (given,), node)
+        rounds = operation.rounds
+        if rounds is INT64 and given.most < LARGEST:
+            rounds = None
+        if operation.symbol:
+            node.operand = x
+            made: ast.expr = node
+            if operation.symbol == "not ":
+                made = syntax.placed(ast.UnaryOp(ast.Not(), x), node)
+        else:
+            made = self.applied(f"{name}_{given.number}", operation.function, node, x)
+        return self._cast(node, self.finished(made, rounds, node), operation.result)
+
+    def _compare(self, node: ast.Compare) -> ast.expr:
+        nodes = [node.left, *node.comparators]
+        kinds = [kind(n) for n in nodes]
+        if len(nodes) > 2:
+            first = self.several(nodes[:2])
+            with self.inline():
+                parts = [*first, *map(self.expr, nodes[2:])]
+        else:
+            parts = self.several(nodes)
+        for k, op in enumerate(node.ops):
+            a, b = kinds[k], kinds[k + 1]
+            name = NAMES.get(type(op), "")
+            if not isinstance(a, Num) or not isinstance(b, Num) or not name:
+                continue
+            operation = operations.binary(name, a.number, b.number)
+            if operation is None:
+                continue
+            if not operation.symbol and len(nodes) == 2:
+                what = f"{name}_{a.number}_{b.number}"
+                x, y = self._ready(operation, tuple(parts), (a, b), node)
+                return self.applied(what, operation.function, node, x, y)
+            with self.inline():
+                x, y = self._ready(operation, (parts[k], parts[k + 1]), (a, b), node)
+            if a.most > 53 or not a.whole:
+                parts[k] = x
+            if b.most > 53 or not b.whole:
+                parts[k + 1] = y
+        node.left, *node.comparators = parts
+        return node
+
+    def _boolop(self, node: ast.BoolOp) -> ast.expr:
+        kinds = [kind(v) for v in node.values]
+        first = self.expr(node.values[0])
+        with self.inline():
+            rest = list(map(self.expr, node.values[1:]))
+        node.values = [first, *rest]
+        given = kinds[0].number if _one_type(kinds) else None  # type: ignore[union-attr]
+        return self._cast(node, node, given)
+
+    def _ifexp(self, node: ast.IfExp) -> ast.expr:
+        decided = getattr(node, "decided", None)
+        if decided is not None:
+            return self.expr(node.body if decided else node.orelse)
+        plan = plan_of(node)
+        to = None if plan is None else plan.cast
+        node.test = self.expr(node.test)
+        with self.inline():
+            for name in ("body", "orelse"):
+                part = getattr(node, name)
+                made = self.expr(part)
+                if isinstance(to, Number):
+                    made = self.converted(made, kind(part), to, node)
+                setattr(node, name, made)
+        return self.variable(node, to, node) if isinstance(to, tuple) else node
+
+
+def all_numbers(kinds: Any) -> bool:
+    return bool(kinds) and all(isinstance(k, Num) for k in kinds)
+
+
+def _may_overflow(name: str, a: Num, b: Num, by: Any) -> bool:
+    """Whether an int64 may not hold the result."""
+    most = max(a.most, b.most) + 1
+    if name == "mul":
+        most = a.most + b.most
+    if name == "lshift":
+        most = a.most + (by if isinstance(by, int) else LARGEST)
+    if name == "pow":
+        most = a.most * by if isinstance(by, int) else LARGEST
+    return most >= LARGEST and name in ("add", "sub", "mul", "lshift", "pow")
+
+
+def name_of(base: ast.expr) -> str:
+    if isinstance(base, ast.NamedExpr):
+        return base.target.id
+    return base.id if isinstance(base, ast.Name) else ""
+
+
+def again(made: ast.expr) -> ast.expr:
+    """Another mention of a name or a constant."""
+    if isinstance(made, ast.Constant):
+        return syntax.constant(made.value, made)
+    return syntax.name(name_of(made), made)
+
+
+def _one_type(kinds: list[Kind]) -> bool:
+    return all(isinstance(k, Num) and k.number is kinds[0].number for k in kinds)  # type: ignore[union-attr]
