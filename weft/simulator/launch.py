@@ -84,6 +84,9 @@ def simulate(
         marks = None
         if position in watched:
             marks = launch.written[name] = np.zeros(np.shape(arg), bool)
+            memory = host_array(arg, name)
+            if memory is not None:
+                run.watched.append((memory, marks))
         given.append(argument(run, arg, name, marks, position in readonly))
     run.execute(tuple(given))
     return launch

@@ -28,7 +28,7 @@ from weft.simulator.inference.kinds import (
 
 # Bits of a position in a grid, as long as there is memory for what it stands for.
 _GRID = 42
-_NUMBERS = {str(kind.dtype): kind for kind in (INT32, UINT32)}
+_NUMBERS = {str(kind.dtype): kind for kind in (INT32, UINT32, INT64)}
 _SIZES = {"threadIdx": 10, "blockIdx": 31, "blockDim": 11, "gridDim": 31}
 
 POSITIONS = {name: Num(INT32, bits, plain=True) for name, bits in _SIZES.items()}

@@ -11,6 +11,7 @@ from weft.intrinsics import registry
 from weft.intrinsics.copies import Copies
 from weft.intrinsics.registry import Effect, Lanes, Operation
 from weft.simulator.memory.arrays import poison
+from weft.simulator.running.hopper import Hopper
 from weft.simulator.running.phases import Phases
 from weft.simulator.running.protocol import Launched, Waiting, site_of
 from weft.simulator.running.special import Special
@@ -30,6 +31,7 @@ class Intrinsics:
         self._copies: dict[Any, Copies] = {}
 
         self.phases = Phases(run)
+        self.hopper = Hopper(run, self.phases)
 
     def module(self) -> SimpleNamespace:
         """What `weft.intrinsics` is to a kernel."""
@@ -46,6 +48,8 @@ class Intrinsics:
             return lambda *args: operation.twin(self._mine(), *args)
         if operation.effect is Effect.PHASES:
             return lambda *args: operation.twin(self.phases, *args)
+        if operation.effect is Effect.HOPPER:
+            return lambda *args: operation.twin(self.hopper, *args)
         if operation.effect is Effect.COLLECTIVE:
             return self._collective(operation)
         return operation.twin

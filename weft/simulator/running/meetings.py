@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from weft.simulator.running.gatherings import GroupWait
 from weft.simulator.running.phases import PhaseWait
 from weft.simulator.running.positions import Positions
 from weft.simulator.running.stuck import (
@@ -55,7 +56,8 @@ class Meetings:
         ready: list[Thread] = []
         for warp in block.warps:
             ready += self._lanes(warp)
-        ready += [t for t in live if type(t.waiting) is PhaseWait and t.waiting.done]
+        waits = [t for t in live if type(t.waiting) in (PhaseWait, GroupWait)]
+        ready += [t for t in waits if t.waiting.done]
         return ready
 
     def whole_grid(self, alive: list[Block], threads: int) -> list[Thread]:

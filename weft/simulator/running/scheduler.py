@@ -29,8 +29,11 @@ from weft.simulator.language.loops import LOOP, ROUND, ROUNDS, STEP
 from weft.simulator.language.waiting import FOLLOW
 from weft.simulator.limits import Dim, Dim3
 from weft.simulator.memory.arrays import Array, Memory, poison, wrap
+from weft.simulator.running.beside import Beside
+from weft.simulator.running.gatherings import GroupWait
 from weft.simulator.running.meetings import Meetings
 from weft.simulator.running.namespace import Cuda
+from weft.simulator.running.marks import mark
 from weft.simulator.running.phases import PhaseWait
 from weft.simulator.running.positions import Positions, upwards
 from weft.simulator.running.progress import (
@@ -87,6 +90,8 @@ class Run:
         """Prepare a launch: `bind` and then `execute` it."""
         self.grid, self.block = Dim3(*grid), Dim3(*block)
         self.dynamic_shared, self.backwards = dynamic_shared, backwards
+        self.beside = Beside()
+        self.watched: list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]] = []
         self.cuda = Cuda(self, self.grid, self.block)
         self.cuda.syncthreads = self._syncthreads  # type: ignore[method-assign]
         self._tells = type(self).started is not Run.started
@@ -315,6 +320,7 @@ class Run:
         thread.over, thread.generator = True, None
         self._iterations += thread.steps + thread.looped
         self.progress.ended(thread.looped)
+        self.cuda.intrinsics.hopper.tensors.ended(thread)
         if result is not None:
             raise returned(self.where, self._code, result, thread)
 
@@ -341,7 +347,7 @@ class Run:
             how = "finishes" if ready else "gets any further"
             if ready:
                 progress.moved()
-            elif self.cuda.intrinsics.phases.deliver():
+            elif self.cuda.intrinsics.hopper.deliver():
                 continue
             else:
                 ready = [t for b in alive for t in b.live if t.waiting is PAUSE]
@@ -423,6 +429,16 @@ class Run:
     def phase(self, wait: PhaseWait) -> None:
         """Wait until a phase of an mbarrier is complete."""
         self.current.waiting = wait
+
+    def gather(self, wait: GroupWait) -> None:
+        """Wait until others of the block are here."""
+        self.current.waiting = wait
+
+    def stored(self, part: np.ndarray[Any, Any]) -> None:
+        """Mark what something beside the threads has stored."""
+        for data, marks in self.watched:
+            if part.size and np.may_share_memory(data, part):
+                mark(data, marks, part)
 
     def pause(self) -> None:
         """Let the other threads run."""

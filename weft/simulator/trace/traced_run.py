@@ -21,6 +21,7 @@ from weft.simulator.running.scheduler import Run
 from weft.simulator.running.special import Special
 from weft.simulator.running.threads import Block, Thread
 from weft.simulator.translation.notes import LOAD, NOTE, OPERATION, SUMS
+from weft.simulator.trace.beside import TracedBeside
 from weft.simulator.trace.clocks import Clocks
 from weft.simulator.trace.columns import Columns
 from weft.simulator.trace.log import MOST_SITES, Log
@@ -77,6 +78,7 @@ class TracedRun(Run):
         kinds = "cas", "one", "known", "relaxed", "begun"
         self.atomics: dict[str, list[int]] = {kind: [] for kind in kinds}
         self.bulk = Bulk()
+        self.beside = TracedBeside(self)
         self.addresses = Addresses()
         self.clocks = Clocks()
         self._next_look = _LOOK
@@ -237,6 +239,11 @@ class TracedRun(Run):
         number = MOST_SITES - 1 - self._instructions.index(instruction)
         self._sites[key] = number << OPERATION
         return self._sites[key]
+
+    def place_at(self, site: int) -> Place:
+        """The place of an instruction that is no load, by what `site` gave."""
+        code, at = self._instructions[MOST_SITES - 1 - (site >> OPERATION)]
+        return place(code, at, self.lines[code])
 
     # The result
 
