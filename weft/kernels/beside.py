@@ -1,8 +1,10 @@
 """Wording what collides with the TMA and with wgmma, which work beside the threads."""
 
+import numpy as np
+
 from weft.checking.verdict import Verdict, Verdicts
 from weft.places import Note
-from weft.sanitizer import Race
+from weft.sanitizer import Access, Race
 from weft.simulator.trace.collisions import InUse, Unseen, in_use, unseen
 from weft.simulator.trace.trace import GLOBAL, READ, WRITE, Apart, Trace
 from weft.wording import capital
@@ -42,7 +44,7 @@ def _in_use(trace: Trace, early: InUse) -> Verdict:
         name,
         notes,
         does=does,
-        name=held.name,
+        of=held.name,
         call=held.call,
         reason=_not_waited(trace, early),
         rows=[row],
@@ -111,6 +113,22 @@ def apart_of(trace: Trace, row: int) -> Apart | None:
     return trace.bulk.apart.get(trace.views[trace.view[row]].number)
 
 
+def _filled(trace: Trace, read: Access, write: Access) -> bool:
+    """Whether there was something to read where another access writes.
+
+    read: of an operation beside the threads, which may have begun before.
+    """
+    at = trace.address[write.row]
+    number = trace.views[trace.view[read.row]].number
+    begun = int(np.flatnonzero(trace.of_views("number")[trace.view] == number)[0])
+    filled = (trace.space == trace.space[write.row]) & (trace.operation != READ)
+    filled &= (trace.address <= at) & (at < trace.address + trace.size)
+    return (
+        bool((filled & (trace.block == write.block))[:begun].any())
+        and begun < write.row
+    )
+
+
 def collision(trace: Trace, race: Race) -> Verdict | None:
     """Word a race with an operation beside the threads; None for any other race."""
     one, two = race.first, race.second
@@ -128,7 +146,7 @@ def collision(trace: Trace, race: Race) -> Verdict | None:
     stores = apart.call.startswith("tma_store")
     if int(trace.space[mine.row]) == GLOBAL:
         row = "stored-beside"
-    elif other is one:
+    elif not _filled(trace, mine, other):
         row = "read-beside"
     else:
         row = "store-overtaken" if stores else "product-overtaken"

@@ -129,7 +129,9 @@ def _race(trace: Trace, race: Race) -> Verdict:
     one, two = race.first, race.second
     if race.unfenced:
         return _unfenced(trace, race)
-    copied = beside.collision(trace, race) or _collision(trace, race)
+    copied = beside.collision(trace, race)
+    if copied is None:
+        copied = _collision(trace, race)
     if copied is not None:
         return copied
     if one.operation == READ or (one.operation == ATOMIC and two.operation == WRITE):

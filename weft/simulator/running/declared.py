@@ -14,7 +14,6 @@ from weft.simulator.limits import MOST_LOCAL, MOST_SHARED
 from weft.simulator.memory.arrays import Array, Memory, wrap
 from weft.simulator.running.protocol import Launched, Site, site_of
 
-
 WHOLE = 1024  # bytes: the boundary on which a block's shared memory begins
 
 

@@ -1,4 +1,4 @@
-"""Where part of a block meets: the warps of a warpgroup, the threads of a named barrier.
+"""Where part of a block meets: a warpgroup, the threads at a named barrier.
 
 PTX ISA, "wgmma.mma_async": all threads of a warpgroup execute the same instruction.
 "barrier": one with a number counts the threads that come to it.

@@ -102,7 +102,7 @@ class Block:
         self.index = index
         self.number = number
         self.shared: dict[tuple[CodeType, int], Array] = {}
-        self.windows: list[Any] = []  # of its shared memory, see `windows`
+        self.windows: list[Any] = []  # on its shared memory: `windows.Window`
         self.static_bytes = 0
         self.dynamic = np.empty(dynamic_shared // 4 + 1, np.float32)
         self.threads = [Thread(self, at, rank, size) for rank, at in enumerate(indices)]

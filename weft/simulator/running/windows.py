@@ -72,7 +72,8 @@ def window_of(block: Block, tile: Any) -> Window:
         root = root.base
     data = root.reshape(-1).view(np.uint8)
     here = pointer(data)
-    for window in block.windows:
+    known: list[Window] = block.windows
+    for window in known:
         if pointer(window.data) == here:
             return window
     last = block.windows[-1].stop if block.windows else REPEATS
@@ -96,7 +97,8 @@ def address_of(block: Block, tile: Any, index: Any) -> tuple[Window, int]:
 
 def holding(block: Block, start: int, stop: int) -> Window | None:
     """The memory that has all bytes between two addresses."""
-    for window in block.windows:
+    known: list[Window] = block.windows
+    for window in known:
         if window.start <= start and stop <= window.stop:
             return window
     return None

@@ -1,9 +1,9 @@
 """What goes on beside the threads of a traced launch, written down: see `Beside`.
 
 An operation of the TMA or of wgmma is a thread of its own in the trace. It knows what
-the thread that started it knew then. Its accesses are written down when it begins, and
-again when it is done: what happens in between collides with one or the other. A wait
-tells the thread that they are done.
+the thread that started it knew then. Its accesses are written down when it begins,
+again after each barrier of the block, and when it is done: what happens in between
+collides with one or the other. A wait tells the thread that they are done.
 
 PTX ISA, "Async proxy", "Async Operations".
 """
@@ -17,7 +17,7 @@ import numpy as np
 
 from weft.simulator.memory.arrays import Memory
 from weft.simulator.running.beside import Beside, Spans
-from weft.simulator.running.threads import Thread
+from weft.simulator.running.threads import Block, Thread
 from weft.simulator.trace.clocks import Clocks, Known, View, joined
 from weft.simulator.trace.log import WIDE
 from weft.simulator.trace.trace import READ, WRITE, Apart, Held, Mismatch
@@ -31,6 +31,7 @@ class TracedBeside(Beside):
     def __init__(self, run: Any) -> None:
         self._run = run
         self._last: dict[int, int] = {}  # of each operation, its rows so far
+        self._pending: dict[int, list[tuple[Any, Spans, bool]]] = {}
         self._state: dict[int, tuple[int, int]] = {}
         self._next = _FIRST
         self._fence: Any = None
@@ -63,11 +64,28 @@ class TracedBeside(Beside):
         if one is None:
             return
         run, apart = self._run, self._run.bulk.apart[one]
-        view = self._clocks.apart(apart.starter, one, apart.known)
-        run.log.turn(view.index)
-        self._write(apart.site, x, spans, write)
-        self._last[one] = run.log.rows
+        spans = list(spans)
+        if not late:
+            self._pending.setdefault(one, []).append((x, spans, write))
+        self._write_apart(one, apart, x, spans, write)
         run.log.turn(self._clocks.of[run.current].index)
+
+    def _write_apart(
+        self, one: int, apart: Apart, x: Any, spans: Spans, write: bool
+    ) -> None:
+        """Write down what an operation does, as of now."""
+        view = self._clocks.apart(apart.starter, one, apart.known)
+        self._run.log.turn(view.index)
+        self._write(apart.site, x, spans, write)
+        self._last[one] = self._run.log.rows
+
+    def passed(self, block: Block) -> None:
+        """The threads of `block` have met: what is not done goes on after that."""
+        for one, parts in self._pending.items():
+            apart = self._run.bulk.apart[one]
+            if apart.starter.block is block:
+                for x, spans, write in parts:
+                    self._write_apart(one, apart, x, spans, write)
 
     def _write(self, site: int, x: Any, spans: Spans, write: bool) -> None:
         run = self._run
@@ -76,6 +94,9 @@ class TracedBeside(Beside):
             run.note((site | operation, x._number + 1, offset, size))
 
     def join(self, thread: Thread, some: Iterable[Any]) -> None:
+        some = list(some)
+        for one in some:
+            self._pending.pop(one, None)
         ends = {one: self._last[one] for one in some if one in self._last}
         if ends:
             view = self._clocks.acquire(thread, Known({}, ends))

@@ -144,6 +144,7 @@ class TracedRun(Run):
         if scope != "block":
             return
         block, site = threads[0].block, threads[0].waiting.site
+        self.beside.passed(block)
         self._passed[block.number, site] += 1
         if len(threads) < len(block.threads):
             came = frozenset(t.number for t in threads)
