@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 from hopper_kernels import (
     LOAD,
     RESULTS,
@@ -12,6 +11,7 @@ from hopper_kernels import (
     cut,
     placed,
 )
+
 from weft.kernels import hazards
 from weft.kernels.trial import from_fault
 from weft.simulator import Fault

@@ -107,12 +107,14 @@ def encoded(boxes: Boxes) -> Array:
     They are valid for as long as the array that this returns lives.
     """
     number = next(_numbers)
-    held = np.zeros(SIZE, np.uint8)
-    text = _MAGIC + struct.pack("<QI", number, boxes.swizzle)
-    held[: len(text)] = np.frombuffer(text, np.uint8)
+    held = np.frombuffer(_bytes(number), np.uint8).copy()
     _known[number] = boxes
     weakref.finalize(held, _known.pop, number, None)
     return held
+
+
+def _bytes(number: int) -> bytes:
+    return (_MAGIC + struct.pack("<Q", number)).ljust(SIZE, b"\xa5")
 
 
 def decoded(held: Array) -> Boxes | None:
@@ -120,6 +122,5 @@ def decoded(held: Array) -> Boxes | None:
     raw = held.reshape(-1).view(np.uint8)[:SIZE].tobytes()
     if len(raw) < SIZE or not raw.startswith(_MAGIC):
         return None
-    number, swizzle = struct.unpack_from("<QI", raw, len(_MAGIC))
-    found = _known.get(number)
-    return found if found is not None and found.swizzle == swizzle else None
+    (number,) = struct.unpack_from("<Q", raw, len(_MAGIC))
+    return _known.get(number) if raw == _bytes(number) else None

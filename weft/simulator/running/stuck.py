@@ -30,7 +30,9 @@ def deadlock(where: Positions, alive: list[Block]) -> Fault | None:
             continue
         groups = [t for t in live if type(t.waiting) is GroupWait]
         phases = [t for t in live if type(t.waiting) is PhaseWait]
-        if groups and not (phases and may_come(groups[0], phases)):
+        whole = [t for t in groups if t.waiting.gathering.whole]
+        if whole or (groups and not phases):
+            groups = whole or groups
             return stuck_group(where, groups[0], block)
         if phases:
             return stuck_phase(where, phases, live)
@@ -39,15 +41,6 @@ def deadlock(where: Positions, alive: list[Block]) -> Fault | None:
         if live and any(t.waiting.name != "grid" for t in live):
             return mixed_barriers(where, live)
     return None
-
-
-def may_come(waiting: Thread, phases: list[Thread]) -> bool:
-    """Whether one that waits at an mbarrier could come to where `waiting` does."""
-    gathering: Gathering = waiting.waiting.gathering
-    if not gathering.whole:
-        return True
-    mine = waiting.number // gathering.wanted
-    return any(t.number // gathering.wanted == mine for t in phases)
 
 
 def stuck_group(where: Positions, thread: Thread, block: Block) -> Fault:

@@ -374,7 +374,7 @@ class Warpgroups:
 
     def _within(self, block: Block, call: str, addresses: Numbers) -> Window:
         """The shared memory that has an operand. Raises `Fault` if there is none."""
-        first, last = int(addresses.min()), int(addresses.max()) + 4
+        first, last = _extent(addresses)
         window = holding(block, first, last)
         if window is None:
             near = next((w for w in block.windows if w.start <= first < w.stop), None)
@@ -394,7 +394,7 @@ class Warpgroups:
         self, reader: Any, window: Window, operand: Descriptor, addresses: Numbers
     ) -> None:
         """Remember where a box was loaded in another order than it is read."""
-        first, last = int(addresses.min()), int(addresses.max()) + 4
+        first, last = _extent(addresses)
         other = window.other_swizzle(first, last, operand.swizzle)
         if other is not None:
             self._run.beside.mismatch(
@@ -516,6 +516,11 @@ class Warpgroups:
                 )
             self._groups[key] = Warpgroup(block, threads)
         return self._groups[key]
+
+
+def _extent(addresses: Numbers) -> tuple[int, int]:
+    """The first address of an operand, and the one behind it: whole pieces."""
+    return int(addresses.min()) & -16, (int(addresses.max()) & -16) + 16
 
 
 def _may_multiply(call: str, given: Given) -> None:
