@@ -11,7 +11,7 @@ import numpy as np
 
 from weft import meaning
 from weft.places import Place
-from weft.simulator import constant_memory, options
+from weft.simulator import constant_memory, limits, options
 from weft.simulator.faults import Fault
 from weft.simulator.faults import kind_of as described
 from weft.simulator.inference.kinds import Kind, Tup
@@ -67,7 +67,7 @@ def simulate(
             "Only code on the GPU can call it. What the host launches is a kernel, "
             "which is marked `@cuda.jit`, without `device=True`.",
         )
-    grid, block, _, shared = configuration(config)
+    grid, block, _, shared = configuration(config, limits.most_shared(fn))
     options.hold_bounds(kernel, block)
     constant_memory.hold(fn)
     names = parameters(fn, args)

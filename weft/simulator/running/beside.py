@@ -65,5 +65,8 @@ class Beside:
     def waited(self, thread: Thread, n: int) -> None:
         """`thread` has waited until all but its last n groups are done."""
 
+    def together(self, warps: list[list[Thread]]) -> None:
+        """The lanes of each of these warps have executed an instruction as one."""
+
     def met(self, threads: list[Thread]) -> None:
         """These have met at a barrier of a part of their block."""

@@ -52,7 +52,7 @@ class Shared:
         sizes = sizes_of(run, shape, "shared")
         block = run.current.block
         block.static_bytes += math.prod(sizes) * kind.itemsize
-        if block.static_bytes + run.dynamic_shared > MOST_SHARED:
+        if block.static_bytes + run.dynamic_shared > run.most_shared:
             run.fault("launch", *_too_much(block.static_bytes, run.dynamic_shared))
         data = np.empty(sizes, kind)
         run.fill(data, "shared")

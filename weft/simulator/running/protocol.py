@@ -26,6 +26,7 @@ class Launched(Protocol):
 
     current: Thread
     dynamic_shared: int
+    most_shared: int
     beside: Beside
     lines: dict[CodeType, dict[int, str]]
     where: Any  # `Positions`

@@ -27,7 +27,7 @@ from weft.simulator.language.binding import Bound
 from weft.simulator.translation.notes import Noting
 from weft.simulator.language.loops import LOOP, ROUND, ROUNDS, STEP
 from weft.simulator.language.waiting import FOLLOW
-from weft.simulator.limits import Dim, Dim3
+from weft.simulator.limits import Dim, Dim3, most_shared
 from weft.simulator.memory.arrays import Array, Memory, poison, wrap
 from weft.simulator.running.beside import Beside
 from weft.simulator.running.gatherings import GroupWait
@@ -98,7 +98,7 @@ class Run:
         self.current: Thread = None  # type: ignore[assignment]
         self.lines: dict[CodeType, dict[int, str]] = {}
         self.where = Positions(fn.__name__, self.lines, self.grid, self.block)
-        self._fn = fn
+        self._fn, self.most_shared = fn, most_shared(fn)
         self.is_bound = False
         self._alive: list[Block] = []
         self._barriers: dict[tuple[Any, ...], Barrier] = {}

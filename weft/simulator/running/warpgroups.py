@@ -6,6 +6,9 @@ proxy; "wgmma.fence" orders registers that other instructions have written befor
 "wgmma.wait_group" waits for all groups but the last n. Until then the sums must not be
 used, and what the product reads must not change.
 
+`.sync.aligned`: the lanes of a warp execute a product together. So what they have read
+before is read, and one of them may say so for all. Other warps it does not wait for.
+
 A product is computed as late as it can be: when the first thread of its warpgroup has
 waited for it. Until a thread has, its sums are poison.
 """
@@ -252,6 +255,7 @@ class Warpgroups:
     def _start(self, group: Warpgroup, product: Product) -> None:
         """Take what the threads of a warpgroup passed, and begin."""
         batch, beside = group.open, self._run.beside
+        beside.together([group.threads[k : k + WARP] for k in range(0, THREADS, WARP)])
         for thread, given in zip(group.threads, product.given, strict=True):
             self._agree(product, thread, given)
             self._ordered(product.call, thread, given.acc)

@@ -32,7 +32,8 @@ class TracedBeside(Beside):
         self._run = run
         self._last: dict[int, int] = {}  # of each operation, its rows so far
         self._pending: dict[int, list[tuple[Any, Spans, bool]]] = {}
-        self._state: dict[int, tuple[int, int]] = {}
+        self._state: dict[int, tuple[int, ...]] = {}
+        self._met: dict[Thread, int] = {}  # when a warp was last together
         self._next = _FIRST
         self._fence: Any = None
         self._changing: Counter[tuple[int, int]] = Counter()  # registers, by products
@@ -46,12 +47,12 @@ class TracedBeside(Beside):
         run = self._run
         if not run.is_noted(thread.block.number):
             return None
-        state = self._clocks.of[thread].index, len(run.bulk.fences)
+        view = self._clocks.of[thread]
+        state = id(view.known), view.epoch, len(run.bulk.fences)
         if again is not None and self._state[again] == state:
             return again
         self._next += 1
         known = self._clocks.release(thread, run.log.rows)
-        view = self._clocks.of[thread]
         site = run.site(sys._getframe(1))
         one = Apart(call, view.number, thread, known, site, run.place_at(site))
         run.bulk.apart[self._next] = one
@@ -174,6 +175,14 @@ class TracedBeside(Beside):
         if self._run.is_noted(thread.block.number):
             number = self._clocks.of[thread].number
             self._run.bulk.waits.append((self._run.log.rows, number, n))
+
+    def together(self, warps: list[list[Thread]]) -> None:
+        run = self._run
+        for warp in warps:
+            if self._met.get(warp[0]) != run.log.rows:
+                self._clocks.meet(warp, "warp", run.log.rows)
+                self._met[warp[0]] = run.log.rows
+        run.log.turn(self._clocks.of[run.current].index)
 
     def met(self, threads: list[Thread]) -> None:
         rows = self._run.log.rows
