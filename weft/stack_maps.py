@@ -4,7 +4,7 @@ from typing import Any
 
 from weft import meaning
 from weft.errors import LearnerError
-from weft.tensor_maps import KINDS, LINE, STEP, encoded, refused, simulated
+from weft.tensor_maps import KINDS, LINE, STEP, encoded, memory_of, refused, simulated
 
 L2_256 = 3  # CU_TENSOR_MAP_L2_PROMOTION_L2_256B: a row of a tile is 256 bytes
 
@@ -20,7 +20,7 @@ def stack_map(tensor: Any, box: tuple[int, int]) -> Any:
     if name not in KINDS:
         raise LearnerError(f"a tensor map of {name} is not known: {', '.join(KINDS)}")
     if meaning.simulating():
-        if tensor.ndim != 3:
+        if tensor.ndim != 3 or not memory_of(tensor).flags.c_contiguous:
             raise LearnerError("a stack is a contiguous tensor of three axes")
         return simulated(tensor, box, LINE)
     if not tensor.is_cuda or tensor.ndim != 3 or not tensor.is_contiguous():

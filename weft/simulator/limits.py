@@ -46,7 +46,8 @@ def most_shared(function: Any) -> int:
 def configuration(config: Any, allowed: int = MOST_SHARED) -> tuple[Dim, Dim, Any, int]:
     """Read `kernel[config]` into (grid, block, stream, dynamic shared bytes).
 
-    allowed: the bytes of shared memory that the kernel may have. Raises `LaunchError` when a real GPU would refuse it.
+    allowed: the bytes of shared memory that the kernel may have. Raises
+    `LaunchError` when a real GPU would refuse it.
     """
     if not isinstance(config, (tuple, list)) or not 2 <= len(config) <= 4:
         raise LaunchError(

@@ -9,7 +9,7 @@ nothing: `trace.beside` does.
 from collections.abc import Iterable
 from typing import Any
 
-from weft.simulator.running.threads import Thread
+from weft.simulator.running.threads import Block, Thread
 
 Spans = Iterable[tuple[int, int]]
 
@@ -30,6 +30,9 @@ class Beside:
 
         late: as long as until now.
         """
+
+    def passed(self, block: Block) -> None:
+        """All threads of `block` have met."""
 
     def join(self, thread: Thread, some: Iterable[Any]) -> None:
         """`thread` has waited until these are done."""

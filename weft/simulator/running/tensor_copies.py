@@ -18,7 +18,7 @@ from weft.intrinsics.boxes import ALIGNED, Boxes, decoded
 from weft.intrinsics.memory import Misaligned, is_shared
 from weft.places import place
 from weft.simulator.memory.arrays import Memory, poison
-from weft.simulator.running.phases import Copy, Phases
+from weft.simulator.running.phases import Phases
 from weft.simulator.running.protocol import Launched, Site, kernel_site
 from weft.simulator.running.threads import Thread
 from weft.simulator.running.windows import Window, address_of
@@ -208,7 +208,7 @@ class TensorCopies:
             return
         groups = self._groups.pop(thread, [])
         loose = self._started.pop(thread, [])
-        late = [one for one in (*(s for g in groups for s in g), *loose)]
+        late = [*(one for group in groups for one in group), *loose]
         for one in late:
             if one.values is not None:
                 if one in self._unstored:
