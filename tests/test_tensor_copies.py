@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from hopper_kernels import (
+
+from verification.hopper_kernels import (
     LOAD,
     RESULTS,
     STORE,
@@ -11,7 +12,6 @@ from hopper_kernels import (
     cut,
     placed,
 )
-
 from weft.kernels import hazards
 from weft.kernels.trial import from_fault
 from weft.simulator import Fault

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from hopper_kernels import CHAINED, PRODUCT, bfloat16, changed, compiled
 from test_tensor_copies import found
 
+from verification.hopper_kernels import CHAINED, PRODUCT, bfloat16, changed, compiled
 from weft.intrinsics.boxes import swizzled
 from weft.intrinsics.operands import Descriptor, described, spans
 from weft.intrinsics.tensor_cores import BFLOAT16
