@@ -83,8 +83,7 @@ class TensorCopies:
                 "tma_load_plane and tma_store_plane.",
             )
         if boxes not in self._matrices:
-            name = tensor_map._name.removeprefix("map_")
-            memory = Memory(name, "global")
+            memory = Memory(tensor_map._name, "global")
             self._matrices[boxes] = self._run.array(boxes.data, memory)
         return boxes, self._matrices[boxes]
 
