@@ -184,7 +184,7 @@ INNER = "        fence_async()\n        named_barrier(1, 128)\n"
          [("        fence_async()\n", "")]),
         ("race", "`tma_store` may read", "stmatrix_x4", results_verdict,
          [(INNER, "        fence_async()\n")]),
-        ("barrier", "32 threads wait at named_barrier(2, 64), and no others",
+        ("barrier", "32 threads wait at `named_barrier(2, 64)`, and no others",
          "named_barrier(2, 64)", results_verdict,
          [("        named_barrier(1, 128)\n",
            "        if t < 32:\n            named_barrier(2, 64)\n"),]),

@@ -8,6 +8,9 @@ from verification.hopper_kernels import CHAINED, PRODUCT, bfloat16, changed, com
 from weft.intrinsics.boxes import swizzled
 from weft.intrinsics.operands import Descriptor, described, spans
 from weft.intrinsics.tensor_cores import BFLOAT16
+from weft.sanitizer import refuse
+from weft.simulator import Fault
+from weft.simulator.launch import record
 from weft.tensor_maps import tensor_map
 
 STAGES, STEPS = 2, 5
@@ -80,7 +83,7 @@ def test_one_arrival_per_warp_needs_a_synchronisation_of_the_warp():
          "c[r, q] = acc", LATE[:2]),
         ("uninitialised", "No `wgmma_commit` has made a group",
          "c[r, q] = acc", [("            wgmma_commit()\n", "")]),
-        ("uninitialised", "`acc` is written, and a product",
+        ("race", "`acc[0]` is written, and a product",
          "acc[0] = float32(0)",
          [(LANDED, "            acc[0] = float32(0)\n" + LANDED)]),
         ("race", "`wgmma_bf16` may still be reading it", "tma_load(a",
@@ -129,7 +132,8 @@ def test_mistakes_are_named(kind, says, line, changes):
 def test_a_block_has_whole_warpgroups():
     verdict, _, _ = chained(block=96)
     assert verdict.kind == "warp"
-    assert "needs the 128 threads of a warpgroup, and this one has 96" in str(verdict)
+    said = " ".join(str(verdict).split())
+    assert "needs the 128 threads of a warpgroup, and this one has 96" in said
 
 
 def test_sums_are_poison_until_they_are_waited_for():
@@ -185,7 +189,7 @@ WAITED = "    wgmma_wait(0)\n"
          [(WAITED, "    tile[t] = int16(0)\n" + WAITED)]),
         ("race", "`wgmma_bf16_chained` may still be reading it", "tile[t] = int16(0)",
          [(WAITED, "    cuda.syncthreads()\n    tile[t] = int16(0)\n" + WAITED)]),
-        ("race", "`words` is written, and a product", "words[0] = int32(0)",
+        ("race", "`words[0]` is written, and a product", "words[0] = int32(0)",
          [(WAITED, "    words[0] = int32(0)\n" + WAITED)]),
         ("race", "uses the registers of `acc` with no wgmma_fence", "wgmma_bf16_ch",
          [("    wgmma_fence()\n", "")]),
@@ -263,3 +267,41 @@ def test_a_float8_product():
     )
     wanted = left.astype("f8") @ right.T.astype("f8")
     assert np.allclose(c, wanted, rtol=1e-5)
+
+
+def test_a_tile_that_threads_have_put_in_order_is_read_as_it_is():
+    order = (
+        "            for r in range(t // 64, 64, 2):\n"
+        "                q = t % 64\n"
+        "                x, y = a[stage, r * 64 + q], b[stage, r * 64 + q]\n"
+        "                named_barrier(1, 128)\n"
+        "                q = ((q // 8) ^ (r % 8)) * 8 + q % 8\n"
+        "                a[stage, r * 64 + q] = x\n"
+        "                b[stage, r * 64 + q] = y\n"
+        "            fence_async()\n"
+        "            named_barrier(1, 128)\n"
+    )
+    assert ring((FULL, FULL + order), swizzle=0) is None
+    early = ring((FULL, FULL + order.replace("fence_async()", "pass")), swizzle=0)
+    assert (early.kind, "`fence_async`" in str(early)) == ("race", True)
+
+
+@pytest.mark.parametrize(
+    ("source", "change", "says"),
+    [
+        (PRODUCT, (LANDED, ""), "reads `acc` before wgmma_bf16 is done"),
+        (CHAINED, ("    fence_async()\n", ""), "and wgmma_bf16_chained reads it"),
+    ],
+)
+def test_a_checked_launch_refuses_them_too(source, change, says):
+    kernel = compiled(changed(source, change), STAGES=STAGES)
+    c = np.zeros((64, 64), np.float32)
+    if source is PRODUCT:
+        maps = [tensor_map(x, (64, 64)) for x in operands()[2:]]
+        block, args = 256, (*maps, c, STEPS)
+    else:
+        words, rows = np.zeros((64, 8), np.int32), np.zeros((16, 64), np.int16)
+        block, args = 128, (words, rows, c)
+    trace, _ = record(kernel, (1, block), args)
+    with pytest.raises(Fault, match=says):
+        refuse(trace)

@@ -5,8 +5,8 @@ import numpy as np
 from weft.checking.verdict import Verdict, Verdicts
 from weft.places import Note
 from weft.sanitizer import Access, Race
-from weft.simulator.trace.collisions import InUse, Unseen, in_use, unseen
-from weft.simulator.trace.trace import GLOBAL, READ, WRITE, Apart, Trace
+from weft.simulator.trace.collisions import InUse, Unseen, in_use, misread, unseen
+from weft.simulator.trace.trace import GLOBAL, READ, WRITE, Apart, Mismatch, Trace
 from weft.wording import capital
 
 words = Verdicts(__file__)
@@ -17,9 +17,8 @@ def before_others(trace: Trace) -> Verdict | None:
     early = in_use(trace)
     if early is not None:
         return _in_use(trace, early)
-    if trace.bulk.mismatches:
-        return _mismatch(trace)
-    return None
+    wrong = misread(trace)
+    return None if wrong is None else _mismatch(trace, wrong)
 
 
 def fence(trace: Trace) -> Verdict | None:
@@ -37,14 +36,13 @@ def _in_use(trace: Trace, early: InUse) -> Verdict:
     held, row = early.held, early.row
     place = trace.places[trace.site[row]]
     does = "read" if trace.operation[row] == READ else "written"
-    name = "in-use" if held.change else "words-in-use"
+    name = "in-use" if does == "read" else "changed-in-use"
     notes: list[Note] = [(place, f"{does} here"), (held.place, "the product")]
     return words.verdict(
         trace.name,
         name,
         notes,
-        does=does,
-        of=held.name,
+        of=trace.element(row) or held.name,
         call=held.call,
         reason=_not_waited(trace, early),
         rows=[row],
@@ -68,9 +66,8 @@ def _not_waited(trace: Trace, early: InUse) -> str:
     return words("small-wait", n=waits[-1], groups=groups)["why"]
 
 
-def _mismatch(trace: Trace) -> Verdict:
+def _mismatch(trace: Trace, one: Mismatch) -> Verdict:
     """Word an operand in another order than its descriptor says."""
-    one = trace.bulk.mismatches[0]
 
     def order(swizzle: int) -> str:
         return f"the {swizzle}-byte swizzle" if swizzle else "no swizzle"

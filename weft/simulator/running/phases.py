@@ -201,7 +201,7 @@ class Phases:
         if not bar.fenced:
             self._run.fault(
                 "mbarrier",
-                f"{call} counts at {bar.name}, and no fence has followed its "
+                f"`{call}` counts at {bar.name}, and no fence has followed its "
                 "mbarrier_init",
                 "mbarrier_init is an ordinary store, and the TMA does not see it. The "
                 "thread that makes an mbarrier calls fence_mbarrier_init after it, and "

@@ -51,7 +51,7 @@ def stuck_group(where: Positions, thread: Thread, block: Block) -> Fault:
         return where.fault(
             "barrier",
             f"{came} thread{'s' * (came != 1)} wait{'s' * (came == 1)} at "
-            f"{gathering.name}, and no others come to it",
+            f"`{gathering.name}`, and no others come to it",
             "It lets them continue once as many threads are there as its second "
             "argument says. Which threads call it, and do all of them give the same "
             "number?",
@@ -70,7 +70,7 @@ def stuck_group(where: Positions, thread: Thread, block: Block) -> Fault:
         )
     return where.fault(
         "warp",
-        f"{gathering.name} needs all {wanted} threads of a warpgroup, and "
+        f"`{gathering.name}` needs all {wanted} threads of a warpgroup, and "
         f"{listed(missing, where.block)} never come{'s' * (len(missing) == 1)} to it"
         f"{elsewhere}",
         "The four warps of a warpgroup do it as one: each of their threads comes to "

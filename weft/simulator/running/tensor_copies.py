@@ -69,7 +69,7 @@ class TensorCopies:
             shown = getattr(tensor_map, "_name", repr(tensor_map))
             self._run.fault(
                 "tensor-map",
-                f"{call}: `{shown}` is no tensor map",
+                f"`{call}`: `{shown}` is no tensor map",
                 "`weft.tensor_maps.tensor_map(tensor, box)` makes one on the host: 128 "
                 "bytes, which a kernel gets as an array and passes on as it is.",
             )
@@ -77,8 +77,8 @@ class TensorCopies:
             kinds = {2: "a matrix", 3: "a stack of matrices"}
             self._run.fault(
                 "tensor-map",
-                f"{call} takes a tensor map of {kinds[axes]}; `{tensor_map._name}` is "
-                f"that of {kinds[boxes.data.ndim]}",
+                f"`{call}` takes a tensor map of {kinds[axes]}; `{tensor_map._name}` "
+                f"is that of {kinds[boxes.data.ndim]}",
                 "A map of a matrix is for tma_load and tma_store, one of a stack for "
                 "tma_load_plane and tma_store_plane.",
             )
@@ -91,7 +91,7 @@ class TensorCopies:
         """What the host has written before the launch is seen by all."""
         given = getattr(tensor_map, "_data", None)
         if given is None or decoded(given) is None:
-            self._run.fault("tensor-map", "fence_tensor_map: this is no tensor map")
+            self._run.fault("tensor-map", "`fence_tensor_map`: this is no tensor map")
 
     # Loads
 
@@ -119,10 +119,10 @@ class TensorCopies:
         """Where in shared memory a box is. Raises `Fault` where it cannot be."""
         if not is_shared(tile):
             raise TypeError(
-                f"{call}: a box is in shared memory; `{_name(tile)}` is not"
+                f"`{call}`: a box is in shared memory; `{_name(tile)}` is not"
             )
         if not tile._data.flags.c_contiguous:
-            raise TypeError(f"{call}: {tile._name} is a strided view")
+            raise TypeError(f"`{call}`: {tile._name} is a strided view")
         window, start = address_of(self._run.current.block, tile, i)
         first = start - address_of(self._run.current.block, tile, (0,) * tile.ndim)[1]
         if start % ALIGNED or first < 0:
@@ -135,8 +135,8 @@ class TensorCopies:
         if first + boxes.nbytes > tile.nbytes:
             self._run.fault(
                 "out-of-bounds",
-                f"{call} moves a box of {boxes.nbytes:,} bytes, from byte {first:,} of "
-                f"`{tile._name}` on, which has {tile.nbytes:,} bytes",
+                f"`{call}` moves a box of {boxes.nbytes:,} bytes, from byte {first:,} "
+                f"of `{tile._name}` on, which has {tile.nbytes:,} bytes",
                 "A box always has the size that its tensor map says, also where part "
                 "of it is outside of the matrix.",
             )

@@ -153,7 +153,7 @@ class Warpgroups:
     def descriptor(self, call: str, tile: Any, i: Any, apart: Any = None) -> Any:
         """The 64 bits that say where an operand is."""
         if not is_shared(tile):
-            raise TypeError(f"{call} describes shared memory, which this is not")
+            raise TypeError(f"`{call}` describes shared memory, which this is not")
         _, start = address_of(self._run.current.block, tile, i)
         leading = 16 if apart is None else int(apart)
         stride = 8 * LINE
@@ -314,7 +314,7 @@ class Warpgroups:
         if not same or given.n != product.n:
             self._run.fault(
                 "warp",
-                f"the lanes of a warp pass different operands to {product.call}",
+                f"the lanes of a warp pass different operands to `{product.call}`",
                 "The descriptors, n and `add` are the same in every lane of a warp: it "
                 "does one product, and not one for each thread.",
             )
@@ -330,7 +330,7 @@ class Warpgroups:
             return
         self._run.fault(
             "race",
-            f"{call} uses the registers of `{x._name}` with no wgmma_fence before it",
+            f"`{call}` uses the registers of `{x._name}` with no wgmma_fence before it",
             "`wgmma_fence` orders what a thread has done with its registers before the "
             "products that use them. One comes before the first product, and one after "
             "other instructions have changed the registers.",
@@ -356,7 +356,7 @@ class Warpgroups:
         if not right.swizzle:
             self._run.fault(
                 "type",
-                f"{call} takes rows along k with a swizzle, and this descriptor has "
+                f"`{call}` takes rows along k with a swizzle, and this descriptor has "
                 "none",
                 "`descriptor_columns` makes one with the 128-byte swizzle.",
             )
@@ -388,7 +388,7 @@ class Warpgroups:
                 where = f"that is {over:,} bytes beyond the end of `{name}`"
             self._run.fault(
                 "out-of-bounds",
-                f"{call} reads an operand of {last - first:,} bytes, and {where}",
+                f"`{call}` reads an operand of {last - first:,} bytes, and {where}",
                 "Where an operand is, and how far apart its rows are, is in its "
                 "descriptor. Do n, the offset and the size of the tile fit?",
             )
@@ -463,13 +463,13 @@ class Warpgroups:
         if not 0 <= int(number) < MOST_BARRIERS:
             run.fault(
                 "barrier",
-                f"named_barrier has the numbers 1 to 15; this is {int(number)}",
+                f"`named_barrier` has the numbers 1 to 15; this is {int(number)}",
                 "Number 0 is that of cuda.syncthreads.",
             )
         if count % WARP or not 0 < count <= len(thread.block.threads):
             run.fault(
                 "barrier",
-                f"named_barrier waits for {count} threads",
+                f"`named_barrier` waits for {count} threads",
                 "It counts whole warps: a multiple of 32, and no more than the block "
                 f"has, which are {len(thread.block.threads)}.",
             )
@@ -487,7 +487,7 @@ class Warpgroups:
     def hold(self, call: str, x: Any, count: Any) -> None:
         """Nothing: the simulator moves no instruction."""
         if getattr(x, "_space", "") != "local" or int(count) > x.size:
-            raise TypeError(f"{call} takes a local array, and how many it has")
+            raise TypeError(f"`{call}` takes a local array, and how many it has")
 
     def registers(self, call: str, n: Any) -> None:
         """Nothing, for a number of registers that there can be.
@@ -497,7 +497,7 @@ class Warpgroups:
         if not FEWEST <= int(n) <= MOST or int(n) % 8:
             self._run.fault(
                 "type",
-                f"{call}({int(n)})",
+                f"`{call}`({int(n)})",
                 f"A thread has {FEWEST} to {MOST} registers, a multiple of 8.",
             )
 
@@ -513,7 +513,7 @@ class Warpgroups:
             if len(threads) < THREADS:
                 self._run.fault(
                     "warp",
-                    f"{call} needs the 128 threads of a warpgroup, and this one has "
+                    f"`{call}` needs the 128 threads of a warpgroup, and this one has "
                     f"{len(threads)}",
                     "Threads 0 to 127 of a block are a warpgroup, 128 to 255 the next. "
                     "How many threads has the launch in a block?",
@@ -531,17 +531,19 @@ def _may_multiply(call: str, given: Given) -> None:
     """Raise TypeError unless a thread's arguments can be those of a product."""
     acc, n = given.acc, given.n
     if n % 8 or not 8 <= n <= MOST_COLUMNS:
-        raise TypeError(f"{call}: n is a multiple of 8, up to {MOST_COLUMNS}; got {n}")
+        raise TypeError(
+            f"`{call}`: n is a multiple of 8, up to {MOST_COLUMNS}; got {n}"
+        )
     if not _registers(acc, np.float32) or acc.size < n // 2:
         raise TypeError(
-            f"{call}: the sums are a local array of {n // 2} float32, n / 2 of them"
+            f"`{call}`: the sums are a local array of {n // 2} float32, n / 2 of them"
         )
     if given.at is None:
         return
     words = given.left
     if not _registers(words, np.int32) or given.at + 4 > words.size:
         raise TypeError(
-            f"{call}: the left operand is four words of a local array of int32, from "
+            f"`{call}`: the left operand is four words of a local array of int32, from "
             f"{given.at} on"
         )
 

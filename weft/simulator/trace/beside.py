@@ -126,8 +126,8 @@ class TracedBeside(Beside):
     def mismatch(self, one: Any, of: str, wanted: int, found: int) -> None:
         if one is not None:
             apart = self._run.bulk.apart[one]
-            one = Mismatch(apart.call, apart.place, of, wanted, found)
-            self._run.bulk.mismatches.append(one)
+            found_one = Mismatch(one, apart.call, apart.place, of, wanted, found)
+            self._run.bulk.mismatches.append(found_one)
 
     # Registers
 

@@ -14,7 +14,16 @@ import numpy as np
 
 from weft.simulator.trace import columns
 from weft.simulator.trace.columns import Columns
-from weft.simulator.trace.trace import LOCAL, READ, SHARED, WRITE, Apart, Held, Trace
+from weft.simulator.trace.trace import (
+    LOCAL,
+    READ,
+    SHARED,
+    WRITE,
+    Apart,
+    Held,
+    Mismatch,
+    Trace,
+)
 
 
 @dataclass(frozen=True)
@@ -66,6 +75,24 @@ def _touching(trace: Trace, rows: Columns, held: Held) -> Columns:
     if not held.change:
         meets &= trace.operation[rows] == WRITE
     return rows[meets]
+
+
+def misread(trace: Trace) -> Mismatch | None:
+    """The first operand in another order than it was loaded in, and left in."""
+    number = trace.of_views("number")[trace.view] if trace.bulk.mismatches else None
+    for one in trace.bulk.mismatches:
+        rows = np.flatnonzero((number == one.one) & (trace.space == SHARED))
+        if not rows.size:
+            continue  # its group was never made
+        row = rows[0]
+        start, stop = trace.address[row], trace.address[row] + trace.size[row]
+        writes = (trace.operation != READ) & (trace.space == SHARED)
+        writes &= (trace.address < stop) & (start < trace.address + trace.size)
+        writes &= trace.block == trace.block[row]
+        before = np.flatnonzero(writes[:row])
+        if before.size and int(before[-1]) in trace.bulk.copies:
+            return one
+    return None
 
 
 def unseen(trace: Trace) -> Unseen | None:

@@ -73,8 +73,12 @@ class Held:
 
 @dataclass
 class Mismatch:
-    """An operand `of` an array that is read with another swizzle than it was loaded."""
+    """An operand `of` an array that is read with another swizzle than it was loaded.
 
+    one: the operation that reads it.
+    """
+
+    one: int
     call: str
     place: Place
     of: str
