@@ -72,6 +72,15 @@ def test_one_arrival_per_warp_needs_a_synchronisation_of_the_warp():
     assert ring(*EACH, each) is None
 
 
+def test_a_product_brings_the_lanes_of_a_warp_together():
+    before = ("            wgmma_fence()\n", PEEK + "            wgmma_fence()\n")
+    assert ring(before, *PER_WARP) is None
+    early = ring(before)  # one arrival for four warps, and three may still read
+    assert (early.kind, early.places[0][0].text) == ("race", PEEK.strip())
+    barrier = "            named_barrier(1, 128)\n"
+    assert ring(before, (RELEASE, barrier + RELEASE)) is None
+
+
 @pytest.mark.parametrize(
     ("kind", "says", "line", "changes"),
     [

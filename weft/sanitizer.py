@@ -85,7 +85,8 @@ def races(trace: Trace, guesses_are_fine: bool = True) -> Race | None:
     guess for.
     """
     guesses = _guesses(trace) if guesses_are_fine else frozenset()
-    found = [_unordered(trace, rows, guesses) for rows in _candidates(trace)]
+    alike = {rows.tobytes(): rows for rows in _candidates(trace)}  # of a wide access
+    found = [_unordered(trace, rows, guesses) for rows in alike.values()]
     pairs = [pair for some in found for pair in some]
     if not pairs:
         return None

@@ -460,7 +460,7 @@ class Warpgroups:
         a multiple of the size of a warp.
         """
         run, thread, count = self._run, self._run.current, int(threads)
-        if not 0 <= int(number) < MOST_BARRIERS:
+        if not 1 <= int(number) < MOST_BARRIERS:
             run.fault(
                 "barrier",
                 f"`named_barrier` has the numbers 1 to 15; this is {int(number)}",
