@@ -5,6 +5,7 @@ import pytest
 from test_tensor_copies import found
 
 from verification.hopper_kernels import CHAINED, PRODUCT, bfloat16, changed, compiled
+from weft import check
 from weft.intrinsics.boxes import swizzled
 from weft.intrinsics.operands import Descriptor, described, spans
 from weft.intrinsics.tensor_cores import BFLOAT16
@@ -314,3 +315,31 @@ def test_a_checked_launch_refuses_them_too(source, change, says):
     trace, _ = record(kernel, (1, block), args)
     with pytest.raises(Fault, match=says):
         refuse(trace)
+
+
+def test_a_read_that_is_too_early_comes_before_the_mbarrier_that_it_confuses():
+    bits, exact = {}, "c, steps):"
+
+    def two(rng, n):
+        a, b = (rng.integers(-4, 5, (64, 64 * n)).astype("f4") for _ in "ab")
+        held = bfloat16(a), bfloat16(b)
+        maps = [tensor_map(x, (64, 64)) for x in held]
+        bits[maps[0].tobytes()] = a, b, held
+        return tuple(maps)
+
+    def spec(map_a, _):
+        a, b, _ = bits[map_a.tobytes()]
+        return a @ b.T
+
+    def verdict(*changes):
+        steps = (exact, "c):\n    steps = int32(STEPS)")
+        kernel = compiled(changed(PRODUCT, steps, *changes), STAGES=2, STEPS=5)
+        launch = {"sizes": [5], "launch": lambda n: (1, 256)}
+        return check(kernel, spec=spec, inputs=two, **launch)
+
+    assert verdict().kind == "pass"
+    early = verdict((FULL, ""))
+    assert early.kind == "uninitialised"
+    assert "the copy into it may not have arrived" in " ".join(str(early).split())
+    swapped = ("map_b, 64 * k, 0", "map_b, 0, 64 * k")
+    assert verdict(swapped).kind == "wrong-value"

@@ -85,8 +85,9 @@ def races(trace: Trace, guesses_are_fine: bool = True) -> Race | None:
     guess for.
     """
     guesses = _guesses(trace) if guesses_are_fine else frozenset()
-    alike = {rows.tobytes(): rows for rows in _candidates(trace)}  # of a wide access
-    found = [_unordered(trace, rows, guesses) for rows in alike.values()]
+    # the words of a wide access have the same rows
+    groups = {rows.tobytes(): rows for rows in _candidates(trace)}
+    found = [_unordered(trace, rows, guesses) for rows in groups.values()]
     pairs = [pair for some in found for pair in some]
     if not pairs:
         return None

@@ -86,6 +86,12 @@ def certain(trace: Trace) -> Verdict | None:
     return None if atomic else _race(trace, race)
 
 
+def too_early(trace: Trace) -> Verdict | None:
+    """A read of what a copy has not brought, which may have confused an mbarrier."""
+    early = unfinished(trace)
+    return None if early is None else _unfinished(trace, early)
+
+
 def misled(trace: Trace) -> Verdict | None:
     """What may have led to a wrong index: an integer of a block read too early.
 
