@@ -61,6 +61,15 @@ def test_what_the_simulator_does_not_take(shape, box, swizzle, says):
         tensor_map(np.zeros(shape, np.int16), box, swizzle)
 
 
+def test_a_map_begins_on_a_boundary():
+    x = np.zeros((8, 128), np.int16)
+    assert tensor_map(x[:, 8:], (8, 64)).size == 128
+    torch = pytest.importorskip("torch")
+    for wrong in (x[:, 4:], torch.from_numpy(x)[:, 4:]):
+        with pytest.raises(ValueError, match="at a multiple of 16 bytes"):
+            tensor_map(wrong, (8, 64))
+
+
 def test_a_simulated_map_is_128_bytes_that_can_be_copied():
     x = np.arange(512, dtype=np.int16).reshape(8, 64)
     held = tensor_map(x, (8, 64))

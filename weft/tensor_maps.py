@@ -151,6 +151,8 @@ def simulated(tensor: Any, box: tuple[int, ...], swizzle: int) -> Any:
     rows = data.strides[-2] // data.itemsize if data.ndim > 1 else 0
     shape = data.shape if data.ndim < 3 else data.shape[-2:]
     wrong = refused(shape, rows, data.itemsize, (box[0], box[1]), swizzle)
+    if not wrong and offset_of(tensor, data) % STEP:
+        wrong = f"it does not begin at a multiple of {STEP} bytes"
     if not wrong and swizzle and box[1] * data.itemsize != swizzle:
         wrong = (
             f"a row of the box is {box[1] * data.itemsize} bytes, and the simulator "
@@ -165,6 +167,17 @@ def simulated(tensor: Any, box: tuple[int, ...], swizzle: int) -> Any:
 
         return torch.from_numpy(held)
     return held
+
+
+def offset_of(tensor: Any, data: np.ndarray[Any, Any]) -> int:
+    """How many bytes into its memory a tensor, or an array, begins."""
+    if hasattr(tensor, "storage_offset"):
+        return int(tensor.storage_offset()) * data.itemsize
+    root = data
+    while isinstance(root.base, np.ndarray):
+        root = root.base
+    first, start = (x.__array_interface__["data"][0] for x in (root, data))
+    return int(start - first)
 
 
 def memory_of(tensor: Any) -> np.ndarray[Any, Any]:

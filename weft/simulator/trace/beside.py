@@ -11,6 +11,7 @@ PTX ISA, "Async proxy", "Async Operations".
 import sys
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,23 @@ from weft.simulator.trace.clocks import Clocks, Known, View, joined
 from weft.simulator.trace.log import WIDE
 from weft.simulator.trace.trace import READ, WRITE, Apart, Held, Mismatch
 
+
+@dataclass
+class _Begun:
+    """An operation of `starter`: what that knew, and where the call is.
+
+    state: what would have to change for it to know more. rows: so far, of all. parts:
+    what it does, as long as no thread has waited for it.
+    """
+
+    starter: Thread
+    known: Known
+    site: int
+    state: tuple[int, ...]
+    rows: int | None = None
+    parts: list[tuple[Any, Spans, bool]] = field(default_factory=list)
+
+
 _FIRST = 1 << 40  # the number of the first operation: beyond those of all threads
 
 
@@ -30,9 +48,9 @@ class TracedBeside(Beside):
 
     def __init__(self, run: Any) -> None:
         self._run = run
-        self._last: dict[int, int] = {}  # of each operation, its rows so far
-        self._pending: dict[int, list[tuple[Any, Spans, bool]]] = {}
-        self._state: dict[int, tuple[int, ...]] = {}
+        self._begun: dict[int, _Begun] = {}
+        self._open: dict[int, None] = {}  # those with parts, in order
+        self._registers: dict[int, Any] = {}  # by the id of a `Held`
         self._met: dict[Thread, int] = {}  # when a warp was last together
         self._next = _FIRST
         self._fence: Any = None
@@ -49,14 +67,13 @@ class TracedBeside(Beside):
             return None
         view = self._clocks.of[thread]
         state = id(view.known), view.epoch, len(run.bulk.fences)
-        if again is not None and self._state[again] == state:
+        if again is not None and self._begun[again].state == state:
             return again
         self._next += 1
         known = self._clocks.release(thread, run.log.rows)
         site = run.site(sys._getframe(1))
-        one = Apart(call, view.number, thread, known, site, run.place_at(site))
-        run.bulk.apart[self._next] = one
-        self._state[self._next] = state
+        run.bulk.apart[self._next] = Apart(call, view.number, run.place_at(site))
+        self._begun[self._next] = _Begun(thread, known, site, state)
         return self._next
 
     def touch(
@@ -64,29 +81,28 @@ class TracedBeside(Beside):
     ) -> None:
         if one is None:
             return
-        run, apart = self._run, self._run.bulk.apart[one]
-        spans = list(spans)
+        part = x, list(spans), write
         if not late:
-            self._pending.setdefault(one, []).append((x, spans, write))
-        self._write_apart(one, apart, x, spans, write)
-        run.log.turn(self._clocks.of[run.current].index)
+            self._begun[one].parts.append(part)
+            self._open[one] = None
+        self._go_on(one, part)
+        self._run.log.turn(self._clocks.of[self._run.current].index)
 
-    def _write_apart(
-        self, one: int, apart: Apart, x: Any, spans: Spans, write: bool
-    ) -> None:
+    def _go_on(self, one: int, part: tuple[Any, Spans, bool]) -> None:
         """Write down what an operation does, as of now."""
-        view = self._clocks.apart(apart.starter, one, apart.known)
+        begun = self._begun[one]
+        view = self._clocks.apart(begun.starter, one, begun.known)
         self._run.log.turn(view.index)
-        self._write(apart.site, x, spans, write)
-        self._last[one] = self._run.log.rows
+        self._write(begun.site, *part)
+        begun.rows = self._run.log.rows
 
     def passed(self, block: Block) -> None:
         """The threads of `block` have met: what is not done goes on after that."""
-        for one, parts in self._pending.items():
-            apart = self._run.bulk.apart[one]
-            if apart.starter.block is block:
-                for x, spans, write in parts:
-                    self._write_apart(one, apart, x, spans, write)
+        for one in self._open:
+            begun = self._begun[one]
+            if begun.starter.block is block:
+                for part in begun.parts:
+                    self._go_on(one, part)
 
     def _write(self, site: int, x: Any, spans: Spans, write: bool) -> None:
         run = self._run
@@ -95,10 +111,11 @@ class TracedBeside(Beside):
             run.note((site | operation, x._number + 1, offset, size))
 
     def join(self, thread: Thread, some: Iterable[Any]) -> None:
-        some = list(some)
-        for one in some:
-            self._pending.pop(one, None)
-        ends = {one: self._last[one] for one in some if one in self._last}
+        done = {one: self._begun[one] for one in some if one is not None}
+        ends = {one: b.rows for one, b in done.items() if b.rows is not None}
+        for one, begun in done.items():
+            begun.parts.clear()
+            self._open.pop(one, None)
         if ends:
             view = self._clocks.acquire(thread, Known({}, ends))
             self._run.log.turn(view.index)
@@ -144,7 +161,7 @@ class TracedBeside(Beside):
         start = run.log.start(x._number)
         at = run.place_at(site)
         held = Held(call, view.number, x._name, start, nbytes, change, site, at)
-        held.row, held.array = run.log.rows, x
+        held.row, self._registers[id(held)] = run.log.rows, x
         run.bulk.held.append(held)
         self._changing[held.thread, start] += change
         return held
@@ -168,8 +185,9 @@ class TracedBeside(Beside):
             one.landed = self._run.log.rows
             self._changing[one.thread, one.start] -= one.change
             if one.change and not self._changing[one.thread, one.start]:
-                self._as(thread, one.site, one.array, one.nbytes, True)
-            one.array = None
+                x = self._registers[id(one)]
+                self._as(thread, one.site, x, one.nbytes, True)
+            del self._registers[id(one)]
 
     def waited(self, thread: Thread, n: int) -> None:
         if self._run.is_noted(thread.block.number):

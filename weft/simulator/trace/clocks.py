@@ -209,7 +209,7 @@ class Clocks:
     def apart(self, thread: Thread, number: int, known: Known) -> View:
         """A view of what `thread` has started, and what goes on beside it now.
 
-        It has a number of its own in place of a thread's, and no warp.
+        It has a number of its own instead of a thread's, and no warp.
         """
         view = self.of[thread]
         who = view.thread, view.block, number, -1, view.lane

@@ -9,8 +9,7 @@ import numpy as np
 
 from weft.places import Place, named, unravel
 from weft.simulator.limits import WARP, Dim
-from weft.simulator.running.threads import Thread
-from weft.simulator.trace.clocks import Known, View
+from weft.simulator.trace.clocks import View
 from weft.simulator.trace.columns import Columns
 
 READ, WRITE, ATOMIC = 0, 1, 2
@@ -35,16 +34,10 @@ class Copied:
 
 @dataclass
 class Apart:
-    """An operation beside the threads: the call that started it, the thread's number.
-
-    starter: that thread; known: what it knew; site: the number of the call's place.
-    """
+    """An operation beside the threads: its call, and the number of its thread."""
 
     call: str
     thread: int
-    starter: Thread
-    known: Known
-    site: int
     place: Place
 
 
@@ -68,7 +61,6 @@ class Held:
     row: int = 0
     committed: int | None = None
     landed: int | None = None
-    array: Any = None
 
 
 @dataclass
@@ -93,7 +85,7 @@ class Bulk:
     copies: bulk loads, by the row of their beginning. passes: of each wait at an
     mbarrier that ended the row, the thread's number in the whole grid, the mbarrier,
     and how many of its phases were complete. apart: operations by the number that they
-    have in place of a thread's. fences: the rows of fences of the async proxy. waits:
+    have instead of a thread's. fences: the rows of fences of the async proxy. waits:
     of each `wgmma_wait` the row, the thread's number, and for how many groups it does
     not wait.
     """
