@@ -1,14 +1,18 @@
-"""The kernels of chapter 24 compile for an H100, and stay in registers."""
+"""The kernels of chapter 24 compile for an H100, and run in the simulator."""
 
 import os
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+from weft import templates
 from weft.device import toolkit
 from weft.errors import LearnerError
+from weft.kernels import hazards
+from weft.simulator.launch import record
 
 ROOT = Path(__file__).parents[1]
 SCRIPT = """
@@ -59,11 +63,40 @@ def test_the_kernels_compile_for_hopper():
     ]
 
 
-def test_a_stack_of_matrices_is_on_a_gpu_and_contiguous():
+def test_a_stack_of_matrices_is_contiguous():
     torch = pytest.importorskip("torch")
     from weft.stack_maps import stack_map
 
-    with pytest.raises(LearnerError, match="contiguous CUDA tensor"):
-        stack_map(torch.zeros(2, 64, 64, dtype=torch.bfloat16), (64, 64))
+    whole = torch.zeros(2, 64, 128, dtype=torch.bfloat16)
+    for x in (whole[0], whole[:, :, :64]):
+        with pytest.raises(LearnerError, match="contiguous tensor of three axes"):
+            stack_map(x, (64, 64))
     with pytest.raises(LearnerError, match="float64 is not known"):
         stack_map(torch.zeros(2, 64, 64, dtype=torch.float64), (64, 64))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("causal", [False, True])
+def test_the_forward_kernel_runs_in_the_simulator(causal):
+    """Two heads of 200 rows, in one block: right, and with no hazard."""
+    torch = pytest.importorskip("torch")
+    from weft.stack_maps import stack_map
+
+    forward = import_module("weft.chapters.24_attention.forward_kernel")
+    random = torch.Generator().manual_seed(1)
+    q, k, v = (torch.randn(2, 200, 128, generator=random).bfloat16() for _ in "qkv")
+    out, lse = torch.zeros_like(q), torch.zeros(2, 256)
+    maps = [stack_map(x, (128, 64)) for x in (q, k, v)] + [stack_map(out, (64, 64))]
+    made = templates.specialise(forward.attend, unroll=("step",), CAUSAL=causal)
+    counter, scale = torch.zeros(2, dtype=torch.int32), 128**-0.5
+    args = *maps, lse, counter, 200, 2, scale * forward.LOG2E
+    templates.large_shared(made, forward.SHARED, *args)
+    trace, _ = record(made, (1, 384, 0, forward.SHARED), args)
+    assert hazards.find(trace) is None
+    scores = q.float() @ k.float().transpose(1, 2) * scale
+    if causal:
+        later = torch.triu(torch.ones(200, 200, dtype=torch.bool), 1)
+        scores = scores.masked_fill(later, -torch.inf)
+    wanted = torch.softmax(scores, -1) @ v.float()
+    assert torch.allclose(out.float(), wanted, atol=0.02)
+    assert torch.allclose(lse[:, :200], torch.logsumexp(scores, -1), atol=1e-4)

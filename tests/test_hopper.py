@@ -1,13 +1,19 @@
-"""The kernels of chapter 22 compile for an H100, and stay in registers."""
+"""The kernels of chapter 22 compile for an H100, and run in the simulator."""
 
 import os
 import subprocess
 import sys
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
 
+import weft  # noqa: F401  before Numba
+from weft import templates
 from weft.device import toolkit
+from weft.kernels import hazards
+from weft.simulator.launch import record
+from weft.tensor_maps import tensor_map
 
 ROOT = Path(__file__).parents[1]
 KERNELS = ROOT / "chapters" / "22_hopper_gemm" / "kernels.py"
@@ -65,3 +71,43 @@ def test_the_kernels_compile_for_hopper():
         f"warp_specialised True False False multicast {more} {bf16}",
         f"warp_specialised True False False {more} {e4m3}",
     ]
+
+
+@pytest.fixture(scope="module")
+def kernels():
+    spec = spec_from_file_location("hopper_gemm_kernels", KERNELS)
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes", "more"),
+    [
+        ("one_pipeline", (100, 72, 136), {}),
+        ("warp_specialised", (136, 72, 136), {"STORE_BY_TMA": 0}),
+        ("warp_specialised", (136, 72, 136), {}),
+        ("warp_specialised", (136, 72, 256), {"fp8": True}),
+    ],
+)
+def test_the_kernels_run_in_the_simulator(kernels, name, sizes, more):
+    """Ragged tiles of 64 x 64, two stages: right, and with no hazard."""
+    torch = pytest.importorskip("torch")
+    kernel = getattr(kernels, name)
+    named, shared = kernels.sized(kernel, 64, 64, depth=2, **more)
+    made = templates.specialise(kernel, **named)
+    templates.large_shared(made, shared)
+    m, n, k = sizes
+    random = torch.Generator().manual_seed(0)
+    a = torch.randint(-4, 5, (m, k), generator=random).float()
+    w = torch.randint(-4, 5, (n, k), generator=random).float()
+    kind = torch.float8_e4m3fn if more.get("fp8") else torch.bfloat16
+    held, c = (a.to(kind), w.to(kind)), torch.full((m, n), torch.nan).bfloat16()
+    maps = [tensor_map(x, (64, named["LINE"])) for x in held]
+    maps.append(tensor_map(c, (64, 64)))
+    several = name == "warp_specialised"
+    grid, block = (2, 256) if several else (-(-m // 64) * -(-n // 64), 128)
+    args = *maps, c.view(torch.int32), m, n, k, 1.0
+    trace, _ = record(made, (grid, block, 0, shared), args)
+    assert hazards.find(trace) is None
+    assert torch.equal(c, (a @ w.T).bfloat16())

@@ -73,6 +73,7 @@ EXPECT = "mbarrier_arrive_expect_tx(full, stage, 4 * TILE)"
 COPY = "bulk_copy(tiles, (stage, 0), x, k * TILE, 4 * TILE, full, stage)"
 READ = "            total += tiles[stage, t - 32]\n"
 DONE = "            mbarrier_arrive(empty, stage)\n"
+ONE = "mbarrier_init(empty, s, TILE)", "mbarrier_init(empty, s, 1)"
 WAIT = "            mbarrier_wait(full, stage, phase)\n"
 
 
@@ -97,6 +98,18 @@ def verdict(*changes):
 
 def test_a_ring_of_stages_is_right():
     assert verdict().kind == "pass"
+
+
+@pytest.mark.parametrize("lane", [32, 37])
+def test_one_arrival_per_warp_is_right_after_a_synchronisation_of_the_warp(lane):
+    arrive = f"            cuda.syncwarp()\n            if t == {lane}:\n    {DONE}"
+    assert verdict(ONE, (DONE, arrive)).kind == "pass"
+
+
+def test_one_lane_may_wait_for_its_warp():
+    wait = f"            if t == 40:\n    {WAIT}"
+    assert verdict((WAIT, wait)).kind == "uninitialised"
+    assert verdict((WAIT, wait + "            cuda.syncwarp()\n")).kind == "pass"
 
 
 @pytest.mark.parametrize(
@@ -147,8 +160,17 @@ def test_a_ring_of_stages_is_right():
                                                              "k * TILE + 1"))]),
         ("out-of-bounds", "x[", [(COPY, COPY.replace("k * TILE", "k * TILE + 4"))]),
         ("exception", "shared array of uint64", [("STAGES, uint64", "STAGES, int32")]),
-        ("exception", "compute capability 9.0 alone", [(COPY,
-            "tma_load(tiles, 0, x, 0, 0, full, stage)")]),
+        ("tensor-map", "is no tensor map", [(COPY,
+            "tma_load(tiles, (0, 0), x, 0, 0, full, stage)")]),
+        ("mbarrier", "no fence has followed",
+            [("        fence_mbarrier_init()\n", "")]),
+        ("race", "still to be read",
+            [ONE, (DONE, "            if t == 32:\n    " + DONE)]),
+        ("race", "still to be read", [ONE, (DONE,
+            "            cuda.shfl_sync(0xFFFFFFFF, t, 0)\n"
+            "            if t == 32:\n    " + DONE)]),
+        ("race", "still to be read", [ONE, (DONE,
+            "            if t == 32:\n    " + DONE + "            cuda.syncwarp()\n")]),
     ],
 )  # fmt: skip
 def test_mistakes_are_named(kind, says, changes):
@@ -166,6 +188,7 @@ def test_a_copy_arrives_only_when_all_wait():
         t = cuda.threadIdx.x
         if t == 0:
             mbarrier_init(bars, 0, 1)
+            fence_mbarrier_init()
             mbarrier_arrive_expect_tx(bars, 0, 4 * TILE)
             bulk_copy(tile, 0, x, 0, 4 * TILE, bars, 0)
         cuda.syncthreads()

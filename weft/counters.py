@@ -35,7 +35,7 @@ def count(trace: Trace) -> list[Line]:
     """Count the requests of `trace`, one `Line` per instruction, in source order."""
     if isinstance(trace, Recorded):
         return trace.counted.lines
-    rows = np.flatnonzero(trace.space != LOCAL)
+    rows = np.flatnonzero((trace.space != LOCAL) & ~_beside(trace))
     if not rows.size:
         return []
     requests = Requests(trace, rows)
@@ -61,6 +61,14 @@ def count(trace: Trace) -> list[Line]:
             )
         )
     return sorted(lines, key=lambda line: (line.place.line, line.store))
+
+
+def _beside(trace: Trace) -> Columns:
+    """Whether the TMA or wgmma accesses shared memory: no request of a warp does."""
+    beside = np.isin(trace.of_views("number"), list(trace.bulk.apart))[trace.view]
+    beside &= trace.space == SHARED
+    beside[list(trace.bulk.copies)] = True
+    return beside
 
 
 def rows_of(trace: Trace, line: Line) -> Columns:

@@ -19,6 +19,7 @@ from weft.places import Place
 from weft.simulator.faults import Fault
 from weft.simulator.trace import columns
 from weft.simulator.trace.clocks import View
+from weft.simulator.trace.collisions import in_use, unseen
 from weft.simulator.trace.columns import Columns
 from weft.simulator.trace.recorded import Recorded
 from weft.simulator.trace.trace import ATOMIC, GLOBAL, LOCAL, READ, SHARED, WRITE, Trace
@@ -85,7 +86,9 @@ def races(trace: Trace, guesses_are_fine: bool = True) -> Race | None:
     guess for.
     """
     guesses = _guesses(trace) if guesses_are_fine else frozenset()
-    found = [_unordered(trace, rows, guesses) for rows in _candidates(trace)]
+    # the words of a wide access have the same rows
+    groups = {rows.tobytes(): rows for rows in _candidates(trace)}
+    found = [_unordered(trace, rows, guesses) for rows in groups.values()]
     pairs = [pair for some in found for pair in some]
     if not pairs:
         return None
@@ -171,6 +174,7 @@ def refuse(trace: Trace) -> None:
     A race, a read of shared memory into which a copy has not arrived, or a read of
     shared or local memory that no thread wrote. `places` are the lines of the accesses.
     """
+    _refuse_beside(trace)
     race, copying, early = races(trace), unfinished(trace), unwritten(trace)
     if race is not None:
         one, two = _did(trace, race.first), _did(trace, race.second)
@@ -186,6 +190,23 @@ def refuse(trace: Trace) -> None:
         message = f"{_did(trace, early.access)} `{early.array}`, which nothing wrote"
         why = "On a GPU this memory holds whatever was there before."
         raise Fault("uninitialised", message, why, places=_places(early.access))
+
+
+def _refuse_beside(trace: Trace) -> None:
+    """Raise `Fault` for what collides with the TMA or with wgmma."""
+    early, missed = in_use(trace), unseen(trace)
+    if early is not None:
+        access, held = _access(trace, early.row), early.held
+        message = f"{_did(trace, access)} `{held.name}` before {held.call} is done"
+        why = "No wgmma_wait says that the product is done."
+        places = list(dict.fromkeys((access.place, held.place)))
+        raise Fault("race", message, why, places=places)
+    if missed is not None:
+        one, two = _access(trace, missed.write), _access(trace, missed.read)
+        array = trace.arrays[trace.array[missed.write]]
+        message = f"{_did(trace, one)} `{array}`, and {missed.apart.call} reads it"
+        why = "No fence_async of that thread comes in between."
+        raise Fault("race", message, why, places=_places(one, two))
 
 
 _DOES = {READ: "reads", WRITE: "writes", ATOMIC: "updates atomically"}

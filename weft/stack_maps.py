@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from weft import meaning
 from weft.errors import LearnerError
-from weft.tensor_maps import KINDS, LINE, STEP, encoded, refused
+from weft.tensor_maps import KINDS, LINE, STEP, encoded, memory_of, refused, simulated
 
 L2_256 = 3  # CU_TENSOR_MAP_L2_PROMOTION_L2_256B: a row of a tile is 256 bytes
 
@@ -18,6 +19,10 @@ def stack_map(tensor: Any, box: tuple[int, int]) -> Any:
     name = str(tensor.dtype).removeprefix("torch.")
     if name not in KINDS:
         raise LearnerError(f"a tensor map of {name} is not known: {', '.join(KINDS)}")
+    if meaning.simulating():
+        if tensor.ndim != 3 or not memory_of(tensor).flags.c_contiguous:
+            raise LearnerError("a stack is a contiguous tensor of three axes")
+        return simulated(tensor, box, LINE)
     if not tensor.is_cuda or tensor.ndim != 3 or not tensor.is_contiguous():
         raise LearnerError("a stack is a contiguous CUDA tensor of three axes")
     planes, rows, cols = tensor.shape

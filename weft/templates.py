@@ -23,6 +23,7 @@ from numba import cuda
 
 from weft import backend, meaning
 from weft.code_objects import global_names, with_globals
+from weft.simulator.limits import allow_shared
 
 __all__ = ["large_shared", "specialise", "written_out"]
 
@@ -78,10 +79,11 @@ def large_shared(kernel: Any, size: int, *arguments: Any) -> Any:
 
     size: bytes of dynamic shared memory that a launch may pass, beyond the 48 KB that
     it may pass otherwise. arguments: none for a kernel with a signature. Returns the
-    kernel. Raises RuntimeError where the GPU has less. Without a GPU there is nothing
-    to do.
+    kernel. Raises RuntimeError where the GPU has less.
     """
-    if not meaning.simulating():
+    if meaning.simulating():
+        allow_shared(meaning.python_function(kernel), size)
+    else:
         if arguments:
             kernel.compile(tuple(map(meaning.typing_of(kernel).value_type, arguments)))
         backend.allow_shared(kernel, size)

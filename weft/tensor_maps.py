@@ -10,7 +10,12 @@ CUDA Driver API, `cuTensorMapEncodeTiled`.
 import ctypes
 from typing import Any
 
+import numpy as np
+
+from weft import meaning
 from weft.errors import LearnerError
+from weft.intrinsics.boxes import Boxes
+from weft.intrinsics.boxes import encoded as simulated_map
 
 SIZE, ALIGNMENT = 128, 64  # bytes
 LINE = 128  # bytes of a row that the swizzle permutes
@@ -72,6 +77,8 @@ def refused(
 def tensor_map(tensor: Any, box: tuple[int, int], swizzle: int = LINE) -> Any:
     """Return the tensor map of a row-major CUDA tensor, 128 bytes on the same device.
 
+    In the simulator: of a NumPy array, or a tensor on the CPU.
+
     box: rows and columns of what one `tma_load` or `tma_store` moves. swizzle: bytes of
     a row that are permuted, 0 for none. The tensor has to live for as long as the map
     is used, and so has the map. Raises LearnerError for what TMA does not take.
@@ -79,6 +86,8 @@ def tensor_map(tensor: Any, box: tuple[int, int], swizzle: int = LINE) -> Any:
     name = str(tensor.dtype).removeprefix("torch.")
     if name not in KINDS:
         raise LearnerError(f"a tensor map of {name} is not known: {', '.join(KINDS)}")
+    if meaning.simulating():
+        return simulated(tensor, box, swizzle)
     if not tensor.is_cuda or tensor.stride(-1) != 1:
         raise LearnerError("a tensor map is of a row-major tensor on a GPU")
     size = tensor.element_size()
@@ -128,3 +137,60 @@ def encoded(
         raise RuntimeError(f"cuTensorMapEncodeTiled failed with CUDA error {status}")
     raw = bytearray(ctypes.string_at(at, SIZE))
     return torch.frombuffer(raw, dtype=torch.uint8).to(tensor.device)
+
+
+def simulated(tensor: Any, box: tuple[int, ...], swizzle: int) -> Any:
+    """Return a tensor map for the simulator, of an array or a tensor on the CPU.
+
+    box: elements along the last axes; along those before them a box has one. Raises
+    LearnerError for what TMA does not take.
+    """
+    data = memory_of(tensor)
+    if data.strides[-1] != data.itemsize:
+        raise LearnerError("a tensor map is of a row-major matrix")
+    rows = data.strides[-2] // data.itemsize if data.ndim > 1 else 0
+    shape = data.shape if data.ndim < 3 else data.shape[-2:]
+    wrong = refused(shape, rows, data.itemsize, (box[0], box[1]), swizzle)
+    if not wrong and offset_of(tensor, data) % STEP:
+        wrong = f"it does not begin at a multiple of {STEP} bytes"
+    if not wrong and swizzle and box[1] * data.itemsize != swizzle:
+        wrong = (
+            f"a row of the box is {box[1] * data.itemsize} bytes, and the simulator "
+            f"knows the swizzle of {swizzle} bytes only for rows as long"
+        )
+    if wrong:
+        raise LearnerError(f"no tensor map of {data.shape}: {wrong}")
+    whole = (1,) * (data.ndim - 2) + tuple(box)
+    held = simulated_map(Boxes(data, whole, swizzle))
+    if hasattr(tensor, "data_ptr"):
+        import torch
+
+        return torch.from_numpy(held)
+    return held
+
+
+def offset_of(tensor: Any, data: np.ndarray[Any, Any]) -> int:
+    """How many bytes into its memory a tensor, or an array, begins."""
+    if hasattr(tensor, "storage_offset"):
+        return int(tensor.storage_offset()) * data.itemsize
+    root = data
+    while isinstance(root.base, np.ndarray):
+        root = root.base
+    first, start = (x.__array_interface__["data"][0] for x in (root, data))
+    return int(start - first)
+
+
+def memory_of(tensor: Any) -> np.ndarray[Any, Any]:
+    """The memory of a tensor on the CPU, or of an array; bits for what NumPy lacks."""
+    found = meaning.simulated_array(tensor)
+    if found is not None:
+        return found
+    if isinstance(tensor, np.ndarray):
+        return tensor
+    if tensor.is_cuda:
+        raise LearnerError("the simulator cannot use a tensor on a GPU")
+    import torch
+
+    bits = {1: torch.uint8, 2: torch.int16, 4: torch.int32}[tensor.element_size()]
+    memory: np.ndarray[Any, Any] = tensor.detach().view(bits).numpy()
+    return memory

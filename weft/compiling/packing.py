@@ -18,7 +18,8 @@ from weft.intrinsics import registry
 from weft.intrinsics.registry import Effect
 from weft.simulator.constant_memory import MOST
 
-_LATER = Effect.COLLECTIVE, Effect.PHASES, Effect.HARDWARE  # need some capability
+# What needs some capability.
+_LATER = Effect.COLLECTIVE, Effect.PHASES, Effect.HOPPER, Effect.HARDWARE
 
 Parcel = dict[str, Any]
 Item = tuple[Any, ...]

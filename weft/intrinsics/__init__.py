@@ -36,9 +36,9 @@ may touch the cells (compute capability 8.0 or higher).
 
 `mbarrier_init`, `mbarrier_arrive`, `mbarrier_arrive_expect_tx` and `mbarrier_wait` are
 barriers that count threads and bytes, in a shared array of uint64. `bulk_copy` starts
-a copy by the TMA, whose bytes count at one of them. The rest of what
-`weft.intrinsics.hopper` has, such as `tma_load` and `wgmma_bf16`, only a GPU of
-compute capability 9.0 can run.
+a copy by the TMA, whose bytes count at one of them. `weft.intrinsics.hopper` has the
+rest of what compute capability 9.0 needs, such as `tma_load` and `wgmma_bf16`; what
+takes clusters of several blocks only a GPU can run.
 
 Each is one entry of `weft.intrinsics.registry`.
 """

@@ -1,25 +1,41 @@
-"""What compute capability 9.0 alone has: TMA, wgmma, clusters. None is simulated.
+"""What compute capability 9.0 alone has: TMA, wgmma, clusters.
 
 PTX ISA: "cp.async.bulk.tensor", "wgmma", "setmaxnreg", "stmatrix", "mapa",
-"barrier.cluster", "fence.proxy", and "Matrix descriptor" for `descriptor`.
+"barrier.cluster", "fence.proxy", and "Matrix descriptor" for `descriptor`. What takes
+several blocks, clusters, is not simulated.
 
 Shared memory is named by an array and an index, a tensor map by the array of 128 bytes
 that holds it (see `weft.tensor_maps`). The operations of a warpgroup have to be called
 by all of its 128 threads.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from weft.intrinsics.instructions import (
-    HOPPER,
-    instruction,
-)
+import numpy as np
+
+from weft.intrinsics.bits import bits
+from weft.intrinsics.formats import BFLOAT16, E4M3, Format
+from weft.intrinsics.instructions import HOPPER, instruction
 from weft.intrinsics.lowering import Builder, Lowering
-from weft.intrinsics.registry import Effect, Operation, register
+from weft.intrinsics.matrices import stored
+from weft.intrinsics.registry import Effect, Lanes, Operation, register
+
+Does = Callable[..., Any]  # the twin of an operation, see `Effect.HOPPER`
 
 
-def _register(name: str, meaning: str, ptx: Builder, gives: str = "") -> Any:
+def _register(
+    name: str, meaning: str, ptx: Builder, does: Does, gives: str = ""
+) -> Any:
+    """Register an operation; `meaning` says what it does, `does` is its twin."""
+    does.__doc__ = meaning
+    given = (gives,) if gives else ()
+    return register(
+        Operation(name, does, ptx, Effect.HOPPER, needs=HOPPER, gives=given)
+    )
+
+
+def _only_on_a_gpu(name: str, meaning: str, ptx: Builder) -> Any:
     """Register an operation that only a GPU has; `meaning` says what it does."""
 
     def twin(*_: Any) -> Any:
@@ -29,10 +45,7 @@ def _register(name: str, meaning: str, ptx: Builder, gives: str = "") -> Any:
         )
 
     twin.__doc__ = meaning
-    given = (gives,) if gives else ()
-    return register(
-        Operation(name, twin, ptx, Effect.HARDWARE, needs=HOPPER, gives=given)
-    )
+    return register(Operation(name, twin, ptx, Effect.HARDWARE, needs=HOPPER))
 
 
 # The tensor memory accelerator
@@ -52,8 +65,9 @@ tma_load = _register(
     instruction(
         f"{_LOAD} [$0], [$1, {{$2, $3}}], [$4];", "SHARED MAP NUMBER NUMBER SHARED"
     ),
+    lambda hopper, *given: hopper.tensors.load("tma_load", 2, *given),
 )
-tma_load_multicast = _register(
+tma_load_multicast = _only_on_a_gpu(
     "tma_load_multicast",
     """Load a box for several blocks: `(tile, i, tensor_map, col, row, bars, s, mask)`.
 
@@ -78,31 +92,37 @@ tma_store = _register(
         "[$0, {$1, $2}], [$3];",
         "MAP NUMBER NUMBER SHARED",
     ),
+    lambda hopper, *given: hopper.tensors.store("tma_store", 2, *given),
 )
 bulk_commit = _register(
     "bulk_commit",
     """Make a group of this thread's stores since the last group.""",
     instruction("cp.async.bulk.commit_group;"),
+    lambda hopper: hopper.tensors.commit(),
 )
 bulk_wait_read = _register(
     "bulk_wait_read",
     """Wait until all but the last n groups have read shared memory: n a constant.""",
     instruction("cp.async.bulk.wait_group.read {0};", "LITERAL"),
+    lambda hopper, n: hopper.tensors.wait(n, stored=False),
 )
 bulk_wait = _register(
     "bulk_wait",
     """Wait until all but the last n groups have been stored: n a constant.""",
     instruction("cp.async.bulk.wait_group {0};", "LITERAL"),
+    lambda hopper, n: hopper.tensors.wait(n, stored=True),
 )
 fence_tensor_map = _register(
     "fence_tensor_map",
     """Let this thread use a tensor map that others have written: `(tensor_map)`.""",
     instruction("fence.proxy.tensormap::generic.acquire.gpu [$0], 128;", "MAP"),
+    lambda hopper, tensor_map: hopper.tensors.fence(tensor_map),
 )
 fence_async = _register(
     "fence_async",
     """Let TMA and wgmma see what this thread has stored in shared memory.""",
     instruction("fence.proxy.async.shared::cta;"),
+    lambda hopper: hopper.fence_async(),
 )
 
 
@@ -121,6 +141,7 @@ descriptor = _register(
     descriptor is 2 more.
     """,
     instruction(_DESCRIPTOR, "SHARED", gives="int64", stays=False),
+    lambda hopper, tile, i: hopper.groups.descriptor("descriptor", tile, i),
     "int64",
 )
 
@@ -226,6 +247,28 @@ def _hold(gpu: Lowering, call: str) -> Callable[..., Any]:
     return hold
 
 
+def _described(name: str, form: Format) -> Does:
+    """The twin of a product whose operands both have descriptors."""
+
+    def wgmma(
+        hopper: Any, acc: Any, n: Any, a: Any, b: Any, add: Any
+    ) -> Iterator[None]:
+        yield from hopper.groups.product(name, form, acc, n, a, None, b, add)
+
+    return wgmma
+
+
+def _from_words(name: str, form: Format) -> Does:
+    """The twin of a product whose left operand is in registers."""
+
+    def wgmma(
+        hopper: Any, acc: Any, n: Any, words: Any, at: Any, b: Any, add: Any
+    ) -> Iterator[None]:
+        yield from hopper.groups.product(name, form, acc, n, words, at, b, add)
+
+    return wgmma
+
+
 _MEANING = """`acc += a @ b.T` by a warpgroup, asynchronously: `(acc, n, a, b, add)`.
 
     a: 64 rows, b: n rows, of {0} numbers along k, by their descriptors. acc: n / 2
@@ -233,51 +276,82 @@ _MEANING = """`acc += a @ b.T` by a warpgroup, asynchronously: `(acc, n, a, b, a
     `wgmma_fence` has to come before the first, `wgmma_commit` and `wgmma_wait` after.
     """
 wgmma_bf16 = _register(
-    "wgmma_bf16", _MEANING.format("16 bfloat16"), _wgmma("bf16", 16, ", 1, 1, 0, 0")
+    "wgmma_bf16",
+    _MEANING.format("16 bfloat16"),
+    _wgmma("bf16", 16, ", 1, 1, 0, 0"),
+    _described("wgmma_bf16", BFLOAT16),
 )
 wgmma_e4m3 = _register(
-    "wgmma_e4m3", _MEANING.format("32 float8 e4m3"), _wgmma("e4m3", 32, ", 1, 1")
+    "wgmma_e4m3",
+    _MEANING.format("32 float8 e4m3"),
+    _wgmma("e4m3", 32, ", 1, 1"),
+    _described("wgmma_e4m3", E4M3),
 )
 wgmma_fence = _register(
     "wgmma_fence",
     """Order the registers of `acc` before the products that follow.""",
     instruction("wgmma.fence.sync.aligned;"),
+    lambda hopper: hopper.groups.fence(),
 )
 wgmma_commit = _register(
     "wgmma_commit",
     """Make a group of the products since the last group.""",
     instruction("wgmma.commit_group.sync.aligned;"),
+    lambda hopper: hopper.groups.commit(),
 )
 wgmma_wait = _register(
     "wgmma_wait",
     """Wait until all but the last n groups are done: n a constant.""",
     instruction("wgmma.wait_group.sync.aligned {0};", "LITERAL"),
+    lambda hopper, n: hopper.groups.wait(n),
 )
 hold = _register(
     "hold",
     """Keep the compiler from moving uses of `acc` up across this: `(acc, count)`.""",
     _hold,
+    lambda hopper, acc, count: hopper.groups.hold("hold", acc, count),
 )
-stmatrix_x4 = _register(
-    "stmatrix_x4",
+
+
+def _stmatrix(calls: dict[int, tuple[Any, ...]]) -> dict[int, Any]:
     """Store four 8 × 8 matrices of 16 bits: `(tile, i, w0, w1, w2, w3)`.
 
     The reverse of `ldmatrix_x4`: `tile[i]` is where the row that this lane names
-    begins, and the words are its part of the four matrices.
-    """,
-    instruction(
-        "stmatrix.sync.aligned.m8n8.x4.shared.b16 [$0], {$1,$2,$3,$4};",
-        "SHARED NUMBER NUMBER NUMBER NUMBER",
-    ),
+    begins, and the words are its part of the four matrices. All 32 lanes call it.
+    """
+    words = np.array([[bits(word) for word in calls[lane][2:]] for lane in range(32)])
+    rows = words.astype(np.uint32).reshape(8, 4, 4).transpose(2, 0, 1).reshape(32, 4)
+    return {lane: rows[lane] for lane in range(32)}
+
+
+stmatrix_x4 = register(
+    Operation(
+        "stmatrix_x4",
+        _stmatrix,
+        instruction(
+            "stmatrix.sync.aligned.m8n8.x4.shared.b16 [$0], {$1,$2,$3,$4};",
+            "SHARED NUMBER NUMBER NUMBER NUMBER",
+        ),
+        Effect.COLLECTIVE,
+        Lanes.ALL,
+        HOPPER,
+        last=stored,
+    )
 )
 
 
 # Warpgroups and clusters
 
+
+def _named_barrier(hopper: Any, number: Any, threads: Any) -> Iterator[None]:
+    yield from hopper.groups.barrier(number, threads)
+
+
 setmaxnreg_dec = _register(
     "setmaxnreg_dec",
     """Give registers back, each thread keeps n: a constant.""",
     instruction("setmaxnreg.dec.sync.aligned.u32 {0};", "LITERAL"),
+    lambda hopper, n: hopper.groups.registers("setmaxnreg_dec", n),
 )
 setmaxnreg_inc = _register(
     "setmaxnreg_inc",
@@ -286,13 +360,15 @@ setmaxnreg_inc = _register(
     Waits until other warpgroups of the block have given back enough of them.
     """,
     instruction("setmaxnreg.inc.sync.aligned.u32 {0};", "LITERAL"),
+    lambda hopper, n: hopper.groups.registers("setmaxnreg_inc", n),
 )
 named_barrier = _register(
     "named_barrier",
     """A barrier of some of a block's warps: `(number, threads)`, number 1 to 15.""",
     instruction("bar.sync $0, $1;", "NUMBER NUMBER"),
+    _named_barrier,
 )
-cluster_sync = _register(
+cluster_sync = _only_on_a_gpu(
     "cluster_sync",
     """A barrier of all threads of all blocks of a cluster.""",
     instruction(
@@ -303,9 +379,10 @@ cluster_rank = _register(
     "cluster_rank",
     """The number of this block in its cluster.""",
     instruction("mov.u32 $0, %cluster_ctarank;", gives="int32"),
+    lambda hopper: np.int32(0),
     "int32",
 )
-mbarrier_arrive_at = _register(
+mbarrier_arrive_at = _only_on_a_gpu(
     "mbarrier_arrive_at",
     """Arrive at the mbarrier `bars[i]` of block `rank` of the cluster.""",
     instruction(
@@ -328,6 +405,7 @@ tma_load_plane = _register(
         ".mbarrier::complete_tx::bytes [$0], [$1, {$2, $3, $4}], [$5];",
         "SHARED MAP NUMBER NUMBER NUMBER SHARED",
     ),
+    lambda hopper, *given: hopper.tensors.load("tma_load_plane", 3, *given),
 )
 tma_store_plane = _register(
     "tma_store_plane",
@@ -340,6 +418,7 @@ tma_store_plane = _register(
         "[$0, {$1, $2, $3}], [$4];",
         "MAP NUMBER NUMBER NUMBER SHARED",
     ),
+    lambda hopper, *given: hopper.tensors.store("tma_store_plane", 3, *given),
 )
 
 
@@ -351,6 +430,12 @@ _COLUMNS = (
     "cvt.u64.u32 d, p; shr.u32 p, $2, 4; cvt.u64.u32 l, p; shl.b64 l, l, 16; "
     "or.b64 d, d, l; or.b64 $0, d, 0x4000004000000000; }"
 )
+
+
+def _descriptor_columns(hopper: Any, tile: Any, i: Any, apart: Any) -> Any:
+    return hopper.groups.descriptor("descriptor_columns", tile, i, apart)
+
+
 descriptor_columns = _register(
     "descriptor_columns",
     """Describe a right operand whose rows are along k: `(tile, i, apart)` -> int64.
@@ -360,6 +445,7 @@ descriptor_columns = _register(
     to be a multiple of 1024 bytes. 16 rows further along k, the descriptor is 128 more.
     """,
     instruction(_COLUMNS, "SHARED NUMBER", gives="int64", stays=False),
+    _descriptor_columns,
     "int64",
 )
 wgmma_bf16_chained = _register(
@@ -372,9 +458,11 @@ wgmma_bf16_chained = _register(
     product is done, `words` must not change.
     """,
     _wgmma("bf16", 16, ", 1, 1, 1", chained=True),
+    _from_words("wgmma_bf16_chained", BFLOAT16),
 )
 hold_words = _register(
     "hold_words",
     """As `hold`, for a local array of int32: `(words, count)`.""",
     _hold,
+    lambda hopper, words, count: hopper.groups.hold("hold_words", words, count),
 )

@@ -17,7 +17,13 @@ import numpy as np
 from weft.intrinsics.bits import bits
 from weft.intrinsics.instructions import instruction
 from weft.intrinsics.lowering import Builder, Lowering
-from weft.intrinsics.memory import is_shared, read_four, refused_four
+from weft.intrinsics.memory import (
+    Misaligned,
+    as_one,
+    is_shared,
+    read_four,
+    refused_four,
+)
 from weft.intrinsics.registry import Effect, Lanes, Operation, operation, register
 
 NEEDS = (7, 5)
@@ -65,6 +71,35 @@ def _exchange(number: int, transposed: bool) -> Callable[[Calls], dict[int, Any]
         }
 
     return ldmatrix
+
+
+def stored(given: tuple[Any, ...], row: Any) -> None:
+    """Store the 16 bytes of a row that a lane names: what `stmatrix` does last.
+
+    row: four words. PTX ISA, "Warp-level matrix store instruction: stmatrix".
+    """
+    tile, index = given[:2]
+    call = "stmatrix_x4"
+    if not is_shared(tile):
+        raise TypeError(f"{call} writes shared memory, which its first argument is not")
+    values = np.ascontiguousarray(row).view(tile.dtype)
+    *front, at = index if isinstance(index, tuple) else (index,)
+    if len(front) + 1 != tile.ndim:
+        raise TypeError(f"{call}: {tile._name} has {tile.ndim} axes; got {index}")
+    begin = at * tile.strides[-1] + sum(
+        int(k) * by for k, by in zip(front, tile.strides, strict=False)
+    )
+    if begin % 16 or tile._loose:
+        raise Misaligned(
+            f"`{call}` begins {int(begin)} bytes into {tile._name}",
+            "Each row has 16 bytes, and begins on a boundary of 16 bytes; an array "
+            "does if it is made with alignment=16, or is the only shared one.",
+        )
+    last = at + values.size - 1
+    with as_one(tile, values.size):
+        for k, value in ((at, values[0]), (last, values[-1])):  # both are checked
+            tile[(*front, k) if front else k] = value
+    tile._data[(*front, slice(at, last + 1))] = values
 
 
 def _loads(number: int, transposed: bool) -> Builder:

@@ -26,9 +26,9 @@ class Effect(Enum):
 
     The twin of an ASYNCHRONOUS operation gets first the thread's `Copies`. That of a
     COLLECTIVE one is called once for all lanes, with the arguments of each: it takes
-    and returns a dict by lane. That of PHASES gets first the mbarriers of its block;
-    one that waits is a generator. What is HARDWARE has a twin that refuses: only a GPU
-    has it.
+    and returns a dict by lane. That of PHASES gets first the mbarriers of its block,
+    that of HOPPER what simulates the TMA and wgmma; one that waits is a generator. What
+    is HARDWARE has a twin that refuses: only a GPU has it.
     """
 
     PURE = "pure"
@@ -39,10 +39,11 @@ class Effect(Enum):
     ASYNCHRONOUS = "asynchronous"
     COLLECTIVE = "collective"
     PHASES = "phases"
+    HOPPER = "hopper"
     HARDWARE = "hardware"
 
 
-IN_KERNELS = Effect.ASYNCHRONOUS, Effect.COLLECTIVE, Effect.PHASES
+IN_KERNELS = Effect.ASYNCHRONOUS, Effect.COLLECTIVE, Effect.PHASES, Effect.HOPPER
 STORES = Effect.WIDE_STORE, Effect.RELAXED_STORE
 
 

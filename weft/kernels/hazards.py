@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from weft.checking.verdict import Verdict, Verdicts
+from weft.kernels import beside
 from weft.places import Note, Place
 from weft.python_errors import comparison
 from weft.sanitizer import (
@@ -50,6 +51,9 @@ def find(
     """
     if is_clean(trace):
         return None
+    first = beside.before_others(trace)
+    if first is not None:
+        return Hazard(first, False)
     race = races(trace) if guesses_are_fine else races(trace, guesses_are_fine=False)
     stores = race is not None and race.second.operation == race.first.operation == WRITE
     secondary = (
@@ -63,6 +67,9 @@ def find(
     early = unfinished(trace)
     if early is not None:
         return Hazard(_unfinished(trace, early), False)
+    unseen = beside.fence(trace)
+    if unseen is not None:
+        return Hazard(unseen, False)
     missing = None if unset_is_fine else unwritten(trace)
     if missing is not None:
         return Hazard(_unwritten(trace, missing), False)
@@ -85,6 +92,12 @@ def certain(trace: Trace) -> Verdict | None:
         return None
     atomic = ATOMIC in (race.first.operation, race.second.operation)
     return None if atomic else _race(trace, race)
+
+
+def too_early(trace: Trace) -> Verdict | None:
+    """A read of what a copy has not brought, which may have confused an mbarrier."""
+    early = unfinished(trace)
+    return None if early is None else _unfinished(trace, early)
 
 
 def misled(trace: Trace) -> Verdict | None:
@@ -130,7 +143,9 @@ def _race(trace: Trace, race: Race) -> Verdict:
     one, two = race.first, race.second
     if race.unfenced:
         return _unfenced(trace, race)
-    copied = _collision(trace, race)
+    copied = beside.collision(trace, race)
+    if copied is None:
+        copied = _collision(trace, race)
     if copied is not None:
         return copied
     if one.operation == READ or (one.operation == ATOMIC and two.operation == WRITE):
@@ -409,6 +424,8 @@ def _reason(trace: Trace, read: Access, begun: Access) -> str:
     """Say why a thread did not wait long enough for a copy."""
     copy = trace.bulk.copies[begun.row]
     number = trace.views[trace.view[read.row]].number
+    if number in trace.bulk.apart:
+        number = trace.bulk.apart[number].thread
     passes = [
         phase
         for row, who, bar, phase in trace.bulk.passes

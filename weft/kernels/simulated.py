@@ -117,12 +117,14 @@ def watched(trial: Trial, backwards: bool) -> Done:
     waits = ""
 
     def failed(trace: Trace, fault: Fault) -> None:
-        """Name the read that was too early before the index that came of it."""
+        """Name the read that was too early before what came of it."""
         nonlocal waits
         waits = advice.awaited(trace, fault)
-        if fault.kind not in ("out-of-bounds", "negative-index"):
-            return
-        found = hazards.misled(trace)
+        found = None
+        if fault.kind == "mbarrier":
+            found = hazards.too_early(trace)
+        elif fault.kind in ("out-of-bounds", "negative-index"):
+            found = hazards.misled(trace)
         if found is not None:
             raise Failed(of_trial(trial, found))
 

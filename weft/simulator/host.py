@@ -18,6 +18,7 @@ from weft.simulator.limits import (
     MOST_SHARED,
     WARP,
     configuration,
+    most_shared,
 )
 from weft.simulator.running.namespace import Cuda
 from weft.simulator.trace.trace import Trace
@@ -48,7 +49,8 @@ class Launcher:
     """`kernel[grid, block, stream, shared]`, waiting for its arguments."""
 
     def __init__(self, kernel: Any, config: Any) -> None:
-        configuration(config)  # a wrong one is refused where it is written
+        most = most_shared(meaning.python_function(kernel))
+        configuration(config, most)  # a wrong one is refused where it is written
         self._kernel, self._config = kernel, config
 
     def __call__(self, *args: Any) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from weft import meaning
 from weft.places import Place
-from weft.simulator import constant_memory, options
+from weft.simulator import constant_memory, limits, options
 from weft.simulator.faults import Fault
 from weft.simulator.inference.kinds import Kind, Tup
 from weft.simulator.inference.outside import kind_of
@@ -72,7 +72,7 @@ def simulate(
             "Only code on the GPU can call it. What the host launches is a kernel, "
             "which is marked `@cuda.jit`, without `device=True`.",
         )
-    grid, block, _, shared = configuration(config)
+    grid, block, _, shared = configuration(config, limits.most_shared(fn))
     options.hold_bounds(kernel, block)
     constant_memory.hold(fn)
     names = parameters(fn, args)
@@ -89,6 +89,9 @@ def simulate(
         marks = None
         if position in watched:
             marks = launch.written[name] = np.zeros(np.shape(arg), bool)
+            memory = host_array(arg, name)
+            if memory is not None:
+                run.watched.append((memory, marks))
         given.append(argument(run, arg, name, marks, position in readonly))
     run.execute(tuple(given))
     return launch
@@ -140,6 +143,8 @@ def record(
         made: Trace = run.trace()
         return made
 
+    if noted.cuda.intrinsics.works_beside:
+        return again(), launch
     return Recorded(noted.noted(), again), launch  # type: ignore[return-value]
 
 

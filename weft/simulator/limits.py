@@ -3,6 +3,7 @@
 import inspect
 import operator
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 from weft.simulator.faults import LaunchError
 
@@ -22,15 +23,31 @@ MAX_THREADS = 1024
 MAX_BLOCK: Dim = (1024, 1024, 64)
 MAX_GRID: Dim = (2**31 - 1, 65535, 65535)
 MOST_SHARED = 48 * 1024  # bytes per block without opt-in, every capability
+STATIC = 16 * 1024  # bytes of arrays of a fixed size, beside large dynamic memory
 MOST_LOCAL = 512 * 1024  # bytes of local memory per thread
 # Source of the limits: CUDA C++ Programming Guide, "Compute Capabilities",
 # table "Technical Specifications per Compute Capability".
 
 
-def configuration(config: Any) -> tuple[Dim, Dim, Any, int]:
+_larger: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
+
+
+def allow_shared(function: Any, size: int) -> None:
+    """Let the kernel that is this Python function have more dynamic shared memory."""
+    _larger[function] = size
+
+
+def most_shared(function: Any) -> int:
+    """The bytes of shared memory that a block of a kernel may have."""
+    size = _larger.get(function, 0) if function is not None else 0
+    return MOST_SHARED if size <= MOST_SHARED else size + STATIC
+
+
+def configuration(config: Any, allowed: int = MOST_SHARED) -> tuple[Dim, Dim, Any, int]:
     """Read `kernel[config]` into (grid, block, stream, dynamic shared bytes).
 
-    Raises `LaunchError` when a real GPU would refuse it.
+    allowed: the bytes of shared memory that the kernel may have. Raises
+    `LaunchError` when a real GPU would refuse it.
     """
     if not isinstance(config, (tuple, list)) or not 2 <= len(config) <= 4:
         raise LaunchError(
@@ -75,7 +92,7 @@ def configuration(config: Any) -> tuple[Dim, Dim, Any, int]:
         ) from None
     if shared < 0:
         raise LaunchError(f"{shared} bytes of dynamic shared memory")
-    if shared > MOST_SHARED:
+    if shared > allowed:
         raise LaunchError(
             f"{shared:,} bytes of dynamic shared memory; Numba launches no more than "
             f"{MOST_SHARED:,} (48 KB), arrays of a fixed size included",

@@ -61,7 +61,8 @@ class Memory:
 
     `name` is what the kernel calls it, `space` the memory it is in: 'global', 'shared',
     'local' or 'constant'. `site` is what in the kernel made it, None if the host did.
-    Of a `loose` one nothing says that it begins on a boundary of 16 bytes.
+    Of a `loose` one nothing says that it begins on a boundary of 16 bytes; what is
+    certain of a shared one is its `alignment` in bytes, a multiple of 16.
     """
 
     name: str
@@ -69,6 +70,7 @@ class Memory:
     site: Any = None
     readonly: bool = False
     loose: bool = False
+    alignment: int = 16
 
 
 class Array:

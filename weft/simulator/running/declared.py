@@ -14,6 +14,8 @@ from weft.simulator.limits import MOST_LOCAL, MOST_SHARED
 from weft.simulator.memory.arrays import Array, Memory, wrap
 from weft.simulator.running.protocol import Launched, Site, site_of
 
+WHOLE = 1024  # bytes: the boundary on which a block's shared memory begins
+
 
 class Shared:
     """`cuda.shared`: one allocation per call site and block."""
@@ -27,36 +29,37 @@ class Shared:
         arrays = self._run.current.block.shared
         if site not in arrays:
             kind = meaning.as_dtype(dtype)
+            # The only array of a block begins where its memory does.
+            alone = not arrays and not several(frame.f_code)
+            known = WHOLE if alone else int(alignment or 0)
             if shape == 0 or shape == (0,):
-                arrays[site] = self._dynamic(site, kind)
+                arrays[site] = self._dynamic(site, kind, known)
             else:
-                # The only array of a block begins where its memory does.
-                alone = not arrays and not several(frame.f_code)
-                loose = not (alone or aligned(alignment))
-                arrays[site] = self._static(site, shape, kind, loose)
+                arrays[site] = self._static(site, shape, kind, known)
         return arrays[site]
 
-    def _dynamic(self, site: Site, kind: np.dtype[Any]) -> Array:
+    def _dynamic(self, site: Site, kind: np.dtype[Any], known: int) -> Array:
         """The launch's dynamic shared memory; all arrays of it are the same bytes."""
         run = self._run
         size = run.dynamic_shared // kind.itemsize * kind.itemsize
         data = run.current.block.dynamic.view(np.uint8)[:size].view(kind)
         name = run.name_of(site, "dynamic shared memory")
-        return run.array(data, Memory(name, "shared", "dynamic"))
+        memory = Memory(name, "shared", "dynamic", alignment=max(known, 16))
+        return run.array(data, memory)
 
-    def _static(
-        self, site: Site, shape: Any, kind: np.dtype[Any], loose: bool
-    ) -> Array:
+    def _static(self, site: Site, shape: Any, kind: np.dtype[Any], known: int) -> Array:
         run = self._run
         sizes = sizes_of(run, shape, "shared")
         block = run.current.block
         block.static_bytes += math.prod(sizes) * kind.itemsize
-        if block.static_bytes + run.dynamic_shared > MOST_SHARED:
+        if block.static_bytes + run.dynamic_shared > run.most_shared:
             run.fault("launch", *_too_much(block.static_bytes, run.dynamic_shared))
         data = np.empty(sizes, kind)
         run.fill(data, "shared")
         name = run.name_of(site, "shared array")
-        return run.array(data, Memory(name, "shared", site, loose=loose))
+        loose = not aligned(known)
+        memory = Memory(name, "shared", site, loose=loose, alignment=max(known, 16))
+        return run.array(data, memory)
 
 
 def _too_much(static: int, dynamic: int) -> tuple[str, str]:

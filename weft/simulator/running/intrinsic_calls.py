@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,6 +12,7 @@ from weft.intrinsics import registry
 from weft.intrinsics.copies import Copies
 from weft.intrinsics.registry import Effect, Lanes, Operation
 from weft.simulator.memory.arrays import poison
+from weft.simulator.running.hopper import Hopper
 from weft.simulator.running.phases import Phases
 from weft.simulator.running.protocol import Launched, Waiting, site_of
 from weft.simulator.running.special import Special
@@ -30,6 +32,8 @@ class Intrinsics:
         self._copies: dict[Any, Copies] = {}
 
         self.phases = Phases(run)
+        self.hopper = Hopper(run, self.phases)
+        self.works_beside = False  # whether operations have gone on beside the threads
 
     def module(self) -> SimpleNamespace:
         """What `weft.intrinsics` is to a kernel."""
@@ -46,9 +50,15 @@ class Intrinsics:
             return lambda *args: operation.twin(self._mine(), *args)
         if operation.effect is Effect.PHASES:
             return lambda *args: operation.twin(self.phases, *args)
+        if operation.effect is Effect.HOPPER:
+            return partial(self._beside, operation.twin)
         if operation.effect is Effect.COLLECTIVE:
             return self._collective(operation)
         return operation.twin
+
+    def _beside(self, twin: Callable[..., Any], *args: Any) -> Any:
+        self.works_beside = True
+        return twin(self.hopper, *args)
 
     def _relaxed_load(self, operation: Operation) -> Callable[..., Any]:
         def load(x: Any, index: Any) -> Waiting:

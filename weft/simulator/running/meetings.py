@@ -13,6 +13,7 @@ conditions. Those that have ended are not waited for, as on every GPU since Volt
 from collections.abc import Callable
 from typing import Any
 
+from weft.simulator.running.gatherings import GroupWait
 from weft.simulator.running.phases import PhaseWait
 from weft.simulator.running.positions import Positions
 from weft.simulator.running.stuck import (
@@ -53,7 +54,8 @@ class Meetings:
         ready: list[Thread] = []
         for warp in block.warps:
             ready += self._lanes(warp)
-        ready += [t for t in live if type(t.waiting) is PhaseWait and t.waiting.done]
+        waits = [t for t in live if type(t.waiting) in (PhaseWait, GroupWait)]
+        ready += [t for t in waits if t.waiting.done]
         return ready
 
     def whole_grid(self, alive: list[Block], threads: int) -> list[Thread]:

@@ -18,6 +18,7 @@ from weft.intrinsics.memory import Misaligned, is_shared
 from weft.simulator.memory.arrays import poison
 from weft.simulator.running.protocol import Launched, Site, Waiting, site_of
 from weft.simulator.running.special import Special
+from weft.simulator.running.threads import Thread
 
 PIECE = 16  # bytes, of which a copy's ends and its size are multiples
 MOST_BYTES = (1 << 20) - 1  # that a phase can count
@@ -30,7 +31,8 @@ class Mbarrier:
     """One mbarrier: `name`, the phase it is in, and what that still waits for.
 
     phase: how many are complete. missing: arrivals. nbytes: announced and not here;
-    below 0 where copies brought bytes that were not announced. told: what those that
+    below 0 where copies brought bytes that were not announced. fenced: whether copies
+    see it. told: what those that
     arrived have done, handed on when the phase is complete: `known`. cell: the bits of
     its place in memory, which show that something has changed.
     """
@@ -43,6 +45,7 @@ class Mbarrier:
     nbytes: int = 0
     told: list[Any] = field(default_factory=list)
     known: Any = None
+    fenced: bool = False
 
     def __post_init__(self) -> None:
         self.missing = self.count
@@ -97,6 +100,7 @@ class Phases:
         self._run = run
         self._bars: dict[tuple[int, int], Mbarrier] = {}
         self._copies: list[Copy] = []
+        self._made: dict[Thread, list[Mbarrier]] = {}  # and not fenced
 
     def init(self, bars: Any, i: Any, count: Any) -> None:
         """Make an mbarrier of `bars[i]`."""
@@ -109,10 +113,16 @@ class Phases:
                 f"{name} is made for {int(count)} arrivals in a phase",
                 f"1 to {MOST_ARRIVALS:,} are possible.",
             )
-        self._bars[self._key(bars, i)] = Mbarrier(name, int(count), cell)
+        made = self._bars[self._key(bars, i)] = Mbarrier(name, int(count), cell)
+        self._made.setdefault(self._run.current, []).append(made)
 
     def fence(self) -> None:
-        """What has been initialised is seen here by all at once."""
+        """Copies see the mbarriers that this thread has made.
+
+        PTX ISA, "membar/fence": `fence.mbarrier_init`, `fence.proxy.async`.
+        """
+        for bar in self._made.pop(self._run.current, []):
+            bar.fenced = True
 
     def arrive(self, bars: Any, i: Any, nbytes: Any = 0) -> None:
         """One thread arrives, and announces bytes."""
@@ -166,7 +176,7 @@ class Phases:
         self, tile: Any, i: Any, x: Any, j: Any, nbytes: Any, bars: Any, s: Any
     ) -> None:
         """Start a copy, which clears its destination until it arrives."""
-        bar = self._bar("bulk_copy", bars, s)
+        bar = self.bar_of("bulk_copy", bars, s)
         _may_copy(tile, x)
         size = tile.dtype.itemsize
         count = int(nbytes) // size
@@ -176,8 +186,28 @@ class Phases:
         values = self._read(x, source, int(nbytes))
         self._clear(tile, to, int(nbytes))
         flat = tile._data.reshape(-1)[to[0] : to[0] + count]
+        self.start(flat, values, bar)
+
+    def start(
+        self, to: np.ndarray[Any, Any], values: np.ndarray[Any, Any], bar: Mbarrier
+    ) -> None:
+        """Let `values` be on their way to a part of shared memory."""
         known, note = self._run.released(), self._note(bar)
-        self._copies.append(Copy(flat, values, bar, known, note))
+        self._copies.append(Copy(to, values, bar, known, note))
+
+    def bar_of(self, call: str, bars: Any, s: Any) -> Mbarrier:
+        """The mbarrier at which a copy counts. Raises `Fault` if it does not see it."""
+        bar = self._bar(call, bars, s)
+        if not bar.fenced:
+            self._run.fault(
+                "mbarrier",
+                f"`{call}` counts at {bar.name}, and no fence has followed its "
+                "mbarrier_init",
+                "mbarrier_init is an ordinary store, and the TMA does not see it. The "
+                "thread that makes an mbarrier calls fence_mbarrier_init after it, and "
+                "then comes the barrier of the block.",
+            )
+        return bar
 
     def _note(self, bar: Mbarrier) -> Any:
         return self._run.copying(bar.name, bar.phase, bar.nbytes > 0)

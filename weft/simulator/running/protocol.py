@@ -8,6 +8,7 @@ from typing import Any, NoReturn, Protocol
 import numpy as np
 
 from weft.simulator.memory.arrays import Array, Memory
+from weft.simulator.running.beside import Beside
 from weft.simulator.running.special import Special
 from weft.simulator.running.threads import Thread
 from weft.simulator.running.warps import Call
@@ -25,6 +26,10 @@ class Launched(Protocol):
 
     current: Thread
     dynamic_shared: int
+    most_shared: int
+    beside: Beside
+    lines: dict[CodeType, dict[int, str]]
+    where: Any  # `Positions`
 
     def fault(self, kind: str, message: str, why: str = "") -> NoReturn:
         """Raise a `Fault` at the line where the current thread is."""
@@ -62,6 +67,12 @@ class Launched(Protocol):
     def phase(self, wait: Any) -> None:
         """It waits until a phase of an mbarrier is complete: a `phases.PhaseWait`."""
 
+    def gather(self, wait: Any) -> None:
+        """It waits for others: a `gatherings.GroupWait`."""
+
+    def stored(self, part: np.ndarray[Any, Any]) -> None:
+        """Something beside the threads has stored to this part of global memory."""
+
     def released(self) -> Any:
         """What the current thread hands on with an arrival; None if that is unknown."""
 
@@ -87,3 +98,11 @@ class Launched(Protocol):
 def site_of(run: Launched, frame: FrameType) -> Site:
     """The instruction at which `frame` is."""
     return run.instruction((frame.f_code, frame.f_lasti))
+
+
+def kernel_site(run: Launched, frame: FrameType | None) -> Site:
+    """The instruction at which the learner's code is, above `frame`."""
+    while frame is not None and frame.f_code not in run.lines:
+        frame = frame.f_back
+    assert frame is not None, "only the learner's code calls intrinsics"
+    return site_of(run, frame)

@@ -27,10 +27,13 @@ from weft.simulator.inference.kinds import Kind
 from weft.simulator.language.binding import Bound
 from weft.simulator.language.loops import LOOP, ROUND, ROUNDS, STEP
 from weft.simulator.language.waiting import FOLLOW
-from weft.simulator.limits import Dim, Dim3
+from weft.simulator.limits import Dim, Dim3, most_shared
 from weft.simulator.memory.arrays import Array, Memory, poison, wrap
+from weft.simulator.running.beside import Beside
+from weft.simulator.running.gatherings import GroupWait
 from weft.simulator.running.meetings import Meetings
 from weft.simulator.running.namespace import Cuda
+from weft.simulator.running.marks import mark
 from weft.simulator.running.phases import PhaseWait
 from weft.simulator.running.positions import Positions, upwards
 from weft.simulator.running.progress import (
@@ -88,13 +91,15 @@ class Run:
         """Prepare a launch: `bind` and then `execute` it."""
         self.grid, self.block = Dim3(*grid), Dim3(*block)
         self.dynamic_shared, self.backwards = dynamic_shared, backwards
+        self.beside = Beside()
+        self.watched: list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]] = []
         self.cuda = Cuda(self, self.grid, self.block)
         self.cuda.syncthreads = self._syncthreads  # type: ignore[method-assign]
         self._tells = type(self).started is not Run.started
         self.current: Thread = None  # type: ignore[assignment]
         self.lines: dict[CodeType, dict[int, str]] = {}
         self.where = Positions(fn.__name__, self.lines, self.grid, self.block)
-        self._fn = fn
+        self._fn, self.most_shared = fn, most_shared(fn)
         self.is_bound = False
         self._alive: list[Block] = []
         self._barriers: dict[tuple[Any, ...], Barrier] = {}
@@ -323,6 +328,7 @@ class Run:
         thread.over, thread.generator = True, None
         self._iterations += thread.steps + thread.looped
         self.progress.ended(thread.looped)
+        self.cuda.intrinsics.hopper.tensors.ended(thread)
         if result is not None:
             raise returned(self.where, self._code, result, thread)
 
@@ -349,7 +355,7 @@ class Run:
             how = "finishes" if ready else "gets any further"
             if ready:
                 progress.moved()
-            elif self.cuda.intrinsics.phases.deliver():
+            elif self.cuda.intrinsics.hopper.deliver():
                 continue
             else:
                 ready = [t for b in alive for t in b.live if t.waiting is PAUSE]
@@ -431,6 +437,16 @@ class Run:
     def phase(self, wait: PhaseWait) -> None:
         """Wait until a phase of an mbarrier is complete."""
         self.current.waiting = wait
+
+    def gather(self, wait: GroupWait) -> None:
+        """Wait until others of the block are here."""
+        self.current.waiting = wait
+
+    def stored(self, part: np.ndarray[Any, Any]) -> None:
+        """Mark what something beside the threads has stored."""
+        for data, marks in self.watched:
+            if part.size and np.may_share_memory(data, part):
+                mark(data, marks, part)
 
     def pause(self) -> None:
         """Let the other threads run."""

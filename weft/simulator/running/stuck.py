@@ -3,6 +3,7 @@
 from weft.places import Place, axes, named
 from weft.simulator.faults import Fault
 from weft.simulator.language import loops
+from weft.simulator.running.gatherings import Gathering, GroupWait
 from weft.simulator.running.phases import PhaseWait
 from weft.simulator.running.positions import Positions
 from weft.simulator.running.threads import Block, Pause, Thread
@@ -27,7 +28,12 @@ def deadlock(where: Positions, alive: list[Block]) -> Fault | None:
         stuck = [t for t in live if type(t.waiting) is Call]
         if any(isinstance(t.waiting, Pause) for t in live):
             continue
+        groups = [t for t in live if type(t.waiting) is GroupWait]
         phases = [t for t in live if type(t.waiting) is PhaseWait]
+        whole = [t for t in groups if t.waiting.gathering.whole]
+        if whole or (groups and not phases):
+            groups = whole or groups
+            return stuck_group(where, groups[0], block)
         if phases:
             return stuck_phase(where, phases, live)
         if stuck:
@@ -35,6 +41,43 @@ def deadlock(where: Positions, alive: list[Block]) -> Fault | None:
         if live and any(t.waiting.name != "grid" for t in live):
             return mixed_barriers(where, live)
     return None
+
+
+def stuck_group(where: Positions, thread: Thread, block: Block) -> Fault:
+    """`thread` waits at a named barrier, or with its warpgroup, for those to come."""
+    gathering: Gathering = thread.waiting.gathering
+    came, wanted = len(gathering.came), gathering.wanted
+    if not gathering.whole:
+        return where.fault(
+            "barrier",
+            f"{came} thread{'s' * (came != 1)} wait{'s' * (came == 1)} at "
+            f"`{gathering.name}`, and no others come to it",
+            "It lets them continue once as many threads are there as its second "
+            "argument says. Which threads call it, and do all of them give the same "
+            "number?",
+            where.stop(thread),
+            thread,
+        )
+    first = thread.number // wanted * wanted
+    others = block.threads[first : first + wanted]
+    missing = [t for t in others if t not in gathering.came]
+    places, elsewhere = where.stop(thread), ""
+    waiting = [t for t in missing if not t.over and not isinstance(t.waiting, Pause)]
+    if waiting:
+        places += [p for p in where.stop(waiting[0]) if p not in places]
+        elsewhere = f"; {listed([waiting[0]], where.block)} waits on " + (
+            f"{where.line(waiting[0])}"
+        )
+    return where.fault(
+        "warp",
+        f"`{gathering.name}` needs all {wanted} threads of a warpgroup, and "
+        f"{listed(missing, where.block)} never come{'s' * (len(missing) == 1)} to it"
+        f"{elsewhere}",
+        "The four warps of a warpgroup do it as one: each of their threads comes to "
+        "the same line, also where only some of them use the result.",
+        places,
+        thread,
+    )
 
 
 def mixed_barriers(where: Positions, live: list[Thread]) -> Fault:

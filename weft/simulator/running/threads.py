@@ -88,7 +88,7 @@ class Block:
     """
 
     __slots__ = tuple(
-        "dynamic index live number shared static_bytes threads warps".split()
+        "dynamic index live number shared static_bytes threads warps windows".split()
     )
 
     def __init__(
@@ -102,6 +102,7 @@ class Block:
         self.index = index
         self.number = number
         self.shared: dict[tuple[CodeType, int], Array] = {}
+        self.windows: list[Any] = []  # on its shared memory: `windows.Window`
         self.static_bytes = 0
         self.dynamic = np.empty(dynamic_shared // 4 + 1, np.float32)
         self.threads = [Thread(self, at, rank, size) for rank, at in enumerate(indices)]

@@ -206,6 +206,17 @@ class Clocks:
         mine = Known({view.block: view.epoch}, {view.number: row})
         return mine.with_(Known({}, lanes)).with_(view.known or NOTHING)
 
+    def apart(self, thread: Thread, number: int, known: Known) -> View:
+        """A view of what `thread` has started, and what goes on beside it now.
+
+        It has a number of its own instead of a thread's, and no warp.
+        """
+        view = self.of[thread]
+        who = view.thread, view.block, number, -1, view.lane
+        made = View(who, len(self.views), view.epoch, view.grid, None, known, None)
+        self.views.append(made)
+        return made
+
     def acquire(self, thread: Thread, known: Known) -> View:
         """`thread` may rely on `known`; its new view."""
         view = self.of[thread]

@@ -33,15 +33,70 @@ class Copied:
 
 
 @dataclass
-class Bulk:
-    """The bulk copies of a launch, by the row of their beginning, and the waits.
+class Apart:
+    """An operation beside the threads: its call, and the number of its thread."""
 
-    passes: of each wait that ended the row, the thread's number in the whole grid, the
-    mbarrier, and how many of its phases were complete.
+    call: str
+    thread: int
+    place: Place
+
+
+@dataclass
+class Held:
+    """Registers of a thread that a product uses, or changes: from `row` to `landed`.
+
+    thread: its number in the whole grid. start: their address. change: whether the
+    product changes them. committed: the row before which its group was made. What has
+    not happened is None.
+    """
+
+    call: str
+    thread: int
+    name: str
+    start: int
+    nbytes: int
+    change: bool
+    site: int
+    place: Place
+    row: int = 0
+    committed: int | None = None
+    landed: int | None = None
+
+
+@dataclass
+class Mismatch:
+    """An operand `of` an array that is read with another swizzle than it was loaded.
+
+    one: the operation that reads it.
+    """
+
+    one: int
+    call: str
+    place: Place
+    of: str
+    wanted: int
+    found: int
+
+
+@dataclass
+class Bulk:
+    """What goes on beside the threads of a launch: copies, products, and the waits.
+
+    copies: bulk loads, by the row of their beginning. passes: of each wait at an
+    mbarrier that ended the row, the thread's number in the whole grid, the mbarrier,
+    and how many of its phases were complete. apart: operations by the number that they
+    have instead of a thread's. fences: the rows of fences of the async proxy. waits:
+    of each `wgmma_wait` the row, the thread's number, and for how many groups it does
+    not wait.
     """
 
     copies: dict[int, Copied] = field(default_factory=dict)
     passes: list[tuple[int, int, str, int]] = field(default_factory=list)
+    apart: dict[int, Apart] = field(default_factory=dict)
+    fences: list[int] = field(default_factory=list)
+    held: list[Held] = field(default_factory=list)
+    mismatches: list[Mismatch] = field(default_factory=list)
+    waits: list[tuple[int, int, int]] = field(default_factory=list)
 
 
 @dataclass

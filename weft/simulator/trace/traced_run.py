@@ -11,6 +11,7 @@ from weft.simulator.faults import Fault
 from weft.simulator.memory.arrays import Array, Memory
 from weft.simulator.running.positions import upwards
 from weft.simulator.running.threads import Thread
+from weft.simulator.trace.beside import TracedBeside
 from weft.simulator.trace.clocks import Clocks
 from weft.simulator.trace.columns import Columns
 from weft.simulator.trace.log import MOST_SITES, Log
@@ -36,6 +37,7 @@ class TracedRun(WatchedRun):
         kinds = "cas", "one", "known", "relaxed", "begun"
         self.atomics: dict[str, list[int]] = {kind: [] for kind in kinds}
         self.bulk = Bulk()
+        self.beside = TracedBeside(self)
         self.clocks = Clocks()
         self._next_look = _LOOK
 
@@ -76,6 +78,8 @@ class TracedRun(WatchedRun):
     def met(self, threads: list[Thread], scope: str) -> None:
         self.clocks.meet(threads, scope, self.log.rows)
         super().met(threads, scope)
+        if scope == "block":
+            self.beside.passed(threads[0].block)
 
     def fenced(self, wide: bool) -> None:
         view = self.clocks.fence(self.current, wide, self.log.rows)

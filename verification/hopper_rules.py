@@ -1,0 +1,383 @@
+"""Hold what the simulator says of the TMA and of wgmma against a GPU of capability 9.0.
+
+    python -m verification.hopper_rules --compile          # here: for sm_90a, no GPU
+    python -m verification.hopper_rules results            # on an H100 or H200
+
+Right kernels have to be right there, byte by byte: where each swizzle puts what, what
+is outside of a matrix, where a descriptor looks. Wrong ones are run many times, in a
+process each, since some end their CUDA context. That one is right on a GPU does not
+make it right: nothing promises it, and ptxas adds a missing `wgmma_fence`, or a wait
+before registers are read, where it sees that. `results/hopper_rules.<gpu>.json` counts
+for each how often it went wrong, or has the error.
+"""
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import types
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).parents[1]
+TIMES = 200  # runs of a kernel that may go wrong
+Change = tuple[str, str]
+
+RELEASE = "            if t == 0:\n                mbarrier_arrive(empty, stage)\n"
+FULL = "            mbarrier_wait(full, stage, phase)\n"
+LANDED = "            wgmma_wait(0)\n"
+LOOP = (
+    "            for p in range(4):\n"
+    "                wgmma_bf16(acc, 64, left + 2 * p, right + 2 * p, k + p)\n"
+)
+LOOPS = 8  # written out: ptxas lets a product in a loop wait for the one before
+BUSY = (
+    LOOP,
+    "".join(
+        f"            wgmma_bf16(acc, 64, left + {p % 4 * 2}, "
+        f"right + {p % 4 * 2}, k + {p})\n"
+        for p in range(4 * LOOPS)
+    ),
+)
+CLEAR = "    for i in range(t, NBYTES, 64):\n        tile[i] = uint8(0)\n"
+FENCED = "    fence_async()\n    cuda.syncthreads()\n    if t == 0:\n"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One kernel: its source's name, what is changed, and what a GPU should do.
+
+    expects: "right", "wrong" (results), "error" (of the launch), or "either", where a
+    GPU may do what nothing promises. more: of the run, see the functions below.
+    """
+
+    kernel: str
+    changes: tuple[Change, ...] = ()
+    expects: str = "either"
+    more: tuple[Any, ...] = ()
+
+
+SWIZZLES = {128: (12, 64), 64: (20, 32), 32: (18, 16), 0: (9, 24)}
+CORNERS = (0, 0), (3, 24), (14, 128), (-3, 0), (2, -8), (30, 0), (-40, 0)
+LOAD_LINE = "tma_load(tile, 0, map_x, col, row, bars, 0)"
+EXPECT = "mbarrier_arrive_expect_tx(bars, 0, NBYTES)"
+
+RULES: dict[str, Rule] = {
+    **{
+        f"load, swizzle {swizzle}, from {corner}": Rule(
+            "LOAD", (), "right", (swizzle, shape, corner)
+        )
+        for swizzle, shape in SWIZZLES.items()
+        for corner in CORNERS
+    },
+    "load, rows shorter than the swizzle": Rule("LOAD", (), "either", (128, (16, 32))),
+    "load without a wait": Rule(
+        "LOAD", (("    mbarrier_wait(bars, 0, 0)\n", ""),), "wrong"
+    ),
+    "too many bytes announced": Rule(
+        "LOAD", ((EXPECT, EXPECT.replace("NBYTES", "NBYTES + 16")),), "error"
+    ),
+    "fewer bytes announced": Rule(
+        "LOAD", ((EXPECT, EXPECT.replace("NBYTES", "NBYTES - 16")),), "error"
+    ),
+    "box at a multiple of 64 bytes": Rule(
+        "LOAD",
+        ((LOAD_LINE, LOAD_LINE.replace("tile, 0", "tile, 64")),
+         ("array(NBYTES, u", "array(3072, u")),
+        "error",
+    ),
+    "column and row exchanged": Rule(
+        "LOAD", ((LOAD_LINE, LOAD_LINE.replace("col, row", "row, col")),), "wrong",
+        (128, (12, 64), (3, 24)),
+    ),
+    "no fence of the mbarrier": Rule(
+        "LOAD", (("        fence_mbarrier_init()\n", ""),)
+    ),
+    "store": Rule("STORE", (), "right"),
+    "store without fence_async": Rule("STORE", (("    fence_async()\n", ""),)),
+    "store, the fence after the barrier, in all": Rule(
+        "STORE",
+        ((FENCED, "    cuda.syncthreads()\n    fence_async()\n    if t == 0:\n"),),
+    ),
+    "store, the fence in the thread that stores alone": Rule(
+        "STORE",
+        ((FENCED, "    cuda.syncthreads()\n    if t == 0:\n        fence_async()\n"),),
+    ),
+    "store, overwritten before it is read": Rule(
+        "STORE",
+        (("        bulk_wait_read(0)\n", ""),
+         (CLEAR, CLEAR + "    if t == 0:\n        bulk_wait_read(0)\n")),
+    ),
+    "product": Rule("PRODUCT", (), "right"),
+    "product, a busy stage": Rule("PRODUCT", (BUSY,), "right"),
+    "product, one arrival per warp": Rule(
+        "PRODUCT",
+        (("(empty, s, 1)", "(empty, s, 4)"),
+         (RELEASE, RELEASE.replace("t == 0", "t % 32 == 0"))),
+        "right",
+    ),
+    "product, released before it is done": Rule(
+        "PRODUCT", (BUSY, (LANDED + RELEASE, RELEASE + LANDED))
+    ),
+    "product, sums read before the wait": Rule("PRODUCT", ((LANDED, ""),)),
+    "product, no wait for the tile": Rule(
+        "PRODUCT", ((FULL, ""),)
+    ),
+    "product, one warp alone waits": Rule(
+        "PRODUCT",
+        ((FULL, "            if t < 32:\n    " + FULL),),
+    ),
+    "product, no wgmma_fence": Rule("PRODUCT", (("            wgmma_fence()\n", ""),)),
+    "product, tiles without a swizzle": Rule("PRODUCT", (), "right", (0,)),
+    "left operand in registers": Rule("CHAINED", (), "right"),
+    "left operand in registers, no fence_async": Rule(
+        "CHAINED", (("    fence_async()\n", ""),)
+    ),
+    "left operand in registers, changed too early": Rule(
+        "CHAINED",
+        (("    wgmma_wait(0)\n", "    words[0] = int32(0)\n    wgmma_wait(0)\n"),),
+    ),
+    "results through one buffer": Rule("RESULTS", (), "right"),
+    "results, no fence_async": Rule("RESULTS", (("        fence_async()\n", ""),)),
+    "results, the buffer is not waited for": Rule(
+        "RESULTS", (("bulk_wait_read(0)", "bulk_wait_read(1)"),)
+    ),
+}  # fmt: skip
+
+
+def kernel_of(rule: Rule, **constants: Any) -> Any:
+    from verification import hopper_kernels as sources
+
+    source = sources.changed(getattr(sources, rule.kernel), *rule.changes)
+    return sources.compiled(source, **constants)
+
+
+# What each kernel is run on: a function that runs it, and what it should find
+
+
+def _load(rule: Rule, put: Callable[[Any], Any]) -> Iterator[Any]:
+    from verification.hopper_kernels import cut, placed
+    from weft.tensor_maps import tensor_map
+
+    swizzle, shape, corner = (*rule.more, *(128, (12, 64), (0, 0))[len(rule.more) :])
+    rng = np.random.default_rng(5)
+    x = rng.integers(1, 100, (21, 150)).astype(np.int16)
+    wide = np.zeros((21, 160), np.int16)
+    wide[:, :150] = x
+    held = put(wide)[:, :150]
+    wanted = (
+        placed(cut(x, *corner, shape), swizzle)
+        if shape[1] * 2 == swizzle or (not swizzle)
+        else np.zeros(2 * shape[0] * shape[1], np.uint8)
+    )
+    kernel = kernel_of(rule, NBYTES=wanted.size)
+    out = put(np.zeros(wanted.size, np.uint8))
+    each = tensor_map(held, shape, swizzle)
+    while True:
+        kernel[1, 32](each, out, corner[1], corner[0])
+        yield out.cpu().numpy(), wanted
+        out.zero_()
+
+
+def _store(rule: Rule, put: Callable[[Any], Any]) -> Iterator[Any]:
+    from verification.hopper_kernels import placed
+    from weft.tensor_maps import tensor_map
+
+    kernel, number = kernel_of(rule, NBYTES=16384), 0
+    y = put(np.zeros((128, 128), np.uint8))
+    each = tensor_map(y, (128, 128))
+    while True:
+        box = np.random.default_rng(number).integers(1, 255, (128, 128), np.uint8)
+        kernel[1, 64](put(placed(box, 128)), each, 0, 0)
+        yield y.cpu().numpy(), box
+        number += 1
+
+
+def _product(rule: Rule, put: Callable[[Any], Any]) -> Iterator[Any]:
+    from verification.hopper_kernels import bfloat16
+    from weft.intrinsics.boxes import swizzled
+    from weft.tensor_maps import tensor_map
+
+    steps, swizzle = 16, rule.more[0] if rule.more else 128
+    rng = np.random.default_rng(7)
+    a, b = (rng.integers(-4, 5, (64, 64 * steps)).astype("f4") for _ in "ab")
+    left, right = a, b
+    if not swizzle:  # the descriptor looks for each number in another place
+        at = swizzled(np.arange(0, 8192, 2), 128) // 2
+        left, right = (
+            np.concatenate([p.reshape(-1)[at].reshape(64, 64)
+                            for p in np.split(x, steps, 1)], 1)
+            for x in (a, b)
+        )  # fmt: skip
+    wanted = left @ right.T * (LOOPS if BUSY in rule.changes else 1)
+    kernel = kernel_of(rule, STAGES=2)
+    held = [put(bfloat16(x)) for x in (a, b)]
+    maps = [tensor_map(x, (64, 64), swizzle) for x in held]
+    c = put(np.zeros((64, 64), np.float32))
+    while True:
+        kernel[1, 256](*maps, c, steps)
+        yield c.cpu().numpy(), wanted
+        c.zero_()
+
+
+def _chained(rule: Rule, put: Callable[[Any], Any]) -> Iterator[Any]:
+    from verification.hopper_kernels import bfloat16
+
+    kernel, number = kernel_of(rule), 0
+    c = put(np.zeros((64, 64), np.float32))
+    while True:
+        rng = np.random.default_rng(number)
+        a = rng.integers(-4, 5, (64, 16)).astype("f4")
+        b = rng.integers(-4, 5, (16, 64)).astype("f4")
+        kernel[1, 128](put(bfloat16(a).view(np.int32)), put(bfloat16(b)), c)
+        yield c.cpu().numpy(), a @ b + 1
+        number += 1
+
+
+def _results(rule: Rule, put: Callable[[Any], Any]) -> Iterator[Any]:
+    from weft.tensor_maps import tensor_map
+
+    kernel, number = kernel_of(rule), 0
+    y = put(np.zeros((128, 64), np.int16))
+    each = tensor_map(y, (64, 64))
+    while True:
+        rng = np.random.default_rng(number)
+        words = rng.integers(0, 1 << 30, (2, 128, 4)).astype(np.int32)
+        kernel[1, 128](put(words), each)
+        yield y.cpu().numpy(), stored(words)
+        number += 1
+
+
+def stored(words: Any) -> Any:
+    """What RESULTS makes of its words: four matrices of each warp and step."""
+    wanted = np.zeros((128, 64), np.int16)
+    for half, t, j in np.ndindex(2, 128, 4):
+        for m in range(4):
+            row = 64 * half + t // 32 * 16 + t % 32 // 4 + 8 * (m % 2)
+            col = 16 * j + 8 * (m // 2) + 2 * (t % 4)
+            word = np.array([words[half, t, j] + m], np.int32)
+            wanted[row, col : col + 2] = word.view(np.int16)
+    return wanted
+
+
+RUNS = {
+    "LOAD": _load,
+    "STORE": _store,
+    "PRODUCT": _product,
+    "CHAINED": _chained,
+    "RESULTS": _results,
+}
+
+
+def run(name: str) -> dict[str, Any]:
+    """Run one rule on this GPU: how often it went wrong, and the first numbers."""
+    import torch
+
+    import weft  # noqa: F401  before Numba
+
+    rule = RULES[name]
+    runs = RUNS[rule.kernel](rule, lambda x: torch.from_numpy(x).cuda())
+    wrong, first = 0, []
+    for _ in range(TIMES):
+        got, wanted = next(runs)
+        if not np.array_equal(got, wanted):
+            wrong += 1
+            first = first or got.reshape(-1)[:64].tolist()
+    return {"runs": TIMES, "wrong": wrong, "first": first}
+
+
+def judged(rule: Rule, found: dict[str, Any]) -> bool:
+    """Whether a GPU did what the rule expects."""
+    if rule.expects == "either":
+        return True
+    if rule.expects == "error":
+        return "error" in found
+    return "error" not in found and bool(found["wrong"]) == (rule.expects == "wrong")
+
+
+def on_gpu(folder: Path) -> bool:
+    """Run every rule, in a process each, and write the results down."""
+    import torch
+
+    gpu, results = torch.cuda.get_device_name(), {}
+    for name, rule in RULES.items():
+        done = subprocess.run(
+            [sys.executable, "-m", "verification.hopper_rules", "--run", name],
+            capture_output=True, text=True, cwd=ROOT, timeout=300,
+        )  # fmt: skip
+        found = {"error": done.stderr.strip().splitlines()[-1:]}
+        if done.returncode == 0:
+            found = json.loads(done.stdout.splitlines()[-1])
+        results[name] = found | {"expects": rule.expects, "as": judged(rule, found)}
+        print(name, results[name], flush=True)
+    label = re.sub(r"[^A-Za-z0-9]+", "-", gpu).strip("-").lower()
+    path = folder / f"hopper_rules.{label}.json"
+    path.write_text(json.dumps({"gpu": gpu, "rules": results}, indent=1) + "\n")
+    return all(result["as"] for result in results.values())
+
+
+# Compiling, without a GPU
+
+
+def compile_all() -> None:
+    """Compile every kernel for sm_90a, and let ptxas read it. Raises where it fails."""
+    package = types.ModuleType("weft")  # the package would choose the simulator
+    package.__path__ = [str(ROOT / "weft")]
+    sys.modules["weft"] = package
+    os.environ.pop("NUMBA_ENABLE_CUDASIM", None)
+    from weft import backend
+
+    backend.pretend_device((9, 0))
+    from numba import cuda, float32, int16, int32, int64, uint8
+
+    flat = uint8[::1]
+    kinds = {
+        "LOAD": (flat, flat, int64, int64),
+        "STORE": (flat, flat, int64, int64),
+        "PRODUCT": (flat, flat, float32[:, ::1], int64),
+        "CHAINED": (int32[:, ::1], int16[:, ::1], float32[:, ::1]),
+        "RESULTS": (int32[:, :, ::1], flat),
+    }
+    for name, rule in RULES.items():
+        if rule.kernel == "LOAD" and rule.more and not rule.changes:
+            continue  # the same kernel, on other boxes
+        kernel = kernel_of(rule, NBYTES=1536, STAGES=2)
+        ptx, _ = cuda.compile_ptx(kernel.py_func, kinds[rule.kernel], cc=(9, 0, "a"))
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "kernel.ptx"
+            path.write_text(re.sub(r"^\.version .*", ".version 8.4", ptx, flags=re.M))
+            done = subprocess.run(
+                ["ptxas", "-arch=sm_90a", str(path), "-o", str(path) + ".cubin"],
+                capture_output=True, text=True,
+            )  # fmt: skip
+        if done.returncode:
+            raise RuntimeError(f"{name}: {done.stderr}")
+        said = re.findall(r"\((C\d+)\) ([^'\n]*?) in (?:the )?function", done.stderr)
+        print(f"{name}: compiled", *(" ".join(each) for each in said), sep="; ")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", nargs="?", type=Path)
+    parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--run", metavar="RULE")
+    given = parser.parse_args()
+    if given.compile:
+        compile_all()
+    elif given.run:
+        print(json.dumps(run(given.run)))
+    elif given.folder:
+        sys.exit(not on_gpu(given.folder))
+    else:
+        parser.error("a folder for the results, or --compile")
+
+
+if __name__ == "__main__":
+    main()

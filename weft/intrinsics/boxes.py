@@ -1,0 +1,126 @@
+"""What a tensor map says: where a matrix is, and how a box of it lies in shared memory.
+
+CUDA Driver API, `cuTensorMapEncodeTiled`; PTX ISA, "Tensors", "Swizzling Modes". Where
+the simulator runs kernels, a tensor map is 128 bytes as well, and so can be passed,
+copied and stored in an array. They are a number, by which the map is found here.
+"""
+
+import itertools
+import math
+import struct
+import weakref
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+
+SIZE = 128  # bytes of a tensor map
+ALIGNED = 128  # bytes: where a box may begin in shared memory
+PATTERNS = {32: 1, 64: 2, 128: 3}  # the bits of an address that a swizzle changes
+_MAGIC = b"weft map"
+_numbers = itertools.count(1)
+_known: dict[int, "Boxes"] = {}
+
+
+@dataclass(frozen=True, eq=False)
+class Boxes:
+    """A tensor map. `data` is the matrix, or a stack of them, in the host's memory.
+
+    box: elements along each axis of `data`, the outermost first. swizzle: the bytes
+    that are permuted, 0 for none.
+    """
+
+    data: Array
+    box: tuple[int, ...]
+    swizzle: int
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that a box has, however much of it is outside of the matrix."""
+        return math.prod(self.box) * self.data.itemsize
+
+    @property
+    def row_bytes(self) -> int:
+        return self.box[-1] * self.data.itemsize
+
+    @property
+    def repeats(self) -> int:
+        """The bytes after which the order of the pieces is the same again."""
+        return 8 * self.swizzle or 16
+
+    def inside(self, corner: tuple[int, ...]) -> tuple[slice, ...]:
+        """The part of `data` that the box at `corner` has."""
+        ends = zip(corner, self.box, self.data.shape, strict=True)
+        return tuple(
+            slice(min(max(at, 0), most), min(max(at + length, 0), most))
+            for at, length, most in ends
+        )
+
+    def within(self, corner: tuple[int, ...]) -> tuple[slice, ...]:
+        """Where in the box at `corner` that part is."""
+        pairs = zip(self.inside(corner), corner, strict=True)
+        return tuple(slice(part.start - at, part.stop - at) for part, at in pairs)
+
+    def read(self, corner: tuple[int, ...]) -> Array:
+        """The box at `corner`, with zeros where there is no matrix."""
+        found = np.zeros(self.box, self.data.dtype)
+        part = self.data[self.inside(corner)]
+        if part.size:
+            found[self.within(corner)] = part
+        return found
+
+    def write(self, corner: tuple[int, ...], values: Array) -> None:
+        """Store what of a box is within the matrix."""
+        part = self.inside(corner)
+        if self.data[part].size:
+            self.data[part] = values[self.within(corner)]
+
+    def places(self, address: int) -> Array:
+        """Where each piece of 16 bytes of a box is that begins at `address`.
+
+        Counted in bytes from there, in the order of the box. The swizzle is applied to
+        the address in shared memory.
+        """
+        order = address + np.arange(0, self.nbytes, 16)
+        found: Array = swizzled(order, self.swizzle) - address
+        return found
+
+
+def swizzled(address: Any, swizzle: int) -> Any:
+    """Where in shared memory that is which without a swizzle would be at `address`.
+
+    PTX ISA, "Swizzling Modes": of each 16 bytes the number within `swizzle` bytes is
+    combined, by XOR, with that of the 128 bytes.
+
+    >>> [int(swizzled(at, 128)) for at in (0, 16, 128, 144)]
+    [0, 16, 144, 128]
+    """
+    bits = PATTERNS.get(swizzle, 0)
+    return address ^ ((address >> 7 & (1 << bits) - 1) << 4)
+
+
+def encoded(boxes: Boxes) -> Array:
+    """The 128 bytes of a tensor map for the simulator.
+
+    They are valid for as long as the array that this returns lives.
+    """
+    number = next(_numbers)
+    held = np.frombuffer(_bytes(number), np.uint8).copy()
+    _known[number] = boxes
+    weakref.finalize(held, _known.pop, number, None)
+    return held
+
+
+def _bytes(number: int) -> bytes:
+    return (_MAGIC + struct.pack("<Q", number)).ljust(SIZE, b"\xa5")
+
+
+def decoded(held: Array) -> Boxes | None:
+    """The tensor map whose bytes `held` begins with, None if that is none."""
+    raw = held.reshape(-1).view(np.uint8)[:SIZE].tobytes()
+    if len(raw) < SIZE or not raw.startswith(_MAGIC):
+        return None
+    (number,) = struct.unpack_from("<Q", raw, len(_MAGIC))
+    return _known.get(number) if raw == _bytes(number) else None

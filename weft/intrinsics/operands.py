@@ -1,0 +1,97 @@
+"""The operands of wgmma: where a descriptor says that they are, and who holds what.
+
+PTX ISA, "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Instructions": "Matrix
+Descriptor Format", "Strides", "Register Fragments and Shared Memory Matrix Layouts".
+
+An operand in shared memory consists of groups of eight rows. With a swizzle of s bytes,
+a row of a group has s bytes, of which one instruction takes 32. Without one, a group is
+a column of core matrices of 8 rows × 16 bytes.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from weft.intrinsics.boxes import swizzled
+
+Array = np.ndarray[Any, Any]
+
+ROWS, THREADS, DEPTH_BYTES = 64, 128, 32  # of one instruction
+REACH = 1 << 18  # bytes of shared memory that a descriptor can name
+_SWIZZLES = {0: 0, 1: 128, 2: 64, 3: 32}
+_KINDS = {swizzle: code for code, swizzle in _SWIZZLES.items()}
+LINE = 128  # bytes of a row with the largest swizzle
+
+
+@dataclass(frozen=True)
+class Descriptor:
+    """A matrix descriptor, in bytes.
+
+    leading, stride: from one part to the next along the row, and from eight rows to
+    the next eight; for rows along k, along the columns and from eight k to the next.
+    """
+
+    start: int
+    leading: int
+    stride: int
+    swizzle: int
+
+    @property
+    def bits(self) -> int:
+        """The 64 bits."""
+        fields = (self.start, 0), (self.leading, 16), (self.stride, 32)
+        packed = sum((number % REACH >> 4) << at for number, at in fields)
+        return packed | _KINDS[self.swizzle] << 62
+
+    def rows(self, count: int) -> Array:
+        """The addresses of the words of `count` rows, eight words of 32 bytes each."""
+        row, byte = np.arange(count)[:, None], np.arange(0, DEPTH_BYTES, 4)
+        at = self.start + row // 8 * self.stride
+        if self.swizzle:
+            at = at + row % 8 * self.swizzle + byte
+        else:
+            at = at + byte // 16 * self.leading + row % 8 * 16 + byte % 16
+        found: Array = swizzled(at, self.swizzle) % REACH
+        return found
+
+    def columns(self, count: int, depth: int = 16) -> Array:
+        """The addresses of numbers of 2 bytes, (count, depth), where rows are along k.
+
+        Each row of `swizzle` bytes has one k of as many columns as fit.
+        """
+        column, k = np.arange(count)[:, None], np.arange(depth)
+        each = self.swizzle // 2
+        at = self.start + column // each * self.leading + k // 8 * self.stride
+        found: Array = swizzled(
+            at + k % 8 * self.swizzle + column % each * 2, self.swizzle
+        )
+        return found % REACH
+
+
+def described(bits: int) -> Descriptor:
+    """Read the 64 bits of a descriptor."""
+    start, leading, stride = ((bits >> at & 0x3FFF) << 4 for at in (0, 16, 32))
+    return Descriptor(start, leading, stride, _SWIZZLES[bits >> 62 & 3])
+
+
+def spans(addresses: Array) -> list[tuple[int, int]]:
+    """The bytes at `addresses` as few pieces: where each begins, and its size.
+
+    Everything is counted in pieces of 16 bytes.
+
+    >>> spans(np.array([[32, 36], [48, 52], [96, 100]]))
+    [(32, 32), (96, 16)]
+    """
+    pieces = np.unique(addresses >> 4)
+    breaks = np.flatnonzero(np.diff(pieces) != 1) + 1
+    parts = np.split(pieces, breaks) if pieces.size else []
+    return [(int(part[0]) * 16, len(part) * 16) for part in parts]
+
+
+def fragment_places(n: int) -> tuple[Array, Array]:
+    """The row and the column of each sum: arrays (threads, n / 2)."""
+    thread, number = np.arange(THREADS)[:, None], np.arange(n // 2)
+    lane = thread % 32
+    row = thread // 32 * 16 + lane // 4 + number // 2 % 2 * 8
+    return row, number // 4 * 8 + lane % 4 * 2 + number % 2 + 0 * row

@@ -1,0 +1,70 @@
+"""Where part of a block meets: a warpgroup, the threads at a named barrier.
+
+PTX ISA, "wgmma.mma_async": all threads of a warpgroup execute the same instruction.
+"barrier": one with a number counts the threads that come to it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from weft.simulator.running.protocol import Site
+from weft.simulator.running.threads import Thread
+
+
+@dataclass(eq=False)
+class Gathering:
+    """Threads that wait for one another: what they brought, by thread.
+
+    wanted: how many have to come. whole: those are the threads of a warpgroup.
+    """
+
+    name: str
+    wanted: int
+    whole: bool = False
+    came: dict[Thread, tuple[Any, ...]] = field(default_factory=dict)
+
+    @property
+    def done(self) -> bool:
+        return len(self.came) == self.wanted
+
+
+@dataclass(frozen=True, eq=False)
+class GroupWait:
+    """What a thread waits for at a gathering."""
+
+    gathering: Gathering
+    site: Site
+
+    @property
+    def name(self) -> str:
+        return self.gathering.name
+
+    @property
+    def done(self) -> bool:
+        return self.gathering.done
+
+
+class Gatherings:
+    """The gatherings of a launch that are not complete."""
+
+    def __init__(self, wait: Callable[[GroupWait], None]) -> None:
+        self._wait = wait
+        self._open: dict[Any, Gathering] = {}
+
+    def come(
+        self, key: Any, make: Callable[[], Gathering], thread: Thread, *given: Any
+    ) -> Gathering:
+        """`thread` comes to the gathering of this key, made if there is none."""
+        gathering = self._open.setdefault(key, make())
+        gathering.came[thread] = given
+        if gathering.done:
+            del self._open[key]
+        return gathering
+
+    def wait(self, gathering: Gathering, site: Site) -> bool:
+        """Whether the current thread, which is at `site`, has to wait."""
+        if not gathering.done:
+            self._wait(GroupWait(gathering, site))
+            return True
+        return False

@@ -1,0 +1,27 @@
+"""What simulates Hopper: the TMA, the products of warpgroups, and their fences."""
+
+from weft.simulator.running.phases import Phases
+from weft.simulator.running.protocol import Launched
+from weft.simulator.running.tensor_copies import TensorCopies
+from weft.simulator.running.warpgroups import Warpgroups
+
+
+class Hopper:
+    """The parts of a launch that operations of `Effect.HOPPER` get."""
+
+    def __init__(self, run: Launched, phases: Phases) -> None:
+        self._run, self._phases = run, phases
+        self.tensors = TensorCopies(run, phases)
+        self.groups = Warpgroups(run)
+
+    def fence_async(self) -> None:
+        """Let the TMA and wgmma see what the current thread has stored.
+
+        PTX ISA, "membar/fence", `fence.proxy.async`; "Async proxy".
+        """
+        self._phases.fence()
+        self._run.beside.fence()
+
+    def deliver(self) -> bool:
+        """Let something that is on its way arrive; whether there was anything."""
+        return self._phases.deliver() or self.tensors.deliver()

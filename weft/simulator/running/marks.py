@@ -1,0 +1,21 @@
+"""Which elements of an output have been stored to, where no thread did it."""
+
+from typing import Any
+
+import numpy as np
+
+from weft.simulator.memory.addresses import pointer
+
+Array = np.ndarray[Any, Any]
+
+
+def mark(data: Array, marks: Array, part: Array) -> None:
+    """Mark those elements of `data` whose bytes are in `part`, of the same memory."""
+    if not data.flags.c_contiguous:
+        return
+    grid = np.indices(part.shape).reshape(part.ndim, -1)
+    first = pointer(part) - pointer(data)
+    offsets = first + sum(k * by for k, by in zip(grid, part.strides, strict=True))
+    ends = np.stack((offsets, offsets + part.itemsize - 1)) // data.itemsize
+    inside = ends[(ends >= 0) & (ends < data.size)]
+    marks.reshape(-1)[inside] = True

@@ -1,0 +1,104 @@
+"""Where shared arrays are in a block's shared memory: the addresses that hardware sees.
+
+The swizzle and the descriptors of wgmma are about addresses. Here an array begins
+where nothing but its declaration promises: on the boundary that it was declared with,
+and on none that is larger.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from weft.simulator.memory.addresses import pointer
+from weft.simulator.running.threads import Block
+
+REPEATS = 1024  # bytes after which every swizzle begins again
+Bytes = np.ndarray[Any, Any]
+
+
+@dataclass
+class Loaded:
+    """A box that the TMA has loaded: from where to where, and with which swizzle."""
+
+    start: int
+    stop: int
+    swizzle: int
+
+
+@dataclass(eq=False)
+class Window:
+    """An array's memory: the address at which it begins, and its bytes.
+
+    tile: how a kernel names it; begins: the address of its first element.
+    """
+
+    start: int
+    data: Bytes
+    tile: Any
+    begins: int
+    loaded: list[Loaded] = field(default_factory=list)
+
+    @property
+    def stop(self) -> int:
+        return self.start + self.data.size
+
+    def words(self, addresses: Bytes, kind: type[Any]) -> Bytes:
+        """The numbers of this kind at these addresses."""
+        size = np.dtype(kind).itemsize
+        whole = self.data[: self.data.size // size * size].view(kind)
+        found: Bytes = whole[(addresses - self.start) // size]
+        return found
+
+    def load(self, start: int, stop: int, swizzle: int) -> None:
+        """Remember a box, instead of those that were there."""
+        left = [
+            each for each in self.loaded if each.stop <= start or stop <= each.start
+        ]
+        self.loaded = [*left, Loaded(start, stop, swizzle)]
+
+    def other_swizzle(self, start: int, stop: int, swizzle: int) -> Loaded | None:
+        """A box between these addresses that was loaded with another swizzle."""
+        for each in self.loaded:
+            if each.start < stop and start < each.stop and each.swizzle != swizzle:
+                return each
+        return None
+
+
+def window_of(block: Block, tile: Any) -> Window:
+    """The memory that a shared array is in."""
+    root = tile._data
+    while isinstance(root.base, np.ndarray):
+        root = root.base
+    data = root.reshape(-1).view(np.uint8)
+    here = pointer(data)
+    known: list[Window] = block.windows
+    for window in known:
+        if pointer(window.data) == here:
+            return window
+    last = block.windows[-1].stop if block.windows else REPEATS
+    start = -(-last // (2 * REPEATS)) * 2 * REPEATS
+    if tile._memory.alignment < REPEATS:
+        start += tile._memory.alignment
+    window = Window(start, data, tile, start + pointer(tile._data) - here)
+    block.windows.append(window)
+    return window
+
+
+def address_of(block: Block, tile: Any, index: Any) -> tuple[Window, int]:
+    """The address of `tile[index]`, and the memory that it is in."""
+    window = window_of(block, tile)
+    parts = index if isinstance(index, tuple) else (index,)
+    if len(parts) != tile.ndim:
+        raise TypeError(f"{tile._name} has {tile.ndim} axes; got the index {index}")
+    offset = sum(int(k) * by for k, by in zip(parts, tile._data.strides, strict=True))
+    return window, window.start + pointer(tile._data) - pointer(window.data) + offset
+
+
+def holding(block: Block, start: int, stop: int) -> Window | None:
+    """The memory that has all bytes between two addresses."""
+    known: list[Window] = block.windows
+    for window in known:
+        if window.start <= start and stop <= window.stop:
+            return window
+    return None

@@ -1,0 +1,213 @@
+"""What goes on beside the threads of a traced launch, written down: see `Beside`.
+
+An operation of the TMA or of wgmma is a thread of its own in the trace. It knows what
+the thread that started it knew then. Its accesses are written down when it begins,
+again after each barrier of the block, and when it is done: what happens in between
+collides with one or the other. A wait tells the thread that they are done.
+
+PTX ISA, "Async proxy", "Async Operations".
+"""
+
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from weft.simulator.memory.arrays import Memory
+from weft.simulator.running.beside import Beside, Spans
+from weft.simulator.running.threads import Block, Thread
+from weft.simulator.trace.clocks import Clocks, Known, View, joined
+from weft.simulator.trace.log import WIDE
+from weft.simulator.trace.trace import READ, WRITE, Apart, Held, Mismatch
+from weft.simulator.translation.notes import OPERATION
+
+
+@dataclass
+class _Begun:
+    """An operation of `starter`: what that knew, and where the call is.
+
+    state: what would have to change for it to know more. rows: so far, of all. parts:
+    what it does, as long as no thread has waited for it.
+    """
+
+    starter: Thread
+    known: Known
+    site: int
+    state: tuple[int, ...]
+    rows: int | None = None
+    parts: list[tuple[Any, Spans, bool]] = field(default_factory=list)
+
+
+_FIRST = 1 << 40  # the number of the first operation: beyond those of all threads
+
+
+class TracedBeside(Beside):
+    """What goes on beside the threads, in the log of a `TracedRun`."""
+
+    def __init__(self, run: Any) -> None:
+        self._run = run
+        self._begun: dict[int, _Begun] = {}
+        self._open: dict[int, None] = {}  # those with parts, in order
+        self._registers: dict[int, Any] = {}  # by the id of a `Held`
+        self._met: dict[Thread, int] = {}  # when a warp was last together
+        self._next = _FIRST
+        self._fence: Any = None
+        self._changing: Counter[tuple[int, int]] = Counter()  # registers, by products
+
+    @property
+    def _clocks(self) -> Clocks:
+        clocks: Clocks = self._run.clocks
+        return clocks
+
+    def fork(self, thread: Thread, call: str, again: Any = None) -> Any:
+        run = self._run
+        if not run.is_noted(thread.block.number):
+            return None
+        view = self._clocks.of[thread]
+        state = id(view.known), view.epoch, len(run.bulk.fences)
+        if again is not None and self._begun[again].state == state:
+            return again
+        self._next += 1
+        known = self._clocks.release(thread, run.log.rows)
+        site = run.site(sys._getframe(1))
+        run.bulk.apart[self._next] = Apart(call, view.number, run.place_of(site >> OPERATION))
+        self._begun[self._next] = _Begun(thread, known, site, state)
+        return self._next
+
+    def touch(
+        self, one: Any, x: Any, spans: Spans, write: bool = False, late: bool = False
+    ) -> None:
+        if one is None:
+            return
+        part = x, list(spans), write
+        if not late:
+            self._begun[one].parts.append(part)
+            self._open[one] = None
+        self._go_on(one, part)
+        self._run.log.turn(self._clocks.of[self._run.current].index)
+
+    def _go_on(self, one: int, part: tuple[Any, Spans, bool]) -> None:
+        """Write down what an operation does, as of now."""
+        begun = self._begun[one]
+        view = self._clocks.apart(begun.starter, one, begun.known)
+        self._run.log.turn(view.index)
+        self._write(begun.site, *part)
+        begun.rows = self._run.log.rows
+
+    def passed(self, block: Block) -> None:
+        """The threads of `block` have met: what is not done goes on after that."""
+        for one in self._open:
+            begun = self._begun[one]
+            if begun.starter.block is block:
+                for part in begun.parts:
+                    self._go_on(one, part)
+
+    def _write(self, site: int, x: Any, spans: Spans, write: bool) -> None:
+        run = self._run
+        operation = (WRITE if write else READ) | WIDE
+        for offset, size in spans:
+            run.note((site | operation, x._number + 1, offset, size))
+
+    def join(self, thread: Thread, some: Iterable[Any]) -> None:
+        done = {one: self._begun[one] for one in some if one is not None}
+        ends = {one: b.rows for one, b in done.items() if b.rows is not None}
+        for one, begun in done.items():
+            begun.parts.clear()
+            self._open.pop(one, None)
+        if ends:
+            view = self._clocks.acquire(thread, Known({}, ends))
+            self._run.log.turn(view.index)
+
+    def note(
+        self, x: Any, spans: Spans, write: bool = False, begins: bool = False
+    ) -> None:
+        run = self._run
+        if not run.noting:
+            return
+        if begins:
+            run.atomics["begun"].append(run.log.rows)
+        self._write(run.site(sys._getframe(1)), x, spans, write)
+
+    def fence(self) -> None:
+        run = self._run
+        if not run.noting:
+            return
+        if self._fence is None:
+            memory = Memory("fence_async", "local", "fence_async")
+            self._fence = run.array(np.zeros(1, np.uint8), memory)
+        run.bulk.fences.append(run.log.rows)
+        self._write(run.site(sys._getframe(1)), self._fence, [(0, 1)], True)
+
+    def mismatch(self, one: Any, of: str, wanted: int, found: int) -> None:
+        if one is not None:
+            apart = self._run.bulk.apart[one]
+            found_one = Mismatch(one, apart.call, apart.place, of, wanted, found)
+            self._run.bulk.mismatches.append(found_one)
+
+    # Registers
+
+    def hold(
+        self, thread: Thread, call: str, x: Any, nbytes: int, reads: bool, change: bool
+    ) -> Any:
+        run = self._run
+        if not run.is_noted(thread.block.number):
+            return None
+        site = run.site(sys._getframe(1))
+        view: View = self._clocks.of[thread]
+        if reads:
+            self._as(thread, site, x, nbytes, False)
+        start = run.log.start(x._number)
+        at = run.place_of(site >> OPERATION)
+        held = Held(call, view.number, x._name, start, nbytes, change, site, at)
+        held.row, self._registers[id(held)] = run.log.rows, x
+        run.bulk.held.append(held)
+        self._changing[held.thread, start] += change
+        return held
+
+    def _as(self, thread: Thread, site: int, x: Any, nbytes: int, write: bool) -> None:
+        """Write down an access of another thread than the current one."""
+        run = self._run
+        run.log.turn(self._clocks.of[thread].index)
+        self._write(site, x, [(0, nbytes)], write)
+        run.log.turn(self._clocks.of[run.current].index)
+
+    def committed(self, thread: Thread, held: Iterable[Any]) -> None:
+        for one in held:
+            if one is not None:
+                one.committed = self._run.log.rows
+
+    def landed(self, thread: Thread, held: Iterable[Any]) -> None:
+        for one in held:
+            if one is None:
+                continue
+            one.landed = self._run.log.rows
+            self._changing[one.thread, one.start] -= one.change
+            if one.change and not self._changing[one.thread, one.start]:
+                x = self._registers[id(one)]
+                self._as(thread, one.site, x, one.nbytes, True)
+            del self._registers[id(one)]
+
+    def waited(self, thread: Thread, n: int) -> None:
+        if self._run.is_noted(thread.block.number):
+            number = self._clocks.of[thread].number
+            self._run.bulk.waits.append((self._run.log.rows, number, n))
+
+    def together(self, warps: list[list[Thread]]) -> None:
+        run = self._run
+        for warp in warps:
+            if self._met.get(warp[0]) != run.log.rows:
+                self._clocks.meet(warp, "warp", run.log.rows)
+                self._met[warp[0]] = run.log.rows
+        run.log.turn(self._clocks.of[run.current].index)
+
+    def met(self, threads: list[Thread]) -> None:
+        rows = self._run.log.rows
+        known = joined([self._clocks.release(t, rows) for t in threads])
+        if known is None:
+            return
+        for thread in threads:
+            self._clocks.acquire(thread, known)
+        self._run.log.turn(self._clocks.of[self._run.current].index)

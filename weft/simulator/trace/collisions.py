@@ -1,0 +1,143 @@
+"""What collides with operations beside the threads: registers in use, missing fences.
+
+PTX ISA, "wgmma.wait_group": registers of a product must not be accessed before it is
+done. "Async proxy": what ordinary stores have written is seen by the TMA and by wgmma
+only after `fence.proxy.async`; the thread that has written executes it, and then
+synchronises with the one that starts the operation. The completion of a bulk load
+needs no such fence.
+"""
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+import numpy as np
+
+from weft.simulator.trace import columns
+from weft.simulator.trace.columns import Columns
+from weft.simulator.trace.trace import (
+    LOCAL,
+    READ,
+    SHARED,
+    WRITE,
+    Apart,
+    Held,
+    Mismatch,
+    Trace,
+)
+
+
+@dataclass(frozen=True)
+class InUse:
+    """An access, in `row`, to registers that a product still uses."""
+
+    row: int
+    held: Held
+
+
+@dataclass(frozen=True)
+class Unseen:
+    """An operation reads in row `read` what a thread stored in `write`, and no fence.
+
+    `late` says whether that thread has a fence, which the operation does not follow.
+    """
+
+    write: int
+    read: int
+    apart: Apart
+    late: int | None
+
+
+def in_use(trace: Trace) -> InUse | None:
+    """The first access to registers of a product that is not done."""
+    held = trace.bulk.held
+    if not held:
+        return None
+    rows = np.flatnonzero(trace.space == LOCAL)
+    number = trace.of_views("number")[trace.view[rows]]
+    order = np.argsort(number, kind="stable")
+    rows, number = rows[order], number[order]
+    first: InUse | None = None
+    for one in held:
+        low, high = np.searchsorted(number, (one.thread, one.thread + 1))
+        mine = rows[low:high]
+        end = len(trace) if one.landed is None else one.landed
+        begin, stop = np.searchsorted(mine, (one.row, end))
+        touched = _touching(trace, mine[begin:stop], one)
+        if touched.size and (first is None or touched[0] < first.row):
+            first = InUse(int(touched[0]), one)
+    return first
+
+
+def _touching(trace: Trace, rows: Columns, held: Held) -> Columns:
+    """Those of some accesses that a product does not allow to its registers."""
+    start = trace.address[rows]
+    meets = (start < held.start + held.nbytes) & (held.start < start + trace.size[rows])
+    if not held.change:
+        meets &= trace.operation[rows] == WRITE
+    return rows[meets]
+
+
+def misread(trace: Trace) -> Mismatch | None:
+    """The first operand in another order than it was loaded in, and left in."""
+    number = trace.of_views("number")[trace.view] if trace.bulk.mismatches else None
+    for one in trace.bulk.mismatches:
+        rows = np.flatnonzero((number == one.one) & (trace.space == SHARED))
+        if not rows.size:
+            continue  # its group was never made
+        row = rows[0]
+        start, stop = trace.address[row], trace.address[row] + trace.size[row]
+        writes = (trace.operation != READ) & (trace.space == SHARED)
+        writes &= (trace.address < stop) & (start < trace.address + trace.size)
+        writes &= trace.block == trace.block[row]
+        before = np.flatnonzero(writes[:row])
+        if before.size and int(before[-1]) in trace.bulk.copies:
+            return one
+    return None
+
+
+def unseen(trace: Trace) -> Unseen | None:
+    """The first read of the TMA or of wgmma that need not see what was stored."""
+    apart = trace.bulk.apart
+    if not apart:
+        return None
+    number = trace.of_views("number")
+    beside = np.isin(number, list(apart))[trace.view]
+    shared = np.flatnonzero(trace.space == SHARED)
+    reads = beside & (trace.operation == READ)
+    if not reads[shared].any():
+        return None
+    unit = columns.unit(trace.size[shared], trace.address[shared])
+    start, stop = trace.address[shared], trace.address[shared] + trace.size[shared]
+    word, each = columns.spread(start // unit, stop // unit)
+    rows = shared[each]
+    block = trace.of_views("block")[trace.view[rows]]
+    order, new = columns.order(block, word)
+    at = rows[order]
+    writes = trace.operation[at] != READ
+    last = np.maximum.accumulate(np.where(writes | new, np.arange(at.size), 0))
+    copies = np.isin(at, list(trace.bulk.copies)) | beside[at]
+    chosen = reads[at] & writes[last] & ~copies[last]
+    pairs = sorted(
+        {(int(r), int(w)) for r, w in zip(at[chosen], at[last[chosen]], strict=True)}
+    )
+    fences = _fences(trace)
+    for read, write in pairs:
+        view = trace.views[trace.view[read]]
+        writer = trace.views[trace.view[write]]
+        after = [row for row in fences[writer.number] if row > write]
+        seen = any(
+            row < read and view.sees(row, trace.views[trace.view[row]])
+            for row in after[:1]
+        )
+        if not seen:
+            late = after[0] if after else None
+            return Unseen(write, read, apart[view.number], late)
+    return None
+
+
+def _fences(trace: Trace) -> dict[int, list[int]]:
+    """The rows of each thread's fences, by its number."""
+    found: dict[int, list[int]] = defaultdict(list)
+    for row in trace.bulk.fences:
+        found[trace.views[trace.view[row]].number].append(row)
+    return found
