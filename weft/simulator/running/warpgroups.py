@@ -8,6 +8,8 @@ used, and what the product reads must not change.
 
 `.sync.aligned`: the lanes of a warp execute a product together. So what they have read
 before is read, and one of them may say so for all. Other warps it does not wait for.
+But it is one operation of the warpgroup: where one thread has waited for it, all that
+it reads is read, as CUTLASS has it, whose warpgroups arrive once for a stage.
 
 A product is computed as late as it can be: when the first thread of its warpgroup has
 waited for it. Until a thread has, its sums are poison.
@@ -320,7 +322,11 @@ class Warpgroups:
             )
 
     def _ordered(self, call: str, thread: Thread, x: Any) -> None:
-        """Raise `Fault` if registers have changed since the last `wgmma_fence`."""
+        """Raise `Fault` if registers have changed since the last `wgmma_fence`.
+
+        PTX ISA, "wgmma.fence": before the first product, and between an access to
+        registers and a product that uses them.
+        """
         key = thread, pointer(x._data)
         if key in self._sums:
             return
