@@ -25,5 +25,8 @@ CHECK = dict(
     inputs=lambda rng, n: rng.random(32 * n, np.float32),
     sizes=[4],
     launch=lambda n: (n, 32),
-    out=lambda x: (np.zeros(x.size // 32, np.int32), np.zeros(x.size // 32, np.float32)),
+    out=lambda x: (
+        np.zeros(x.size // 32, np.int32),
+        np.zeros(x.size // 32, np.float32),
+    ),
 )

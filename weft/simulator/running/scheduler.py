@@ -31,9 +31,9 @@ from weft.simulator.limits import Dim, Dim3, most_shared
 from weft.simulator.memory.arrays import Array, Memory, poison, wrap
 from weft.simulator.running.beside import Beside
 from weft.simulator.running.gatherings import GroupWait
+from weft.simulator.running.marks import mark
 from weft.simulator.running.meetings import Meetings
 from weft.simulator.running.namespace import Cuda
-from weft.simulator.running.marks import mark
 from weft.simulator.running.phases import PhaseWait
 from weft.simulator.running.positions import Positions, upwards
 from weft.simulator.running.progress import (

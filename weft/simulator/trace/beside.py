@@ -73,7 +73,9 @@ class TracedBeside(Beside):
         self._next += 1
         known = self._clocks.release(thread, run.log.rows)
         site = run.site(sys._getframe(1))
-        run.bulk.apart[self._next] = Apart(call, view.number, run.place_of(site >> OPERATION))
+        run.bulk.apart[self._next] = Apart(
+            call, view.number, run.place_of(site >> OPERATION)
+        )
         self._begun[self._next] = _Begun(thread, known, site, state)
         return self._next
 
