@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from weft import meaning
+from weft.intrinsics.boxes import decoded
 from weft.places import Place
 from weft.simulator import constant_memory, limits, options
 from weft.simulator.faults import Fault
@@ -123,7 +124,7 @@ def record(
     """
     recording = Recording(fresh, look, every, fill)
     how = partial(_run, kernel, config, readonly=readonly, watched=watched)
-    if stale or _overlap(args):
+    if stale or _overlap(args) or any(map(_is_map, args)):
         made = partial(StaleRun, stale) if stale else TracedRun
         run, launch = how(made, args, backwards, recording, failed)
         return run.trace(), launch
@@ -178,6 +179,11 @@ def _overlap(args: tuple[Any, ...]) -> bool:
     """Whether two of the arguments are arrays that may share memory."""
     arrays = [array for arg in args for array in _arrays(arg)]
     return any(np.may_share_memory(a, b) for a, b in combinations(arrays, 2))
+
+
+def _is_map(arg: Any) -> bool:
+    """Whether an argument is a tensor map, which names memory that is elsewhere."""
+    return any(decoded(array) is not None for array in _arrays(arg))
 
 
 def _arrays(arg: Any) -> list[np.ndarray[Any, Any]]:

@@ -1,7 +1,7 @@
 """The functions of `math`, as Numba compiles them for a GPU, on Python numbers.
 
 `of_math("sqrt", FLOAT32)` is the `Operation` that computes it. Floats keep their width,
-integers become float64. Everything is worked out in float64 and rounded at the end;
+integers become float64. Everything is computed in float64 and rounded at the end;
 that is exact for a root, and otherwise may differ from a float32 function in the last
 place. Nothing is raised: the logarithm of zero is an infinity, the root of a negative
 number NaN. Unlike Python's, `floor`, `ceil` and `trunc` give floats.

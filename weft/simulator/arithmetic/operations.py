@@ -59,8 +59,8 @@ class Operation:
     symbol: Python's operator, "" where `function` has to be called. Otherwise both do
         the same.
     rounds: the type that the result is brought into at the end, by its `finish`; None
-        where it is in it already. For an integer this is in vain if the result is known
-        to lie in the range of that type.
+        where it is in it already. For an integer this changes nothing if the result is
+        known to lie in the range of that type.
     """
 
     results: tuple[Number, ...]
@@ -295,7 +295,7 @@ _FOR_COMPLEX: dict[str, tuple[Function, Function]] = {  # of complex128, of comp
 
 
 def _complex(name: str, a: Number, b: Number, number: Number) -> Operation | None:
-    """A sum and the like: `number` is the type of both operands."""
+    """Arithmetic, or a comparison: `number` is the type of both operands."""
     converts = conversion(a, number), conversion(b, number)
     if name in ("add", "sub"):
         rounds = number if number.bits == 64 else None

@@ -57,6 +57,7 @@ class Bound:
         noting: Noting = Noting.NONE,
         given: tuple[Kind, ...] = (),
     ) -> None:
+        """Bind a kernel; given: the kinds of its arguments."""
         self.lines: dict[types.CodeType, dict[int, str]] = {}
         self.noted: dict[int, tuple[Place, int]] = {}
         self.accesses: dict[types.CodeType, dict[Position, Access]] = {}

@@ -229,6 +229,7 @@ class _Body:
         noting: Noting,
         is_kernel: bool,
     ) -> None:
+        """Prepare to rewrite a function whose source begins in line `first`."""
         self.noting, self.is_kernel = noting, is_kernel
         self.spots: list[Spotted | None] = []
         self.numbered: list[Position] = []

@@ -1,7 +1,7 @@
 """What is kept of a launch: notes of it, and where they do not do, a full trace.
 
-Notes are quick to take and to look at, and prove most kernels free of hazards. Whoever
-asks for more gets a trace with a row for every access: then the launch is run again,
+Notes are quick to take and to look at, and prove most kernels free of hazards. For
+more than that there is a trace with a row for every access: the launch is run again,
 which gives the same, as a simulated launch always does.
 """
 

@@ -375,7 +375,7 @@ def by_warps(
 ) -> set[int]:
     """The same, where lanes that have met know of each other what came before that.
 
-    Lanes that have met in different company know too much to say it that simply: what
+    Lanes that have met in different company know too much to say it in this way: what
     they touch stays suspicious.
     """
     companies: dict[tuple[int, ...], list[Meeting]] = {}

@@ -116,6 +116,7 @@ class Expressions(Accesses):
     # Calls
 
     def _call(self, node: ast.Call) -> ast.expr:
+        """A call: of a constant's function, a type, a device function, an operation."""
         function: Kind = getattr(node, "callee", None)
         if (always := getattr(node, "always", None)) is not None:
             return syntax.constant(always, node)

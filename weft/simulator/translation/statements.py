@@ -267,6 +267,7 @@ class Statements(Expressions):
         self._renew(name, node)
 
     def _augassign(self, node: ast.AugAssign) -> None:
+        """`x += y`, on a name or on an element, whose index is computed once."""
         target, given = node.target, kind(node.value)
         before = getattr(node, "old", None)
         if isinstance(target, ast.Name) and isinstance(before, (Num, Tup)):
@@ -404,6 +405,7 @@ class Statements(Expressions):
     def _mark_written(
         self, base: ast.expr, alias: str, indices: list[Index], node: ast.AST
     ) -> None:
+        """Mark an element as written, in an array that has marks."""
         marks = (
             syntax.name(f"__w_{alias}", node)
             if alias

@@ -253,6 +253,7 @@ class Values:
         return self.applied(f"as_{numbers.written(to)}", numbers.wider(to), node, made)
 
     def _unaryop(self, node: ast.UnaryOp) -> ast.expr:
+        """An operator of one number, in the type that Numba gives it."""
         given = kind(node.operand)
         node.operand = self.expr(node.operand)
         if isinstance(node.op, ast.Not) or not isinstance(given, Num):
@@ -275,6 +276,7 @@ class Values:
         return self._cast(node, self.finished(made, rounds, node), operation.result)
 
     def _compare(self, node: ast.Compare) -> ast.expr:
+        """A comparison: each pair of a chain in the type that both are brought into."""
         nodes = [node.left, *node.comparators]
         kinds = [kind(n) for n in nodes]
         if len(nodes) > 2:
