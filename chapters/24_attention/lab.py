@@ -683,7 +683,7 @@ rungs.expect("TMA + wgmma", at_least=1.2, times="FlexAttention")
 # Are they right? The next cell compares every element with float64, with and without a
 # mask, for a length that is a multiple of the tile and one that is not. It fills the
 # outputs with NaN beforehand, compares 20 runs bit by bit, and prints the errors of
-# cuDNN as well. It needs a GPU of capability 9.0; the simulator has no `wgmma`.
+# cuDNN as well. It needs a GPU of capability 9.0.
 
 # %%
 chapter.accuracy.report()
