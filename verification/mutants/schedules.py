@@ -4,18 +4,19 @@ A GPU promises no order, so each of these is one in which a kernel must be right
 have nothing of the sanitizer: what comes out is all that counts.
 """
 
+import ast
 import random
 from types import FunctionType
 from typing import Any
 
 from weft.simulator.limits import Dim
-from weft.simulator.memory.arrays import Array, Memory
 from weft.simulator.running.meetings import Meetings
 from weft.simulator.running.scheduler import Run
-from weft.simulator.running.threads import PAUSE, Block, Thread
+from weft.simulator.running.threads import PAUSE, Thread
 
 PAUSES = (1, 1, 1, 2, 8)
 PATIENCE = 60_000  # iterations without progress, after which a loop is called endless
+BETWEEN = "__between__"  # what a kernel calls where another thread may come in between
 
 
 class Forwards(Run):
@@ -38,64 +39,141 @@ class Backwards(Run):
         super()._resume(threads[::-1])
 
 
+class Gaps(ast.NodeTransformer):
+    """Put a call of `BETWEEN` around every statement that reads or writes elements.
+
+    A statement that does both becomes two: `x[i] = y[j]` reads, gives way, and writes.
+    What one call does, such as an atomic operation, is not interrupted.
+    """
+
+    def __init__(self) -> None:
+        self._values = 0
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        super().generic_visit(node)
+        for field in ("body", "orelse"):
+            statements = getattr(node, field, None)
+            if isinstance(statements, list) and isinstance(node, ast.stmt):
+                found = [part for each in statements for part in self._apart(each)]
+                setattr(node, field, found)
+        return node
+
+    def _apart(self, node: ast.stmt) -> list[ast.stmt]:
+        """A statement with what comes before, between its accesses, and after."""
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Subscript):
+            x, i = ast.unparse(node.target.value), node.target.slice
+            old = ast.Subscript(_named(x), i, ast.Load())
+            value = ast.BinOp(old, node.op, node.value)
+            node = _at(ast.Assign([node.target], value), node)
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
+            self._values += 1
+            name = f"__value_{self._values}__"
+            read = _at(ast.Assign([ast.Name(name, ast.Store())], node.value), node)
+            node.value = ast.Name(name, ast.Load())
+            return [*self._apart(read), node]
+        reads = any(_reads(part) for part in _parts(node))
+        if not reads:
+            return [_between(node, False), node]
+        if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr)):
+            return [_between(node, False), node, _between(node, True)]
+        return [_between(node, False), node]
+
+
+def _parts(node: ast.stmt) -> list[ast.AST]:
+    """A statement without those inside it."""
+    return [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
+
+
+def _reads(node: ast.AST) -> bool:
+    """Whether an expression reads an element."""
+    return any(
+        isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Load)
+        for part in ast.walk(node)
+    )
+
+
+def _named(text: str) -> ast.expr:
+    return ast.parse(text, mode="eval").body
+
+
+def _at(made: ast.stmt, node: ast.stmt) -> ast.stmt:
+    return ast.fix_missing_locations(ast.copy_location(made, node))
+
+
+def _between(node: ast.stmt, loaded: bool) -> ast.stmt:
+    """A call that may give way. It is spelt like an operation that always can."""
+    call = _named(f"{BETWEEN}.nanosleep({int(loaded)})")
+    for part in ast.walk(call):
+        ast.copy_location(part, node)
+    return _at(ast.Expr(call), node)
+
+
 class Interrupted(Run):
     """Threads in random order, and often interrupted between two accesses."""
 
     patience = PATIENCE
     seed = 1
+    change = Gaps
 
     def __init__(
         self, fn: FunctionType, grid: Dim, block: Dim, dynamic_shared: int = 0
     ) -> None:
         self.random = random.Random(self.seed)
         super().__init__(fn, grid, block, dynamic_shared, self.random.random() < 0.5)
-        self.whole = 0  # above 0: in an operation that nothing interrupts
+        self._delays: dict[Thread, int] = {}  # turns for which a thread still waits
+
+    def notes(self) -> dict[str, Any]:
+        return {BETWEEN: self}
+
+    def nanosleep(self, loaded: int) -> None:
+        """The current thread may let others run; loaded: it has just read."""
+        self.sometimes(bool(loaded))
+
+    def sometimes(self, loaded: bool) -> None:
+        """Let the others run first, at times for long."""
+        if self.random.random() < 0.3:
+            self.wait_for(self.random.choice(PAUSES))
+
+    def wait_for(self, turns: int) -> None:
+        """Let the others run, so often."""
+        self._delays[self.current] = turns - 1
+        self.pause()
 
     def _resume(self, threads: list[Thread]) -> None:
-        mixed = threads[:]
+        mixed = [thread for thread in threads if not self._delayed(thread)]
         self.random.shuffle(mixed)
         super()._resume(mixed)
 
-    def _advance(
-        self, meetings: Meetings, alive: list[Block], more: bool
-    ) -> list[Block]:
+    def _delayed(self, thread: Thread) -> bool:
+        """Whether a thread goes on waiting."""
+        left = self._delays.get(thread, 0)
+        if not left or thread.waiting is not PAUSE:
+            return False
+        self._delays[thread] = left - 1
+        return True
+
+    def _advance(self, meetings: Meetings, more: bool) -> None:
         """Mostly begin another block before those that have begun go on."""
-        if more and self.random.random() < 0.7:
-            return alive
-        return super()._advance(meetings, alive, more)
-
-    def array(self, data: Any, memory: Memory, written: Any = None) -> Array:
-        if memory.space not in ("shared", "global"):
-            return super().array(data, memory, written)
-        array = Between(data, memory, self.fault, written)
-        array.run = self
-        return array
-
-    def specially(self, access: Any) -> Any:
-        return Whole(self)
-
-    def sometimes(self, loaded: bool = False) -> None:
-        """Let the others run first, at times for long. loaded: after a load."""
-        if not self.whole and self.random.random() < 0.3:
-            for _ in range(self.random.choice(PAUSES)):
-                self.pause()
+        if not more or self.random.random() >= 0.7:
+            super()._advance(meetings, more)
 
 
 class Stepwise(Interrupted):
     """All blocks at once, each thread one load further at a time."""
 
-    def _advance(
-        self, meetings: Meetings, alive: list[Block], more: bool
-    ) -> list[Block]:
-        return alive if more else super()._advance(meetings, alive, more)
+    def _advance(self, meetings: Meetings, more: bool) -> None:
+        if not more:
+            super()._advance(meetings, more)
 
-    def sometimes(self, loaded: bool = False) -> None:
-        if loaded and not self.whole:
-            self.pause()
+    def sometimes(self, loaded: bool) -> None:
+        if loaded:
+            self.wait_for(1)
 
 
 class Apart(Interrupted):
     """One warp, mostly the first, runs as far as it comes, while all others wait."""
+
+    change = None
 
     def _resume(self, threads: list[Thread]) -> None:
         if not threads:
@@ -109,48 +187,6 @@ class Apart(Interrupted):
             else:
                 thread.waiting = PAUSE  # it goes on later, with the same reply
         Run._resume(self, ahead)
-
-    def sometimes(self, loaded: bool = False) -> None:
-        """Only whole warps wait here."""
-
-
-class Whole:
-    """What is done within is done at once."""
-
-    def __init__(self, run: Interrupted) -> None:
-        self.run = run
-
-    def __enter__(self) -> None:
-        self.run.whole += 1
-
-    def __exit__(self, *_: Any) -> None:
-        self.run.whole -= 1
-
-
-class Between(Array):
-    """An array whose accesses let other threads come in between."""
-
-    __slots__ = ("run",)
-
-    def __getitem__(self, index: Any) -> Any:
-        self.run.sometimes()
-        found = self._read(index)
-        self.run.sometimes(loaded=True)
-        return found
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        self.run.sometimes()
-        self._check(index, "write")
-        self._store(index, value)
-
-    def as_one(self, size: int) -> Any:
-        self.run.sometimes()
-        return Whole(self.run)
-
-    def _view(self, data: Any, written: Any) -> Array:
-        array = Between(data, self._memory, self._fault, written)
-        array.run = self.run
-        return array
 
 
 SCHEDULES = {

@@ -6,6 +6,7 @@ functions are bound likewise, every loop counts its steps, and what can wait mak
 generator of the function.
 """
 
+import ast
 import types
 from collections.abc import Callable
 from typing import Any
@@ -56,8 +57,10 @@ class Bound:
         notes: dict[str, Any] | None = None,
         noting: Noting = Noting.NONE,
         given: tuple[Kind, ...] = (),
+        change: type[ast.NodeTransformer] | None = None,
     ) -> None:
         """Bind a kernel; given: the kinds of its arguments."""
+        self._change = change
         self.lines: dict[types.CodeType, dict[int, str]] = {}
         self.noted: dict[int, tuple[Place, int]] = {}
         self.accesses: dict[types.CodeType, dict[Position, Access]] = {}
@@ -84,6 +87,7 @@ class Bound:
                 (self._device, self._returned),
                 self._noting,
                 kernel,
+                self._change,
             )
         return self._found[form]
 

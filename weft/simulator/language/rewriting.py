@@ -83,18 +83,20 @@ def rewritten(
     callees: Callees,
     noting: Noting,
     kernel: bool,
+    change: type[ast.NodeTransformer] | None = None,
 ) -> Rewritten:
     """The code of `fn` with Numba's arithmetic, counted loops and, if so asked, notes.
 
     given: what its arguments are. scope: what its names stand for outside. callees:
     rewrites what it calls, and says what that returns. kernel: whether it is one, or a
-    device function. Raises `Fault` for what Numba refuses, and for a function without
-    source, as `exec` makes it.
+    device function. change: what is done to its source besides. Raises `Fault` for what
+    Numba refuses, and for a function without source, as `exec` makes it.
     """
     file = fn.__code__.co_filename  # two cells may have equal code
-    key: tuple[Any, ...] = fn.__code__, file, noting, kernel, given, _seen(fn, set())
+    how = noting, kernel, change
+    key: tuple[Any, ...] = fn.__code__, file, how, given, _seen(fn, set())
     if key not in _known:
-        _known[key] = _rewrite(fn, given, scope, callees, noting, kernel)
+        _known[key] = _rewrite(fn, given, scope, callees, *how)
     return _known[key]
 
 
@@ -151,6 +153,7 @@ def _rewrite(
     callees: Callees,
     noting: Noting,
     kernel: bool,
+    change: type[ast.NodeTransformer] | None,
 ) -> Rewritten:
     """See `rewritten`."""
     code, (device, returns) = fn.__code__, callees
@@ -166,6 +169,8 @@ def _rewrite(
             raise rules.without_source(fn.__name__, kernel)
         return Rewritten(code, source.lines)
     definition, lines, first = source.definition, source.lines, source.first
+    if change is not None:
+        definition = ast.fix_missing_locations(change().visit(definition))
     shapes.refuse_unknown(definition, first, lines, kernel)
     rules.refuse(definition, definition.name, first, lines)
     loops.mark(definition, fn, first)

@@ -6,6 +6,7 @@ order of their numbers. The schedule is always the same, so a verdict never depe
 luck.
 """
 
+import ast
 import bisect
 import dis
 import functools
@@ -79,6 +80,7 @@ class Run:
 
     patience, most = 2_000_000, 300_000_000
     noting_of = Noting.NONE  # how much the kernel notes
+    change: type[ast.NodeTransformer] | None = None  # of its source
 
     def __init__(
         self,
@@ -139,6 +141,7 @@ class Run:
             notes,
             noting,
             self._given,
+            self.change,
         )
         self.lines.update(bound.lines)
         self.where.accesses.update(bound.accesses)
