@@ -183,7 +183,7 @@ def test_each_lane_may_read_its_part_first(width: int) -> None:
         out[i] = read_rows(x, width * i)
 
     x, out = np.arange(32 * width, dtype=np.float32), np.zeros(32, np.float32)
-    trace, _ = record(kernel, (1, 32), (x, out))
+    trace, _ = record(kernel, (1, 32), (x, out), rows=True)
     registry.remove("read_rows")
     assert out.tolist() == x.reshape(32, width).sum(axis=0).tolist() * (32 // width)
     load = next(line for line in count(trace) if not line.store)

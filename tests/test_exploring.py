@@ -87,7 +87,7 @@ def test_a_full_block_runs_once_and_its_state_is_small() -> None:
 
 
 def test_a_state_takes_few_lines_of_python_per_access() -> None:
-    trace, _ = record(transpose, (1, (32, 32)), shapes(32, 32))
+    trace, _ = record(transpose, (1, (32, 32)), shapes(32, 32), rows=True)
     lines = lines_run(lambda: state_of(trace, transpose.py_func))
     assert lines < 10 * len(trace)  # 3.6 lines for each of 4,096 accesses
 

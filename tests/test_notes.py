@@ -47,7 +47,7 @@ def floats(*shape: int) -> np.ndarray:
 
 
 def traced(kernel: Any, config: Any, *args: Any, fresh: tuple[str, ...] = ()) -> Trace:
-    return record(kernel, config, args, fresh=frozenset(fresh))[0]
+    return record(kernel, config, args, fresh=frozenset(fresh), rows=True)[0]
 
 
 def hazards(trace: Trace) -> list[Any]:

@@ -354,13 +354,13 @@ def test_a_kernel_may_raise_stop_iteration() -> None:
 def test_stop_is_no_fault_of_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     @cuda.jit
     def kernel(out):
-        out[0] = cuda.clz(1)
+        cuda.nanosleep(1)
 
     def interrupted(*_: Any) -> int:
         signal.raise_signal(signal.SIGINT)
         return 0
 
-    monkeypatch.setattr("weft.simulator.running.namespace.Cuda.clz", interrupted)
+    monkeypatch.setattr("weft.simulator.running.namespace.Cuda.nanosleep", interrupted)
     with pytest.raises(KeyboardInterrupt):
         simulate(kernel, (1, 1), (floats(),))
 

@@ -48,7 +48,7 @@ class Tracer:
             back: list[Callable[[], Any]] = []
             given = tuple(on_host(arg, back) for arg in args)
             try:
-                found, _ = record(self._kernel, config, given)
+                found, _ = record(self._kernel, config, given, rows=True)
             except Fault as fault:
                 raise fault.with_traceback(None) from None
             finally:

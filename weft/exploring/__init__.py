@@ -108,7 +108,7 @@ class Explorer:
         from weft.exploring.accesses import state_of
         from weft.simulator import record
 
-        trace, _ = record(self._kernel, config, args)
+        trace, _ = record(self._kernel, config, args, rows=True)
         return state_of(trace, function)
 
 

@@ -112,6 +112,7 @@ def record(
     every: bool = False,
     fill: Fill | None = None,
     stale: frozenset[Place] = frozenset(),
+    rows: bool = False,
 ) -> tuple[Trace, Launch]:
     """Run `kernel[config](*args)` as `simulate` does, and write down its accesses.
 
@@ -120,11 +121,12 @@ def record(
     `backwards` the last block is run first. `failed` is called with the trace so far
     and the fault that ends it, before that is raised. `every` block is written down,
     or of many a sample. `fill` puts something into new shared and local memory. What is
-    read at the places `stale` is as old as it may be.
+    read at the places `stale` is as old as it may be. With `rows` every access is
+    written down at once; without, only once something asks for that, see `Recorded`.
     """
     recording = Recording(fresh, look, every, fill)
     how = partial(_run, kernel, config, readonly=readonly, watched=watched)
-    if stale or _overlap(args) or any(map(_is_map, args)):
+    if rows or stale or _overlap(args) or any(map(_is_map, args)):
         made = partial(StaleRun, stale) if stale else TracedRun
         run, launch = how(made, args, backwards, recording, failed)
         return run.trace(), launch
