@@ -70,7 +70,7 @@ def test_the_answers_that_are_kept_are_those_of_njit() -> None:
         pytest.skip(f"they are kept for {known['by']}")
     last = programs.program(CHUNK * -(-EXPRESSIONS // 250) - 1)
     one = arithmetic.calm(last)
-    assert arithmetic.key(one) in known, "python -m verification.arithmetic 2100 --keep"
+    assert arithmetic.key(one) in known, "python -m verification.arithmetic 2220 --keep"
     whole, real = arithmetic.by_njit(one)
     np.testing.assert_array_equal(known[arithmetic.key(one)][0], whole)
     np.testing.assert_array_equal(known[arithmetic.key(one)][1].view("f8"), real)

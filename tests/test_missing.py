@@ -57,12 +57,12 @@ os.environ["WEFT_SIMULATOR"] = "1"
 shell.run_cell("import weft, numpy as np\\nfrom numba import cuda")
 shell.run_cell('''@cuda.jit
 def spin(x):
-    for k in range(64):
+    for k in range(30_000):
         x[k] = x[k] + k''')
 signal.signal(signal.SIGINT, signal.default_int_handler)
 threading.Timer(2, os.kill, (os.getpid(), signal.SIGINT)).start()
 print("CELL")
-shell.run_cell("spin[1000000, 64](np.zeros(64, np.float32))")
+shell.run_cell("spin[1000000, 64](np.zeros(30_000, np.float32))")
 """
 
 

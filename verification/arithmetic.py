@@ -2,7 +2,7 @@
 
     python -m verification.arithmetic 20000          against `numba.njit`, on a CPU
     python -m verification.arithmetic 2000 --gpu     against a GPU
-    python -m verification.arithmetic 2000 --keep    writes down what njit gives
+    python -m verification.arithmetic 2220 --keep    writes down what njit gives
 
 Both run a program on the same data, the edges of each type among them, and every result
 has to be the same, bit by bit. `verification.programs` says what is drawn. Compiling a

@@ -77,13 +77,22 @@ def interrupted(error: KeyboardInterrupt) -> list[str]:
         if is_ours(trace):
             ours = True
         elif not any(tool in Path(filename).parts for tool in _TOOLS):
-            text = linecache.getline(filename, trace.tb_lineno).strip()
+            line = line_of(trace)
+            text = linecache.getline(filename, line).strip()
             name = trace.tb_frame.f_code.co_name.strip("<>")
             if text:
-                where = f"line {trace.tb_lineno} of {name}"
+                where = f"line {line} of {name}"
                 places.append(f"  {where}: {text}")
         trace = trace.tb_next
     return ["KeyboardInterrupt: stopped", *places] if ours else []
+
+
+def line_of(trace: TracebackType) -> int:
+    """The line of a traceback; the one before, where an instruction has none."""
+    code = trace.tb_frame.f_code
+    lines = [line for start, _, line in code.co_lines() if start <= trace.tb_lasti]
+    known = [line for line in lines if line is not None]
+    return known[-1] if known else code.co_firstlineno
 
 
 def look_up_names(where: Callable[[str], str]) -> None:
