@@ -1,5 +1,6 @@
 """The kernels that are held against a GPU: right ones are right here, others named."""
 
+import json
 import os
 import subprocess
 import sys
@@ -61,3 +62,13 @@ def test_all_compile_for_hopper():
         timeout=400,
     )
     assert done.returncode == 0, done.stderr[-3000:]
+
+
+@pytest.mark.parametrize(
+    "path", hopper_rules.HERE.glob("hopper_rules.*.json"), ids=lambda p: p.stem
+)
+def test_a_gpu_has_done_what_the_rules_say(path):
+    done = json.loads(path.read_text(encoding="utf-8"))["rules"]
+    assert done.keys() == hopper_rules.RULES.keys()
+    for name, found in done.items():
+        assert hopper_rules.judged(hopper_rules.RULES[name], found), name
