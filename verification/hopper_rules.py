@@ -7,8 +7,8 @@ Right kernels have to be right there, byte by byte: where each swizzle puts what
 is outside of a matrix, where a descriptor looks. Wrong ones are run many times, in a
 process each, since some end their CUDA context. That one is right on a GPU does not
 make it right: nothing promises it, and ptxas adds a missing `wgmma_fence`, or a wait
-before registers are read, where it sees that. `verification/hopper_rules.<gpu>.json` counts
-for each how often it went wrong, or has the error.
+before registers are read, where it sees that. `hopper_rules.<gpu>.json`, beside this,
+counts for each how often it went wrong, or has the error.
 """
 
 import argparse
