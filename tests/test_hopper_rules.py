@@ -65,7 +65,7 @@ def test_all_compile_for_hopper():
 
 
 @pytest.mark.parametrize(
-    "path", hopper_rules.HERE.glob("hopper_rules.*.json"), ids=lambda p: p.stem
+    "path", sorted(hopper_rules.HERE.glob("hopper_rules.*.json")), ids=lambda p: p.stem
 )
 def test_a_gpu_has_done_what_the_rules_say(path):
     done = json.loads(path.read_text(encoding="utf-8"))["rules"]
