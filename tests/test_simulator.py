@@ -645,7 +645,7 @@ def test_import_brings_little_beyond_numbas_own() -> None:
     """)
     lines, packages = done.stdout.splitlines()
     assert packages.split() == ["counting", "difflib", "weft"]
-    assert int(lines) < 150_000  # 122,000 when this was written
+    assert int(lines) < 190_000  # 169,000 when this was written
 
 
 def test_what_a_launch_does_is_counted() -> None:

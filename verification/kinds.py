@@ -788,6 +788,7 @@ def by_simulator(fn: Any, given: tuple[Any, ...]) -> dict[str, str]:
     tree = rewriting.FoldPowers().visit(ast.parse(_text(fn)))
     scope = loops.names_of(fn)
     bound = binding.Bound.__new__(binding.Bound)
+    bound._change = None
     bound._found, bound._notes, bound._noting = {}, {}, Noting.NONE
     kinds = tuple(map(kind_of, given))
     found = Function(

@@ -119,8 +119,10 @@ def _bytes(number: int) -> bytes:
 
 def decoded(held: Array) -> Boxes | None:
     """The tensor map whose bytes `held` begins with, None if that is none."""
-    raw = held.reshape(-1).view(np.uint8)[:SIZE].tobytes()
-    if len(raw) < SIZE or not raw.startswith(_MAGIC):
+    if held.dtype != np.uint8 or held.size < SIZE:
+        return None
+    raw = held.reshape(-1)[:SIZE].tobytes()
+    if not raw.startswith(_MAGIC):
         return None
     (number,) = struct.unpack_from("<Q", raw, len(_MAGIC))
     return _known.get(number) if raw == _bytes(number) else None
