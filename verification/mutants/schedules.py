@@ -5,6 +5,7 @@ have nothing of the sanitizer: what comes out is all that counts.
 """
 
 import ast
+import copy
 import random
 from types import FunctionType
 from typing import Any
@@ -13,6 +14,7 @@ from weft.simulator.limits import Dim
 from weft.simulator.running.meetings import Meetings
 from weft.simulator.running.scheduler import Run
 from weft.simulator.running.threads import PAUSE, Thread
+from weft.simulator.translation import syntax
 
 PAUSES = (1, 1, 1, 2, 8)
 PATIENCE = 60_000  # iterations without progress, after which a loop is called endless
@@ -61,51 +63,32 @@ class Gaps(ast.NodeTransformer):
     def _apart(self, node: ast.stmt) -> list[ast.stmt]:
         """A statement with what comes before, between its accesses, and after."""
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Subscript):
-            x, i = ast.unparse(node.target.value), node.target.slice
-            old = ast.Subscript(_named(x), i, ast.Load())
-            value = ast.BinOp(old, node.op, node.value)
-            node = _at(ast.Assign([node.target], value), node)
+            old = copy.deepcopy(node.target)
+            old.ctx = ast.Load()
+            value = syntax.two(old, node.op, node.value, node)
+            node = syntax.placed(ast.Assign([node.target], value), node)
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
             self._values += 1
             name = f"__value_{self._values}__"
-            read = _at(ast.Assign([ast.Name(name, ast.Store())], node.value), node)
-            node.value = ast.Name(name, ast.Load())
+            read = syntax.assign(name, node.value, node)
+            node.value = syntax.name(name, node)
             return [*self._apart(read), node]
-        reads = any(_reads(part) for part in _parts(node))
-        if not reads:
-            return [_between(node, False), node]
-        if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr)):
-            return [_between(node, False), node, _between(node, True)]
-        return [_between(node, False), node]
-
-
-def _parts(node: ast.stmt) -> list[ast.AST]:
-    """A statement without those inside it."""
-    return [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
+        simple = isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr))
+        after = [_between(node, True)] if simple and _reads(node) else []
+        return [_between(node, False), node, *after]
 
 
 def _reads(node: ast.AST) -> bool:
-    """Whether an expression reads an element."""
+    """Whether a statement reads an element."""
     return any(
         isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Load)
         for part in ast.walk(node)
     )
 
 
-def _named(text: str) -> ast.expr:
-    return ast.parse(text, mode="eval").body
-
-
-def _at(made: ast.stmt, node: ast.stmt) -> ast.stmt:
-    return ast.fix_missing_locations(ast.copy_location(made, node))
-
-
 def _between(node: ast.stmt, loaded: bool) -> ast.stmt:
     """A call that may give way. It is spelt like an operation that always can."""
-    call = _named(f"{BETWEEN}.nanosleep({int(loaded)})")
-    for part in ast.walk(call):
-        ast.copy_location(part, node)
-    return _at(ast.Expr(call), node)
+    return syntax.statements(f"{BETWEEN}.nanosleep({int(loaded)})", node)[0]
 
 
 class Interrupted(Run):
