@@ -31,7 +31,7 @@ from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 
-from .page import WeftDirective
+from .page import WeftDirective, load_for
 
 Data = dict[str, Any]
 
@@ -348,12 +348,7 @@ def load_where_checked(
     doctree: nodes.document | None,
 ) -> None:
     """Load the style and the loader on the pages that have a check."""
-    if doctree is None:
-        return
-    raw = [node.astext() for node in doctree.findall(nodes.raw)]
-    if any("data-check=" in text for text in raw):
-        app.add_css_file(f"{PLACE}/check.css")
-        app.add_js_file(f"{PLACE}/load.js", loading_method="defer")
+    load_for(app, doctree, "data-check=", f"{PLACE}/check.css", f"{PLACE}/load.js")
 
 
 def setup(app: Sphinx) -> None:

@@ -12,6 +12,17 @@ from sphinx.writers.html5 import HTML5Translator
 logger = logging.getLogger(__name__)
 
 
+def load_for(
+    app: Sphinx, doctree: nodes.document | None, mark: str, style: str, script: str
+) -> None:
+    """Load a style and a script on a page whose HTML has `mark` in it."""
+    if doctree is None:
+        return
+    if any(mark in raw.astext() for raw in doctree.findall(nodes.raw)):
+        app.add_css_file(style)
+        app.add_js_file(script, loading_method="defer")
+
+
 class Computed(nodes.inline):
     """A number in the text that the build filled in; `source` says from where."""
 

@@ -23,7 +23,7 @@ from weft.exploring import linking
 from weft.exploring.report import place
 
 from . import results
-from .page import WeftDirective
+from .page import WeftDirective, load_for
 
 COURSE = Path(__file__).resolve().parents[3]  # also where only some pages are built
 FIGURES = Path("weft", "exploring", "figures")
@@ -154,12 +154,7 @@ def load_where_played(
 
     An executed notebook has them too: what `weft.explore` left there.
     """
-    if doctree is None or not any(
-        "data-figure=" in raw.astext() for raw in doctree.findall(nodes.raw)
-    ):
-        return
-    app.add_css_file(f"{PLACE}/figures.css")
-    app.add_js_file(f"{PLACE}/load.js", loading_method="defer")
+    load_for(app, doctree, "data-figure=", f"{PLACE}/figures.css", f"{PLACE}/load.js")
 
 
 def setup(app: Sphinx) -> None:
