@@ -27,9 +27,6 @@ from typing import Any
 
 import numpy as np
 
-if not hasattr(np, "row_stack"):
-    np.row_stack = np.vstack  # Numba-CUDA still names it, NumPy 2.5 no longer has it
-
 ROOT = Path(__file__).parents[1]
 HERE = Path(__file__).parent
 AT_ONCE = 6  # processes: most of their time goes into compiling

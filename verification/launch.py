@@ -18,9 +18,6 @@ from typing import Any
 
 import numpy as np
 
-if not hasattr(np, "row_stack"):
-    np.row_stack = np.vstack  # Numba-CUDA still names it, NumPy 2.5 no longer has it
-
 import weft  # noqa: F401  before Numba
 
 from numba import cuda  # isort: skip

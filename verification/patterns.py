@@ -19,9 +19,6 @@ from typing import Any
 
 import numpy as np
 
-if not hasattr(np, "row_stack"):
-    np.row_stack = np.vstack  # Numba-CUDA still names it, NumPy 2.5 no longer has it
-
 import weft  # noqa: F401  before Numba
 
 from numba import cuda, float32, float64, int8, int16, int32  # isort: skip
