@@ -214,3 +214,11 @@ def cut(x: Any, row: int, col: int, shape: tuple[int, int]) -> Any:
             if 0 <= row + r < x.shape[0] and 0 <= col + q < x.shape[1]:
                 box[r, q] = x[row + r, col + q]
     return box
+
+
+def paste(x: Any, row: int, col: int, box: Any) -> None:
+    """Put a box into a matrix, as much of it as the matrix has."""
+    for r in range(len(box)):
+        for q in range(len(box[r])):
+            if 0 <= row + r < x.shape[0] and 0 <= col + q < x.shape[1]:
+                x[row + r, col + q] = box[r, q]

@@ -12,7 +12,9 @@ counts for each how often it went wrong, or has the error.
 """
 
 import argparse
+import itertools
 import json
+import math
 import os
 import re
 import subprocess
@@ -29,7 +31,7 @@ import numpy as np
 
 ROOT = Path(__file__).parents[1]
 HERE = Path(__file__).parent
-AT_ONCE = 6  # processes: most of their time goes into compiling
+AT_ONCE = 14  # processes: most of their time goes into compiling
 TIMES = 200  # runs of a kernel that may go wrong
 Change = tuple[str, str]
 
@@ -54,28 +56,83 @@ FENCED = "    fence_async()\n    cuda.syncthreads()\n    if t == 0:\n"
 
 
 @dataclass(frozen=True)
+class Box:
+    """The box that LOAD or STORE moves; shape and corner in rows and columns.
+
+    stacked: whether it is one of the second matrix of a stack.
+    """
+
+    swizzle: int = 128
+    shape: tuple[int, int] = (12, 64)
+    corner: tuple[int, int] = (0, 0)
+    kind: str = "int16"
+    stacked: bool = False
+
+
+@dataclass(frozen=True)
 class Rule:
     """One kernel: its source's name, what is changed, and what a GPU should do.
 
     expects: "right", "wrong" (results), "error" (of the launch), or "either", where a
-    GPU may do what nothing promises. more: of the run, see the functions below.
+    GPU may do what nothing promises. box: that of LOAD and STORE. swizzle: of the tiles
+    of PRODUCT.
     """
 
     kernel: str
     changes: tuple[Change, ...] = ()
     expects: str = "either"
-    more: tuple[Any, ...] = ()
+    box: Box = Box()
+    swizzle: int = 128
 
 
 SWIZZLES = {128: (12, 64), 64: (20, 32), 32: (18, 16), 0: (9, 24)}
 CORNERS = (0, 0), (3, 24), (14, 128), (-3, 0), (2, -8), (30, 0), (-40, 0)
 LOAD_LINE = "tma_load(tile, 0, map_x, col, row, bars, 0)"
+STORE_LINE = "tma_store(map_y, col, row, tile, 0)"
 EXPECT = "mbarrier_arrive_expect_tx(bars, 0, NBYTES)"
+LARGE = Box(shape=(128, 128), kind="uint8")
+ROWS, COLUMNS, PITCH = 21, 150, 160  # of each matrix that boxes come from or go to
+PLANES = 3
+
+OF_STACK = {
+    "LOAD": ((LOAD_LINE, "tma_load_plane(tile, 0, map_x, col, row, 1, bars, 0)"),),
+    "STORE": ((STORE_LINE, "tma_store_plane(map_y, col, row, 1, tile, 0)"),),
+}
+SIZES = {"uint8": 1, "int16": 2, "float32": 4}
+UNALIGNED, ALIGNED = (4, 8, -8), (16, -16)  # bytes at which a column begins
+OUTSIDE = {"below": (30, 4), "right": (0, 155), "left": (0, -68)}
+
+
+def _columns() -> Iterator[tuple[str, Rule]]:
+    """Boxes whose columns are at a multiple of 16 bytes, and others."""
+    for call, (kind, size) in itertools.product(OF_STACK, SIZES.items()):
+        maps = [(swizzle, False) for swizzle in SWIZZLES] + [(128, True)]
+        for (swizzle, stacked), at in itertools.product(maps, UNALIGNED + ALIGNED):
+            shape = 8, (swizzle or 48) // size
+            box = Box(swizzle, shape, (1, at // size), kind, stacked)
+            whose = "a stack" if stacked else f"swizzle {swizzle}"
+            yield (
+                f"{call.lower()} of {kind}, {whose}, from column {at // size}",
+                Rule(
+                    call,
+                    OF_STACK[call] if stacked else (),
+                    "right" if at in ALIGNED else "either",
+                    box,
+                ),
+            )
+    for call, (side, corner) in itertools.product(OF_STACK, OUTSIDE.items()):
+        name = f"{call.lower()}, {side} of the matrix, from column {corner[1]}"
+        yield name, Rule(call, box=Box(corner=corner))
+    for size in (1, 2):
+        corner, kind = (0, 1), {1: "uint8", 2: "int16"}[size]
+        box = Box(128, (8, 128 // size), corner, kind)
+        yield f"store of {kind}, swizzle 128, from column 1", Rule("STORE", box=box)
+
 
 RULES: dict[str, Rule] = {
     **{
         f"load, swizzle {swizzle}, from {corner}": Rule(
-            "LOAD", (), "right", (swizzle, shape, corner)
+            "LOAD", (), "right", Box(swizzle, shape, corner)
         )
         for swizzle, shape in SWIZZLES.items()
         for corner in CORNERS
@@ -84,12 +141,15 @@ RULES: dict[str, Rule] = {
     # bytes.
     **{
         f"load, swizzle {swizzle}, from column {column}": Rule(
-            "LOAD", (), "either", (swizzle, SWIZZLES[swizzle], (3, column))
+            "LOAD", (), "either", Box(swizzle, SWIZZLES[swizzle], (3, column))
         )
         for swizzle in (128, 0)
         for column in (1, 3, 4, 12)
     },
-    "load, rows shorter than the swizzle": Rule("LOAD", (), "either", (128, (16, 32))),
+    **dict(_columns()),
+    "load, rows shorter than the swizzle": Rule(
+        "LOAD", (), "either", Box(128, (16, 32))
+    ),
     "load without a wait": Rule(
         "LOAD", (("    mbarrier_wait(bars, 0, 0)\n", ""),), "wrong"
     ),
@@ -107,25 +167,30 @@ RULES: dict[str, Rule] = {
     ),
     "column and row exchanged": Rule(
         "LOAD", ((LOAD_LINE, LOAD_LINE.replace("col, row", "row, col")),), "either",
-        (128, (12, 64), (3, 24)),
+        Box(corner=(3, 24)),
     ),
     "no fence of the mbarrier": Rule(
         "LOAD", (("        fence_mbarrier_init()\n", ""),)
     ),
-    "store": Rule("STORE", (), "right"),
-    "store without fence_async": Rule("STORE", (("    fence_async()\n", ""),)),
+    "store": Rule("STORE", (), "right", LARGE),
+    "store without fence_async": Rule(
+        "STORE", (("    fence_async()\n", ""),), box=LARGE
+    ),
     "store, the fence after the barrier, in all": Rule(
         "STORE",
         ((FENCED, "    cuda.syncthreads()\n    fence_async()\n    if t == 0:\n"),),
+        box=LARGE,
     ),
     "store, the fence in the thread that stores alone": Rule(
         "STORE",
         ((FENCED, "    cuda.syncthreads()\n    if t == 0:\n        fence_async()\n"),),
+        box=LARGE,
     ),
     "store, overwritten before it is read": Rule(
         "STORE",
         (("        bulk_wait_read(0)\n", ""),
          (CLEAR, CLEAR + "    if t == 0:\n        bulk_wait_read(0)\n")),
+        box=LARGE,
     ),
     "product": Rule("PRODUCT", (), "right"),
     "product, a busy stage": Rule("PRODUCT", (BUSY,), "right"),
@@ -147,7 +212,7 @@ RULES: dict[str, Rule] = {
         ((FULL, "            if t < 32:\n    " + FULL),),
     ),
     "product, no wgmma_fence": Rule("PRODUCT", (("            wgmma_fence()\n", ""),)),
-    "product, tiles without a swizzle": Rule("PRODUCT", (), "right", (0,)),
+    "product, tiles without a swizzle": Rule("PRODUCT", (), "right", swizzle=0),
     "left operand in registers": Rule("CHAINED", (), "right"),
     "left operand in registers, no fence_async": Rule(
         "CHAINED", (("    fence_async()\n", ""),)
@@ -174,41 +239,61 @@ def kernel_of(rule: Rule, **constants: Any) -> Any:
 # What each kernel is run on: a function that runs it, and what it should find
 
 
-def _load(rule: Rule, put: Callable[[Any], Any]) -> Iterator[Any]:
-    from verification.hopper_kernels import cut, placed
+def _map(tensor: Any, box: Box) -> Any:
+    from weft.stack_maps import stack_map
     from weft.tensor_maps import tensor_map
 
-    swizzle, shape, corner = (*rule.more, *(128, (12, 64), (0, 0))[len(rule.more) :])
+    if box.stacked:
+        return stack_map(tensor, box.shape)
+    return tensor_map(tensor, box.shape, box.swizzle)
+
+
+def _held(whole: Any, box: Box) -> tuple[Any, Any]:
+    """The tensor that a map is of, and the matrix that boxes come from or go to."""
+    if box.stacked:
+        return whole, whole[1]
+    matrix = whole[0, :, :COLUMNS]
+    return matrix, matrix
+
+
+def _load(rule: Rule, put: Callable[[Any], Any]) -> Iterator[Any]:
+    from verification.hopper_kernels import cut, placed
+
+    box = rule.box
     rng = np.random.default_rng(5)
-    x = rng.integers(1, 100, (21, 150)).astype(np.int16)
-    wide = np.zeros((21, 160), np.int16)
-    wide[:, :150] = x
-    held = put(wide)[:, :150]
+    x = rng.integers(1, 100, (PLANES, ROWS, PITCH)).astype(box.kind)
+    tensor, _ = _held(put(x), box)
+    found = cut(_held(x, box)[1], *box.corner, box.shape)
     wanted = (
-        placed(cut(x, *corner, shape), swizzle)
-        if shape[1] * 2 == swizzle or (not swizzle)
-        else np.zeros(2 * shape[0] * shape[1], np.uint8)
+        placed(found, box.swizzle)
+        if found[0].nbytes == box.swizzle or not box.swizzle
+        else np.zeros(found.nbytes, np.uint8)
     )
     kernel = kernel_of(rule, NBYTES=wanted.size)
     out = put(np.zeros(wanted.size, np.uint8))
-    each = tensor_map(held, shape, swizzle)
+    each, (row, col) = _map(tensor, box), box.corner
     while True:
-        kernel[1, 32](each, out, corner[1], corner[0])
+        kernel[1, 32](each, out, col, row)
         yield out.cpu().numpy(), wanted
         out.zero_()
 
 
 def _store(rule: Rule, put: Callable[[Any], Any]) -> Iterator[Any]:
-    from verification.hopper_kernels import placed
-    from weft.tensor_maps import tensor_map
+    from verification.hopper_kernels import paste, placed
 
-    kernel, number = kernel_of(rule, NBYTES=16384), 0
-    y = put(np.zeros((128, 128), np.uint8))
-    each = tensor_map(y, (128, 128))
+    box = rule.box
+    rows = max(ROWS, box.shape[0])
+    y = put(np.zeros((PLANES, rows, PITCH), box.kind))
+    each, (row, col) = _map(_held(y, box)[0], box), box.corner
+    nbytes = math.prod(box.shape) * np.dtype(box.kind).itemsize
+    kernel, number = kernel_of(rule, NBYTES=nbytes), 0
     while True:
-        box = np.random.default_rng(number).integers(1, 255, (128, 128), np.uint8)
-        kernel[1, 64](put(placed(box, 128)), each, 0, 0)
-        yield y.cpu().numpy(), box
+        rng = np.random.default_rng(number)
+        values = rng.integers(1, 255, box.shape).astype(box.kind)
+        wanted = np.zeros((PLANES, rows, PITCH), box.kind)
+        paste(_held(wanted, box)[1], row, col, values)
+        kernel[1, 64](put(placed(values, box.swizzle)), each, col, row)
+        yield y.cpu().numpy(), wanted
         number += 1
 
 
@@ -217,7 +302,7 @@ def _product(rule: Rule, put: Callable[[Any], Any]) -> Iterator[Any]:
     from weft.intrinsics.boxes import swizzled
     from weft.tensor_maps import tensor_map
 
-    steps, swizzle = 16, rule.more[0] if rule.more else 128
+    steps, swizzle = 16, rule.swizzle
     rng = np.random.default_rng(7)
     a, b = (rng.integers(-4, 5, (64, 64 * steps)).astype("f4") for _ in "ab")
     left, right = a, b
@@ -370,9 +455,9 @@ def compile_all() -> None:
         "CHAINED": (int32[:, ::1], int16[:, ::1], float32[:, ::1]),
         "RESULTS": (int32[:, :, ::1], flat),
     }
-    for name, rule in RULES.items():
-        if rule.kernel == "LOAD" and rule.more and not rule.changes:
-            continue  # the same kernel, on other boxes
+    each = {(rule.kernel, rule.changes): name for name, rule in RULES.items()}
+    for name in each.values():
+        rule = RULES[name]
         kernel = kernel_of(rule, NBYTES=1536, STAGES=2)
         ptx, _ = cuda.compile_ptx(kernel.py_func, kinds[rule.kernel], cc=(9, 0, "a"))
         with tempfile.TemporaryDirectory() as folder:
