@@ -524,9 +524,10 @@ filled.expect("8 per SM", at_least=1.1, times="n / 256")
 # called **latency hiding**. Eight blocks of 256 are all that an SM of the reference GPU
 # can hold.
 #
-# Eight blocks per SM are also faster than one thread per element. The loop is set up
-# once per thread instead of once per element, and there are far fewer blocks to start.
-# Giving each thread more work in this way is called **thread coarsening**.
+# Eight blocks per SM are also faster than one thread per element, probably because
+# the loop is set up once per thread instead of once per element. (Starting the blocks
+# is not the reason: `vector_add` starts as many, and takes less time.) Giving each
+# thread more work in this way is called **thread coarsening**.
 
 # %% [markdown]
 # ## What you learned
