@@ -214,6 +214,15 @@ def test_a_ladder_is_a_table_with_bars_and_no_script(render: Render) -> None:
     assert "<script" not in html
 
 
+def test_a_ladder_says_what_its_shares_are_of(render: Render) -> None:
+    text = "```{ladder} 13_demo\n:case: 8 x 8 float32\n"
+    assert "of the ceiling" in render(text + "```")[0]
+    html, warnings = render(text + ":of: computed peak\n```")
+    assert warnings == []
+    assert "of the computed peak" in html
+    assert "of the ceiling" not in html
+
+
 def test_bars_without_a_ceiling_compare_speeds(render: Render) -> None:
     html, warnings = render("```{ladder} 13_demo\n:case: no ceiling\n```")
     assert warnings == []

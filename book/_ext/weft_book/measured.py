@@ -77,12 +77,15 @@ def joined(facts: list[str]) -> str:
     )
 
 
-def columns_of(rows: list[Row]) -> list[tuple[str, str]]:
-    """Return the (class, title) of the columns that these rows can fill."""
+def columns_of(rows: list[Row], of: str) -> list[tuple[str, str]]:
+    """Return the (class, title) of the columns that these rows can fill.
+
+    of: the title of the column of shares.
+    """
     has_ceiling = any(row.ceiling is not None for row in rows)
     columns = [("name", "")]
     if has_ceiling or len(rows) > 1:
-        columns.append(("bar", "of the ceiling" if has_ceiling else "speed"))
+        columns.append(("bar", of if has_ceiling else "speed"))
     if any(row.value is not None for row in rows):
         columns.append(("rate", "rate"))
     columns.append(("time", "time"))
@@ -123,13 +126,20 @@ def name(row: Row) -> str:
     return text
 
 
-def ladder(measured: Results, case: str, titled: bool = True, anchor: str = "") -> str:
+def ladder(
+    measured: Results,
+    case: str,
+    titled: bool = True,
+    anchor: str = "",
+    of: str = "of the ceiling",
+) -> str:
     """Return the rows of one case as a table with bars: HTML and CSS, no script.
 
     anchor: the address of the case, where its rows have their own.
+    of: the title of the column of shares.
     """
     rows = measured.of_case(case)
-    columns = columns_of(rows)
+    columns = columns_of(rows, of)
     body = []
     for row in rows:
         cells = {
@@ -170,10 +180,11 @@ class LadderDirective(ResultsDirective):
     """{ladder} lab, with :case:, draws the rows of one case as a table of bars.
 
     Other GPUs that measured the case are there to choose; :gpu: shows that one alone.
+    :of: says what the shares are of, where that is not the ceiling.
     """
 
     required_arguments = 1
-    option_spec: ClassVar = {"case": directives.unchanged, "gpu": directives.unchanged}
+    option_spec: ClassVar = dict.fromkeys(("case", "gpu", "of"), directives.unchanged)
 
     def run(self) -> list[nodes.Node]:
         lab, root = self.arguments[0], Path(self.env.srcdir)
@@ -191,8 +202,9 @@ class LadderDirective(ResultsDirective):
     def _of(self, measured: Results) -> str:
         """Return what one GPU measured of the case, or of all; "" for nothing."""
         cases = [self.options["case"]] if "case" in self.options else measured.cases
+        of = f"of the {self.options.get('of', 'ceiling')}"
         return "".join(
-            ladder(measured, case) for case in cases if case in measured.cases
+            ladder(measured, case, of=of) for case in cases if case in measured.cases
         )
 
 
