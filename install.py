@@ -99,6 +99,7 @@ def check_python(version: tuple[int, ...], executable: str) -> None:
     raise Stop(
         "Warp & Weft needs Python 3.11, 3.12 or 3.13; {} is Python {}.{}.\n"
         "Debian 12 and Ubuntu 24.04 bring one: sudo apt install python3\n"
+        "Ubuntu 26.04 does not. On Windows: wsl --install -d Ubuntu-24.04\n"
         "Where there is another Python, name it: make lab PYTHON=python3.12".format(
             executable, *version[:2]
         )
