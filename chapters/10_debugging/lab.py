@@ -807,10 +807,10 @@ waiting.expect("no look", at_least=1.1, times="synchronise")
 #
 # 1. Look at the symptom first: only at ragged sizes, only after other kernels, only
 #    with several blocks, only sometimes. The symptom points to the class of the bug.
-# 2. memcheck reports accesses outside an allocation; initcheck, global memory that is
-#    read before it is written; racecheck, two threads that use shared memory with no
-#    barrier in between; and synccheck, misplaced barriers. If legal accesses give wrong
-#    numbers, only a comparison shows it.
+# 2. memcheck reports accesses outside an allocation; initcheck, memory that is read
+#    before it is written (in CUDA 13.0 only global memory); racecheck, two threads that
+#    use shared memory with no barrier in between; and synccheck, misplaced barriers. If
+#    legal accesses give wrong numbers, only a comparison shows it.
 # 3. A test that passes a hundred times does not disprove a race.
 # 4. A launch does not report its kernel's error. That comes later, from an innocent
 #    call: `CUDA_LAUNCH_BLOCKING=1` finds the launch, and compute-sanitizer the line.
