@@ -194,12 +194,14 @@ copies.expect("copy4", ceiling=0.95)
 
 # %% [markdown] tags=["solution"]
 # Coalescing gains the most, but it does not bring a kernel to the copy's speed. One
-# element per thread is too little. By **Little's law**, the bytes in flight must at
-# every moment amount to rate × latency. On an H200 half of a copy's 4.26 TB/s is
-# reading, and a load takes about 336 ns (you measure that below), so 0.7 MB must be in
-# flight, or 5.4 KB for each of 132 SMs. An SM holds 2048 threads. If each of them waits
-# for 4 bytes, 8 KB are in flight, but only while all of them wait. A thread also has to
-# start, compute its index, and end.
+# element per thread is too little, for two reasons. By **Little's law**, the bytes in
+# flight must at every moment amount to rate × latency. On an H200 half of a copy's 4.26
+# TB/s is reading, and a load takes about 336 ns (you measure that below), so 0.7 MB
+# must be in flight, or 5.4 KB for each of 132 SMs. An SM holds 2048 threads. If each of
+# them waits for 4 bytes, 8 KB are in flight, but only while all of them wait. And a
+# thread also has to start: a million blocks that do nothing take longer than the whole
+# copy (chapter 14). With four elements per thread, more bytes are in flight and fewer
+# blocks start. This table does not separate the two.
 #
 # `four each` shows that the *width* is not what matters here. Four scalar loads before
 # the first store also put 16 bytes in flight per thread, and are just as fast. `load4`
@@ -681,12 +683,12 @@ if weft.device.find().l2 > 1 << 25 or not weft.GPU:  # others are smaller
     by_table.expect("16 MB", at_least=2.5)
 
 # %% [markdown] tags=["solution"]
-# From 1 GiB to 4 GiB the time hardly changes, so address translation is probably not
-# the limit: the chase in section 5 shows no sign of it either. Out of L2 the same
-# requests take about a quarter of the time, so the path from L2 to the SMs is not the
-# limit. And an eighth of the accesses, of 32 bytes each, takes a sixth of the time: the
-# cost is per access. That leaves the *pages* of the memory chips: nearly every place is
-# in a different page, which would have to be opened first. But no counter shows this.
+# Out of L2 the same requests take about a quarter of the time, so the path from L2 to
+# the SMs is not the limit. An eighth of the accesses, of 32 bytes each, takes a sixth
+# of the time: the cost is per access. That leaves the *pages* of the memory chips
+# (nearly every place is in a different page, which would have to be opened first) and
+# address translation. From 1 GiB to 4 GiB the time hardly changes, but 1 GiB may
+# already be too much for the nearest cache of translations. No counter shows either.
 #
 # Sorting the indices brings the neighbours together again. Only one element in 8 is
 # needed, so most bytes still go to waste, but elements on the same page follow each
