@@ -600,9 +600,9 @@ ladder.expect("fast", ceiling=0.92)
 
 # %% [markdown] tags=["solution"]
 # `swizzled` and `padded` are about equally fast: neither has conflicts, and both handle
-# one element per thread. Once the access patterns are right, what brings the transpose
-# up to the speed of the copy is more bytes in flight per thread and fewer instructions
-# per byte.
+# one element per thread. Once the access patterns are right, more bytes in flight per
+# thread and fewer instructions per byte bring the transpose up to the speed of the
+# copy. `rows` and `fast` change both at once, so the table does not separate them.
 
 # %% [markdown]
 # ## More measurements
