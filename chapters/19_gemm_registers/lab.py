@@ -424,8 +424,8 @@ check(
 # called **latency hiding**. The book's page explains its techniques; later you will
 # choose its parameters.
 #
-# The product is 4096 × 4096 × 4096, or 137 GFLOP. Each row changes only what its name
-# says.
+# The product is 4096 × 4096 × 4096, or 137 GFLOP. Some rows change several things at
+# once, as the list says; the chapter's page separates those of `pipelined`.
 #
 # - `tiles of 32`: where chapter 18 ended.
 # - `a column of 8`: your `gemm_1d`, compiled for 64 × 64 results per block.
