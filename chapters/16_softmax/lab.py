@@ -619,12 +619,11 @@ for (_, cols, _), table in forward.items():
     table.expect("family", ceiling=0.92 if cols <= 32768 else 0.7)
 
 # %% [markdown] tags=["solution"]
-# All these numbers are for the H200; no other GPU has run these tables yet. Where a
-# warp or a block holds the row, the family is within 4 % of the copy, and no kernel can
-# be much faster, because the bytes are the same. In this run `torch.compile` comes as
-# close in float32 at 32,768 × 1024, and reaches 89 to 95 % of the copy on the other
-# four shapes. In bfloat16 it reaches 82 to 90 % of the copy at 1024 columns, and less
-# than half of it on longer rows.
+# All these numbers are for the H200. Where a warp or a block holds the row, the family
+# is within 4 % of the copy, and no kernel can be much faster, because the bytes are the
+# same. In this run `torch.compile` comes as close in float32 at 32,768 × 1024, and
+# reaches 89 to 95 % of the copy on the other four shapes. In bfloat16 it reaches 82 to
+# 90 % of the copy at 1024 columns, and less than half of it on longer rows.
 #
 # On the long rows the libraries lose much more, because they go through such a row two
 # or three times. The family loses 5 to 11 %, and the most at 128 rows in bfloat16. That
