@@ -85,6 +85,7 @@ def render(tmp_path: Path) -> Render:
     ):
         (source / folder).mkdir(parents=True)
     measured = {"lab": "13_demo", "device": DEVICE, "date": "2026-08-20", "rows": ROWS}
+    measured["versions"] = {"torch": "2.11.0", "triton": "3.6.0"}
     path = source / "results" / "13_demo.nvidia-h200.json"
     path.write_text(json.dumps(measured))
 
@@ -181,6 +182,21 @@ def test_a_measured_number_says_where_it_is_from(render: Render) -> None:
     assert warnings == []
     assert 'title="measured: NVIDIA H200' in html
     assert "1.13\N{NO-BREAK SPACE}TB/s</span>." in html
+
+
+def test_versions_are_those_of_the_run_and_of_the_course(render: Render) -> None:
+    pinned = "numpy==2.4.6\ntorch==2.13.0\ntriton==3.7.1; sys_platform == 'linux'\n"
+    text = "{versions}`13_demo`, and {versions}`installed`."
+    html, warnings = render(text, files={"requirements.txt": pinned})
+    assert warnings == []
+    plain = html.replace("\N{NO-BREAK SPACE}", " ")
+    assert "PyTorch 2.11.0 and Triton 3.6.0</span>, and" in plain
+    assert "PyTorch 2.13.0 and Triton 3.7.1</span>." in plain
+
+
+def test_versions_that_are_not_known_are_a_warning(render: Render) -> None:
+    _, warnings = render("{versions}`installed`")
+    assert "no version of torch and triton is known" in warnings[0]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Numbers that were measured: a role, ladders, curves, the page of all results."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import ClassVar
@@ -54,6 +55,51 @@ class MeasuredRole(SphinxRole):
             return [nodes.problematic(self.rawtext, self.text)], []
         source = f"measured: {' · '.join(machine_facts(measured))}"
         return [Computed(self.rawtext, text, source=source)], []
+
+
+class VersionsRole(SphinxRole):
+    """{versions}`lab` says with which PyTorch and Triton a lab was measured.
+
+    {versions}`installed` says which of them the course installs.
+    """
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        root = Path(self.env.srcdir)
+        try:
+            if self.text == "installed":
+                path = root / "requirements.txt"
+                known = pins(path)
+            else:
+                path = results.path_of(root, self.text, REFERENCE)
+                known = results.read(path).versions
+            self.env.note_dependency(str(path))
+            text = frameworks(known)
+        except MissingResult as missing:
+            logger.warning(
+                "{versions}`%s`: %s",
+                self.text,
+                missing,
+                location=self.get_location(),
+                type="weft",
+                subtype="measured",
+            )
+            return [nodes.problematic(self.rawtext, self.text)], []
+        return [Computed(self.rawtext, text, source=path.name)], []
+
+
+def pins(path: Path) -> dict[str, str]:
+    """Return package -> version of the lines `package==version` of a file."""
+    lines = path.read_text(encoding="utf8").splitlines() if path.is_file() else []
+    return dict(re.findall(r"^([\w-]+)==([\w.]+)", "\n".join(lines), re.MULTILINE))
+
+
+def frameworks(versions: Mapping[str, str]) -> str:
+    """Return "PyTorch 2.13.0 and Triton 3.7.1". Raises MissingResult without them."""
+    missing = [name for name in ("torch", "triton") if name not in versions]
+    if missing:
+        raise MissingResult(f"no version of {' and '.join(missing)} is known")
+    words = f"PyTorch {versions['torch']} and Triton {versions['triton']}"
+    return re.sub(r" (?=\d)", results.NBSP, words)
 
 
 def machine_facts(measured: Results) -> list[str]:
@@ -399,6 +445,7 @@ def by_gpu(everything: Sequence[Results]) -> str:
 
 def setup(app: Sphinx) -> None:
     app.add_role("measured", MeasuredRole())
+    app.add_role("versions", VersionsRole())
     app.add_directive("ladder", LadderDirective)
     app.add_directive("cloth", ClothDirective)
     app.add_directive("curve", CurveDirective)
