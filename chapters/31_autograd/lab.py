@@ -623,8 +623,8 @@ if weft.GPU and curves:
 # - `19 launches, bare`: the same with arrays, but on the default stream.
 # - `PyTorch, graph` and `mine, graph`: the same two steps, captured in a CUDA graph
 #   once and then replayed (chapter 17), so that Python is out of the picture.
-# - `torch.compile, graph`: PyTorch's step, compiled and then captured, which is the
-#   best that PyTorch can do here.
+# - `torch.compile, graph`: PyTorch's step, its loss compiled in the default mode, and
+#   the whole captured: the fastest of the ways to run PyTorch that are tried here.
 # - `mine, graph, warps`: your engine in a graph, with another kernel for sums: a warp
 #   per element of the result, instead of a thread.
 #
