@@ -162,8 +162,9 @@ check(
 # | (7, 40) float64 | 100 | (1, 40) float32 |
 #
 # Write its fake. While shapes are traced, `x.shape[0]` may be a symbol instead of a
-# number, so stay with integer arithmetic: `+`, `-`, `*`, `//`. `x.new_empty(shape,
-# dtype=...)` makes a tensor on the device of `x`. Stuck? `hint("tile_sums")`.
+# number. Integer arithmetic with `+`, `-`, `*` and `//` works for symbols in every
+# version of PyTorch. `x.new_empty(shape, dtype=...)` makes a tensor on the device of
+# `x`. Stuck? `hint("tile_sums")`.
 
 # %%
 @torch.library.custom_op(
@@ -636,9 +637,9 @@ overhead.expect("Triton", at_least=1.2, times="Triton, triton_op")
 # %% [markdown] tags=["solution"]
 # The kernel is the same in all of Numba's rows, and so is the result. With the launch
 # in C++, a call of Numba's kernel costs about as much as a call of the CUDA C++ kernel.
-# The host's part of both is the same C++, apart from a key for autograd that only ours
-# has. What a call costs depends on the language of the launch, not on that of the
-# kernel.
+# The host's part of both is nearly the same C++; a key for autograd, for example, only
+# ours has. What a call costs is decided by what its launcher does at each call: the
+# prepared launch, too, is Python, and far faster than Numba's own.
 
 # %% [markdown]
 # ## More measurements
@@ -699,8 +700,8 @@ looks.compiled(BUILT)
 #    gradients work; if they have a fake, so does `torch.compile`.
 # 4. A launch is one call of the driver with a C struct. What Numba adds is flexibility,
 #    and where types are fixed you can do without it.
-# 5. What a call costs depends on the language of the launch, not on that of the kernel.
-#    In a CUDA graph, neither language matters.
+# 5. What a call costs depends on what its launcher does at each call, not on the
+#    language of the kernel. In a CUDA graph, neither matters.
 
 # %% [markdown]
 # ## If you want more

@@ -149,7 +149,8 @@ def on_another_stream(exercise: TorchExercise, calls: Calls) -> Facts:
                 "is working on a stream of the caller's.",
                 "Nothing orders the two streams: the kernel may start before its input "
                 "has been computed, and the result may be read before the kernel ends. "
-                "The capture of a CUDA graph fails. `with torch.cuda.stream(s):` "
+                "A CUDA graph is captured without the kernel, or the capture fails. "
+                "`with torch.cuda.stream(s):` "
                 "changes which stream is current, so when does it have to be looked "
                 "up?",
                 places,
