@@ -569,7 +569,8 @@ assert losses[-1] < 0.6 * losses[0]
 # - `torch, eager`: as tutorials write it, in float32, but with the data on the GPU;
 # - `torch, bfloat16, graph`: with autocast and channels-last, and the step in one CUDA
 #   graph;
-# - `torch, best`: the same, but with the model and the optimiser compiled;
+# - `torch, best`: the same, but with the model and the optimiser compiled, in the
+#   default mode: the fastest of these ways, not of all that there are;
 # - `plain kernels`: your kernels and the given ones, one launch for each;
 # - `plain, one graph`: the same launches, captured in a CUDA graph;
 # - `fused`: six kernels, in bfloat16 on tensor cores with float32 weights;
@@ -647,7 +648,8 @@ large.expect("torch, best", at_least=1.5, times="torch, bfloat16, graph")
 # The compiler fuses what comes before and after a convolution into kernels of its own.
 # It does not put pooling into the convolution, nor the unpooling into the loads of the
 # gradients. The fused step does both: it writes neither the result of a convolution nor
-# its gradient.
+# its gradient. The bytes that this saves explain only a small part of the difference in
+# time; the page has the count.
 
 # %% [markdown]
 # ### Batch normalisation
@@ -658,7 +660,8 @@ large.expect("torch, best", at_least=1.5, times="torch, bfloat16, graph")
 # more kernel (see the page's section "Fusion 3").
 #
 # Guess how fast two of the steps are for 64 images, where 1.0 is as fast as `torch,
-# best`, which normalises too. Then compare the times with those above: by what factor
+# best`, which normalises too. (Its convolutions have biases all the same, whose
+# gradients cost it time.) Then compare the times with those above: by what factor
 # has each step become slower?
 
 # %%
@@ -751,8 +754,9 @@ if epoch:
 #
 # A fast step that learns less well is worth nothing, and a single loss shows little:
 # rounding differs from the first product on, and two algorithms of one library can
-# differ by more than two correct programs do. So the fused step and PyTorch each train
-# several networks to the end, from the same initial weights. The cell compares the mean
+# differ by more than two correct programs do. So the fused step and PyTorch, which is
+# not compiled here, each train several networks to the end, from the same initial
+# weights. The cell compares the mean
 # accuracy on unseen digits, and how much it varies.
 #
 # There are 9000 real digits for training and 1000 for testing. Training takes five
@@ -799,7 +803,7 @@ if plain_accuracy:
 # 4. Fusion saves what is never written: here the results of both convolutions and the
 #    gradients of these results.
 # 5. Compare training runs by their accuracy over several seeds, and a step with the
-#    best that the library can do.
+#    best version of the library's that you can find.
 
 # %% [markdown]
 # ## If you want more
