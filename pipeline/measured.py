@@ -27,7 +27,7 @@ from nbformat import NotebookNode
 
 ROOTS = ("bench.compare", "bench.time", "ranks.measured", "weft.ranks.measured")
 METHODS = ("compare", "measured")  # of what `ranks.measured` returns, for example
-UNMEASURED = ("guess",)  # arguments of a measurement that do not affect it
+UNMEASURED = ("guess", "unsteady")  # arguments of a measurement that do not affect it
 CLAIMS = ("expect", "always", "sometimes")
 ON_GPU = ("weft.GPU", "GPU")  # a condition that holds wherever something is measured
 

@@ -13,7 +13,7 @@ import pytest
 from weft import bench, device, lesson, timing, units
 from weft.bench import builds, results
 from weft.bench.comparison import Comparison
-from weft.device import Device
+from weft.device import Device, cpu
 from weft.errors import LearnerError
 from weft.lesson import predictions
 from weft.timing import Sample
@@ -129,7 +129,7 @@ def test_candidates_take_turns_and_nobody_is_always_first():
 
 @pytest.mark.parametrize(
     ("ms", "least", "most"),
-    [(0.01, 200, 200), (1.0, 100, 101), (20.0, 20, 20), (400.0, 3, 3)],
+    [(0.01, 200, 200), (1.0, 100, 101), (20.0, 20, 20), (400.0, 5, 5)],
 )
 def test_repetitions_are_bounded_by_number_and_by_time(ms, least, most):
     reps = timing.measure({"f": takes(ms)}, Stopwatch())["f"].reps
@@ -489,6 +489,7 @@ def test_results_follow_the_schema(committed):
         "sms": 132,
         "driver": "580.159.03",
         "cuda": "13.0",
+        "cpu": cpu.name(),
     }
     assert "python" in data["versions"]
     assert data["rows"][2] == {
@@ -501,6 +502,7 @@ def test_results_follow_the_schema(committed):
         "baseline": "torch",
         "ratio": 0.5,
         "ceiling": 0.125,
+        "reps": 100,
     }
 
 
@@ -519,6 +521,63 @@ def test_results_merge_by_case_and_name_in_a_stable_order(committed, monkeypatch
     assert rows[0]["ms"] == 0.1
     assert rows[3]["value"] is None
     assert rows[3]["unit"] is None
+
+
+def unsteady(**options):
+    """A table of a steady row, one that varies by 40 %, and one of few repetitions."""
+    candidates = {
+        "steady": takes(1.0),
+        "shaky": takes(0.8, 1.2),
+        "rare": takes(400.0, 401.0),
+    }
+    clock = Stopwatch()
+    clock.most = 200
+    return bench.compare("varies", candidates, stopwatch=clock, **options)
+
+
+def test_a_table_marks_times_that_are_not_to_be_relied_on(gpu, monkeypatch):
+    monkeypatch.setattr("weft.bench.rows.FEW", 6)
+    table = unsteady()
+    lines = repr(table).splitlines()
+    assert ["⚠" in line for line in lines[2:5]] == [False, True, True]
+    assert "shaky: a time that varies by more than 20 %." in table.notes
+    assert "rare: a time of only 5 repetitions." in table.notes
+
+
+def test_a_row_in_doubt_is_recorded_only_with_a_reason(place, gpu, monkeypatch, capsys):
+    monkeypatch.setenv("WEFT_RESULTS", str(place / "results"))
+    monkeypatch.setenv("WEFT_CLAIMS", str(place / "claims"))
+    file = place / "results" / "13_shared_memory.nvidia-h200.json"
+
+    unsteady()
+    assert [r["name"] for r in json.loads(file.read_text())["rows"]] == [
+        "steady",
+        "rare",
+    ]
+    claim = json.loads((place / "claims").read_text())
+    assert claim["state"] == "failed"
+    assert '"shaky" on "varies" is not recorded' in claim["text"]
+
+    (place / "claims").unlink()
+    unsteady(unsteady="a host that others use, too")
+    rows = {r["name"]: r for r in json.loads(file.read_text())["rows"]}
+    assert rows["shaky"]["unsteady"] == "a host that others use, too"
+    assert "unsteady" not in rows["steady"]
+    assert not (place / "claims").exists()
+
+
+def test_a_learners_row_may_vary(gpu, capsys):
+    assert unsteady()["shaky"].doubt
+    assert capsys.readouterr().out == ""
+
+
+def test_the_reference_gpus_times_are_marked_too(committed, no_gpu):
+    data = json.loads(committed.read_text())
+    data["rows"][2]["spread"] = 0.3
+    committed.write_text(json.dumps(data))
+    table = without_a_gpu()
+    assert "naive: a time that varies by more than 20 %." in table.notes
+    assert table["naive"].reps == 100
 
 
 def test_results_of_an_older_notebook_are_dropped(committed, monkeypatch):

@@ -184,6 +184,23 @@ def test_a_measured_number_says_where_it_is_from(render: Render) -> None:
     assert "1.13\N{NO-BREAK SPACE}TB/s</span>." in html
 
 
+def test_a_time_that_varies_a_lot_shows_it(render: Render) -> None:
+    rows = [
+        {"case": "a", "name": "steady", "ms": 1.0, "spread": 0.1, "reps": 20},
+        {"case": "a", "name": "shaky", "ms": 1.0, "spread": 0.5, "unsteady": "a host"},
+        {"case": "a", "name": "rare", "ms": 1.0, "spread": 0.1, "reps": 3},
+    ]
+    file = json.dumps({"lab": "13_noisy", "device": DEVICE, "rows": rows})
+    files = {"results/13_noisy.nvidia-h200.json": file}
+    html, warnings = render("```{ladder} 13_noisy\n:case: a\n```", files=files)
+    assert warnings == []
+    assert html.count("weft-doubt") == 2
+    nbsp = "\N{NO-BREAK SPACE}"
+    assert f"± 25{nbsp}%" in html
+    assert f"± 5.0{nbsp}%" in html
+    assert "; a host" in html
+
+
 def test_versions_are_those_of_the_run_and_of_the_course(render: Render) -> None:
     pinned = "numpy==2.4.6\ntorch==2.13.0\ntriton==3.7.1; sys_platform == 'linux'\n"
     text = "{versions}`13_demo`, and {versions}`installed`."

@@ -97,6 +97,7 @@ def edit(chapter: Path, old: str, new: str) -> None:
         ("return rng.random(n)", "return rng.random(n) - 1"),
         ("sizes=[SIZE]", "sizes=[SIZE, 3], limits={'loads': 1}"),
         ('{"mine": None}', '{"mine": 2}'),
+        ("guess=guess,", 'guess=guess, unsteady="a busy host",'),
         ("at_least=0.9", "at_least=0.8"),
         ("table.expect", "import matplotlib\n\ntable.expect"),
     ],

@@ -30,6 +30,7 @@ from weft.wording import several
 SHORT = 0.05  # ms: below this, starting a kernel is a visible part of its time
 
 LEAST = 20  # repetitions, unless they take longer than LONGEST
+FEW = 5  # repetitions, however long they take; with fewer, a median says little
 MOST = 200
 ENOUGH = 0.1  # s of one function's time after which LEAST repetitions are enough
 LONGEST = 0.5  # s of one function's time
@@ -340,7 +341,7 @@ class _Run:
         count = len(self.samples)
         if count >= LEAST:
             return self.seconds >= ENOUGH or count >= self.most
-        return count >= 3 and self.seconds >= LONGEST
+        return count >= FEW and self.seconds >= LONGEST
 
     def timing(self, whole: bool) -> Timing:
         times = [s.ms for s in self.samples]
@@ -359,7 +360,7 @@ def measure(
 ) -> dict[str, Timing]:
     """Time several functions in turns and return a Timing for each.
 
-    20 to 200 repetitions each, fewer (3 at least) for one that takes over 25 ms, after
+    20 to 200 repetitions each, fewer (5 at least) for one that takes over 25 ms, after
     a warm-up. Raises CandidateError, which names the function that failed.
     """
     most = getattr(stopwatch, "most", MOST)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from weft import device, lesson, starters, timing, units
-from weft.bench import recorded, results
+from weft.bench import claims, recorded, results
 from weft.bench.comparison import Candidate, Comparison, Guesses, check_candidates
 from weft.bench.rows import Row, Rows, as_results
 from weft.bench.table import Measurements, Table
@@ -53,6 +53,7 @@ def compare(
     guess: Mapping[str, float | None] | None = None,
     host: bool = False,
     graph: bool = False,
+    unsteady: str = "",
     lab: str | None = None,
     stopwatch: timing.Stopwatch | None = None,
 ) -> Table:
@@ -71,9 +72,11 @@ def compare(
     graph: time a CUDA graph of many launches, with a warm cache: for kernels of a few
     µs. lab: whose results, by default those of the current one. stopwatch: another way
     to time, of which `host` says whether the host's time is part of it (it is, where it
-    does not say).
+    does not say). unsteady: why times of this case vary by more than a fifth, where
+    they do, or are of fewer than five repetitions.
 
-    On a GPU, writes the rows to results where `WEFT_RESULTS` is set. Without one,
+    On a GPU, writes the rows to results where `WEFT_RESULTS` is set, but no row that
+    varies so much for no stated reason: that is a failed claim. Without one,
     shows the reference GPU's rows and calls nothing. The functions are kept, so that
     a claim can have them measured again.
     Raises LearnerError for a call that cannot work, CandidateError for a function
@@ -107,7 +110,9 @@ def compare(
 
     table = _table(asked, rows, way, Measurements(lab, way.by_host, again))
     if lab is not None:
-        results.record(lab, as_results(case, rows, unit, asked.baseline))
+        sure = rows if unsteady else tuple(row for row in rows if not row.doubt)
+        results.record(lab, as_results(case, sure, unit, asked.baseline, unsteady))
+        _refuse(case, [row for row in rows if row not in sure])
     table = replace(table, notes=(*table.notes, *_not_begun(built)))
     return held_against(table, asked.guess, lab)
 
@@ -166,6 +171,16 @@ def _table(
         asked.notes(rows),
         measurements,
     )
+
+
+def _refuse(case: str, rows: list[Row]) -> None:
+    """Fail a run that writes a record for each row that did not go into it."""
+    for row in rows if claims.recording() else ():
+        text = (
+            f'"{row.name}" on "{case}" is not recorded: {row.doubt}. '
+            "Measure it better, or say with unsteady= why it is so"
+        )
+        claims.settle(claims.Outcome(claims.State.FAILED, text))
 
 
 def _not_begun(built: Candidates) -> list[str]:

@@ -61,17 +61,17 @@ class Comparison:
         elif self.ceiling is not None:
             fraction = rate / self.ceiling
         ratio = times[self.baseline].ms / t.ms if self.baseline else math.nan
-        return Row(
-            name, t.ms, t.spread, rate, ratio, fraction, self.guess_of(name), remark(t)
-        )
+        guess = self.guess_of(name)
+        figures = t.ms, t.spread, rate, ratio, fraction, guess
+        return Row(name, *figures, remark(t), t.reps)
 
     def notes(self, rows: Rows) -> tuple[str, ...]:
-        """Return the remarks below a table."""
-        notes = []
-        for text in dict.fromkeys(r.remark for r in rows if r.remark):
-            concerned = ", ".join(r.name for r in rows if r.remark == text)
-            notes.append(f"{concerned}: {text}.")
-        return tuple(notes)
+        """Return the remarks below a table: what goes into times, what they vary by."""
+        concerned: dict[str, list[str]] = {}
+        for row in rows:
+            for text in filter(None, (row.remark, row.doubt)):
+                concerned.setdefault(text, []).append(row.name)
+        return tuple(f"{', '.join(who)}: {text}." for text, who in concerned.items())
 
     def check(self, names: list[str]) -> None:
         """Raise LearnerError for a name that is not among the candidates."""

@@ -34,6 +34,7 @@ class Shown(Protocol):
 
 Column = tuple[str, Callable[[Row], str]]
 COVERED = "?"
+DOUBT = "⚠"
 
 
 def columns(table: Shown) -> list[Column]:
@@ -118,8 +119,11 @@ def _share(table: Shown, row: Row) -> float:
 
 
 def _spread(row: "Row") -> str:
-    """Return the spread in per cent of the time."""
-    return f"± {units.percent(row.spread / 2 / row.ms)}" if row.measured else units.DASH
+    """Return the spread in per cent of the time, marked if it puts that in doubt."""
+    if not row.measured:
+        return units.DASH
+    mark = f"{DOUBT} " if row.doubt else ""
+    return f"{mark}± {units.percent(row.spread / 2 / row.ms)}"
 
 
 def _bar(share: float) -> str:

@@ -1,8 +1,9 @@
 """The measurements that the book prints: one JSON file for each lab and GPU.
 
 `results/<lab>.<gpu>.json` holds the device, the versions, the date, a digest of the
-notebook's code, and rows: `case`, `name`, `ms`, `spread` (ms), `value` with its `unit`,
-`baseline` (a name), `ratio` (times the baseline's speed), `ceiling` (a fraction).
+notebook's code, and rows: `case`, `name`, `ms`, `spread` (ms), `reps` (repetitions),
+`value` with its `unit`, `baseline` (a name), `ratio` (times the baseline's speed),
+`ceiling` (a fraction). A row whose time varies a lot says why in `unsteady`.
 """
 
 import json
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from weft import device, store, versions
+from weft.device import cpu
 
 REFERENCE = "nvidia-h200"  # preferred where several GPUs have results
 
@@ -93,6 +95,7 @@ def record(lab: str, rows: list[dict[str, Any]]) -> Path | None:
             "sms": gpu.sms,
             "driver": device.driver_version(),
             "cuda": f"{gpu.cuda[0]}.{gpu.cuda[1]}",
+            "cpu": cpu.name(),
         },
         "versions": versions.installed(),
         "date": date.today().isoformat(),

@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from weft import units
-from weft.timing import Timing
+from weft.timing import FEW, Timing
+
+VARIES = 0.2  # of the time: a larger spread is marked, and has to have a reason
 
 
 @dataclass(frozen=True)
@@ -16,7 +18,7 @@ class Row:
     ms: the median time of a call; spread: its interquartile range, ms; rate: bytes/s or
     flop/s; ratio: how many times as fast as the baseline; ceiling: fraction of the
     ceiling's rate; guess: the ratio that the learner predicted. remark: what else went
-    into the time, "" for nothing.
+    into the time, "" for nothing. reps: of how many repetitions, 0 for not known.
     """
 
     name: str
@@ -27,10 +29,20 @@ class Row:
     ceiling: float = math.nan
     guess: float = math.nan
     remark: str = ""
+    reps: int = 0
 
     @property
     def measured(self) -> bool:
         return math.isfinite(self.ms)
+
+    @property
+    def doubt(self) -> str:
+        """Return why the time is not to be relied on, "" for no reason."""
+        if 0 < self.reps < FEW:
+            return f"a time of only {self.reps} repetitions"
+        if self.spread > VARIES * self.ms:
+            return f"a time that varies by more than {units.percent(VARIES)}"
+        return ""
 
 
 Rows = tuple[Row, ...]
@@ -63,11 +75,17 @@ def from_result(
         _number(result.get("ceiling")),
         guess,
         remark(Timing(ms, 0, 0, whole=whole)),
+        int(result.get("reps") or 0),
     )
 
 
-def as_results(case: str, rows: Rows, unit: str, baseline: str) -> list[dict[str, Any]]:
-    """Return rows as they are written to results: JSON values, rounded."""
+def as_results(
+    case: str, rows: Rows, unit: str, baseline: str, unsteady: str = ""
+) -> list[dict[str, Any]]:
+    """Return rows as they are written to results: JSON values, rounded.
+
+    unsteady: why times vary that are not to be relied on, which is written beside them.
+    """
 
     def number(value: float, count: int = 5) -> float | None:
         return float(f"{value:.{count}g}") if math.isfinite(value) else None
@@ -85,6 +103,8 @@ def as_results(case: str, rows: Rows, unit: str, baseline: str) -> list[dict[str
             "baseline": baseline or None,
             "ratio": number(r.ratio),
             "ceiling": number(r.ceiling),
+            "reps": r.reps,
+            **({"unsteady": unsteady} if r.doubt else {}),
         }
         for r in rows
     ]

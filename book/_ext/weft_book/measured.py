@@ -162,7 +162,13 @@ def time(row: Row) -> str:
     text = results.time_text(row.ms)
     if row.spread is None:
         return text
-    return f'<span title="spread {results.time_text(row.spread)}">{text}</span>'
+    said = [f"spread {results.time_text(row.spread)}"]
+    said += [f"{row.reps} repetitions"] if row.reps else []
+    said += [row.unsteady] if row.unsteady else []
+    if row.doubtful and row.ms:
+        half = results.percent_text(row.spread / 2 / row.ms)
+        text += f' <span class="weft-tag weft-doubt">± {half}</span>'
+    return f'<span title="{escape("; ".join(said))}">{text}</span>'
 
 
 def name(row: Row) -> str:

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from weft import units
+from weft.bench.rows import VARIES
+from weft.timing import FEW
 
 FIELDS = ("ms", "rate", "ratio", "ceiling")
 COUNTED = ("", "B", "%")  # units of what is counted, not timed
@@ -32,6 +34,14 @@ class Row:
     baseline: str | None = None
     ratio: float | None = None
     ceiling: float | None = None
+    reps: int | None = None
+    unsteady: str = ""
+
+    @property
+    def doubtful(self) -> bool:
+        """Return whether the time varies too much to be relied on."""
+        many = self.reps is None or self.reps >= FEW
+        return not many or (self.spread or 0) > VARIES * (self.ms or 0)
 
 
 @dataclass(frozen=True)
