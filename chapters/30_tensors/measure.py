@@ -112,4 +112,5 @@ def overhead(guess=None):
         baseline="torch.add",
         guess=guess,
         host=True,
+        unsteady="the host's time is part of it",
     )
