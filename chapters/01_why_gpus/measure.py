@@ -54,6 +54,7 @@ def alone(guess=None):
         baseline="one thread of the CPU",
         guess=guess,
         host=True,
+        unsteady="the host's time is part of it",
     )
 
 
@@ -115,6 +116,7 @@ def crowd(count_steps, guess=None):
         baseline="CPU, many threads",
         guess=guess,
         host=True,
+        unsteady="the host's time is part of it",
     )
 
 

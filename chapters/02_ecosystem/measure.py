@@ -210,6 +210,7 @@ def small(guess=None):
         baseline="eager",
         guess=guess,
         host=True,
+        unsteady="the host's time is part of it",
     )
 
 
@@ -241,6 +242,7 @@ def large(guess=None):
         flops=2 * MANY * weights,
         guess=guess,
         host=True,
+        unsteady="the host's time is part of it",
     )
 
 

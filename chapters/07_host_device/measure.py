@@ -46,6 +46,7 @@ def sent(guess=None):
         bytes=4 << 26,
         guess=guess,
         host=True,
+        unsteady="the host's time is part of it",
     )
 
 
@@ -58,6 +59,7 @@ def few(guess=None):
         bytes=4 << 10,
         guess=guess,
         host=True,
+        unsteady="the host's time is part of it",
     )
 
 
@@ -78,6 +80,7 @@ def made(guess=None):
         baseline="device",
         guess=guess,
         host=True,
+        unsteady="the host's time is part of it",
     )
 
 
@@ -313,6 +316,7 @@ def overlap(pipeline, guess=None):
         baseline="one stream",
         guess=guess,
         host=True,
+        unsteady="the host's time is part of it",
     )
 
 
@@ -490,4 +494,5 @@ def threaded(guess=None):
         baseline="1 thread",
         guess=guess,
         host=True,
+        unsteady="the host's time is part of it",
     )

@@ -64,6 +64,7 @@ def slow():
         lambda: on_the_cpu(96, python=True),
         flops=2 * 96**3,
         host=True,
+        unsteady="the host's time is part of it",
     )
 
 

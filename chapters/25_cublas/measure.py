@@ -311,4 +311,5 @@ def costs(guess=None):
         baseline="torch.mm",
         guess=guess,
         host=True,
+        unsteady="the host's time is part of it",
     )

@@ -168,6 +168,7 @@ def plans(guess=None):
         costs,
         baseline="execute",
         host=True,
+        unsteady="the host's time is part of it",
         guess=guess,
     )
 
