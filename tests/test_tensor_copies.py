@@ -10,6 +10,7 @@ from verification.hopper_kernels import (
     changed,
     compiled,
     cut,
+    paste,
     placed,
 )
 from weft.kernels import hazards
@@ -27,7 +28,7 @@ SHAPES = {  # rows and columns of a box, by type and swizzle
     ("float32", 128): (5, 32),
     ("int32", 0): (3, 64),
 }
-CORNERS = [(0, 0), (3, 24), (14, 128), (-3, 0), (2, -8), (30, 0), (-40, 0), (0, 149)]
+CORNERS = [(0, 0), (3, 32), (14, 128), (-3, 0), (2, -16), (30, 0), (-40, 0), (0, 144)]
 
 
 def found(kernel, block, args):
@@ -63,11 +64,10 @@ def test_a_box_is_stored_where_there_is_a_matrix(kind, swizzle):
     held = placed(box, swizzle)
     kernel = compiled(STORE, NBYTES=held.size)
     for row, col in CORNERS:
+        if col < 0:
+            continue
         y, wanted = matrix(kind), matrix(kind)
-        for r in range(shape[0]):
-            for q in range(shape[1]):
-                if 0 <= row + r < y.shape[0] and 0 <= col + q < y.shape[1]:
-                    wanted[row + r, col + q] = box[r, q]
+        paste(wanted, row, col, box)
         base = y.base.copy()
         kernel[1, 64](held, tensor_map(y, shape, swizzle), col, row)
         assert np.array_equal(y, wanted)
@@ -89,7 +89,7 @@ WAIT = "    mbarrier_wait(bars, 0, 0)\n"
 
 def test_the_kernels_are_right():
     assert load_verdict() is None
-    assert load_verdict(corner=(140, 19)) is None
+    assert load_verdict(corner=(144, 19)) is None
     assert store_verdict() is None
     assert results_verdict() is None
 
@@ -132,12 +132,43 @@ def test_columns_come_before_rows():
     x = matrix()
     out, swapped = (np.zeros(1024, np.uint8) for _ in "ab")
     held = tensor_map(x, (8, 64))
-    compiled(LOAD, NBYTES=1024)[1, 32](held, out, 16, 2)
+    compiled(LOAD, NBYTES=1024)[1, 32](held, out, 16, 8)
     turned = LOADED.replace("col, row", "row, col")
     kernel = compiled(changed(LOAD, (LOADED, turned)), NBYTES=1024)
-    kernel[1, 32](held, swapped, 16, 2)
-    assert np.array_equal(out, placed(cut(x, 2, 16, (8, 64)), 128))
-    assert np.array_equal(swapped, placed(cut(x, 16, 2, (8, 64)), 128))
+    kernel[1, 32](held, swapped, 16, 8)
+    assert np.array_equal(out, placed(cut(x, 8, 16, (8, 64)), 128))
+    assert np.array_equal(swapped, placed(cut(x, 16, 8, (8, 64)), 128))
+
+
+@pytest.mark.parametrize(
+    ("kind", "column", "step"),
+    [("uint8", 24, 16), ("uint8", -8, 16), ("int16", 149, 8), ("float32", 2, 4)],
+)
+def test_a_column_that_the_tma_refuses_is_named(kind, column, step):
+    held = tensor_map(matrix(kind), SHAPES[kind, 128])
+    load = compiled(LOAD, NBYTES=2048)
+    store = compiled(STORE, NBYTES=2048)
+    data = np.zeros(2048, np.uint8)
+    for call, args in (
+        ("tma_load", (load, 32, (held, data, column, 0))),
+        (
+            "tma_store",
+            (store, 64, (data, held, column, 0)),
+        ),
+    ):
+        verdict = found(*args)
+        text = " ".join(str(verdict).split())
+        assert verdict.kind == "misaligned"
+        assert f"`{call}` names a box that begins at column {column}; " in text
+        assert f"{column} is not a multiple of {step}" in text
+
+
+def test_a_store_from_a_negative_column_is_refused():
+    held = tensor_map(matrix(), (8, 64))
+    store = compiled(STORE, NBYTES=1024)
+    verdict = found(store, 64, (np.zeros(1024, np.uint8), held, -8, 0))
+    assert verdict.kind == "out-of-bounds"
+    assert "`tma_store` stores a box from column -8 of `map_y`" in str(verdict)
 
 
 def store_verdict(*changes):

@@ -14,13 +14,12 @@ import numpy as np
 
 from weft import meaning
 from weft.errors import LearnerError
-from weft.intrinsics.boxes import Boxes
+from weft.intrinsics.boxes import STEP, Boxes
 from weft.intrinsics.boxes import encoded as simulated_map
 
 SIZE, ALIGNMENT = 128, 64  # bytes
 LINE = 128  # bytes of a row that the swizzle permutes
 MOST_BOX = 256  # elements of a box along one axis
-STEP = 16  # bytes, of which address and stride are multiples
 KINDS = {  # CU_TENSOR_MAP_DATA_TYPE_…
     "uint8": 0,
     "int16": 1,  # its bits are moved, whatever they mean

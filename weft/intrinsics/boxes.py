@@ -18,6 +18,7 @@ Array = np.ndarray[Any, Any]
 
 SIZE = 128  # bytes of a tensor map
 ALIGNED = 128  # bytes: where a box may begin in shared memory
+STEP = 16  # bytes, of which a matrix's address and stride, and a box's, are multiples
 PATTERNS = {32: 1, 64: 2, 128: 3}  # the bits of an address that a swizzle changes
 _MAGIC = b"weft map"
 _numbers = itertools.count(1)

@@ -6,6 +6,9 @@ thread. "cp.async.bulk.wait_group": with `.read` it waits until shared memory ha
 read, without it until the writes have been made.
 
 A load arrives as late as it can, and so does a store read, and write.
+
+Where a box may begin, the manual does not say. An H200 refuses other columns as illegal
+instructions: `verification/hopper_rules.nvidia-h200.json`.
 """
 
 import sys
@@ -14,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.intrinsics.boxes import ALIGNED, Boxes, decoded
+from weft.intrinsics.boxes import ALIGNED, STEP, Boxes, decoded
 from weft.intrinsics.memory import Misaligned, is_shared
 from weft.places import place
 from weft.simulator.memory.arrays import Memory, poison
@@ -22,6 +25,7 @@ from weft.simulator.running.phases import Phases
 from weft.simulator.running.protocol import Launched, Site, kernel_site
 from weft.simulator.running.threads import Thread
 from weft.simulator.running.windows import Window, address_of
+from weft.wording import several
 
 Bytes = np.ndarray[Any, Any]
 Corner = tuple[int, ...]
@@ -100,7 +104,7 @@ class TensorCopies:
         tensor_map, *at, bars, s = given
         boxes, x = self._boxes(call, tensor_map, axes)
         bar = self._phases.bar_of(call, bars, s)
-        corner = _corner(at)
+        corner = _corner(call, boxes, at)
         window, start = self._place(call, tile, i, boxes)
         rows = _rows(x, boxes, corner)
         run = self._run
@@ -148,8 +152,16 @@ class TensorCopies:
         """Start to store a box; given: its corner, the tile and an index."""
         *at, tile, i = given
         boxes, x = self._boxes(call, tensor_map, axes)
+        corner, run = _corner(call, boxes, at), self._run
+        if corner[-1] < 0:
+            run.fault(
+                "out-of-bounds",
+                f"`{call}` stores a box from column {corner[-1]} of "
+                f"`{tensor_map._name}`",
+                "A load may begin at a column below 0, and a store may not: on an H200 "
+                "this is the error `illegal instruction`, which ends the program.",
+            )
         window, start = self._place(call, tile, i, boxes)
-        corner, run = _corner(at), self._run
         thread, beside = run.current, run.beside
         reader, writer = beside.fork(thread, call), beside.fork(thread, call)
         site = kernel_site(run, sys._getframe())
@@ -236,9 +248,22 @@ def _name(x: Any) -> str:
     return str(getattr(x, "_name", x))
 
 
-def _corner(at: list[Any]) -> Corner:
-    """Where a box begins, the outermost axis first; given column first."""
-    return tuple(int(k) for k in reversed(at))
+def _corner(call: str, boxes: Boxes, at: list[Any]) -> Corner:
+    """Where a box begins, the outermost axis first; given column first.
+
+    Raises Misaligned for a column that is not at a multiple of 16 bytes.
+    """
+    corner = tuple(int(k) for k in reversed(at))
+    size = boxes.data.itemsize
+    if corner[-1] * size % STEP:
+        raise Misaligned(
+            f"`{call}` names a box that begins at column {corner[-1]}; "
+            f"{corner[-1]} is not a multiple of {STEP // size}",
+            f"A box begins at a multiple of {STEP} bytes of its rows, even outside of "
+            f"the matrix. Here, an element has {several(size, 'byte')}. On an H200, "
+            "another column is the error `illegal instruction`, which ends the program.",
+        )
+    return corner
 
 
 def _offset(one: Store) -> list[tuple[int, int]]:
