@@ -59,7 +59,7 @@ FENCED = "    fence_async()\n    cuda.syncthreads()\n    if t == 0:\n"
 class Box:
     """The box that LOAD or STORE moves; shape and corner in rows and columns.
 
-    stacked: whether it is one of the second matrix of a stack.
+    stacked: whether it is one of matrix `plane` of a stack.
     """
 
     swizzle: int = 128
@@ -67,6 +67,7 @@ class Box:
     corner: tuple[int, int] = (0, 0)
     kind: str = "int16"
     stacked: bool = False
+    plane: int = 1
 
 
 @dataclass(frozen=True)
@@ -94,13 +95,19 @@ LARGE = Box(shape=(128, 128), kind="uint8")
 ROWS, COLUMNS, PITCH = 21, 150, 160  # of each matrix that boxes come from or go to
 PLANES = 3
 
-OF_STACK = {
-    "LOAD": ((LOAD_LINE, "tma_load_plane(tile, 0, map_x, col, row, 1, bars, 0)"),),
-    "STORE": ((STORE_LINE, "tma_store_plane(map_y, col, row, 1, tile, 0)"),),
-}
+
+def of_stack(plane: int) -> dict[str, tuple[Change, ...]]:
+    """What makes LOAD and STORE move a box of one matrix of a stack."""
+    load = f"tma_load_plane(tile, 0, map_x, col, row, {plane}, bars, 0)"
+    store = f"tma_store_plane(map_y, col, row, {plane}, tile, 0)"
+    return {"LOAD": ((LOAD_LINE, load),), "STORE": ((STORE_LINE, store),)}
+
+
+OF_STACK = of_stack(1)
 SIZES = {"uint8": 1, "int16": 2, "float32": 4}
 UNALIGNED, ALIGNED = (4, 8, -8), (16, -16)  # bytes at which a column begins
 OUTSIDE = {"below": (30, 4), "right": (0, 155), "left": (0, -68)}
+FAR = (1, -64), (1, 160), (-2, -8), (-12, 0), (-1, 0)
 
 
 def _columns() -> Iterator[tuple[str, Rule]]:
@@ -116,17 +123,34 @@ def _columns() -> Iterator[tuple[str, Rule]]:
                 Rule(
                     call,
                     OF_STACK[call] if stacked else (),
-                    "right" if at in ALIGNED else "either",
+                    "right" if at == 16 or (at, call) == (-16, "LOAD") else "error",
                     box,
                 ),
             )
     for call, (side, corner) in itertools.product(OF_STACK, OUTSIDE.items()):
         name = f"{call.lower()}, {side} of the matrix, from column {corner[1]}"
-        yield name, Rule(call, box=Box(corner=corner))
+        yield name, Rule(call, (), "error", Box(corner=corner))
     for size in (1, 2):
         corner, kind = (0, 1), {1: "uint8", 2: "int16"}[size]
         box = Box(128, (8, 128 // size), corner, kind)
-        yield f"store of {kind}, swizzle 128, from column 1", Rule("STORE", box=box)
+        name = f"store of {kind}, swizzle 128, from column 1"
+        yield name, Rule("STORE", (), "error", box)
+    for swizzle, shape in SWIZZLES.items():
+        for corner in CORNERS:
+            box = Box(swizzle, shape, corner)
+            yield f"store, swizzle {swizzle}, from {corner}", Rule("STORE", box=box)
+    for call, corner in itertools.product(OF_STACK, FAR):
+        yield f"{call.lower()}, from {corner}", Rule(call, box=Box(corner=corner))
+    for call, plane in itertools.product(OF_STACK, (-1, PLANES)):
+        box = Box(stacked=True, plane=plane)
+        name = f"{call.lower()}, matrix {plane} of {PLANES}"
+        yield name, Rule(call, of_stack(plane)[call], box=box)
+    for call in OF_STACK:
+        box = Box(corner=(-3, 0), stacked=True)
+        yield (
+            f"{call.lower()}, a stack, from row -3",
+            Rule(call, OF_STACK[call], box=box),
+        )
 
 
 RULES: dict[str, Rule] = {
@@ -137,11 +161,9 @@ RULES: dict[str, Rule] = {
         for swizzle, shape in SWIZZLES.items()
         for corner in CORNERS
     },
-    # An H200 refuses these as illegal instructions: no column is at a multiple of 16
-    # bytes.
     **{
         f"load, swizzle {swizzle}, from column {column}": Rule(
-            "LOAD", (), "either", Box(swizzle, SWIZZLES[swizzle], (3, column))
+            "LOAD", (), "error", Box(swizzle, SWIZZLES[swizzle], (3, column))
         )
         for swizzle in (128, 0)
         for column in (1, 3, 4, 12)
@@ -166,7 +188,7 @@ RULES: dict[str, Rule] = {
         "error",
     ),
     "column and row exchanged": Rule(
-        "LOAD", ((LOAD_LINE, LOAD_LINE.replace("col, row", "row, col")),), "either",
+        "LOAD", ((LOAD_LINE, LOAD_LINE.replace("col, row", "row, col")),), "error",
         Box(corner=(3, 24)),
     ),
     "no fence of the mbarrier": Rule(
@@ -251,7 +273,7 @@ def _map(tensor: Any, box: Box) -> Any:
 def _held(whole: Any, box: Box) -> tuple[Any, Any]:
     """The tensor that a map is of, and the matrix that boxes come from or go to."""
     if box.stacked:
-        return whole, whole[1]
+        return whole, whole[box.plane] if 0 <= box.plane < PLANES else whole[0, :0]
     matrix = whole[0, :, :COLUMNS]
     return matrix, matrix
 
