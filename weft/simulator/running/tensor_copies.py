@@ -261,7 +261,7 @@ def _corner(call: str, boxes: Boxes, at: list[Any]) -> Corner:
             f"{corner[-1]} is not a multiple of {STEP // size}",
             f"A box begins at a multiple of {STEP} bytes of its rows, even outside of "
             f"the matrix. Here, an element has {several(size, 'byte')}. On an H200, "
-            "another column is the error `illegal instruction`, which ends the program.",
+            "another column is the error `illegal instruction`, and ends the program.",
         )
     return corner
 
