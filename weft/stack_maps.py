@@ -4,7 +4,8 @@ from typing import Any
 
 from weft import meaning
 from weft.errors import LearnerError
-from weft.tensor_maps import KINDS, LINE, STEP, encoded, memory_of, refused, simulated
+from weft.intrinsics.boxes import STEP
+from weft.tensor_maps import KINDS, LINE, encoded, memory_of, refused, simulated
 
 L2_256 = 3  # CU_TENSOR_MAP_L2_PROMOTION_L2_256B: a row of a tile is 256 bytes
 
