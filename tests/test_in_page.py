@@ -30,10 +30,12 @@ from weft_book.exporting import NotInPage, export
 
 # Of every exercise in plain Python whose check a page could have.
 IN_PAGES = {
+    "01_why_gpus": ["amdahl", "gustafson", "threads_needed"],
     "02_ecosystem": ["bill"],
-    "03_setup": ["global_bytes", "peaks"],
+    "03_setup": ["global_bytes", "image_for", "least_ms", "peaks"],
     "05_first_kernel": ["blocks_for"],
     "08_warps": ["warp_of"],
+    "18_gemm_tiles": ["traffic"],
     "19_gemm_registers": ["busy", "needs"],
     "20_layouts": [
         *("coalesce", "complement", "composition", "crd2idx", "local_partition"),
@@ -42,9 +44,11 @@ IN_PAGES = {
     "21_tensor_cores": ["owner"],
     "22_hopper_gemm": ["operand", "ring", "tile_at"],
     "24_attention": ["costs", "key_tiles"],
+    "26_curand_cufft": ["torch_place"],
     "27_cudnn": ["described"],
     "29_triton": ["tile_of"],
-    "30_tensors": ["expanded", "merge"],
+    "30_tensors": ["expanded", "merge", "strides_for"],
+    "34_diffusion": ["worth"],
 }
 HEAD = re.compile(r"# verdict: ([\w-]+)\n")
 
@@ -205,6 +209,20 @@ def test_a_forbidden_function_is_found_under_its_name_in_the_lab() -> None:
     verdict = judge(source, exercise("20_layouts", "coalesce"))
     assert verdict["kind"] == "library"
     assert verdict["places"][0]["line"] == 2
+
+
+def test_a_function_that_the_lab_gives_is_there() -> None:
+    image_for = exercise("03_setup", "image_for")
+    assert set(image_for["given"]["parts"]) == {"source"}
+    source = "def image_for(capability, images):\n    return parts(images[0])\n"
+    verdict = judge(source, image_for)
+    assert "('sm', (" in verdict["text"]
+
+
+def test_a_page_gets_of_the_labs_values_those_that_answers_use() -> None:
+    described = exercise("27_cudnn", "described")
+    assert "ONE" in described["left_out"]  # an address, another one in each build
+    assert "WARPS" not in exercise("08_warps", "warp_of")["given"]
 
 
 def test_a_page_gets_no_spec_and_no_answer() -> None:

@@ -75,6 +75,10 @@ class Check {
       id: `${place.id}-keys`,
       textContent: "Shift+Enter checks. Tab indents; after Escape, it leaves the editor.",
     });
+    this.mark = element("span", { className: "weft-check-done" });
+    place.querySelector(".weft-check-head").append(" ", this.mark);
+    place.setAttribute("role", "group");
+    place.setAttribute("aria-label", `Exercise: ${this.exercise.title}`);
     const box = element("div", { className: "weft-check-editor" });
     const row = element("div", { className: "weft-check-buttons" },
       this.check, this.stop, this.hint, this.reset, this.status);
@@ -127,8 +131,7 @@ class Check {
 
   showPassed() {
     this.place.classList.toggle("weft-check-passed", Boolean(kept.get(this.name).passed));
-    const mark = this.place.querySelector(".weft-check-done");
-    mark.textContent = kept.get(this.name).passed ? "✓ passed" : "";
+    this.mark.textContent = kept.get(this.name).passed ? "✓ passed" : "";
   }
 
   nextHint() {

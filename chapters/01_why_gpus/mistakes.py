@@ -13,9 +13,13 @@ import numpy as np
 Times = np.ndarray[Any, Any]
 
 
+def near(answer: Any, known: float) -> bool:
+    return math.isclose(answer, known, rel_tol=1e-3)
+
+
 def reason(answer: Any, known: Iterable[tuple[float, str]]) -> str:
     """Return the reason that belongs to a known wrong answer, "" for others."""
-    return next((why for wrong, why in known if np.isclose(answer, wrong, 1e-3)), "")
+    return next((why for wrong, why in known if near(answer, wrong)), "")
 
 
 def crossover(
@@ -137,7 +141,7 @@ def gustafson(serial: float, workers: int, answer: Any) -> str:
 def threads_needed(latency: float, bandwidth: float, each: float, answer: Any) -> str:
     """01: how many threads wait at once for a memory that is busy; ns, TB/s, bytes."""
     right = latency * bandwidth * 1000 / each
-    if np.isclose(answer, right, 1e-3):
+    if near(answer, right):
         return ""
     quotient = "The longer the way, the more is on it: a product, not a quotient."
     return reason(

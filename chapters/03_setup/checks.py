@@ -4,6 +4,8 @@ import ctypes
 
 import numpy as np
 
+from .machines import H200, T4
+
 SAID = {}  # function, arguments: its status, and what it leaves in the place
 
 
@@ -200,17 +202,6 @@ def counted(ptx):
     return MOVED[ptx]
 
 
-class Machine:
-    """Two rates: a copy's, in bytes/s, and float32 arithmetic's, in FLOP/s."""
-
-    def __init__(self, name, copy, fp32):
-        self.name, self.copy, self.fp32 = name, copy, fp32
-
-    def __repr__(self):
-        return self.name
-
-
-T4, H200 = Machine("T4", 2.4e11, 7.0e12), Machine("H200", 4.2e12, 5.1e13)
 LEAST = {  # flops, bytes, machine: ms
     (1 << 26, 12 << 26, T4): 3.355,
     (1 << 26, 12 << 26, H200): 0.1917,

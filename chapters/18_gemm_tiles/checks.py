@@ -43,7 +43,9 @@ def counted(m, n, k, tile):
 def why(m, n, k, tile, answer):
     """Say what an answer that is wrong has counted."""
     down, across = -(-m // tile), -(-n // tile)
-    if 4 * answer == counted(m, n, k, tile):
+    rows = [min(tile, m - row) for row in range(0, m, tile)]
+    cols = [min(tile, n - col) for col in range(0, n, tile)]
+    if answer == sum((row + col) * k for row in rows for col in cols):
         return "Those are elements. How many bytes has one?"
     if answer == 4 * (m * k + k * n):
         return "That is each element once. How many blocks want a row of a?"

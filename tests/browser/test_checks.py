@@ -1,13 +1,17 @@
 """Checks in the book's pages: a reader edits, checks, stops, comes back."""
 
 import json
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from built_book import Book
+from built_book import ROOT, Book
 from test_access import AXE, RULES, violations
+
+sys.path.insert(0, str(ROOT / "book" / "_ext"))
+from weft_book import checks, exporting
 
 RING = "22_hopper_gemm"
 RIGHT = {
@@ -103,8 +107,9 @@ def watched(open_page: Callable[..., Any]) -> Iterator[Any]:
     assert page.left == []
 
 
-def opened(watched: Any, under: str, name: str) -> Check:
-    watched.page.goto(f"{under}/book/{PAGES[name]}.html", wait_until="load")
+def opened(watched: Any, under: str, name: str, page: str = "") -> Check:
+    page = page or PAGES[name]
+    watched.page.goto(f"{under}/book/{page}.html", wait_until="load")
     return Check(watched, name).woken()
 
 
@@ -131,6 +136,21 @@ def test_a_wrong_and_a_right_function(watched: Any, under: str, name: str) -> No
     assert check.press().get_attribute("data-kind") == "pass"
     assert check.marked() == []
     check.place.get_by_text("✓ passed", exact=True).wait_for()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("lab", "name"), checks.written(ROOT / "book"))
+def test_every_check_tells_right_from_wrong(
+    watched: Any, under: str, lab: str, name: str
+) -> None:
+    check = opened(watched, under, name, lab)
+    tries = list(exporting.sources(exporting.export(lab, name)))
+    wrong = next(source for _, source, state in tries if state == "failed")
+    check.write(wrong)
+    assert check.press().get_attribute("data-kind") != "pass"
+    check.write(tries[0][1])
+    check.place.locator(".weft-check-go").click()
+    check.place.locator("[data-kind=pass]").wait_for()
 
 
 def test_an_endless_loop_ends_by_itself_or_by_stop(watched: Any, under: str) -> None:

@@ -123,14 +123,16 @@ def ran(source: str, exercise: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def given(exercise: Mapping[str, Any]) -> dict[str, Any]:
-    """The names that the lab gives: constants, modules, and what is in modules."""
+    """The names that the lab gives: constants, functions, and what is in modules."""
     found: dict[str, Any] = {}
     for name, what in exercise["given"].items():
         if "value" in what:
             found[name] = decoded(what["value"])
-            continue
-        module = import_module(what["module"])
-        found[name] = getattr(module, what["name"]) if "name" in what else module
+        elif "source" in what:
+            exec(compile(what["source"], "<given>", "exec"), found)
+        else:
+            module = import_module(what["module"])
+            found[name] = getattr(module, what["name"]) if "name" in what else module
     return found
 
 

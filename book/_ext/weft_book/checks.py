@@ -330,10 +330,8 @@ def html_of(exercise: Data, up: str, works: bool) -> str:
     told = "<p>With JavaScript, you can write and check it here.</p>" if works else ""
     data = f' data-check="{lab}.{name}" data-book="{up}book/"' if works else ""
     return (
-        f'<div class="weft-check" id="check-{name}" role="group" '
-        f'aria-label="Exercise: {title}"{data}>'
-        f'<div class="weft-check-head"><b>{title}</b> <span>from {link}</span> '
-        '<span class="weft-check-done"></span></div>'
+        f'<div class="weft-check" id="check-{name}"{data}>'
+        f'<div class="weft-check-head"><b>{title}</b> <span>from {link}</span></div>'
         '<div class="weft-check-plain">'
         f'<pre tabindex="0">{escape(exercise["starter"])}</pre>{told}'
         "</div></div>"

@@ -75,7 +75,7 @@ def export(lab: str, name: str) -> Data:
     if not isinstance(thing, FunctionType):
         raise NotInPage("its answer is no plain function")
     exercise = FunctionExercise(written_by_learner=thing, **asked)
-    names, left_out = given(scope, name)
+    names, left_out = given(scope, name, words(lab, name))
     missing = sorted(global_names(thing.__code__) & left_out)
     if missing:
         raise NotInPage(f"its answer uses `{missing[0]}`")
@@ -167,14 +167,18 @@ def as_python(value: Any) -> Any:
 # The names that the reader's code finds
 
 
-def given(scope: Data, name: str) -> tuple[dict[str, Data], set[str]]:
-    """The lab's names that a page can have, each with where it is from; the others."""
+def given(scope: Data, name: str, used: set[str]) -> tuple[dict[str, Data], set[str]]:
+    """The lab's names that a page can have, each with where it is from; the others.
+
+    used: the names in the answers at hand. Of the lab's own values and functions, a
+    page gets only these.
+    """
     found, left_out = {}, set()
     for each, value in scope.items():
         if each in OURS or each == name or each.startswith("_"):
             continue
         what = origin(value)
-        if what is None:
+        if what is None or ("module" not in what and each not in used):
             left_out.add(each)
         else:
             found[each] = what
@@ -183,6 +187,8 @@ def given(scope: Data, name: str) -> tuple[dict[str, Data], set[str]]:
 
 def origin(value: Any) -> Data | None:
     """Where a page finds a value: in a module, or here; None where it does not."""
+    if isinstance(value, FunctionType) and value.__module__ == "__main__":
+        return {"source": inspect.getsource(value)}
     if isinstance(value, ModuleType):
         return {"module": value.__name__} if is_there(value.__name__) else None
     module, name = getattr(value, "__module__", None), getattr(value, "__name__", None)
@@ -297,7 +303,8 @@ def tried(exercises: list[Data]) -> list[Trial]:
     """Judge the lab's answer, the starter and the answers at hand, as a page would.
 
     The answer and those named right have to pass, the starter to be told to begin, all
-    others to be rejected. An error of the check itself is a reason against the page.
+    others to be rejected. Those that need a name that a page has not, such as `np`, are
+    left out. An error of the check itself is a reason against the page.
     """
     asked = [{"exercise": each, "sources": list(sources(each))} for each in exercises]
     done = alone("judge", said=json.dumps(asked))
@@ -311,9 +318,26 @@ def sources(exercise: Data) -> Iterator[tuple[str, str, str]]:
     lab, name = exercise["chapter"], exercise["name"]
     yield "the lab's answer", cell_of(lab, name), "passed"
     yield "the starter", exercise["starter"], "to do"
-    for path in sorted((ROOT / "chapters" / lab / "answers" / name).glob("*.py")):
-        state = "passed" if path.name.startswith("right_") else "failed"
-        yield path.stem, path.read_text(encoding="utf-8"), state
+    for path in answers(lab, name):
+        source = path.read_text(encoding="utf-8")
+        if not names_in(source) & set(exercise["left_out"]):
+            state = "passed" if path.name.startswith("right_") else "failed"
+            yield path.stem, source, state
+
+
+def answers(lab: str, name: str) -> list[Path]:
+    """The files with wrong and right answers to an exercise."""
+    return sorted((ROOT / "chapters" / lab / "answers" / name).glob("*.py"))
+
+
+def words(lab: str, name: str) -> set[str]:
+    """The names in all answers to an exercise."""
+    texts = [cell_of(lab, name), *(p.read_text("utf-8") for p in answers(lab, name))]
+    return set().union(*map(names_in, texts))
+
+
+def names_in(source: str) -> set[str]:
+    return {n.id for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Name)}
 
 
 @cache
