@@ -136,9 +136,9 @@ def a_class() -> Iterator[tuple[str, list[str], set[str]]]:
 ALWAYS = ("wrong_unchanged_fix_me", "blank0", "solved0", "one_double", "syntax")
 
 
-@pytest.mark.parametrize("every", [6, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.parametrize("every", [12, pytest.param(1, marks=pytest.mark.long)])
 def test_a_class_of_sixty_gets_every_mark_right(tmp_path, every):
-    """In the fast tier, every sixth of them."""
+    """In the fast tier, every twelfth of them."""
     wanted = {}
     for number, (student, cells, passed) in enumerate(a_class()):
         if number % every and student not in ALWAYS:
@@ -285,7 +285,6 @@ def test_nbgrader_gives_the_same_marks(tmp_path, monkeypatch):
     )
     trick = TRICKS["check redefined"] + "\n" + TRICKS["environment"]
     wanted = {
-        "blank": ({}, [], 0),
         "one": (right("double"), [], 1),
         "all": (right(*EXERCISES), [], 3),
         "cheat": ({}, [trick], 0),

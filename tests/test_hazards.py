@@ -144,10 +144,16 @@ def own_elements(x, out):
 
 
 @pytest.mark.parametrize(
-    ("kernel", "kind"),
-    [(whole_output, "race"), (loop_over_all, "race"), (own_elements, "pass")],
+    ("kernel", "kind", "threads"),
+    [
+        (whole_output, "race", 8),
+        (loop_over_all, "race", 8),
+        (own_elements, "pass", 1024),
+    ],
 )
-def test_a_thread_that_does_the_work_of_all_is_stopped_early(kernel, kind, monkeypatch):
+def test_a_thread_that_does_the_work_of_all_is_stopped_early(
+    kernel, kind, threads, monkeypatch
+):
     monkeypatch.delenv("WEFT_STRICT", raising=False)
     monkeypatch.setattr("weft.lesson.passed", lambda *_: None)
     rows = []
@@ -160,12 +166,12 @@ def test_a_thread_that_does_the_work_of_all_is_stopped_early(kernel, kind, monke
         spec=lambda x: x.copy(),
         inputs=lambda rng, n: (rng.random(n, np.float32),),
         sizes=[1024 * 16],
-        launch=lambda n: (1, 1024),
+        launch=lambda n: (1, threads),
         unseen=False,
     )
     assert verdict.kind == kind, repr(verdict)
     if kind == "race":
-        assert rows == [65_536]  # after two threads of 1,024
+        assert rows == [65_536]  # after two threads of eight
         assert "both write to the same 16,384 elements of `out`" in verdict.message
         assert "once in every thread" in verdict.why
 

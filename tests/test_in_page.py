@@ -60,6 +60,13 @@ def exercise(lab: str, name: str) -> dict[str, Any]:
     return json.loads(json.dumps(export(lab, name)))
 
 
+@cache
+def of_pages() -> tuple[checks.Checks, Path]:
+    """What the build has made of the exercises of the pages, and the folder of it."""
+    asked = tuple(sorted(set(checks.written(ROOT / "book"))))
+    return checks.prepared(asked), checks.kept(asked)
+
+
 def judged(source: str) -> Verdict:
     return judge(source, exercise("22_hopper_gemm", "ring"))
 
@@ -254,14 +261,16 @@ def test_the_pages_have_only_exercises_that_they_can_check() -> None:
 
 
 def test_without_numpy_the_answers_get_their_verdicts() -> None:
-    exported = [exercise(lab, name) for lab, name in checks.written(ROOT / "book")]
-    trials = exporting.tried(exported)
-    assert [trial.reason for trial in trials] == [""] * len(exported)
-    modules = {module for trial in trials for module in trial.modules}
-    assert "weft.functions.judging" in modules
-    assert "weft.chapters.20_layouts.layouts" in modules
-    assert not [m for m in modules if m.startswith(("weft.simulator", "weft.kernels"))]
-    assert "weft.lesson" not in modules
+    made, folder = of_pages()
+    assert made.refused == ()
+    with zipfile.ZipFile(folder / "modules.zip") as packed:
+        names = packed.namelist()
+    assert "weft/functions/judging.py" in names
+    assert "weft/_chapters/20_layouts/layouts.py" in names
+    assert "weft/__init__.py" not in names
+    assert not [n for n in names if n.startswith(("weft/simulator", "weft/kernels"))]
+    assert not [n for n in names if n.startswith("weft/lesson")]
+    assert (folder / "modules.zip").stat().st_size < 80_000
 
 
 # A Python that begins with a snapshot has what was read before, and no files.
@@ -309,28 +318,18 @@ def test_every_plain_exercise_is_in_the_list_or_has_a_reason() -> None:
     assert found == IN_PAGES
 
 
-def test_the_modules_are_few() -> None:
-    asked = tuple(sorted(set(checks.written(ROOT / "book"))))
-    folder = checks.prepared(asked).folder
-    if folder is None:
-        pytest.skip("Pyodide is not at hand")
-    with zipfile.ZipFile(folder / "modules.zip") as packed:
-        names = packed.namelist()
-    assert "weft/__init__.py" not in names
-    assert "weft/_chapters/20_layouts/layouts.py" in names
-    assert (folder / "modules.zip").stat().st_size < 80_000
-
-
 # What a page loads before it is used
 
 
 def test_a_check_adds_at_most_5_kilobytes_to_its_page() -> None:
     loader = len((checks.SOURCES / "load.js").read_bytes())
     tags = 300  # the elements that load the style and the loader
+    _, folder = of_pages()
     for page in sorted((ROOT / "book").glob("*.md")):
         htmls = [
-            checks.html_of(exercise(*one), "../", works=True)
-            for one in checks.on_page(page.read_text(encoding="utf-8"))
+            checks.html_of(json.loads(path.read_text("utf-8")), "../", works=True)
+            for lab, name in checks.on_page(page.read_text(encoding="utf-8"))
+            for path in [folder / f"{lab}.{name}.json"]
         ]
         size = sum(len(html.encode()) for html in htmls)
         assert not htmls or loader + tags + size <= 5_000, page.name
