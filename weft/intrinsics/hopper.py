@@ -59,8 +59,8 @@ tma_load = _register(
     """Start to load a box of a tensor: `(tile, i, tensor_map, col, row, bars, s)`.
 
     The box whose first element is (row, col) goes to `tile[i]` and on; what is outside
-    of the tensor becomes 0. Its bytes count at the mbarrier `bars[s]`. One thread
-    calls it.
+    of the tensor becomes 0. `col` is at a multiple of 16 bytes. The bytes of the box
+    count at the mbarrier `bars[s]`. One thread calls it.
     """,
     instruction(
         f"{_LOAD} [$0], [$1, {{$2, $3}}], [$4];", "SHARED MAP NUMBER NUMBER SHARED"
@@ -84,8 +84,9 @@ tma_store = _register(
     "tma_store",
     """Start to store a box: `(tensor_map, col, row, tile, i)`.
 
-    What is outside of the tensor is not written. `fence_async` has to come before,
-    `bulk_commit` and a wait after. One thread calls it.
+    What is outside of the tensor is not written. `col` is at a multiple of 16 bytes and
+    not negative. `fence_async` has to come before, `bulk_commit` and a wait after. One
+    thread calls it.
     """,
     instruction(
         "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group "
