@@ -372,7 +372,7 @@ def _whole(measured: Results, now: str) -> str:
     """Return everything that one GPU measured of a lab; `now` is today's digest."""
     facts = machine_facts(measured)
     if measured.digest != now:
-        facts.append("an earlier version of this lab, with fewer rows")
+        facts.append("an earlier version of this lab's kernels or measurements")
     html = [f'<p class="weft-machine">{joined(facts)}</p>']
     for case, slug in zip(measured.cases, slugs(measured.cases), strict=True):
         html.append(_part(measured, case, f"{address(measured)}/{slug}"))
