@@ -278,7 +278,7 @@ for pair in (("(6,2):(8,2)", "3:4"), ("(4,2):(1,10)", "6:1")):
 
 # %% [markdown] tags=["solution"]
 # CuTe's documentation calls these the **divisibility conditions**, on strides and on
-# shapes. CuTe checks them when it compiles a kernel.
+# shapes. CuTe checks them where it can, when it traces a kernel.
 #
 # In NumPy, composing is indexing a table with a table: if `a` and `b` are the tables of
 # A and B, then `a[b]` is the table of A ∘ B. A table of a million entries is a poor
