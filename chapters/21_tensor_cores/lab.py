@@ -190,6 +190,10 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
+# (If *both* operands take words 2t and 2t + 1 instead of t and t + 4, the result is the
+# same: the products are those of the other order, and only their places along k differ.
+# But then the registers are not the fragment of the table.)
+#
 # One `mma` does 16 × 8 × 16 = 2048 multiply-adds, whereas an ordinary multiply-add of a
 # warp does 32. The loads are the weak point: for each `mma`, a lane loads six words
 # from global memory, one by one, and uses each of them only once.
@@ -597,17 +601,18 @@ check(
 # ## Measure: the ladder
 #
 # Now compare your kernels, compiled for bfloat16 and for large tiles, with cuBLAS. They
-# write bfloat16, as cuBLAS does. Each row of the table changes one thing:
+# write bfloat16, as cuBLAS does.
 #
 # - `one warp`: your `gemm_warp`. It takes `b` transposed; the transposition is not
 #   timed.
 # - `tiles`: your `gemm_tiled`, with block tiles of 128 × 128, eight warp tiles of 64 ×
 #   32 in each, and a `place` that does not swizzle.
 # - `swizzled`: the same kernel with the swizzle.
-# - `three stages`: your `gemm_pipelined`, with three pairs of tiles.
+# - `three stages`: your `gemm_pipelined`, with three pairs of tiles. It is compiled for
+#   at most 128 registers per thread, so two blocks fit on an SM.
 # - `addresses`: `gemm_large`, in `kernels.py`, which uses the same tiles. It keeps one
 #   address for each operand and adds to it, whereas `fetch` computes each address from
-#   a row and a column.
+#   a row and a column. It also takes the tiles in groups of eight rows of tiles.
 # - `64 x 64`: `gemm_large` with four warps in a block and warp tiles of 64 × 64.
 # - `in turns`: the same kernel with two sets of fragments. The next step's set is
 #   loaded while the current one is multiplied.
@@ -650,13 +655,14 @@ ladder.expect("in turns", at_least=1.03, times="64 x 64")
 ladder.expect("256 x 128", at_least=0.57)
 
 # %% [markdown] tags=["solution"]
-# Each row removes some work or some waiting. **The swizzle** removes 28 of the 32
-# passes of each `ldmatrix`. **Stages** remove most of the waiting for copies.
-# **Addresses** remove instructions: computing an address from a row and a column takes
-# a 64-bit multiplication, but computing it from the previous address takes only an
-# addition. A warp tile of **64 × 64** loads 8 × 4 words per lane for 32 `mma`, whereas
-# 64 × 32 loads 6 × 4 for 16. **In turns**, no `mma` waits for the `ldmatrix` just
-# before it.
+# **The swizzle** removes 28 of the 32 passes of each `ldmatrix`. With **three stages**,
+# copies are in flight during the products, and two blocks share an SM, so one can
+# multiply while the other waits; the table does not separate the two. **Addresses**
+# removes instructions: computing an address from a row and a column takes a 64-bit
+# multiplication, but computing it from the previous address takes only an addition. It
+# also has another order of tiles. A warp tile of **64 × 64** loads 8 × 4 words per lane
+# for 32 `mma`, whereas 64 × 32 loads 6 × 4 for 16. **In turns**, an `mma` does not use
+# what the `ldmatrix` just before it loads.
 
 # %% [markdown]
 # ## More measurements
@@ -746,18 +752,19 @@ if weft.GPU:
 # the error of the inputs. The simulator rounds its sums to nearest, so it does not show
 # this effect.
 #
-# Sums in float16 are far less accurate. From 2048 on, neighbouring float16 are 2 apart,
-# which is more than each product added. Use such sums only where k is small, or not at
-# all.
+# Sums in float16 are far less accurate. From 2048 on, neighbouring float16 are 2 apart.
+# If the products were added one by one, the sum would stop growing there. An `mma` adds
+# 16 of them together, which keeps the sum growing, but not accurate. Use such sums only
+# where k is small, or not at all.
 
 # %% [markdown]
 # ### The instruction alone
 #
 # How fast is `mma.sync` when nothing has to be loaded? In the kernel of this table,
 # each warp has eight sums that do not depend on each other, and all operands are in
-# registers. (The compiler copies some operands from register to register between two
-# `mma`, which takes time as well. So a kernel that also loads from memory can be faster
-# than this one, if it needs fewer such copies.)
+# registers. The compiler moves operands from register to register between two `mma`,
+# most of all for float8, and that takes time as well. So these rates are lower bounds:
+# a kernel that also loads from memory can be faster, if it needs fewer moves.
 #
 # Guess: how much faster is float8 than tf32? And is bfloat16 faster here than in
 # cuBLAS, on a product of 8192 × 8192 × 8192, which the ladder above measures?
@@ -767,10 +774,9 @@ alone = chapter.measure.alone()
 alone
 
 # %% [markdown] tags=["solution"]
-# Halving the width of the numbers doubles the rate, as long as `mma.sync` has
-# multipliers for the format. For float8 this depends on the GPU: on an H200, `mma.sync`
-# gains nothing from float8, because the fast float8 multipliers are only available to
-# another instruction (chapter 22).
+# Halving the width from tf32 to float16 doubles the rate. float8 would have to double it
+# again. But on an H200, `mma.sync` turns float8 into float16 and multiplies these: the
+# fast float8 multipliers are only available to another instruction (chapter 22).
 
 # %% [markdown]
 # ## If you want more
