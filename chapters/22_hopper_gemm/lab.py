@@ -468,14 +468,15 @@ assert counted["groups of 16, serpentine"] < counted["groups of 16"]
 # %% [markdown]
 # ## Measure: the ladder
 #
-# From `row by row` on, each row changes one thing in the row above.
-#
-# - `one pipeline`: the TMA and `wgmma`, with tiles of 128 × 256 and four stages.
+# - `one pipeline`: the TMA and `wgmma`, with tiles of 128 × 256 in groups of 16 rows
+#   and four stages.
 # - `row by row`: persistent blocks with a producer and consumers, which compute the
-#   tiles row by row.
+#   tiles row by row. It also keeps one group of products in flight.
 # - `grouped`: the same kernel, with tiles in groups of 16 rows.
 # - `TMA store`: the same kernel, but its results go through shared memory and the TMA.
-# - `clusters`: the same kernel in clusters of two blocks, with multicast.
+#   The buffers for them leave room for three stages.
+# - `clusters`: the same kernel in clusters of two blocks, with multicast. It has half
+#   as many buffers and four stages, and its groups are 32 tiles high.
 #
 # The baseline `cuBLAS` is the fastest of several library calls: `torch.mm` with either
 # operand transposed, and every algorithm that cuBLASLt's heuristic suggests (chapter
