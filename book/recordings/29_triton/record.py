@@ -5,6 +5,8 @@ the lab and its chapter: the cells are run, up to the one that gives the lab's t
 chapter's.
 """
 
+import inspect
+import linecache
 import os
 import re
 import sys
@@ -54,13 +56,32 @@ def compiled(lab: dict[str, Any]) -> dict[str, Any]:
             **tiles,
         )
     matrix = torch.empty(8192, 8192, dtype=torch.bfloat16, device="meta")
-    blocks = [128, 64], [64, 256], [128, 256]
-    described = [lab["TensorDescriptor"].from_tensor(matrix, b) for b in blocks]
+    matrices = [matrix] * 3
     for name in ("matmul_descriptors", "matmul_persistent"):
+        sizes = *programs.described(*matrices, 128, 256, 64), *[8192] * 3
         found[f"{name} of 8192, capability 9.0"] = code(
-            getattr(programs, name), *described, *[8192] * 3, GROUP=8, **tiles
+            getattr(programs, name), *sizes, GROUP=8, **tiles
+        )
+    sizes = *programs.described(*matrices, 64, 128, 64), *[8192] * 3
+    few = dict(tiles, BM=64, BN=128, num_warps=4)
+    for argument in ("flatten", "warp_specialize"):
+        program = with_argument(programs.matmul_persistent, argument)
+        found[f"matmul_persistent, 4 warps, {argument}"] = code(
+            program, *sizes, GROUP=8, **few
         )
     return found
+
+
+def with_argument(program: Any, argument: str) -> Any:
+    """Return a program with another argument of `tl.range` instead of `flatten`."""
+    import triton
+
+    name = f"<with {argument}>"
+    text = inspect.getsource(program.fn).replace("flatten=True", f"{argument}=True")
+    linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
+    scope = dict(program.fn.__globals__)
+    exec(compile(text, name, "exec"), scope)
+    return triton.jit(scope[program.fn.__name__].fn)
 
 
 INSTRUCTIONS = {
@@ -71,6 +92,7 @@ INSTRUCTIONS = {
     "mma.sync": "mma.sync",
     "wgmma.mma": "wgmma",
     "mbarrier.try_wait": "waits at an mbarrier",
+    "setmaxnreg": "registers given or taken (setmaxnreg)",
     "bar.sync": "barriers",
     "st.global": "stores",
 }
