@@ -774,9 +774,9 @@ alone = chapter.measure.alone()
 alone
 
 # %% [markdown] tags=["solution"]
-# Halving the width from tf32 to float16 doubles the rate. float8 would have to double it
-# again. But on an H200, `mma.sync` turns float8 into float16 and multiplies these: the
-# fast float8 multipliers are only available to another instruction (chapter 22).
+# Halving the width from tf32 to float16 doubles the rate. float8 would have to double
+# it again. But on an H200, `mma.sync` turns float8 into float16 and multiplies these:
+# the fast float8 multipliers are only available to another instruction (chapter 22).
 
 # %% [markdown]
 # ## If you want more
