@@ -433,8 +433,9 @@ check(
 # the same multiprocessor left. Once the counters are set to zero, you need another
 # barrier, or a fast thread counts before a slow one has cleared its counter.
 #
-# `initcheck` of CUDA 13.0 is silent: it watches global memory only. But `check` does
-# report the bug, since the simulator records every write.
+# `initcheck` is silent: by default it watches global memory only. (Newer versions have
+# an option for shared memory.) But `check` does report the bug, since the simulator
+# records every write.
 
 # %% [markdown]
 # ## 7 · Mirrors
@@ -808,8 +809,8 @@ waiting.expect("no look", at_least=1.1, times="synchronise")
 # 1. Look at the symptom first: only at ragged sizes, only after other kernels, only
 #    with several blocks, only sometimes. The symptom points to the class of the bug.
 # 2. memcheck reports accesses outside an allocation; initcheck, memory that is read
-#    before it is written (in CUDA 13.0 only global memory); racecheck, two threads that
-#    use shared memory with no barrier in between; and synccheck, misplaced barriers. If
+#    before it is written (by default, global memory); racecheck, two threads that use
+#    shared memory with no barrier in between; and synccheck, misplaced barriers. If
 #    legal accesses give wrong numbers, only a comparison shows it.
 # 3. A test that passes a hundred times does not disprove a race.
 # 4. A launch does not report its kernel's error. That comes later, from an innocent
