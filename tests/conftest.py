@@ -21,6 +21,8 @@ CHAPTERS = sorted(
 CHAPTER = re.compile(rf"(?<!\w)({'|'.join(CHAPTERS)})(?!\w)")
 
 os.environ.setdefault("WEFT_SIMULATOR", "1")
+# Each core has a worker: threads of PyTorch's own would only wait for one another.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
