@@ -16,8 +16,12 @@ from weft.simulator import Fault, simulate
 
 from numba import cuda, float32, int8, int32, int64, uint8, uint32, uint64  # isort: skip
 
-EXPRESSIONS = 2_000
 CHUNK = 16  # programs of one test, some 250 expressions
+FAST, ALL = 4, 8  # tests of the fast tier, and of both
+CHUNKS = [
+    *range(FAST),
+    *(pytest.param(chunk, marks=pytest.mark.long) for chunk in range(FAST, ALL)),
+]
 
 
 def test_the_types_are_numbas_own() -> None:
@@ -25,7 +29,7 @@ def test_the_types_are_numbas_own() -> None:
     assert number_types.apart() == kept
 
 
-@pytest.mark.parametrize("chunk", range(-(-EXPRESSIONS // 250)))
+@pytest.mark.parametrize("chunk", CHUNKS)
 def test_random_programs_give_what_njit_gives(
     chunk: int, pytestconfig: pytest.Config
 ) -> None:
@@ -68,7 +72,7 @@ def test_the_answers_that_are_kept_are_those_of_njit() -> None:
     known = np.load(arithmetic.KEPT)
     if str(known["by"]) != arithmetic.computed_by():
         pytest.skip(f"they are kept for {known['by']}")
-    last = programs.program(CHUNK * -(-EXPRESSIONS // 250) - 1)
+    last = programs.program(CHUNK * ALL - 1)
     one = arithmetic.calm(last)
     assert arithmetic.key(one) in known, "python -m verification.arithmetic 2220 --keep"
     whole, real = arithmetic.by_njit(one)
