@@ -89,15 +89,19 @@ class Exercise:
         exact = as_tuple(self.spec(*(widened(x) for x in copies(given))))
         return tuple(map(np.asarray, exact))
 
+    def of_lesson(self) -> tuple[Any, Any]:
+        """The sizes, unlisted and larger, that the lesson names: see `weft.lesson`."""
+        from weft import lesson
+
+        return lesson.unseen(self.name), lesson.larger(self.name)
+
     def unseen_case(self, seed: int) -> Any:
         """The case that the exercise does not list.
 
         seed: a number that belongs to the learner's source. None where the exercise
         wants no such case, or its data cannot be made in that size.
         """
-        from weft import lesson
-
-        size = lesson.unseen(self.name) or unseen_size(self.sizes, seed)
+        size = self.of_lesson()[0] or unseen_size(self.sizes, seed)
         if size is None or not self.unseen:
             return None
         try:

@@ -29,8 +29,11 @@ from weft.starters import STUB
 from weft.wording import Words
 
 FILE = "<page>"  # what Python calls the reader's code
+GIVEN = "<given>"  # and what the lab gives
 MOST_PRINTED = 2_000  # characters that are shown
+KERNELS = "weft.in_page.kernels"  # with the simulator, which functions do not need
 Data = dict[str, Any]
+Room = Callable[[Mapping[str, Any], Mapping[str, Any]], list[str]]
 
 
 def judge(source: str, exercise: Mapping[str, Any]) -> Data:
@@ -57,8 +60,11 @@ def verdict_on(source: str, exercise: Mapping[str, Any]) -> Verdict:
     """The same, as a verdict."""
     try:
         with tracebacks.looking_up_names(lambda name: of_the_lab(name, exercise)):
+            room = ROOMS[exercise["kind"]]()
             scope = ran(source, exercise)
-            facts = ROOMS[exercise["kind"]](scope, exercise)
+            if exercise["name"] not in scope:
+                raise Failed(not_there(exercise["name"]))
+            facts = room(scope, exercise)
     except Failed as failed:
         return in_words_of_a_page(failed.verdict)
     return Verdict(exercise["name"], "pass", facts=facts)
@@ -93,6 +99,7 @@ def as_data(verdict: Verdict) -> Data:
                 "text": place.text,
                 "expression": place.expression,
                 "note": note,
+                "ours": place.file in ("", FILE),
             }
             for place, note in verdict.places
             if place.line
@@ -112,6 +119,7 @@ def ran(source: str, exercise: Mapping[str, Any]) -> dict[str, Any]:
     linecache.cache[FILE] = (len(source), None, lines, FILE)
     code = readable(name, source, FILE)
     scope = {"__name__": "__page__", **given(exercise)}
+    code_of_the_lab(exercise, scope)
     inside = FunctionType((lambda: None).__code__, scope)  # whose lines are counted
     try:
         counted(lambda: exec(code, scope), (), scope=inside)
@@ -134,6 +142,14 @@ def given(exercise: Mapping[str, Any]) -> dict[str, Any]:
             module = import_module(what["module"])
             found[name] = getattr(module, what["name"]) if "name" in what else module
     return found
+
+
+def code_of_the_lab(exercise: Mapping[str, Any], scope: dict[str, Any]) -> None:
+    """Run the code that the lab gives, such as a device function."""
+    source = exercise.get("code", "")
+    lines = source.splitlines(keepends=True)
+    linecache.cache[GIVEN] = (len(source), None, lines, GIVEN)
+    exec(compile(source, GIVEN, "exec"), scope)
 
 
 def of_the_lab(missing: str, exercise: Mapping[str, Any]) -> str:
@@ -179,10 +195,7 @@ def in_words_of_a_page(verdict: Verdict) -> Verdict:
 
 def functions(scope: Mapping[str, Any], exercise: Mapping[str, Any]) -> list[str]:
     """Judge a plain function; return the facts. Raises `Failed`."""
-    name = exercise["name"]
-    if name not in scope:
-        raise Failed(not_there(name))
-    explained = explanations(exercise)
+    name, explained = exercise["name"], explanations(exercise)
     asked = FunctionExercise(
         written_by_learner=scope[name],
         spec=_kept_in_the_lab,
@@ -230,8 +243,30 @@ def _kept_in_the_lab(*_: Any) -> Any:
     raise AssertionError("a page has the results of the spec, not the spec")
 
 
-ROOMS: dict[str, Callable[[Mapping[str, Any], Mapping[str, Any]], list[str]]] = {
-    "functions": functions,
+# Kernels
+
+
+def kernels(scope: Mapping[str, Any], exercise: Mapping[str, Any]) -> list[str]:
+    """Judge a kernel, or a function that chooses a launch. Raises `Failed`."""
+    room: Any = import_module(KERNELS)
+    thing, explained = scope[exercise["name"]], explanations(exercise)
+    facts: list[str] = room.judge(thing, scope, explained, exercise)
+    return facts
+
+
+def with_kernels() -> Room:
+    """Put NumPy and Numba in place, before code asks for them."""
+    numpy: Any = import_module("weft.in_page.numpy.modules")
+    numpy.provide()
+    simulator: Any = import_module("weft.simulator")  # whose modules import NumPy
+    simulator.install()
+    import_module(KERNELS)
+    return kernels
+
+
+ROOMS: dict[str, Callable[[], Room]] = {
+    "functions": lambda: functions,
+    "kernels": with_kernels,
 }
 
 

@@ -7,6 +7,7 @@ one key that says what it is:
     {"float": "3.0"}, {"int": "9007199254740993"}    what JavaScript would change
     {"object": "20_layouts.layouts:Layout", "fields": {...}}   of a chapter's class
     {"array": "<base64>", "dtype": "<f4", "shape": [2, 3]}     in the order of rows
+    {"number": "<base64>", "dtype": "<f4"}    one of NumPy's
 """
 
 import base64
@@ -48,9 +49,11 @@ def encoded(value: Any) -> Any:
 
 
 def _array(value: Any) -> Any:
-    if value.dtype.hasobject:
+    if value.dtype.hasobject or value.dtype.kind not in "biufc":
         raise NotAValue("an array of objects")
     text = base64.b64encode(value.tobytes()).decode()
+    if not hasattr(value, "__setitem__"):
+        return {"number": text, "dtype": value.dtype.str}
     return {"array": text, "dtype": value.dtype.str, "shape": list(value.shape)}
 
 
@@ -75,11 +78,14 @@ def decoded(data: Any) -> Any:
             numpy: Any = import_module("numpy")
             flat = numpy.frombuffer(base64.b64decode(text), dtype)
             return flat.reshape(shape).copy()
+        case {"number": text, "dtype": dtype}:
+            numpy = import_module("numpy")
+            return numpy.frombuffer(base64.b64decode(text), dtype)[0]
     return data
 
 
 def has_array(data: Any) -> bool:
     """Whether JSON that `encoded` has written holds an array."""
     if isinstance(data, dict):
-        return "array" in data or any(map(has_array, data.values()))
+        return "array" in data or "number" in data or any(map(has_array, data.values()))
     return isinstance(data, list) and any(map(has_array, data))

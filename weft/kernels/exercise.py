@@ -11,6 +11,7 @@ from weft import chapters
 from weft.checking.cases import SEED, Case, as_tuple, copies
 from weft.checking.compare import Array
 from weft.checking.exercise import Exercise
+from weft.checking.source import seed
 from weft.places import Place
 from weft.simulator.memory.arrays import poison
 from weft.starters import source_function
@@ -71,6 +72,11 @@ class KernelExercise(Exercise):
     def checks_launch(self) -> bool:
         """Whether the learner wrote the launch, not the kernel."""
         return self.written_by_learner is not self.kernel
+
+    @property
+    def number(self) -> int:
+        """The seed of the data that no size of the exercise lists."""
+        return seed(self.written_by_learner)
 
     @property
     def first_size(self) -> tuple[Any, ...]:

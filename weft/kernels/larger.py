@@ -11,9 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from weft import lesson
 from weft.checking.cases import as_tuple, evened, unseen_size
-from weft.checking.source import seed
 from weft.checking.verdict import Failed
 from weft.kernels.exercise import KernelExercise
 from weft.kernels.simulated import run_trial
@@ -66,8 +64,8 @@ def another_parity(exercise: KernelExercise) -> None:
 
     Raises `Failed`.
     """
-    number = seed(exercise.written_by_learner)
-    given = lesson.unseen(exercise.name) or not exercise.unseen
+    number = exercise.number
+    given = exercise.of_lesson()[0] or not exercise.unseen
     if given or not all(map(is_whole, exercise.sizes)):
         return
     size = evened(as_tuple(unseen_size(exercise.sizes, number)), exercise.sizes)
@@ -134,7 +132,7 @@ def trials(
 
     most: elements, by the work that one of them was in the listed sizes.
     """
-    number = seed(exercise.written_by_learner)
+    number = exercise.number
     for size in choices:
         if math.prod(size) <= min(most, MOST_ELEMENTS):
             trial = made(exercise, size, number)
@@ -164,7 +162,7 @@ def sizes(exercise: KernelExercise) -> list[list[Size]]:
     """For every axis that can grow: sizes to try, the largest first."""
     wanted = exercise.larger
     if wanted is None:
-        wanted = lesson.larger(exercise.name)
+        wanted = exercise.of_lesson()[1]
     if wanted is not None:
         return [[as_tuple(wanted)]] if wanted else []
     if not exercise.unseen or not all(map(is_whole, exercise.sizes)):

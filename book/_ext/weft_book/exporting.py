@@ -25,12 +25,17 @@ from typing import Any
 
 from pipeline.labs import STUB, undo
 from verification.cells import cells, checks, run, scope_of
+from weft import meaning
 from weft.checking.cases import copies, widened
 from weft.code_objects import global_names
 from weft.dispatch import room_of
 from weft.functions.exercise import FunctionExercise
 from weft.in_page.values import CHAPTERS, NotAValue, encoded, has_array
+from weft.kernels.exercise import KernelExercise
 from weft.lesson import syllabus
+from weft.starters import source_function
+
+from . import exporting_kernels
 
 ROOT = Path(__file__).resolve().parents[3]
 ALONE = Path(__file__).with_name("without_numpy.py")
@@ -62,13 +67,25 @@ def export(lab: str, name: str) -> Data:
     if name not in checks(lab):
         raise NotInPage(f"lab {lab} checks no {name}")
     cell = cell_of(lab, name)
-    if "@cuda.jit" in cell or "@triton.jit" in cell:
-        raise NotInPage("it is about a kernel")
+    if "@triton.jit" in cell:
+        raise NotInPage("it is about a Triton program")
     with redirect_stdout(io.StringIO()):
         scope = scope_of(lab)
         run(cell, f"<{lab}/{name}>", scope)
         thing, asked = asked_for(lab, name, scope)
     room = room_of(thing, asked)
+    described = next(e for e in syllabus.load(lab).exercises if e.name == name)
+    common = {
+        "chapter": lab,
+        "name": name,
+        "title": described.title,
+        "hints": list(described.hints),
+        "starter": starter(cell),
+    }
+    if room.exercise is KernelExercise:
+        return common | of_kernel(
+            lab, scope, room.exercise(written_by_learner=thing, **asked), cell
+        )
     known = {field.name for field in fields(FunctionExercise)}
     if room.exercise is not FunctionExercise or not known >= asked.keys():
         raise NotInPage(f"it is about {room.what}, with more to it")
@@ -79,21 +96,39 @@ def export(lab: str, name: str) -> Data:
     missing = sorted(global_names(thing.__code__) & left_out)
     if missing:
         raise NotInPage(f"its answer uses `{missing[0]}`")
-    described = next(e for e in syllabus.load(lab).exercises if e.name == name)
-    return {
+    return common | {
         "kind": "functions",
-        "chapter": lab,
-        "name": name,
-        "title": described.title,
-        "hints": list(described.hints),
-        "starter": starter(cell),
         "cases": cases(exercise),
         "tolerance": exercise.tolerance,
         "lines": exercise.lines,
         "without": list(exercise.without),
         "because": named(exercise.because),
         "same": named(exercise.same),
-        "explains": explains(exercise),
+        "explains": explains([exercise.because, exercise.same]),
+        "given": names,
+        "left_out": sorted(left_out),
+    }
+
+
+def of_kernel(lab: str, scope: Data, asked: KernelExercise, source: str) -> Data:
+    """What an exercise in kernels has besides its texts. Raises NotInPage."""
+    code, ours = exporting_kernels.given_code(lab, scope, source)
+    names, left_out = given(scope, asked.name, is_kernel=True)
+    left_out -= ours
+    function = source_function(asked.kernel)
+    missing = sorted(global_names(function.__code__) & left_out) if function else []
+    if missing:
+        raise NotInPage(f"its answer uses `{missing[0]}`")
+    told = [asked.because, *asked.describe.values()]
+    try:
+        made = exporting_kernels.export(asked)
+    except NotAValue as wrong:
+        raise NotInPage(f"a case of it has {wrong}") from None
+    return made | {
+        "because": named(asked.because),
+        "describe": {output: named(f) for output, f in asked.describe.items()},
+        "explains": explains(told),
+        "code": code,
         "given": names,
         "left_out": sorted(left_out),
     }
@@ -127,8 +162,7 @@ def asked_for(lab: str, name: str, scope: Data) -> tuple[Any, Data]:
     """What the check cell of an exercise asks `check` for."""
     noted: list[tuple[Any, Data]] = []
 
-    def note(thing: Any, spec: Any = None, inputs: Any = None, **more: Any) -> None:
-        asked = {"spec": spec, "inputs": inputs, **more}
+    def note(thing: Any, *diagnosis: Any, **asked: Any) -> None:
         noted.append((thing, {k: v for k, v in asked.items() if v is not None}))
 
     run(checks(lab)[name], f"<check of {name}>", scope | {"check": note})
@@ -167,32 +201,40 @@ def as_python(value: Any) -> Any:
 # The names that the reader's code finds
 
 
-def given(scope: Data, name: str, used: set[str]) -> tuple[dict[str, Data], set[str]]:
+def given(
+    scope: Data, name: str, used: set[str] | None = None, is_kernel: bool = False
+) -> tuple[dict[str, Data], set[str]]:
     """The lab's names that a page can have, each with where it is from; the others.
 
     used: the names in the answers at hand. Of the lab's own values and functions, a
-    page gets only these.
+    page gets only these; None: all. is_kernel: whether the exercise is about a kernel,
+    which NumPy and Numba are for.
     """
     found, left_out = {}, set()
     for each, value in scope.items():
         if each in OURS or each == name or each.startswith("_"):
             continue
-        what = origin(value)
-        if what is None or ("module" not in what and each not in used):
+        what = origin(value, is_kernel)
+        own = what is not None and "module" not in what
+        if what is None or (own and used is not None and each not in used):
             left_out.add(each)
         else:
             found[each] = what
     return found, left_out
 
 
-def origin(value: Any) -> Data | None:
+def origin(value: Any, is_kernel: bool = False) -> Data | None:
     """Where a page finds a value: in a module, or here; None where it does not."""
-    if isinstance(value, FunctionType) and value.__module__ == "__main__":
+    is_function = isinstance(value, FunctionType) and value.__module__ == "__main__"
+    if is_function and not is_kernel:
         return {"source": inspect.getsource(value)}
     if isinstance(value, ModuleType):
-        return {"module": value.__name__} if is_there(value.__name__) else None
+        public = meaning.public_module(value.__name__)
+        return {"module": public} if is_there(public, is_kernel) else None
+    if is_kernel and meaning.is_number_type(value):
+        return {"module": "numba", "name": str(value)}
     module, name = getattr(value, "__module__", None), getattr(value, "__name__", None)
-    if isinstance(module, str) and name and is_there(module):
+    if isinstance(module, str) and name and is_there(module, is_kernel):
         if getattr(sys.modules[module], name, None) is value:
             return {"module": module, "name": name}
         return None
@@ -200,18 +242,21 @@ def origin(value: Any) -> Data | None:
         data = encoded(value)
     except NotAValue:
         return None
-    return None if has_array(data) else {"value": data}
+    return None if has_array(data) and not is_kernel else {"value": data}
 
 
 @cache
-def is_there(module: str) -> bool:
+def is_there(module: str, is_kernel: bool = False) -> bool:
     """Whether a page has a module: Python's own, or a chapter's that needs no more."""
     top = module.partition(".")[0]
     if top in sys.stdlib_module_names and module != "__main__":
         return True
-    if not module.startswith(CHAPTERS):
+    if is_kernel and module in ("numpy", "numba", "numba.cuda"):
+        return True
+    ours = (CHAPTERS, "weft.intrinsics") if is_kernel else (CHAPTERS,)
+    if not module.startswith(ours):
         return False
-    done = alone("import", module)
+    done = alone("import", module, "kernels" if is_kernel else "functions")
     return done.returncode == 0
 
 
@@ -222,9 +267,9 @@ def named(function: Any) -> str | None:
     return getattr(function, "__name__", None)
 
 
-def explains(exercise: FunctionExercise) -> Data | None:
-    """The source of `because` and `same`, with what they need. Raises NotInPage."""
-    functions = [f for f in (exercise.because, exercise.same) if f is not None]
+def explains(given: list[Any]) -> Data | None:
+    """The source of `because` and the like, with what it needs. Raises NotInPage."""
+    functions = [function for function in given if function is not None]
     homes = {getattr(f, "__module__", "") for f in functions}
     if not functions:
         return None

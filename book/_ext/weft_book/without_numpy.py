@@ -1,6 +1,6 @@
 """A Python that has what a page of the book has: the standard library, and `weft`.
 
-    python without_numpy.py import MODULE      whether a module can be imported
+    python without_numpy.py import MODULE KIND  whether it can be, in such an exercise
     python without_numpy.py judge < exercises  judge sources; see `exporting.tried`
 """
 
@@ -50,7 +50,11 @@ def tried(exercise: dict, sources: list) -> dict:
 def main(command: str, *rest: str) -> None:
     prepare()
     if command == "import":
-        importlib.import_module(*rest)
+        from weft.in_page.judging import ROOMS
+
+        module, kind = rest
+        ROOMS[kind]()
+        importlib.import_module(module)
         return
     asked = json.load(sys.stdin)
     found = [tried(each["exercise"], each["sources"]) for each in asked]

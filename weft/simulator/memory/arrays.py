@@ -423,7 +423,7 @@ def nested(data: np.ndarray[Any, Any], readonly: bool) -> Any:
         return [nested(row, readonly) for row in data]
     if data.dtype.kind not in "biuf" or data.dtype == np.float16:
         return Numbers(data, readonly)
-    view = memoryview(data)  # type: ignore[arg-type]
+    view = data.data
     return view.toreadonly() if readonly else view
 
 

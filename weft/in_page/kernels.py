@@ -1,0 +1,139 @@
+"""Kernels in a page: the simulator judges them, there is no compiler and no GPU.
+
+NumPy and Numba are ours here, see `weft.in_page.numpy` and `weft.simulator.stand_in`.
+An exercise has the data of its cases, as the book's build has made them.
+"""
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from weft.checking.cases import SEED, as_tuple
+from weft.in_page.values import decoded
+from weft.kernels import stages
+from weft.kernels.exercise import KernelCase, KernelExercise
+
+NOT_HERE = "not compiled, and not run on a GPU: the check in the lab does that as well"
+Data = Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PageExercise(KernelExercise):
+    """A kernel with the cases that the build has made.
+
+    made: the cases by `key_of`. launches: the grid and the block of each size, by the
+    same key. data: the seed of what no size lists.
+    """
+
+    made: Mapping[Any, Any] = field(default_factory=dict)
+    launches: Mapping[Any, Any] = field(default_factory=dict)
+    data: int = 0
+
+    @property
+    def number(self) -> int:
+        return self.data
+
+    def of_lesson(self) -> tuple[Any, Any]:
+        return (), None
+
+    def unseen_case(self, seed: int) -> Any:
+        size = self.made.get("unseen")
+        return None if size is None else self.case(size, seed)
+
+    def case(self, size: Any, seed: int = SEED) -> KernelCase:
+        """The data of a size. Raises KeyError where the build has made none."""
+        parts = as_tuple(size)
+        found = self.made[key_of(self, parts, seed)]
+        return KernelCase(
+            parts,
+            decoded(found["inputs"]),
+            decoded(found["expected"]),
+            seed == SEED,
+            parts in map(as_tuple, self.sizes),
+            tuple(map(before, found["outputs"])),
+        )
+
+
+def before(data: Any) -> Any:
+    """An output as it is before a launch."""
+    if isinstance(data, dict) and "empty" in data:
+        return np.empty(tuple(data["shape"]), data["empty"])
+    return decoded(data)
+
+
+def key_of(exercise: KernelExercise, size: tuple[Any, ...], seed: int) -> Any:
+    """What a case is found by: constants, size, and whether the size is a listed one."""
+    return (constants_now(exercise), size, seed == SEED)
+
+
+def constants_now(exercise: KernelExercise) -> tuple[Any, ...]:
+    """The values that the exercise's constants have now."""
+    function = exercise.function()
+    scope = function.__globals__ if function else {}
+    names = sorted({name for some in exercise.constants for name in some})
+    return tuple(scope.get(name) for name in names)
+
+
+def judge(thing: Any, scope: Data, explained: Data, exercise: Data) -> list[str]:
+    """Judge a kernel, or a function that chooses a launch; return the facts.
+
+    thing: what the reader wrote. scope: the names that their code has left. explained:
+    what the chapter says of a wrong result, by name. Raises `Failed`.
+    """
+    asked = made(thing, scope, explained, exercise)
+    facts = [fact for stage in stages.without_a_compiler(asked) for fact in stage]
+    return [*facts, NOT_HERE]
+
+
+def made(thing: Any, scope: Data, explained: Data, exercise: Data) -> PageExercise:
+    """The exercise, of what the build has written of it."""
+    launches = {}
+    cases: dict[Any, Any] = {"unseen": decoded(exercise["unseen"])}
+    for case in exercise["cases"]:
+        key = tuple(case["constants"]), decoded(case["size"]), case["listed"]
+        cases[key] = case
+    for constants, size, config in exercise["launches"]:
+        launches[tuple(constants), decoded(size)] = decoded(config)
+    kernel = scope.get(exercise["kernel"]) if exercise["kernel"] else None
+    asked: PageExercise
+
+    def launch(*size: Any) -> Any:
+        return launches[constants_now(asked), size]
+
+    asked = PageExercise(
+        written_by_learner=thing,
+        kernel=kernel,
+        spec=named(exercise["parameters"]),
+        inputs=named([]),
+        out=named([]) if exercise["out"] else None,
+        sizes=decoded(exercise["sizes"]),
+        launch=launch,
+        tolerance=exercise["tolerance"],
+        limits=decoded(exercise["limits"]),
+        constants=decoded(exercise["constants"]),
+        larger=decoded(exercise["larger"]),
+        without=tuple(exercise["without"]),
+        unseen=exercise["is_unseen"],
+        describe={k: explained[name] for k, name in exercise["describe"].items()},
+        because=explained.get(exercise["because"] or ""),
+        made=cases,
+        launches=launches,
+        data=int(exercise["seed"]),
+    )
+    return asked
+
+
+def named(parameters: list[str]) -> Any:
+    """A function that stands for one of the lab's: all that it has are parameters."""
+
+    def kept_in_the_lab(*_: Any) -> Any:
+        raise AssertionError("a page has the results of the lab's functions")
+
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    each = [inspect.Parameter(name, kind) for name in parameters]
+    kept_in_the_lab.__signature__ = inspect.Signature(each)  # type: ignore[attr-defined]
+    return kept_in_the_lab
+

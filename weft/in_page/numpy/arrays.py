@@ -1,0 +1,697 @@
+"""Arrays: memory, seen as numbers of one type in a shape, with steps between them."""
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+from weft.in_page.numpy.types import BOOL, INT64, DTYPES, _dtype, converted, dtype
+from weft.in_page.numpy.types import generic, promoted, result_type
+
+ALIGNED = 256  # bytes, on which memory begins
+
+
+class Memory:
+    """The bytes of an array and of all its views. address: made up, but its own."""
+
+    __slots__ = ("address", "data")
+    _next = ALIGNED
+
+    def __init__(self, data: bytearray) -> None:
+        self.data = data
+        self.address = Memory._next
+        Memory._next += -(-(len(data) + 1) // ALIGNED) * ALIGNED
+
+
+class ndarray:
+    """An array of numbers."""
+
+    __module__ = "numpy"
+    __slots__ = (
+        "__weakref__", "_memory", "_offset", "_writeable",
+        "base", "dtype", "shape", "strides",
+    )  # fmt: skip
+    __array_priority__ = 0.0
+
+    def __new__(
+        cls,
+        shape: Any,
+        dtype: Any = float,
+        buffer: Any = None,
+        offset: int = 0,
+        strides: Any = None,
+        order: Any = "C",
+    ) -> "ndarray":
+        described, sides = _dtype(dtype), as_shape(shape)
+        if strides is None:
+            strides = steps(sides, described.itemsize, order or "C")
+        memory = Memory(bytearray(math.prod(sides) * described.itemsize))
+        return seen(memory, offset, described, sides, tuple(strides))
+
+    def __class_getitem__(cls, _: Any) -> Any:
+        return cls
+
+    # What it is
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.dtype.itemsize
+
+    @property
+    def flags(self) -> Any:
+        return SimpleNamespace(
+            c_contiguous=is_contiguous(self),
+            f_contiguous=is_contiguous(self.T),
+            writeable=self._writeable,
+            aligned=not self._offset % self.dtype.alignment,
+            owndata=self.base is None,
+        )
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        at = self._memory.address + self._offset
+        return {"data": (at, not self._writeable), "shape": self.shape}
+
+    @property
+    def data(self) -> memoryview:
+        """The memory as a memoryview of numbers; of one axis, if not contiguous."""
+        code, size = self.dtype.code, self.dtype.itemsize
+        whole = memoryview(self._memory.data)
+        if is_contiguous(self):
+            part = whole[self._offset : self._offset + self.nbytes].cast(code)
+            found = part.cast("B").cast(code, self.shape) if self.ndim > 1 else part
+        elif self.ndim == 1 and not (self._offset % size or self.strides[0] % size):
+            step, at = self.strides[0] // size, self._offset // size
+            numbers = whole[: len(whole) // size * size].cast(code)
+            stop = at + step * len(self)
+            found = numbers[at : stop if stop >= 0 else None : step]
+        else:
+            raise ValueError("this memory has no memoryview")
+        return found if self._writeable else found.toreadonly()
+
+    @property
+    def T(self) -> "ndarray":
+        return self._view(shape=self.shape[::-1], strides=self.strides[::-1])
+
+    @property
+    def flat(self) -> "Flat":
+        return Flat(self)
+
+    @property
+    def real(self) -> "ndarray":
+        return self
+
+    def _view(self, **changed: Any) -> "ndarray":
+        """The same memory, seen in another way."""
+        made = seen(
+            self._memory,
+            changed.get("offset", self._offset),
+            changed.get("dtype", self.dtype),
+            changed.get("shape", self.shape),
+            changed.get("strides", self.strides),
+        )
+        made.base, made._writeable = self, self._writeable
+        return made
+
+    # Its numbers, in the order of rows
+
+    def _values(self) -> list[Any]:
+        size = self.dtype.itemsize
+        whole = memoryview(self._memory.data)
+        if is_contiguous(self):
+            return self.dtype.unpacked(whole[self._offset : self._offset + self.nbytes])
+        if self.ndim == 1 and self.dtype.code != "e" and self.dtype.kind != "c":
+            if not (self._offset % size or self.strides[0] % size or not len(self)):
+                if self.strides[0]:
+                    return self.data.tolist()
+        unpacked = self.dtype.unpacked
+        return [unpacked(whole[at : at + size])[0] for at in offsets(self)]
+
+    def _fill(self, values: list[Any]) -> None:
+        """Put numbers into its memory, as many as there are elements."""
+        if not self._writeable:
+            raise ValueError("assignment destination is read-only")
+        packed, size = self.dtype.packed(values), self.dtype.itemsize
+        data = self._memory.data
+        if is_contiguous(self):
+            data[self._offset : self._offset + len(packed)] = packed
+            return
+        for number, at in enumerate(offsets(self)):
+            data[at : at + size] = packed[number * size : (number + 1) * size]
+
+    def _number(self, at: int) -> Any:
+        data = memoryview(self._memory.data)[at : at + self.dtype.itemsize]
+        value = self.dtype.unpacked(data)[0]
+        return self.dtype.type(value)
+
+    def tolist(self) -> Any:
+        return nested(self._values(), self.shape)
+
+    def item(self, *index: Any) -> Any:
+        if index:
+            at = index if len(index) > 1 else index[0]
+            found = self.ravel()[at] if isinstance(at, int) else self[at]
+            return found.item()
+        if self.size != 1:
+            raise ValueError("can only convert an array of size 1 to a Python scalar")
+        return self._values()[0]
+
+    def tobytes(self, order: Any = "C") -> bytes:
+        return self.dtype.packed(self._values())
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.shape:
+            raise TypeError("iteration over a 0-d array")
+        return (self[k] for k in range(len(self)))
+
+    def __bool__(self) -> bool:
+        if self.size != 1:
+            raise ValueError(
+                "The truth value of an array with more than one element is ambiguous. "
+                "Use a.any() or a.all()"
+            )
+        return bool(self._values()[0])
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __index__(self) -> int:
+        if self.ndim or self.dtype.kind not in "iu":
+            raise TypeError("only integer scalar arrays can be converted to an index")
+        return int(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __contains__(self, value: Any) -> bool:
+        return bool((self == value).any())  # type: ignore[attr-defined]
+
+    def __repr__(self) -> str:
+        kind = "" if self.dtype.name in ("int64", "float64", "bool") else self.dtype.name
+        return f"array({self.tolist()}{f', dtype={kind}' if kind else ''})"
+
+    __str__ = __repr__
+    __hash__ = None  # type: ignore[assignment]
+
+    def __deepcopy__(self, _: Any) -> "ndarray":
+        return self.copy()
+
+    __copy__ = lambda self: self.copy()  # noqa: E731
+
+    # Other forms of it
+
+    def copy(self, order: Any = "C") -> "ndarray":
+        kept = order in ("F", "K", "A") and not is_contiguous(self)
+        if kept and is_contiguous(self.T):
+            return self.T.copy().T
+        if not is_contiguous(self):
+            return new(self._values(), self.dtype, self.shape)
+        memory = Memory(self._memory.data[self._offset : self._offset + self.nbytes])
+        strides = steps(self.shape, self.itemsize)
+        return seen(memory, 0, self.dtype, self.shape, strides)
+
+    def astype(self, kind: Any, copy: bool = True, **_: Any) -> "ndarray":
+        wanted = _dtype(kind)
+        if wanted is self.dtype:
+            return self.copy() if copy else self
+        values = self._values()
+        if self.dtype.kind == "c" and wanted.kind != "c":
+            values = [v.real for v in values]
+        if self.dtype.kind == "f" and wanted.kind in "iu":
+            values = list(map(wanted.integer, values))
+        return new(values, wanted, self.shape)
+
+    def view(self, kind: Any = None, type: Any = None) -> "ndarray":
+        wanted = self.dtype if kind is None or kind is ndarray else _dtype(kind)
+        was, now = self.dtype.itemsize, wanted.itemsize
+        if was == now:
+            return self._view(dtype=wanted)
+        last = self.shape[-1] * was
+        if last % now or self.strides[-1] != was and self.shape[-1] > 1:
+            raise ValueError("the last axis must be contiguous, and whole afterwards")
+        return self._view(
+            dtype=wanted,
+            shape=(*self.shape[:-1], last // now),
+            strides=(*self.strides[:-1], now),
+        )
+
+    def reshape(self, *shape: Any, order: str = "C", copy: Any = None) -> "ndarray":
+        sides = as_shape(shape[0] if len(shape) == 1 else shape)
+        if -1 in sides:
+            known = -math.prod(sides)
+            if not known or self.size % known:
+                raise ValueError(f"cannot reshape array of size {self.size}")
+            sides = tuple(self.size // known if s == -1 else s for s in sides)
+        if math.prod(sides) != self.size:
+            raise ValueError(
+                f"cannot reshape array of size {self.size} into shape {sides}"
+            )
+        if order == "F":
+            return self.T.reshape(sides[::-1]).T
+        new_steps = restepped(self, sides)
+        if new_steps is not None:
+            return self._view(shape=sides, strides=new_steps)
+        return new(self._values(), self.dtype, sides)
+
+    def ravel(self, order: str = "C") -> "ndarray":
+        return self.reshape(-1, order="F" if order == "F" else "C")
+
+    def flatten(self, order: str = "C") -> "ndarray":
+        return self.ravel(order).copy()
+
+    def transpose(self, *axes: Any) -> "ndarray":
+        if not axes or axes == (None,):
+            return self.T
+        order = axes[0] if isinstance(axes[0], Sequence) else axes
+        order = [axis % self.ndim for axis in order]
+        return self._view(
+            shape=tuple(self.shape[axis] for axis in order),
+            strides=tuple(self.strides[axis] for axis in order),
+        )
+
+    def swapaxes(self, one: int, other: int) -> "ndarray":
+        order = list(range(self.ndim))
+        order[one], order[other] = order[other], order[one]
+        return self.transpose(order)
+
+    def squeeze(self, axis: Any = None) -> "ndarray":
+        kept = [k for k, side in enumerate(self.shape) if side != 1]
+        if axis is not None:
+            kept = [k for k in range(self.ndim) if k != axis % self.ndim]
+        return self._view(
+            shape=tuple(self.shape[k] for k in kept),
+            strides=tuple(self.strides[k] for k in kept),
+        )
+
+    def fill(self, value: Any) -> None:
+        self[...] = value
+
+    # Its parts
+
+    def __getitem__(self, index: Any) -> Any:
+        if type(index) is int and len(self.shape) == 1:
+            return self._number(self._offset + self.strides[0] * within(index, len(self)))
+        parts = expanded(index, self.shape)
+        if not any(isinstance(part, ndarray) for part in parts):
+            found = basic(self, parts)
+            if found.shape or index is Ellipsis or Ellipsis in _as_tuple(index):
+                return found
+            return found._number(found._offset)
+        whole = fast(self, parts)
+        if whole is not None:
+            return whole
+        at, shape = gathered(self, parts)
+        unpacked, size = self.dtype.unpacked, self.dtype.itemsize
+        data = memoryview(self._memory.data)
+        if not shape:
+            return self._number(at[0])
+        values = [unpacked(data[k : k + size])[0] for k in at]
+        return new(values, self.dtype, shape)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        if not self._writeable:
+            raise ValueError("assignment destination is read-only")
+        parts = expanded(index, self.shape)
+        if not any(isinstance(part, ndarray) for part in parts):
+            there = basic(self, parts)
+            there._fill(spread(value, there.shape))
+            return
+        at, shape = gathered(self, parts)
+        packed, size = self.dtype.packed(spread(value, shape)), self.dtype.itemsize
+        data = self._memory.data
+        for number, k in enumerate(at):
+            data[k : k + size] = packed[number * size : (number + 1) * size]
+
+
+class Flat:
+    """The elements of an array one after the other."""
+
+    def __init__(self, array: ndarray) -> None:
+        self._array = array
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._array.ravel()[index]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        whole = self._array.ravel().copy()
+        whole[index] = value
+        self._array._fill(whole._values())
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._array.ravel())
+
+    def __len__(self) -> int:
+        return self._array.size
+
+
+# Making them
+
+
+def seen(
+    memory: Memory,
+    offset: int,
+    described: dtype,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+) -> ndarray:
+    """An array over memory that is there."""
+    made: ndarray = object.__new__(ndarray)
+    made._memory, made._offset, made.dtype = memory, offset, described
+    made.shape, made.strides = shape, strides
+    made.base, made._writeable = None, True
+    return made
+
+
+def new(values: list[Any], described: dtype, shape: tuple[int, ...]) -> ndarray:
+    """An array of numbers, given in the order of rows."""
+    memory = Memory(bytearray(described.packed(values)))
+    return seen(memory, 0, described, shape, steps(shape, described.itemsize))
+
+
+def array(
+    given: Any, dtype: Any = None, copy: Any = True, order: Any = "K", ndmin: int = 0
+) -> ndarray:
+    """A new array: of another array, of a number, of nested sequences of numbers."""
+    if isinstance(given, ndarray):
+        made = given.astype(dtype) if dtype is not None else given.copy(order or "K")
+    else:
+        values: list[Any] = []
+        shape = measured(given, values)
+        if dtype is not None:
+            described = _dtype(dtype)
+        elif values:
+            described = result_type(*{_kind(v): v for v in values}.values())
+            if all(type(v) is int for v in values) and max(values) > 2**63 - 1:
+                described = DTYPES["uint64"]
+        else:
+            described = DTYPES["float64"]
+        plain = [v.item() if isinstance(v, generic) else v for v in values]
+        if described.kind in "iu":
+            plain = [described.integer(v) for v in plain]
+        made = new(plain, described, shape)
+    while made.ndim < ndmin:
+        made = made[None]
+    return made
+
+
+def _kind(value: Any) -> Any:
+    kind = type(value)
+    if kind not in (bool, int, float, complex) and not isinstance(value, generic):
+        raise TypeError(f"an array of numbers cannot hold {value!r}")
+    return kind
+
+
+def measured(given: Any, values: list[Any]) -> tuple[int, ...]:
+    """The shape of nested sequences; their numbers go to `values`."""
+    if isinstance(given, ndarray):
+        plain = given._values()
+        values += map(given.dtype.type, plain)
+        return given.shape
+    if isinstance(given, memoryview):
+        given = given.tolist()
+    if not isinstance(given, (list, tuple, range, Flat)):
+        values.append(given)
+        return ()
+    shapes = {measured(part, values) for part in given}
+    if len(shapes) > 1:
+        raise ValueError("setting an array element with a sequence: not in equal rows")
+    return (len(given), *(shapes.pop() if shapes else ()))
+
+
+def asarray(given: Any, dtype: Any = None, **_: Any) -> ndarray:
+    if isinstance(given, ndarray) and (dtype is None or _dtype(dtype) is given.dtype):
+        return given
+    return array(given, dtype)
+
+
+def as_shape(shape: Any) -> tuple[int, ...]:
+    if hasattr(shape, "__index__") and not isinstance(shape, tuple):
+        return (shape.__index__(),)
+    return tuple(side.__index__() for side in shape)
+
+
+def _as_tuple(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def steps(shape: Sequence[int], size: int, order: str = "C") -> tuple[int, ...]:
+    """The bytes from one element to the next, along each axis."""
+    if order == "F":
+        return steps(shape[::-1], size)[::-1]
+    found = []
+    for side in reversed(shape):
+        found.append(size)
+        size *= max(side, 1)
+    return tuple(found[::-1])
+
+
+def is_contiguous(a: ndarray) -> bool:
+    size = a.dtype.itemsize
+    for side, step in zip(reversed(a.shape), reversed(a.strides), strict=True):
+        if side != 1 and step != size:
+            return 0 in a.shape
+        size *= side
+    return True
+
+
+def restepped(a: ndarray, shape: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The strides of another shape over the same memory, None where a copy is due."""
+    if is_contiguous(a):
+        return steps(shape, a.dtype.itemsize)
+    old = [(n, s) for n, s in zip(a.shape, a.strides, strict=True) if n != 1]
+    new_sides = [n for n in shape if n != 1]
+    found: list[int] = []
+    while old and new_sides:
+        sides, strides = [old[0][0]], [old[0][1]]
+        old.pop(0)
+        mine = [new_sides.pop(0)]
+        while math.prod(sides) != math.prod(mine):
+            if math.prod(sides) < math.prod(mine):
+                if not old or strides[-1] != old[0][0] * old[0][1]:
+                    return None
+                sides.append(old[0][0])
+                strides.append(old.pop(0)[1])
+            else:
+                mine.append(new_sides.pop(0))
+        found += [strides[-1] * math.prod(mine[k + 1 :]) for k in range(len(mine))]
+    each = iter(found)
+    return tuple(next(each) if n != 1 else a.dtype.itemsize for n in shape)
+
+
+def offsets(a: ndarray) -> list[int]:
+    """Where its elements begin in its memory, in the order of rows."""
+    found = [a._offset]
+    for side, step in zip(a.shape, a.strides, strict=True):
+        jumps = [step * k for k in range(side)]
+        found = [at + jump for at in found for jump in jumps]
+    return found
+
+
+def nested(values: list[Any], shape: tuple[int, ...]) -> Any:
+    """A flat list as lists in lists."""
+    if not shape:
+        return values[0]
+    for side in reversed(shape[1:]):
+        many = len(values) // side if side else math.prod(shape[:-1])
+        values = [values[k * side : (k + 1) * side] for k in range(many)]
+    return values
+
+
+# Indices
+
+
+def within(index: int, side: int) -> int:
+    if not -side <= index < side:
+        raise IndexError(f"index {index} is out of bounds for axis with size {side}")
+    return index % side
+
+
+def expanded(index: Any, shape: tuple[int, ...]) -> list[Any]:
+    """One index for each axis: an int, a slice, an array of integers; None adds one."""
+    parts: list[Any] = []
+    for part in _as_tuple(index):
+        if isinstance(part, list):
+            part = asarray(part) if part else new([], INT64, (0,))
+        if isinstance(part, ndarray) and part.dtype is BOOL:
+            parts += nonzero(part)
+        elif isinstance(part, ndarray) and not part.ndim:
+            parts.append(part.item())
+        elif part is None or part is Ellipsis or isinstance(part, slice | ndarray):
+            parts.append(part)
+        elif isinstance(part, bool):
+            raise IndexError("a bool is no index here")
+        elif hasattr(part, "__index__"):
+            parts.append(part.__index__())
+        else:
+            raise IndexError(
+                "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) "
+                "and integer or boolean arrays are valid indices"
+            )
+    used = sum(part is not None and part is not Ellipsis for part in parts)
+    if used > len(shape):
+        raise IndexError(
+            f"too many indices for array: array is {len(shape)}-dimensional, but "
+            f"{used} were indexed"
+        )
+    rest = [slice(None)] * (len(shape) - used)
+    at = next((k for k, part in enumerate(parts) if part is Ellipsis), None)
+    if at is None:
+        return parts + rest
+    return [*parts[:at], *rest, *parts[at + 1 :]]
+
+
+def basic(a: ndarray, parts: list[Any]) -> ndarray:
+    """The part of an array that ints and slices name: the same memory."""
+    offset, shape, strides = a._offset, [], []
+    sides = zip(a.shape, a.strides, strict=True)
+    for part in parts:
+        if part is None:
+            shape.append(1)
+            strides.append(0)
+            continue
+        side, step = next(sides)
+        if isinstance(part, slice):
+            start, stop, by = part.indices(side)
+            many = len(range(start, stop, by))
+            offset += start * step if many else 0
+            shape.append(many)
+            strides.append(step * by)
+        else:
+            offset += within(part, side) * step
+    return a._view(offset=offset, shape=tuple(shape), strides=tuple(strides))
+
+
+def fast(a: ndarray, parts: list[Any]) -> ndarray | None:
+    """The elements of a vector, or the rows of a table, that an array numbers."""
+    first, *rest = parts
+    if not isinstance(first, ndarray) or any(part != slice(None) for part in rest):
+        return None
+    if any(isinstance(part, ndarray) for part in rest) or a.ndim > 1:
+        return None
+    values, side = a._values(), len(a)
+    numbers = first._values()
+    if numbers and not (-side <= min(numbers) and max(numbers) < side):
+        within(min(numbers), side)
+        within(max(numbers), side)
+    return new([values[k] for k in numbers], a.dtype, first.shape)
+
+
+def gathered(a: ndarray, parts: list[Any]) -> tuple[list[int], tuple[int, ...]]:
+    """Where the elements begin that arrays of integers name, and their shape."""
+    chosen = [k for k, part in enumerate(parts) if isinstance(part, ndarray | int)]
+    side = broadcast_shape(*(np_shape(parts[k]) for k in chosen))
+    together = chosen == list(range(chosen[0], chosen[-1] + 1))
+    place = chosen[0] if together else 0
+    axes = iter(zip(a.shape, a.strides, strict=True))
+    jumps: list[tuple[int, list[int]]] = []  # of slices: the place, the bytes
+    moved = [0] * math.prod(side)
+    for k, part in enumerate(parts):
+        if part is None:
+            jumps.append((k, [0]))
+            continue
+        length, step = next(axes)
+        if isinstance(part, slice):
+            jumps.append((k, [step * n for n in range(*part.indices(length))]))
+            continue
+        each = spread(part, side)
+        moved = [m + step * within(n, length) for m, n in zip(moved, each, strict=True)]
+    found, shape = [a._offset], []
+    before = [jump for k, jump in jumps if together and k < place]
+    after = [jump for k, jump in jumps if not (together and k < place)]
+    for jump in before:
+        found = [at + j for at in found for j in jump]
+    found = [at + j for at in found for j in moved]
+    for jump in after:
+        found = [at + j for at in found for j in jump]
+    shape = [*map(len, before), *side, *map(len, after)]
+    return found, tuple(shape)
+
+
+def np_shape(value: Any) -> tuple[int, ...]:
+    return value.shape if isinstance(value, ndarray) else ()
+
+
+def nonzero(a: ndarray) -> tuple[ndarray, ...]:
+    """The indices of the elements that are not zero, axis by axis."""
+    flat = [k for k, value in enumerate(a._values()) if value]
+    return unravel_index(new(flat, INT64, (len(flat),)), a.shape)
+
+
+def unravel_index(index: Any, shape: Any) -> tuple[Any, ...]:
+    """Where elements are that have these numbers in the order of rows."""
+    sides = as_shape(shape)
+    numbers = asarray(index)
+    values, found = numbers._values(), []
+    if values and not (0 <= min(values) and max(values) < math.prod(sides)):
+        raise ValueError(f"index is out of bounds for array with shape {sides}")
+    for side in reversed(sides):
+        found.append(new([v % side for v in values], INT64, numbers.shape))
+        values = [v // side for v in values]
+    if numbers.ndim:
+        return tuple(found[::-1])
+    return tuple(each[()] for each in found[::-1])
+
+
+# Shapes that fit each other
+
+
+def broadcast_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    found: list[int] = []
+    for sides in itertools.zip_longest(*(s[::-1] for s in shapes), fillvalue=1):
+        wide = {side for side in sides if side != 1}
+        if len(wide) > 1:
+            raise ValueError(
+                "operands could not be broadcast together with shapes "
+                + " ".join(map(str, shapes))
+            )
+        found.append(wide.pop() if wide else 1)
+    return tuple(found[::-1])
+
+
+def broadcast_to(given: Any, shape: Any) -> ndarray:
+    a, sides = asarray(given), as_shape(shape)
+    missing = len(sides) - a.ndim
+    if missing < 0 or broadcast_shape(a.shape, sides) != sides:
+        raise ValueError(f"could not broadcast input array from {a.shape} into {sides}")
+    strides = [
+        step if side == wanted else 0
+        for side, wanted, step in zip(a.shape, sides[missing:], a.strides, strict=True)
+    ]
+    made = a._view(shape=sides, strides=(*[0] * missing, *strides))
+    made._writeable = False
+    return made
+
+
+def spread(value: Any, shape: tuple[int, ...]) -> list[Any]:
+    """The numbers of a value, repeated so that they fill a shape."""
+    if isinstance(value, generic):
+        return [value.item()] * math.prod(shape)
+    if isinstance(value, (int, float, complex)):
+        return [value] * math.prod(shape)
+    a = asarray(value)
+    if a.shape == shape:
+        return a._values()
+    while a.ndim > len(shape) and a.shape[0] == 1:
+        a = a[0]
+    return broadcast_to(a, shape)._values()
+
+
+__all__: Iterable[str] = ["array", "asarray", "converted", "ndarray", "promoted"]
