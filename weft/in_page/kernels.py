@@ -15,9 +15,15 @@ from weft.checking.cases import SEED, as_tuple
 from weft.in_page.values import decoded
 from weft.kernels import stages
 from weft.kernels.exercise import KernelCase, KernelExercise
+from weft.simulator.running import progress
+from weft.simulator.trace.watched_run import WatchedRun
 
 NOT_HERE = "not compiled, and not run on a GPU: the check in the lab does that as well"
 Data = Mapping[str, Any]
+
+# Iterations of loops that lead nowhere: a browser is slower, and its cases are small.
+progress.SUSPICIOUS = 5_000
+WatchedRun.patience, WatchedRun.most = 10_000, 500_000
 
 
 @dataclass(frozen=True, kw_only=True)

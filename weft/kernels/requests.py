@@ -184,7 +184,8 @@ def again(last: Trace, line: Line, near: set[Place]) -> bool:
     if line.store or not line.divergent:
         return False
     rows = (last.space == GLOBAL) & (last.operation == READ)
-    rows = np.flatnonzero(rows & (np.array(last.arrays)[last.array] == line.array))
+    mine = np.array([array == line.array for array in last.arrays])[last.array]
+    rows = np.flatnonzero(rows & mine)
     address = last.address[rows] - last.address[rows].min()
     thread = last.of_views("number")[last.view[rows]].astype(np.int64)
     what = thread * (int(address.max()) + 1) + address

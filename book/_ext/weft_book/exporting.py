@@ -112,10 +112,12 @@ def export(lab: str, name: str) -> Data:
 
 def of_kernel(lab: str, scope: Data, asked: KernelExercise, source: str) -> Data:
     """What an exercise in kernels has besides its texts. Raises NotInPage."""
+    source += f"\n{asked.kernel.__name__}"  # where the launch is the exercise
     code, ours = exporting_kernels.given_code(lab, scope, source)
     names, left_out = given(scope, asked.name, is_kernel=True)
     left_out -= ours
     function = source_function(asked.kernel)
+    left_out -= {name for node in ast.parse(source).body for name in stored(node)}
     missing = sorted(global_names(function.__code__) & left_out) if function else []
     if missing:
         raise NotInPage(f"its answer uses `{missing[0]}`")

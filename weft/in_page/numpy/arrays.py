@@ -133,12 +133,19 @@ class ndarray:
         whole = memoryview(self._memory.data)
         if is_contiguous(self):
             return self.dtype.unpacked(whole[self._offset : self._offset + self.nbytes])
-        if self.ndim == 1 and self.dtype.code != "e" and self.dtype.kind != "c":
-            if not (self._offset % size or self.strides[0] % size or not len(self)):
-                if self.strides[0]:
-                    return self.data.tolist()
-        unpacked = self.dtype.unpacked
-        return [unpacked(whole[at : at + size])[0] for at in offsets(self)]
+        lines = lines_in(self)
+        if lines is not None:
+            return list(itertools.chain.from_iterable(line.tolist() for line in lines))
+        return self._numbers(offsets(self))
+
+    def _numbers(self, at: list[int]) -> list[Any]:
+        """The numbers that begin at these bytes of its memory."""
+        size, unpacked = self.dtype.itemsize, self.dtype.unpacked
+        whole = memoryview(self._memory.data)
+        if self._offset % size or any(step % size for step in self.strides):
+            return [unpacked(whole[k : k + size])[0] for k in at]
+        flat = unpacked(whole[: len(whole) // size * size])
+        return [flat[k // size] for k in at]
 
     def _fill(self, values: list[Any]) -> None:
         """Put numbers into its memory, as many as there are elements."""
@@ -148,6 +155,13 @@ class ndarray:
         data = self._memory.data
         if is_contiguous(self):
             data[self._offset : self._offset + len(packed)] = packed
+            return
+        lines = lines_in(self)
+        if lines is not None:
+            numbers = memoryview(packed).cast(self.dtype.code)
+            side = self.shape[-1]
+            for number, line in enumerate(lines):
+                line[:] = numbers[number * side : (number + 1) * side]
             return
         for number, at in enumerate(offsets(self)):
             data[at : at + size] = packed[number * size : (number + 1) * size]
@@ -319,12 +333,7 @@ class ndarray:
         if whole is not None:
             return whole
         at, shape = gathered(self, parts)
-        unpacked, size = self.dtype.unpacked, self.dtype.itemsize
-        data = memoryview(self._memory.data)
-        if not shape:
-            return self._number(at[0])
-        values = [unpacked(data[k : k + size])[0] for k in at]
-        return new(values, self.dtype, shape)
+        return new(self._numbers(at), self.dtype, shape) if shape else self._number(at[0])
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if not self._writeable:
@@ -494,6 +503,26 @@ def restepped(a: ndarray, shape: tuple[int, ...]) -> tuple[int, ...] | None:
         found += [strides[-1] * math.prod(mine[k + 1 :]) for k in range(len(mine))]
     each = iter(found)
     return tuple(next(each) if n != 1 else a.dtype.itemsize for n in shape)
+
+
+def lines_in(a: ndarray) -> list[memoryview] | None:
+    """The memory of its last axis, line by line; None where memoryviews show none."""
+    size, code = a.dtype.itemsize, a.dtype.code
+    steps_ = (a._offset, *a.strides)
+    if not a.ndim or not a.size or code == "e" or a.dtype.kind == "c":
+        return None
+    if any(step % size for step in steps_) or not a.strides[-1]:
+        return None
+    whole = memoryview(a._memory.data)
+    numbers = whole[: len(whole) // size * size].cast(code)
+    step, side = a.strides[-1] // size, a.shape[-1]
+    starts = offsets(a[..., 0]) if a.ndim > 1 else [a._offset]
+    found = []
+    for start in starts:
+        at = start // size
+        stop = at + step * side
+        found.append(numbers[at : stop if stop >= 0 else None : step])
+    return found
 
 
 def offsets(a: ndarray) -> list[int]:

@@ -1,6 +1,7 @@
 """Functions of single numbers, `ufunc`, applied to whole arrays; operators."""
 
 import cmath
+import itertools
 import math
 import operator
 from collections.abc import Callable
@@ -72,25 +73,32 @@ class ufunc:
                 for k, d in enumerate(gives)
             )
         shape = broadcast_shape(*(getattr(e, "shape", ()) for e in given))
-        values = self._values(given, shape)
+        values = self._values(given, shape, shared)
         if out is None:
             return self._made(values, gives, shape)
         target = out[0] if isinstance(out, tuple) else out
         target._fill(values)
         return target
 
-    def _values(self, given: tuple[Any, ...], shape: tuple[int, ...]) -> list[Any]:
+    def _values(
+        self, given: tuple[Any, ...], shape: tuple[int, ...], shared: dtype
+    ) -> list[Any]:
         function = self._function
-        if len(given) == 1:
-            (one,) = given
-            return list(map(function, spread(one, shape)))
+        if shared.kind in "biu":
+            function = OF_INTEGERS.get(self.__name__, function)
+        if self.nin == 1:
+            return list(map(function, spread(given[0], shape)))
         a, b = given
-        if self.__name__ in ("remainder", "fmod", "floor_divide", "power"):
-            a, b = (e * 1.0 if result_type(a, b).kind == "f" else e for e in given)
-        if not getattr(b, "shape", ()):
-            b = b.item() if hasattr(b, "item") else b
-            return [function(x, b) for x in spread(a, shape)]
-        return list(map(function, spread(a, shape), spread(b, shape)))
+        if shared.kind == "f" and self.__name__ in BY_KIND:
+            a, b = (e * 1.0 for e in given)
+        others: Any = itertools.repeat(b.item() if isinstance(b, generic) else b)
+        if isinstance(b, ndarray):
+            others = spread(b, shape)
+        try:
+            return list(map(function, spread(a, shape), others))
+        except (ZeroDivisionError, ValueError, OverflowError):  # of the quick ones
+            others = spread(b, shape)
+            return list(map(self._function, spread(a, shape), others))
 
     def _made(self, values: list[Any], gives: dtype, shape: tuple[int, ...]) -> Any:
         if shape:
@@ -126,6 +134,10 @@ class ufunc:
         plain = initial.item() if isinstance(initial, generic) else initial
         if self.__name__ == "add":
             return sum(line, plain)
+        fold = FOLDS.get(self.__name__)
+        if fold is not None and line and initial in (None, False, True):
+            if not isinstance(line[0], float) or fold in (any, all):
+                return fold(line)
         if initial is not None:
             line = [plain, *line]
         if not line:
@@ -320,8 +332,17 @@ def scaled(a: float, b: int) -> float:
         return math.copysign(math.inf, a)
 
 
-# The types of results
+# The types of results: what is quick where numbers are integers, or flags
 
+OF_INTEGERS: dict[str, Callable[..., Any]] = {
+    "maximum": max, "minimum": min, "floor_divide": operator.floordiv,
+    "remainder": operator.mod, "left_shift": operator.lshift,
+    "right_shift": operator.rshift,
+}  # fmt: skip
+FOLDS: dict[str, Callable[[list[Any]], Any]] = {
+    "maximum": max, "minimum": min, "logical_or": any, "logical_and": all,
+}  # fmt: skip
+BY_KIND = ("remainder", "fmod", "floor_divide", "power")  # other results for floats
 
 def same(d: dtype) -> dtype:
     return d
@@ -384,8 +405,8 @@ _BOTH: dict[str, tuple[Callable[[Any, Any], Any], Callable[[dtype], dtype]]] = {
     "less_equal": (operator.le, flag),
     "greater": (operator.gt, flag),
     "greater_equal": (operator.ge, flag),
-    "logical_and": (lambda a, b: bool(a) and bool(b), flag),
-    "logical_or": (lambda a, b: bool(a) or bool(b), flag),
+    "logical_and": (lambda a, b: bool(a and b), flag),
+    "logical_or": (lambda a, b: bool(a or b), flag),
     "logical_xor": (lambda a, b: bool(a) is not bool(b), flag),
     "bitwise_and": (operator.and_, bits),
     "bitwise_or": (operator.or_, bits),
