@@ -45,14 +45,18 @@ const paragraphs = (text) =>
 
 export async function start(place) {
   const name = place.dataset.check;
-  const answer = await fetch(new URL(`${name}.json`, import.meta.url));
-  if (!answer.ok) throw new Error(`${name}.json: ${answer.status}`);
-  new Check(place, name, await answer.text());
+  new Check(place, name, JSON.parse(await fetched(`${name}.json`)));
+}
+
+async function fetched(file) {
+  const answer = await fetch(new URL(file, import.meta.url));
+  if (!answer.ok) throw new Error(`${file}: ${answer.status}`);
+  return answer.text();
 }
 
 class Check {
-  constructor(place, name, text) {
-    Object.assign(this, { place, name, text, exercise: JSON.parse(text), hints: 0 });
+  constructor(place, name, exercise) {
+    Object.assign(this, { place, name, exercise, hints: 0 });
     const { starter } = this.exercise;
     const button = (label, action) => {
       const made = element("button", { type: "button", textContent: label });
@@ -172,9 +176,11 @@ class Check {
     if (hadFocus) this.stop.focus();
     try {
       const source = this.editor.text();
-      this.show(await check(source, this.text, (state) => this.tell(state)));
+      this.cases ??= fetched(`${this.name}.cases.json`); // not before they are needed
+      this.show(await check(source, this.cases, (state) => this.tell(state)));
       this.say("");
     } catch (error) {
+      this.cases?.catch(() => delete this.cases);
       const stopped = error instanceof Stopped;
       this.say(stopped ? "You stopped the check." : `The check did not run: ${error.message}`);
     }
@@ -184,7 +190,7 @@ class Check {
   }
 
   show(verdict) {
-    this.editor.mark(verdict.places.map(({ line }) => line));
+    this.editor.mark(verdict.places.filter(({ ours }) => ours).map(({ line }) => line));
     if (verdict.ok) kept.set(this.name, { passed: true });
     this.showPassed();
     const title = element("p", { className: "weft-check-title" },
@@ -214,10 +220,11 @@ class Check {
     this.verdict.firstChild.dataset.kind = verdict.kind;
   }
 
-  line({ line, text, note }) {
+  line({ line, text, note, ours }) {
+    const rest = [element("code", { textContent: text }), note ? ` ${note}` : ""];
+    if (!ours) return element("li", {}, ...rest);
     const to = element("button", { type: "button", textContent: `line ${line}` });
     to.addEventListener("click", () => this.editor.goTo(line));
-    return element("li", {}, to, " ", element("code", { textContent: text }),
-      note ? ` ${note}` : "");
+    return element("li", {}, to, " ", ...rest);
   }
 }

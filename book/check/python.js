@@ -32,14 +32,23 @@ function begin() {
   worker.onerror = (event) => end(new Error(event.message || "the worker has ended"));
 }
 
-// Returns the verdict on `source`. tell: gets { running } or { loaded, total, mb }.
+// Returns the verdict on `source`. exercise: its JSON, once it has been loaded.
+// tell: gets { running } or { loaded, total, mb }.
 export function check(source, exercise, tell) {
   if (current) return Promise.reject(new Error("another check is running"));
   return new Promise((resolve, reject) => {
     current = { resolve, reject, tell };
     if (!worker) begin();
     tell(isReady ? { running: true } : loaded);
-    worker.postMessage({ source, exercise });
+    const mine = worker;
+    exercise.then(
+      (text) => mine === worker && worker.postMessage({ source, exercise: text }),
+      (error) => {
+        if (mine !== worker) return;
+        current = undefined;
+        reject(error);
+      },
+    );
   });
 }
 

@@ -1,7 +1,8 @@
-// Python as it is once this course's modules are imported and one check of each
-// exercise has run: a worker that begins with it starts several times as fast.
+// Python as it is once this course's modules are imported and some checks have run: a
+// worker that begins with it starts several times as fast. It has no files afterwards,
+// so what a check may import is imported here.
 //
-//   node snapshot.mjs PYODIDE MODULES.zip EXERCISES.json OUT.gz
+//   node snapshot.mjs PYODIDE MODULES.zip FIRST.json OUT.gz
 //
 // `_makeSnapshot` is not a promised part of Pyodide, so worker.js can do without.
 import { readFileSync, writeFileSync } from "node:fs";
@@ -9,7 +10,7 @@ import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
 
-const [folder, modules, exercises, out] = process.argv.slice(2);
+const [folder, modules, first, out] = process.argv.slice(2);
 const indexURL = resolve(folder) + "/";
 const { loadPyodide } = await import(pathToFileURL(indexURL + "pyodide.mjs"));
 const python = await loadPyodide({ indexURL, _makeSnapshot: true });
@@ -23,9 +24,22 @@ def _check(source, exercise):
     return json.dumps(judge(source, json.loads(exercise)))
 `);
 const check = python.globals.get("_check");
-for (const { exercise, sources } of JSON.parse(readFileSync(exercises, "utf8")))
+const { imports, checks } = JSON.parse(readFileSync(first, "utf8"));
+for (const { exercise, sources } of checks)
   for (const source of sources) check(source, JSON.stringify(exercise));
 check.destroy();
+const load = python.runPython(`
+from contextlib import suppress
+from importlib import import_module
+
+def load(names):
+    for name in names.split():
+        with suppress(ImportError):  # another version of Python
+            import_module(name)
+load
+`);
+load(imports.join(" "));
+load.destroy();
 python.runPython(`
 import gc, linecache, tokenize, traceback
 read_tables()

@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -41,13 +42,16 @@ KEPT = ROOT / "_build" / "checks"
 MOST_KEPT = 4  # earlier versions
 PLACE = "check"  # under the pages' _static
 LOADED = ("load.js", "check.js", "python.js", "worker.js", "editor.js", "check.css")
+SHOWN = ("chapter", "name", "title", "hints", "starter")
+WARMED = 4  # exercises of a kind, of which the snapshot's Python has run checks
 WRITTEN = re.compile(r"^```\{check\} *\n((?::\w+:.*\n)+)```", re.M)
 OPTION = re.compile(r"^:(\w+): *(.*?) *$", re.M)
 # What the exported exercises, the modules and the snapshot depend on, with the labs.
 DEPENDS = (
     "weft/**/*.py",
     "weft/**/*.toml",
-    "book/_ext/weft_book/exporting.py",
+    "weft/**/*.json",
+    "book/_ext/weft_book/exporting*.py",
     "book/_ext/weft_book/without_numpy.py",
     "book/_ext/weft_book/checks.py",
     "book/check/snapshot.mjs",
@@ -161,27 +165,38 @@ def write_exercises(
         except exporting.NotInPage as reason:
             refused.append(((lab, name), str(reason)))
     modules: set[str] = set()
+    kinds: Counter[str] = Counter()
     first = []  # what the snapshot's Python has checked
-    for each, trial in zip(exported, exporting.tried(exported), strict=True):
+    for each, trial in zip(exported, exporting.tried(exported, few_sources=True), strict=True):
         if trial.reason:
             refused.append(((each["chapter"], each["name"]), trial.reason))
             continue
         modules |= set(trial.modules)
-        text = json.dumps(each, ensure_ascii=False, separators=(",", ":"))
-        (folder / f"{each['chapter']}.{each['name']}.json").write_text(text, "utf-8")
-        tries = list(exporting.sources(each))
-        wrong = [source for _, source, state in tries if state == "failed"]
-        right = [source for _, source, state in tries if state != "failed"]
-        first.append({"exercise": each, "sources": right[:2] + wrong[:1]})
-    (folder / "first.json").write_text(json.dumps(first))
-    zip_modules(sorted(modules), folder / "modules.zip")
+        write_exercise(each, folder)
+        kinds[each["kind"]] += 1
+        if kinds[each["kind"]] <= WARMED:
+            tries = list(exporting.few(each))
+            first.append({"exercise": each, "sources": [s for _, s, _ in tries]})
+    about = {"imports": sorted(modules), "checks": first}
+    (folder / "first.json").write_text(json.dumps(about))
+    ours = {name for name in modules if name.partition(".")[0] == "weft"}
+    zip_modules(sorted(ours), folder / "modules.zip")
     return refused
+
+
+def write_exercise(exercise: Data, folder: Path) -> None:
+    """Write what the page shows of an exercise, and what only Python needs of it."""
+    name = f"{exercise['chapter']}.{exercise['name']}"
+    shown = {key: exercise[key] for key in SHOWN}
+    for what, data in ((f"{name}.json", shown), (f"{name}.cases.json", exercise)):
+        text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+        (folder / what).write_text(text, "utf-8")
 
 
 def zip_modules(modules: list[str], target: Path) -> None:
     """Zip modules and their tables, always to the same bytes."""
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as packed:
-        for name, path in sorted(files_of(modules)):
+        for name, path in sorted(set(files_of(modules))):
             about = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
             about.compress_type = zipfile.ZIP_DEFLATED
             packed.writestr(about, path.read_bytes())
@@ -190,7 +205,8 @@ def zip_modules(modules: list[str], target: Path) -> None:
 def files_of(modules: list[str]) -> Iterator[tuple[str, Path]]:
     """Where a page has each module, and its file, with the table beside it.
 
-    A module reads the .toml file of its own name. `weft/__init__.py` stays out.
+    A module reads the .toml file of its own name, or the .json files beside it.
+    `weft/__init__.py` stays out.
     """
     for module in modules:
         parts = module.split(".")
@@ -202,6 +218,9 @@ def files_of(modules: list[str]) -> Iterator[tuple[str, Path]]:
             for suffix in (".py", ".toml"):
                 if path.with_suffix(suffix).is_file():
                     yield f"{name}{suffix}", path.with_suffix(suffix)
+            for table in path.parent.glob("*.json"):
+                if table.name in path.with_suffix(".py").read_text(encoding="utf-8"):
+                    yield str(name.with_name(table.name)), table
         elif len(parts) > 1 and (path / "__init__.py").is_file():
             yield f"{name}/__init__.py", path / "__init__.py"
 

@@ -15,17 +15,19 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stdout
 from dataclasses import dataclass, fields
 from functools import cache
 from importlib import import_module
+from itertools import zip_longest
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
 from pipeline.labs import STUB, undo
 from verification.cells import cells, checks, run, scope_of
-from weft import meaning
+from weft import meaning, starters
 from weft.checking.cases import copies, widened
 from weft.code_objects import global_names
 from weft.dispatch import room_of
@@ -52,7 +54,7 @@ class NotInPage(Exception):
 class Trial:
     """How an exercise did without NumPy.
 
-    reason: why it cannot be in a page, "" if it can. modules: what it needs of `weft`.
+    reason: why it cannot be in a page, "" if it can. modules: what it imports.
     """
 
     reason: str
@@ -346,25 +348,40 @@ def alone(*args: str, said: str = "") -> subprocess.CompletedProcess[str]:
     )
 
 
-def tried(exercises: list[Data]) -> list[Trial]:
+def tried(exercises: list[Data], few_sources: bool = False) -> list[Trial]:
     """Judge the lab's answer, the starter and the answers at hand, as a page would.
 
     The answer and those named right have to pass, the starter to be told to begin, all
-    others to be rejected. Those that need a name that a page has not, such as `np`, are
-    left out. An error of the check itself is a reason against the page.
+    others to be rejected. Those that need a name that a page has not are left out. An
+    error of the check itself is a reason against the page. few_sources: of an exercise
+    in kernels, only the sources in `few`.
     """
-    asked = [{"exercise": each, "sources": list(sources(each))} for each in exercises]
+    asked = [
+        {"exercise": each, "sources": list((few if few_sources else sources)(each))}
+        for each in exercises
+    ]
+    halves = [asked[::2], asked[1::2]]
+    with ThreadPoolExecutor(len(halves)) as pool:
+        done = list(pool.map(judged_alone, halves))
+    found = [each for pair in zip_longest(*done) for each in pair if each is not None]
+    return [Trial(t["reason"], tuple(t["modules"])) for t in found]
+
+
+def judged_alone(asked: list[Data]) -> list[Data]:
+    """What the Python without NumPy finds on some exercises."""
     done = alone("judge", said=json.dumps(asked))
     if done.returncode:
         raise RuntimeError(f"checks without NumPy ended with an error:\n{done.stderr}")
-    return [Trial(t["reason"], tuple(t["modules"])) for t in json.loads(done.stdout)]
+    found: list[Data] = json.loads(done.stdout)
+    return found
 
 
 def sources(exercise: Data) -> Iterator[tuple[str, str, str]]:
     """What a reader might write: what it is, its source, the state it should reach."""
     lab, name = exercise["chapter"], exercise["name"]
     yield "the lab's answer", cell_of(lab, name), "passed"
-    yield "the starter", exercise["starter"], "to do"
+    begin = starters.STUB in exercise["starter"]  # others are wrong on purpose
+    yield "the starter", exercise["starter"], "to do" if begin else "failed"
     for path in answers(lab, name):
         source = path.read_text(encoding="utf-8")
         if not names_in(source) & set(exercise["left_out"]):
@@ -384,7 +401,21 @@ def words(lab: str, name: str) -> set[str]:
 
 
 def names_in(source: str) -> set[str]:
-    return {n.id for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Name)}
+    """The names in a source; none in one that Python cannot read."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:
+        return set()
+    return {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
+
+
+def few(exercise: Data) -> Iterator[tuple[str, str, str]]:
+    """The sources of an exercise; in kernels the first of each state."""
+    seen = set()
+    for what, source, state in sources(exercise):
+        if exercise["kind"] == "functions" or state not in seen:
+            seen.add(state)
+            yield what, source, state
 
 
 @cache
