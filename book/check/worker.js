@@ -30,8 +30,23 @@ self.fetch = async (...asked) => {
   return new Response(answer.body.pipeThrough(count), { headers, status, statusText });
 };
 
+// Pyodide's memory begins with 30 MiB, and does not grow for a larger snapshot.
+function beginWith(pages) {
+  for (const name of ["instantiate", "instantiateStreaming"]) {
+    const plain = WebAssembly[name].bind(WebAssembly);
+    WebAssembly[name] = async (...asked) => {
+      const made = await plain(...asked);
+      const memory = made.instance?.exports.memory;
+      const now = memory?.buffer.byteLength / 65536;
+      if (now < pages) memory.grow(pages - now);
+      return made;
+    };
+  }
+}
+
 // As it was after the first checks, when the book was built: see snapshot.mjs.
 async function fromSnapshot({ snapshot, lock }) {
+  beginWith(snapshot.pages);
   const answer = await fetch(new URL(snapshot.name, here));
   if (!answer.ok) throw new Error(`${snapshot.name}: ${answer.status}`);
   const bytes = answer.body.pipeThrough(new DecompressionStream("gzip"));
