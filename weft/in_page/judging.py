@@ -31,6 +31,8 @@ from weft.wording import Words
 FILE = "<page>"  # what Python calls the reader's code
 GIVEN = "<given>"  # and what the lab gives
 MOST_PRINTED = 2_000  # characters that are shown
+# What a kernel that passes in a page is told: a page has no compiler and no GPU.
+NOT_HERE = "not compiled, and not run on a GPU: the check in the lab does that as well"
 KERNELS = "weft.in_page.kernels"  # with the simulator, which functions do not need
 Data = dict[str, Any]
 Room = Callable[[Mapping[str, Any], Mapping[str, Any]], list[str]]
@@ -251,7 +253,7 @@ def kernels(scope: Mapping[str, Any], exercise: Mapping[str, Any]) -> list[str]:
     room: Any = import_module(KERNELS)
     thing, explained = scope[exercise["name"]], explanations(exercise)
     facts: list[str] = room.judge(thing, scope, explained, exercise)
-    return facts
+    return [*facts, NOT_HERE]
 
 
 def with_kernels() -> Room:

@@ -2,14 +2,24 @@
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from weft.in_page.numpy.types import BOOL, INT64, DTYPES, _dtype, converted, dtype
-from weft.in_page.numpy.types import generic, promoted, result_type
+from weft.in_page.numpy.types import (
+    BOOL,
+    DTYPES,
+    INT64,
+    _dtype,
+    dtype,
+    generic,
+    result_type,
+)
 
 ALIGNED = 256  # bytes, on which memory begins
+
+
+Described = dtype  # which an array's own `dtype` is
 
 
 class Memory:
@@ -32,7 +42,13 @@ class ndarray:
         "__weakref__", "_memory", "_offset", "_writeable",
         "base", "dtype", "shape", "strides",
     )  # fmt: skip
-    __array_priority__ = 0.0
+    base: Any
+    dtype: "Described"
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    _memory: "Memory"
+    _offset: int
+    _writeable: bool
 
     def __new__(
         cls,
@@ -42,7 +58,7 @@ class ndarray:
         offset: int = 0,
         strides: Any = None,
         order: Any = "C",
-    ) -> "ndarray":
+    ) -> Any:
         described, sides = _dtype(dtype), as_shape(shape)
         if strides is None:
             strides = steps(sides, described.itemsize, order or "C")
@@ -86,7 +102,7 @@ class ndarray:
         return {"data": (at, not self._writeable), "shape": self.shape}
 
     @property
-    def data(self) -> memoryview:
+    def data(self) -> Any:
         """The memory as a memoryview of numbers; of one axis, if not contiguous."""
         code, size = self.dtype.code, self.dtype.itemsize
         whole = memoryview(self._memory.data)
@@ -103,7 +119,7 @@ class ndarray:
         return found if self._writeable else found.toreadonly()
 
     @property
-    def T(self) -> "ndarray":
+    def T(self) -> Any:
         return self._view(shape=self.shape[::-1], strides=self.strides[::-1])
 
     @property
@@ -111,10 +127,10 @@ class ndarray:
         return Flat(self)
 
     @property
-    def real(self) -> "ndarray":
+    def real(self) -> Any:
         return self
 
-    def _view(self, **changed: Any) -> "ndarray":
+    def _view(self, **changed: Any) -> Any:
         """The same memory, seen in another way."""
         made = seen(
             self._memory,
@@ -129,7 +145,6 @@ class ndarray:
     # Its numbers, in the order of rows
 
     def _values(self) -> list[Any]:
-        size = self.dtype.itemsize
         whole = memoryview(self._memory.data)
         if is_contiguous(self):
             return self.dtype.unpacked(whole[self._offset : self._offset + self.nbytes])
@@ -216,23 +231,25 @@ class ndarray:
         return float(self.item())
 
     def __contains__(self, value: Any) -> bool:
-        return bool((self == value).any())  # type: ignore[attr-defined]
+        return bool((self == value).any())
 
     def __repr__(self) -> str:
-        kind = "" if self.dtype.name in ("int64", "float64", "bool") else self.dtype.name
+        kind = (
+            "" if self.dtype.name in ("int64", "float64", "bool") else self.dtype.name
+        )
         return f"array({self.tolist()}{f', dtype={kind}' if kind else ''})"
 
     __str__ = __repr__
     __hash__ = None  # type: ignore[assignment]
 
-    def __deepcopy__(self, _: Any) -> "ndarray":
+    def __deepcopy__(self, _: Any) -> Any:
         return self.copy()
 
     __copy__ = lambda self: self.copy()  # noqa: E731
 
     # Other forms of it
 
-    def copy(self, order: Any = "C") -> "ndarray":
+    def copy(self, order: Any = "C") -> Any:
         kept = order in ("F", "K", "A") and not is_contiguous(self)
         if kept and is_contiguous(self.T):
             return self.T.copy().T
@@ -242,7 +259,7 @@ class ndarray:
         strides = steps(self.shape, self.itemsize)
         return seen(memory, 0, self.dtype, self.shape, strides)
 
-    def astype(self, kind: Any, copy: bool = True, **_: Any) -> "ndarray":
+    def astype(self, kind: Any, copy: bool = True, **_: Any) -> Any:
         wanted = _dtype(kind)
         if wanted is self.dtype:
             return self.copy() if copy else self
@@ -253,13 +270,13 @@ class ndarray:
             values = list(map(wanted.integer, values))
         return new(values, wanted, self.shape)
 
-    def view(self, kind: Any = None, type: Any = None) -> "ndarray":
+    def view(self, kind: Any = None, type: Any = None) -> Any:
         wanted = self.dtype if kind is None or kind is ndarray else _dtype(kind)
         was, now = self.dtype.itemsize, wanted.itemsize
         if was == now:
             return self._view(dtype=wanted)
         last = self.shape[-1] * was
-        if last % now or self.strides[-1] != was and self.shape[-1] > 1:
+        if last % now or (self.strides[-1] != was and self.shape[-1] > 1):
             raise ValueError("the last axis must be contiguous, and whole afterwards")
         return self._view(
             dtype=wanted,
@@ -267,7 +284,7 @@ class ndarray:
             strides=(*self.strides[:-1], now),
         )
 
-    def reshape(self, *shape: Any, order: str = "C", copy: Any = None) -> "ndarray":
+    def reshape(self, *shape: Any, order: str = "C", copy: Any = None) -> Any:
         sides = as_shape(shape[0] if len(shape) == 1 else shape)
         if -1 in sides:
             known = -math.prod(sides)
@@ -285,13 +302,13 @@ class ndarray:
             return self._view(shape=sides, strides=new_steps)
         return new(self._values(), self.dtype, sides)
 
-    def ravel(self, order: str = "C") -> "ndarray":
+    def ravel(self, order: str = "C") -> Any:
         return self.reshape(-1, order="F" if order == "F" else "C")
 
-    def flatten(self, order: str = "C") -> "ndarray":
+    def flatten(self, order: str = "C") -> Any:
         return self.ravel(order).copy()
 
-    def transpose(self, *axes: Any) -> "ndarray":
+    def transpose(self, *axes: Any) -> Any:
         if not axes or axes == (None,):
             return self.T
         order = axes[0] if isinstance(axes[0], Sequence) else axes
@@ -301,12 +318,12 @@ class ndarray:
             strides=tuple(self.strides[axis] for axis in order),
         )
 
-    def swapaxes(self, one: int, other: int) -> "ndarray":
+    def swapaxes(self, one: int, other: int) -> Any:
         order = list(range(self.ndim))
         order[one], order[other] = order[other], order[one]
         return self.transpose(order)
 
-    def squeeze(self, axis: Any = None) -> "ndarray":
+    def squeeze(self, axis: Any = None) -> Any:
         kept = [k for k, side in enumerate(self.shape) if side != 1]
         if axis is not None:
             kept = [k for k in range(self.ndim) if k != axis % self.ndim]
@@ -322,7 +339,9 @@ class ndarray:
 
     def __getitem__(self, index: Any) -> Any:
         if type(index) is int and len(self.shape) == 1:
-            return self._number(self._offset + self.strides[0] * within(index, len(self)))
+            return self._number(
+                self._offset + self.strides[0] * within(index, len(self))
+            )
         parts = expanded(index, self.shape)
         if not any(isinstance(part, ndarray) for part in parts):
             found = basic(self, parts)
@@ -333,7 +352,9 @@ class ndarray:
         if whole is not None:
             return whole
         at, shape = gathered(self, parts)
-        return new(self._numbers(at), self.dtype, shape) if shape else self._number(at[0])
+        return (
+            new(self._numbers(at), self.dtype, shape) if shape else self._number(at[0])
+        )
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if not self._writeable:
@@ -380,7 +401,7 @@ def seen(
     described: dtype,
     shape: tuple[int, ...],
     strides: tuple[int, ...],
-) -> ndarray:
+) -> Any:
     """An array over memory that is there."""
     made: ndarray = object.__new__(ndarray)
     made._memory, made._offset, made.dtype = memory, offset, described
@@ -389,7 +410,7 @@ def seen(
     return made
 
 
-def new(values: list[Any], described: dtype, shape: tuple[int, ...]) -> ndarray:
+def new(values: list[Any], described: dtype, shape: tuple[int, ...]) -> Any:
     """An array of numbers, given in the order of rows."""
     memory = Memory(bytearray(described.packed(values)))
     return seen(memory, 0, described, shape, steps(shape, described.itemsize))
@@ -397,7 +418,7 @@ def new(values: list[Any], described: dtype, shape: tuple[int, ...]) -> ndarray:
 
 def array(
     given: Any, dtype: Any = None, copy: Any = True, order: Any = "K", ndmin: int = 0
-) -> ndarray:
+) -> Any:
     """A new array: of another array, of a number, of nested sequences of numbers."""
     if isinstance(given, ndarray):
         made = given.astype(dtype) if dtype is not None else given.copy(order or "K")
@@ -445,7 +466,7 @@ def measured(given: Any, values: list[Any]) -> tuple[int, ...]:
     return (len(given), *(shapes.pop() if shapes else ()))
 
 
-def asarray(given: Any, dtype: Any = None, **_: Any) -> ndarray:
+def asarray(given: Any, dtype: Any = None, **_: Any) -> Any:
     if isinstance(given, ndarray) and (dtype is None or _dtype(dtype) is given.dtype):
         return given
     return array(given, dtype)
@@ -587,7 +608,7 @@ def expanded(index: Any, shape: tuple[int, ...]) -> list[Any]:
     return [*parts[:at], *rest, *parts[at + 1 :]]
 
 
-def basic(a: ndarray, parts: list[Any]) -> ndarray:
+def basic(a: ndarray, parts: list[Any]) -> Any:
     """The part of an array that ints and slices name: the same memory."""
     offset, shape, strides = a._offset, [], []
     sides = zip(a.shape, a.strides, strict=True)
@@ -608,7 +629,7 @@ def basic(a: ndarray, parts: list[Any]) -> ndarray:
     return a._view(offset=offset, shape=tuple(shape), strides=tuple(strides))
 
 
-def fast(a: ndarray, parts: list[Any]) -> ndarray | None:
+def fast(a: ndarray, parts: list[Any]) -> Any:
     """The elements of a vector, or the rows of a table, that an array numbers."""
     first, *rest = parts
     if not isinstance(first, ndarray) or any(part != slice(None) for part in rest):
@@ -669,7 +690,7 @@ def unravel_index(index: Any, shape: Any) -> tuple[Any, ...]:
     sides = as_shape(shape)
     numbers = asarray(index)
     values, found = numbers._values(), []
-    if values and not (0 <= min(values) and max(values) < math.prod(sides)):
+    if values and not (min(values) >= 0 and max(values) < math.prod(sides)):
         raise ValueError(f"index is out of bounds for array with shape {sides}")
     for side in reversed(sides):
         found.append(new([v % side for v in values], INT64, numbers.shape))
@@ -695,7 +716,7 @@ def broadcast_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(found[::-1])
 
 
-def broadcast_to(given: Any, shape: Any) -> ndarray:
+def broadcast_to(given: Any, shape: Any) -> Any:
     a, sides = asarray(given), as_shape(shape)
     missing = len(sides) - a.ndim
     if missing < 0 or broadcast_shape(a.shape, sides) != sides:
@@ -709,7 +730,7 @@ def broadcast_to(given: Any, shape: Any) -> ndarray:
     return made
 
 
-def spread(value: Any, shape: tuple[int, ...]) -> list[Any]:
+def spread(value: Any, shape: tuple[int, ...]) -> Any:
     """The numbers of a value, repeated so that they fill a shape."""
     if isinstance(value, generic):
         return [value.item()] * math.prod(shape)
@@ -721,6 +742,3 @@ def spread(value: Any, shape: tuple[int, ...]) -> list[Any]:
     while a.ndim > len(shape) and a.shape[0] == 1:
         a = a[0]
     return broadcast_to(a, shape)._values()
-
-
-__all__: Iterable[str] = ["array", "asarray", "converted", "ndarray", "promoted"]

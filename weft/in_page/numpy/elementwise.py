@@ -57,15 +57,20 @@ class ufunc:
         return self.__name__
 
     def __call__(self, *given: Any, out: Any = None, **more: Any) -> Any:
+        """Apply it to numbers or arrays, which are broadcast; into `out` if given."""
         if len(given) > self.nin:
             *given, out = given  # type: ignore[assignment]
-        sides = [each for each in given if isinstance(each, (*NUMBERS, generic, ndarray))]
+        sides = [
+            each for each in given if isinstance(each, (*NUMBERS, generic, ndarray))
+        ]
         if len(sides) < len(given):
             given = tuple(
                 e if isinstance(e, (*NUMBERS, generic)) else asarray(e) for e in given
             )
         shared = result_type(*given)
-        gives = _dtype(more["dtype"]) if more.get("dtype") else self._gives(shared)
+        gives: Any = self._gives(shared)
+        if more.get("dtype"):
+            gives = _dtype(more["dtype"])
         if self.nout == 2:
             pairs = [self._function(v) for v in asarray(given[0])._values()]
             return tuple(
@@ -117,6 +122,7 @@ class ufunc:
         keepdims: bool = False,
         **_: Any,
     ) -> Any:
+        """Apply it from element to element; `axis` may be several, None for all."""
         a = asarray(given)
         gives = _dtype(dtype) if dtype else self._gives(a.dtype)
         if self.__name__ in ("add", "multiply") and not dtype and a.dtype.kind in "biu":
@@ -135,9 +141,9 @@ class ufunc:
         if self.__name__ == "add":
             return sum(line, plain)
         fold = FOLDS.get(self.__name__)
-        if fold is not None and line and initial in (None, False, True):
-            if not isinstance(line[0], float) or fold in (any, all):
-                return fold(line)
+        plainly = line and (not isinstance(line[0], float) or fold in (any, all))
+        if fold is not None and plainly and initial in (None, False, True):
+            return fold(line)
         if initial is not None:
             line = [plain, *line]
         if not line:
@@ -151,6 +157,7 @@ class ufunc:
         return found
 
     def accumulate(self, given: Any, axis: int = 0, dtype: Any = None) -> Any:
+        """The same, with all that comes up on the way."""
         a = asarray(given)
         gives = _dtype(dtype) if dtype else self._gives(a.dtype)
         if self.__name__ in ("add", "multiply") and not dtype and a.dtype.kind in "biu":
@@ -282,7 +289,7 @@ def safe(function: Callable[..., float]) -> Callable[..., Any]:
 
 
 def at_pole(name: str, x: float) -> float:
-    if name in ("log", "log2", "log10") and x == 0 or (name == "log1p" and x == -1):
+    if (name in ("log", "log2", "log10") and x == 0) or (name == "log1p" and x == -1):
         return -math.inf
     if name == "atanh" and abs(x) == 1:
         return math.copysign(math.inf, x)
@@ -344,6 +351,7 @@ FOLDS: dict[str, Callable[[list[Any]], Any]] = {
 }  # fmt: skip
 BY_KIND = ("remainder", "fmod", "floor_divide", "power")  # other results for floats
 
+
 def same(d: dtype) -> dtype:
     return d
 
@@ -354,8 +362,11 @@ def flag(_: dtype) -> dtype:
 
 def floating(d: dtype) -> dtype:
     """A float that holds such a number."""
-    return d if d.kind in "fc" else DTYPES[{1: "float16", 2: "float32"}.get(
-        d.itemsize, "float64")]
+    return (
+        d
+        if d.kind in "fc"
+        else DTYPES[{1: "float16", 2: "float32"}.get(d.itemsize, "float64")]
+    )
 
 
 def quotient(d: dtype) -> dtype:

@@ -24,7 +24,7 @@ from weft.in_page.numpy.types import BOOL, FLOAT64, INT64, _dtype, generic, resu
 # New arrays
 
 
-def empty(shape: Any, dtype: Any = float, order: str = "C", **_: Any) -> ndarray:
+def empty(shape: Any, dtype: Any = float, order: str = "C", **_: Any) -> Any:
     return ndarray(shape, dtype, order=order)
 
 
@@ -33,17 +33,17 @@ zeros = empty
 
 def full(
     shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", **_: Any
-) -> ndarray:
+) -> Any:
     made = empty(shape, asarray(fill_value).dtype if dtype is None else dtype, order)
     made[...] = fill_value
     return made
 
 
-def ones(shape: Any, dtype: Any = float, order: str = "C", **_: Any) -> ndarray:
+def ones(shape: Any, dtype: Any = float, order: str = "C", **_: Any) -> Any:
     return full(shape, 1, dtype, order)
 
 
-def empty_like(a: Any, dtype: Any = None, **_: Any) -> ndarray:
+def empty_like(a: Any, dtype: Any = None, **_: Any) -> Any:
     given = asarray(a)
     order = "C" if given.flags.c_contiguous or not given.flags.f_contiguous else "F"
     return empty(given.shape, given.dtype if dtype is None else dtype, order)
@@ -52,19 +52,19 @@ def empty_like(a: Any, dtype: Any = None, **_: Any) -> ndarray:
 zeros_like = empty_like
 
 
-def full_like(a: Any, fill_value: Any, dtype: Any = None, **_: Any) -> ndarray:
+def full_like(a: Any, fill_value: Any, dtype: Any = None, **_: Any) -> Any:
     made = empty_like(a, dtype)
     made[...] = fill_value
     return made
 
 
-def ones_like(a: Any, dtype: Any = None, **_: Any) -> ndarray:
+def ones_like(a: Any, dtype: Any = None, **_: Any) -> Any:
     return full_like(a, 1, dtype)
 
 
-def arange(*given: Any, dtype: Any = None) -> ndarray:
+def arange(*given: Any, dtype: Any = None) -> Any:
     plain = [g.item() if hasattr(g, "item") else g for g in given]
-    start, stop, step = (plain + [1])[:3] if len(plain) > 1 else (0, plain[0], 1)
+    start, stop, step = [*plain, 1][:3] if len(plain) > 1 else (0, plain[0], 1)
     if len(plain) == 3:
         step = plain[2]
     many = max(0, math.ceil((stop - start) / step))
@@ -73,7 +73,7 @@ def arange(*given: Any, dtype: Any = None) -> ndarray:
     return new(values, kind, (many,))
 
 
-def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True) -> ndarray:
+def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True) -> Any:
     step = (stop - start) / max(num - endpoint, 1)
     values = [start + k * step for k in range(num)]
     if endpoint and num > 1:
@@ -83,7 +83,7 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True) -> nda
 
 def frombuffer(
     buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0
-) -> ndarray:
+) -> Any:
     described = _dtype(dtype)
     data = memoryview(buffer).cast("B")[offset:]
     many = len(data) // described.itemsize if count < 0 else count
@@ -93,19 +93,19 @@ def frombuffer(
     return made
 
 
-def ascontiguousarray(a: Any, dtype: Any = None) -> ndarray:
+def ascontiguousarray(a: Any, dtype: Any = None) -> Any:
     found = asarray(a, dtype)
     return found if arrays.is_contiguous(found) else found.copy()
 
 
-def eye(n: int, dtype: Any = float) -> ndarray:
+def eye(n: int, dtype: Any = float) -> Any:
     made = zeros((n, n), dtype)
     for k in range(n):
         made[k, k] = 1
     return made
 
 
-def indices(dimensions: Any) -> ndarray:
+def indices(dimensions: Any) -> Any:
     sides = as_shape(dimensions)
     flat = arange(math.prod(sides))
     return stack(arrays.unravel_index(flat, sides)).reshape(len(sides), *sides)
@@ -119,7 +119,7 @@ def ndindex(*shape: Any) -> Iterator[tuple[int, ...]]:
 # Arrays of arrays
 
 
-def concatenate(given: Sequence[Any], axis: Any = 0) -> ndarray:
+def concatenate(given: Sequence[Any], axis: Any = 0) -> Any:
     parts = [asarray(part) for part in given]
     if axis is None:
         return concatenate([part.ravel() for part in parts])
@@ -136,14 +136,14 @@ def concatenate(given: Sequence[Any], axis: Any = 0) -> ndarray:
     return made
 
 
-def stack(given: Sequence[Any], axis: int = 0) -> ndarray:
+def stack(given: Sequence[Any], axis: int = 0) -> Any:
     parts = [asarray(part) for part in given]
     at = axis % (parts[0].ndim + 1)
     index = (*[slice(None)] * at, None)
     return concatenate([part[index] for part in parts], at)
 
 
-def append(a: Any, values: Any) -> ndarray:
+def append(a: Any, values: Any) -> Any:
     return concatenate([asarray(a).ravel(), asarray(values).ravel()])
 
 
@@ -157,7 +157,7 @@ def split(a: Any, at: Any) -> list[ndarray]:
     return [whole[b:e] for b, e in itertools.pairwise([0, *at, len(whole)])]
 
 
-def repeat(a: Any, repeats: Any, axis: Any = None) -> ndarray:
+def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     whole = asarray(a)
     if axis is not None and whole.ndim > 1:
         rows = repeat(arange(whole.shape[axis]), repeats)
@@ -167,7 +167,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> ndarray:
     return new(found, whole.dtype, (len(found),))
 
 
-def roll(a: Any, shift: int, axis: Any = None) -> ndarray:
+def roll(a: Any, shift: int, axis: Any = None) -> Any:
     whole = asarray(a)
     if axis is None:
         return roll(whole.ravel(), shift, 0).reshape(whole.shape)
@@ -180,7 +180,9 @@ def where(condition: Any, *both: Any) -> Any:
         return arrays.nonzero(asarray(condition))
     a, b = both
     shape = broadcast_shape(*(getattr(x, "shape", ()) for x in (condition, a, b)))
-    chosen = zip(spread(condition, shape), spread(a, shape), spread(b, shape), strict=True)
+    chosen = zip(
+        spread(condition, shape), spread(a, shape), spread(b, shape), strict=True
+    )
     return new([x if c else y for c, x, y in chosen], result_type(a, b), shape)
 
 
@@ -189,7 +191,7 @@ def clip(a: Any, least: Any = None, most: Any = None) -> Any:
     return found if most is None else UFUNCS["minimum"](found, most)
 
 
-def diff(a: Any, prepend: Any = None, append: Any = None) -> ndarray:
+def diff(a: Any, prepend: Any = None, append: Any = None) -> Any:
     parts = [asarray(a)]
     if prepend is not None:
         parts.insert(0, asarray(prepend).reshape(-1))
@@ -197,19 +199,19 @@ def diff(a: Any, prepend: Any = None, append: Any = None) -> ndarray:
         parts.append(asarray(append).reshape(-1))
     whole = concatenate(parts) if len(parts) > 1 else parts[0]
     if whole.dtype is BOOL:
-        return whole[..., 1:] != whole[..., :-1]  # type: ignore[no-any-return]
-    return whole[..., 1:] - whole[..., :-1]  # type: ignore[no-any-return, operator]
+        return whole[..., 1:] != whole[..., :-1]
+    return whole[..., 1:] - whole[..., :-1]
 
 
 # Where
 
 
-def flatnonzero(a: Any) -> ndarray:
+def flatnonzero(a: Any) -> Any:
     found = [k for k, value in enumerate(asarray(a)._values()) if value]
     return new(found, INT64, (len(found),))
 
 
-def argwhere(a: Any) -> ndarray:
+def argwhere(a: Any) -> Any:
     return stack(arrays.nonzero(asarray(a)), 1)
 
 
@@ -222,17 +224,17 @@ def _ordered(value: Any) -> Any:
     return (value != value, value)
 
 
-def argsort(a: Any, axis: int = -1, kind: Any = None, stable: Any = None) -> ndarray:
+def argsort(a: Any, axis: int = -1, kind: Any = None, stable: Any = None) -> Any:
     whole = asarray(a)
     lines, _ = lines_of(whole, axis)
     found = []
     for line in lines:
-        key = (lambda k: _ordered(line[k])) if whole.dtype.kind == "f" else line.__getitem__  # noqa: E501, B023
-        found += sorted(range(len(line)), key=key)
+        keys = list(map(_ordered, line)) if whole.dtype.kind == "f" else line
+        found += sorted(range(len(line)), key=keys.__getitem__)
     return _along(found, INT64, whole, axis)
 
 
-def _along(found: list[Any], kind: Any, whole: ndarray, axis: int) -> ndarray:
+def _along(found: list[Any], kind: Any, whole: ndarray, axis: int) -> Any:
     """Numbers that were found line by line, in the shape of the whole."""
     at = axis % whole.ndim
     rest = [n for k, n in enumerate(whole.shape) if k != at]
@@ -242,7 +244,7 @@ def _along(found: list[Any], kind: Any, whole: ndarray, axis: int) -> ndarray:
     return turned.transpose(order) if whole.ndim > 1 else turned
 
 
-def sort(a: Any, axis: Any = -1, kind: Any = None) -> ndarray:
+def sort(a: Any, axis: Any = -1, kind: Any = None) -> Any:
     whole = asarray(a)
     if axis is None:
         whole, axis = whole.ravel(), -1
@@ -252,7 +254,7 @@ def sort(a: Any, axis: Any = -1, kind: Any = None) -> ndarray:
     return _along(found, whole.dtype, whole, axis)
 
 
-def lexsort(keys: Any) -> ndarray:
+def lexsort(keys: Any) -> Any:
     rows = list(zip(*(asarray(key)._values() for key in reversed(keys)), strict=True))
     found = sorted(range(len(rows)), key=rows.__getitem__)
     return new(found, INT64, (len(found),))
@@ -306,12 +308,12 @@ def isin(a: Any, among: Any, **_: Any) -> Any:
     return new([value in known for value in whole._values()], BOOL, whole.shape)[...]
 
 
-def setdiff1d(a: Any, b: Any, assume_unique: bool = False) -> ndarray:
+def setdiff1d(a: Any, b: Any, assume_unique: bool = False) -> Any:
     first = asarray(a).ravel() if assume_unique else unique(a)
-    return first[~isin(first, b)]  # type: ignore[no-any-return]
+    return first[~isin(first, b)]
 
 
-def bincount(x: Any, weights: Any = None, minlength: int = 0) -> ndarray:
+def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
     numbers = asarray(x)._values()
     many = max(max(numbers, default=-1) + 1, int(minlength))
     if weights is None:
@@ -354,7 +356,9 @@ def any_of(a: Any, axis: Any = None, **more: Any) -> Any:
 
 def cumsum(a: Any, axis: Any = None, dtype: Any = None) -> Any:
     whole = asarray(a)
-    return UFUNCS["add"].accumulate(whole.ravel() if axis is None else whole, axis or 0, dtype)
+    return UFUNCS["add"].accumulate(
+        whole.ravel() if axis is None else whole, axis or 0, dtype
+    )
 
 
 def mean(a: Any, axis: Any = None, **more: Any) -> Any:
@@ -462,15 +466,15 @@ def errstate(**_: Any) -> Iterator[None]:
     yield
 
 
-def shape_of(a: Any) -> tuple[int, ...]:
+def shape_of(a: Any) -> Any:
     return asarray(a).shape
 
 
-def ndim_of(a: Any) -> int:
+def ndim_of(a: Any) -> Any:
     return asarray(a).ndim
 
 
-def size_of(a: Any) -> int:
+def size_of(a: Any) -> Any:
     return asarray(a).size
 
 

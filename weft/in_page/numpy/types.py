@@ -26,7 +26,7 @@ class dtype:
     itemsize: int
     name: str
     type: Any
-    code: str
+    code: Any
     str: Any
 
     def __new__(cls, given: Any = float, *_: Any, **__: Any) -> "dtype":
@@ -82,7 +82,7 @@ class dtype:
         """The numbers that are in a memoryview of bytes."""
         if self.code == "e":
             return list(struct.unpack(f"{len(data) // 2}e", data))
-        found = data.cast(self.code).tolist()
+        found: list[Any] = data.cast(self.code).tolist()
         if self.kind == "c":
             return list(map(complex, found[::2], found[1::2]))
         return found
@@ -153,7 +153,7 @@ class generic:
     min = sum = max
 
     def round(self, decimals: int = 0) -> Any:
-        return type(self)(round(self.item(), decimals))
+        return converted(self.dtype, round(self.item(), decimals))
 
     def __getitem__(self, index: Any) -> Any:
         if index == () or index is Ellipsis:
@@ -191,7 +191,7 @@ class generic:
         return round(self.item(), digits)
 
     def __trunc__(self) -> int:
-        return math.trunc(self.item())
+        return int(self.item())
 
 
 class number(generic):
@@ -211,6 +211,7 @@ class _Held:
     """What a number is, where it is no number of Python's own."""
 
     __slots__ = ("_value",)
+    _value: Any
 
     def item(self) -> Any:
         return self._value
@@ -381,7 +382,10 @@ _CODES = {
     **{"float16": "e", "float32": "f", "float64": "d", "bool": "?"},
     **{"complex64": "f", "complex128": "d"},
 }
-_KINDS = {"i": (signedinteger, _whole), "u": (unsignedinteger, _whole)}
+_KINDS: dict[str, tuple[Any, Any]] = {
+    "i": (signedinteger, _whole),
+    "u": (unsignedinteger, _whole),
+}
 _KINDS |= {"f": (floating, _rounded), "c": (complexfloating, _complex)}
 SCALARS: dict[str, Any] = {
     "bool": bool_,
