@@ -1,5 +1,6 @@
 """Checks in a page of the book: what is exported, and what is said of it there."""
 
+import gzip
 import json
 import re
 import shutil
@@ -18,8 +19,10 @@ from built_book import ROOT
 
 import weft
 from weft import check
+from weft.in_page import judging
 from weft.in_page.judging import judge
 from weft.in_page.values import NotAValue, decoded, encoded, has_array
+from weft.lesson import syllabus
 
 sys.path.insert(0, str(ROOT / "book"))
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
@@ -246,8 +249,6 @@ def test_a_reason_says_why_an_exercise_is_for_the_lab_alone() -> None:
     for lab, name, reason in (
         ("22_hopper_gemm", "delivered", "uses `np`"),
         ("23_convolution_fft", "dft", "its result is an array"),
-        ("06_grids_2d", "grid_for", "more to it"),
-        ("05_first_kernel", "vector_add", "about a kernel"),
         ("20_layouts", "no_such", "checks no no_such"),
     ):
         with pytest.raises(NotInPage, match=reason):
@@ -255,22 +256,99 @@ def test_a_reason_says_why_an_exercise_is_for_the_lab_alone() -> None:
 
 
 def test_the_pages_have_only_exercises_that_they_can_check() -> None:
-    asked = checks.written(ROOT / "book")
+    asked = functions_asked()
     assert asked
     assert [one for one in asked if one[1] not in IN_PAGES.get(one[0], [])] == []
 
 
+def functions_asked() -> list[tuple[str, str]]:
+    """The plain functions that the pages check."""
+    return [one for one in checks.written(ROOT / "book") if not is_kernel(*one)]
+
+
+def is_kernel(lab: str, name: str) -> bool:
+    return name not in IN_PAGES.get(lab, [])
+
+
 def test_without_numpy_the_answers_get_their_verdicts() -> None:
-    made, folder = of_pages()
-    assert made.refused == ()
-    with zipfile.ZipFile(folder / "modules.zip") as packed:
-        names = packed.namelist()
-    assert "weft/functions/judging.py" in names
-    assert "weft/_chapters/20_layouts/layouts.py" in names
-    assert "weft/__init__.py" not in names
-    assert not [n for n in names if n.startswith(("weft/simulator", "weft/kernels"))]
-    assert not [n for n in names if n.startswith("weft/lesson")]
-    assert (folder / "modules.zip").stat().st_size < 80_000
+    exported = [exercise(lab, name) for lab, name in functions_asked()]
+    trials = exporting.tried(exported)
+    assert [trial.reason for trial in trials] == [""] * len(exported)
+    modules = {module for trial in trials for module in trial.modules}
+    assert "weft.functions.judging" in modules
+    assert "weft.chapters.20_layouts.layouts" in modules
+    assert not [m for m in modules if m.startswith(("weft.simulator", "weft.kernels"))]
+    assert "weft.lesson" not in modules
+
+
+# Kernels
+
+KERNELS = [
+    ("05_first_kernel", "vector_add"),
+    ("06_grids_2d", "grid_for"),
+    ("09_atomics", "histogram_shared"),
+    ("10_debugging", "block_max"),
+    ("18_gemm_tiles", "gemm_ragged"),
+]
+# Of these classes, only the lab's compiler finds an answer: in a page it passes.
+COMPILED = ("float64", "local-memory")
+HERE = "# <- here"
+
+
+def other_verdicts(asked: list[tuple[str, str]]) -> list[Any]:
+    """The answers on which a page says something else than the lab, or marks less."""
+    exported = [exercise(*one) for one in asked]
+    typed = [list(exporting.sources(one)) for one in exported]
+    found = exporting.verdicts(exported, [[s for _, s, _ in some] for some in typed])
+    other = []
+    for one, some, there in zip(asked, typed, found, strict=True):
+        for (what, source, state), verdict in zip(some, there["verdicts"], strict=True):
+            if not is_as_in_the_lab(source, state, verdict):
+                other.append((*one, what, verdict.get("error") or verdict["title"]))
+    return other
+
+
+def is_as_in_the_lab(source: str, state: str, verdict: Verdict) -> bool:
+    if "error" in verdict:
+        return False
+    head = HEAD.match(source)
+    if head is None:
+        return bool(verdict["state"] == state)
+    if head[1] in COMPILED and verdict["ok"]:
+        return judging.NOT_HERE in verdict["facts"]
+    lines = {n for n, text in enumerate(source.splitlines(), 1) if HERE in text}
+    marked = {place["line"] for place in verdict["places"] if place["ours"]}
+    return verdict["kind"] == head[1] and lines <= marked
+
+
+def test_without_numpy_kernels_get_the_verdicts_of_the_lab() -> None:
+    assert other_verdicts(KERNELS) == []
+
+
+@pytest.mark.long
+def test_every_kernel_of_a_page_gets_the_verdicts_of_the_lab() -> None:
+    asked = [one for one in checks.written(ROOT / "book") if is_kernel(*one)]
+    assert len(asked) > 50
+    assert other_verdicts(sorted(set(asked))) == []
+
+
+def test_a_kernel_that_passes_is_told_what_the_lab_adds() -> None:
+    data = exercise("05_first_kernel", "vector_add")
+    source = exporting.cell_of("05_first_kernel", "vector_add")
+    verdict = judge(source, data)
+    assert verdict["ok"]
+    assert verdict["facts"][0].startswith("right in the simulator: 4 sizes")
+    assert verdict["facts"][-1] == judging.NOT_HERE
+    assert data["left_out"]
+    assert "lambda" not in json.dumps(data)
+
+
+def test_lines_that_are_not_the_readers_are_not_marked() -> None:
+    data = exercise("05_first_kernel", "launch_for")
+    assert "def halve" in data["code"]
+    source = "def launch_for(n):\n    return 1, 0\n"
+    (place,) = judge(source, data)["places"]
+    assert (place["line"], place["ours"]) == (2, True)
 
 
 # A Python that begins with a snapshot has what was read before, and no files.
@@ -318,21 +396,41 @@ def test_every_plain_exercise_is_in_the_list_or_has_a_reason() -> None:
     assert found == IN_PAGES
 
 
+def test_the_modules_are_few() -> None:
+    asked = tuple(sorted(set(checks.written(ROOT / "book"))))
+    folder = checks.prepared(asked).folder
+    if folder is None:
+        pytest.skip("Pyodide is not at hand")
+    with zipfile.ZipFile(folder / "modules.zip") as packed:
+        names = packed.namelist()
+    assert "weft/__init__.py" not in names
+    assert "weft/_chapters/20_layouts/layouts.py" in names
+    assert "weft/simulator/arithmetic/number_types.json" in names
+    assert (folder / "modules.zip").stat().st_size < 520_000
+
+
 # What a page loads before it is used
 
 
-def test_a_check_adds_at_most_5_kilobytes_to_its_page() -> None:
-    loader = len((checks.SOURCES / "load.js").read_bytes())
-    tags = 300  # the elements that load the style and the loader
-    _, folder = of_pages()
+def test_checks_add_at_most_5_kilobytes_to_their_page() -> None:
+    """As a server sends them, compressed; 300: the elements that load the script."""
+    loader = (checks.SOURCES / "load.js").read_bytes()
+    style = (checks.SOURCES / "check.css").read_bytes()
     for page in sorted((ROOT / "book").glob("*.md")):
         htmls = [
-            checks.html_of(json.loads(path.read_text("utf-8")), "../", works=True)
-            for lab, name in checks.on_page(page.read_text(encoding="utf-8"))
-            for path in [folder / f"{lab}.{name}.json"]
+            checks.html_of(shown(*one), "../", works=True)
+            for one in checks.on_page(page.read_text(encoding="utf-8"))
         ]
-        size = sum(len(html.encode()) for html in htmls)
-        assert not htmls or loader + tags + size <= 5_000, page.name
+        sent = (loader, style, "".join(htmls).encode())
+        size = sum(len(gzip.compress(part)) for part in sent) + 300
+        assert not htmls or size <= 5_000, (page.name, size)
+
+
+def shown(lab: str, name: str) -> dict[str, Any]:
+    """What a page has of an exercise before it is used."""
+    described = next(e for e in syllabus.load(lab).exercises if e.name == name)
+    starter = exporting.starter(exporting.cell_of(lab, name))
+    return {"chapter": lab, "name": name, "title": described.title, "starter": starter}
 
 
 def test_a_page_without_pyodide_has_the_starter_and_a_link() -> None:

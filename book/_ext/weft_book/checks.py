@@ -168,7 +168,9 @@ def write_exercises(
     modules: set[str] = set()
     kinds: Counter[str] = Counter()
     first = []  # what the snapshot's Python has checked
-    for each, trial in zip(exported, exporting.tried(exported, few_sources=True), strict=True):
+    for each, trial in zip(
+        exported, exporting.tried(exported, few_sources=True), strict=True
+    ):
         if trial.reason:
             refused.append(((each["chapter"], each["name"]), trial.reason))
             continue

@@ -32,6 +32,7 @@ from weft.checking.cases import copies, widened
 from weft.code_objects import global_names
 from weft.dispatch import room_of
 from weft.functions.exercise import FunctionExercise
+from weft.in_page.judging import NOT_HERE
 from weft.in_page.values import CHAPTERS, NotAValue, encoded, has_array
 from weft.kernels.exercise import KernelExercise
 from weft.lesson import syllabus
@@ -64,13 +65,18 @@ class Trial:
 # One exercise
 
 
-def export(lab: str, name: str) -> Data:
-    """Return an exercise as JSON has it. Raises NotInPage."""
+def export(lab: str, name: str, kernels: bool = True) -> Data:
+    """Return an exercise as JSON has it. Raises NotInPage.
+
+    kernels: whether one about a kernel is wanted, whose check is run for its data.
+    """
     if name not in checks(lab):
         raise NotInPage(f"lab {lab} checks no {name}")
     cell = cell_of(lab, name)
     if "@triton.jit" in cell:
         raise NotInPage("it is about a Triton program")
+    if "@cuda.jit" in cell and not kernels:
+        raise NotInPage("it is about a kernel")
     with redirect_stdout(io.StringIO()):
         scope = scope_of(lab)
         run(cell, f"<{lab}/{name}>", scope)
@@ -84,7 +90,7 @@ def export(lab: str, name: str) -> Data:
         "hints": list(described.hints),
         "starter": starter(cell),
     }
-    if room.exercise is KernelExercise:
+    if room.exercise is KernelExercise and kernels:
         return common | of_kernel(
             lab, scope, room.exercise(written_by_learner=thing, **asked), cell
         )
@@ -356,19 +362,41 @@ def tried(exercises: list[Data], few_sources: bool = False) -> list[Trial]:
     error of the check itself is a reason against the page. few_sources: of an exercise
     in kernels, only the sources in `few`.
     """
-    asked = [
-        {"exercise": each, "sources": list((few if few_sources else sources)(each))}
-        for each in exercises
+    each = [list((few if few_sources else sources)(one)) for one in exercises]
+    found = verdicts(exercises, [[source for _, source, _ in some] for some in each])
+    return [
+        Trial(reason(some, one["verdicts"]), tuple(one["modules"]))
+        for some, one in zip(each, found, strict=True)
     ]
-    halves = [asked[::2], asked[1::2]]
-    with ThreadPoolExecutor(len(halves)) as pool:
+
+
+def reason(tries: list[tuple[str, str, str]], verdicts: list[Data]) -> str:
+    """What went wrong first, "" where every source has reached its state."""
+    for (what, _, state), verdict in zip(tries, verdicts, strict=True):
+        if "error" in verdict:
+            return f"on {what}, its check fails: {verdict['error']}"
+        if verdict["state"] != state and not is_for_a_compiler(verdict):
+            return f"{what} ends in {verdict['title']!r}, not in {state}"
+    return ""
+
+
+def is_for_a_compiler(verdict: Data) -> bool:
+    """Whether a kernel has passed all but the stages that only the lab has."""
+    return NOT_HERE in verdict["facts"]
+
+
+def verdicts(exercises: list[Data], sources: list[list[str]]) -> list[Data]:
+    """The verdicts of a page on some sources of each exercise, and its modules."""
+    pairs = zip(exercises, sources, strict=True)
+    asked = [{"exercise": one, "sources": some} for one, some in pairs]
+    halves = [half for half in (asked[::2], asked[1::2]) if half]
+    with ThreadPoolExecutor(2) as pool:
         done = list(pool.map(judged_alone, halves))
-    found = [each for pair in zip_longest(*done) for each in pair if each is not None]
-    return [Trial(t["reason"], tuple(t["modules"])) for t in found]
+    found = zip_longest(*done)
+    return [each for pair in found for each in pair if each is not None]
 
 
 def judged_alone(asked: list[Data]) -> list[Data]:
-    """What the Python without NumPy finds on some exercises."""
     done = alone("judge", said=json.dumps(asked))
     if done.returncode:
         raise RuntimeError(f"checks without NumPy ended with an error:\n{done.stderr}")
@@ -420,12 +448,12 @@ def few(exercise: Data) -> Iterator[tuple[str, str, str]]:
 
 @cache
 def survey() -> dict[tuple[str, str], str]:
-    """Of every exercise of a lab, why no page can check it, "" if one can."""
+    """Of every plain function that a lab asks for, why no page can check it, or ""."""
     found, exported = {}, []
     for lab in syllabus.names():
         for name in checks(lab):
             try:
-                exported.append(export(lab, name))
+                exported.append(export(lab, name, kernels=False))
             except NotInPage as reason:
                 found[lab, name] = str(reason)
     for each, trial in zip(exported, tried(exported), strict=True):

@@ -73,7 +73,9 @@ def export(asked: KernelExercise) -> Data:
         exercise = noted(asked)
     except Failed as failed:
         raise ValueError(f"the lab's answer fails: {failed.verdict}") from None
-    unseen = lesson.unseen(exercise.name) or unseen_size(exercise.sizes, exercise.number)
+    unseen = lesson.unseen(exercise.name) or unseen_size(
+        exercise.sizes, exercise.number
+    )
     is_unseen = exercise.unseen and unseen is not None
     larger = exercise.larger
     if larger is None and (named := lesson.larger(exercise.name)) is not None:
@@ -152,4 +154,3 @@ def is_of(lab: str, function: FunctionType) -> bool:
 
 def names_in(source: str) -> Iterator[str]:
     return iter({n.id for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Name)})
-

@@ -1,7 +1,7 @@
 """A Python that has what a page of the book has: the standard library, and `weft`.
 
-    python without_numpy.py import MODULE KIND  whether it can be, in such an exercise
-    python without_numpy.py judge < exercises  judge sources; see `exporting.tried`
+python without_numpy.py import MODULE KIND  whether it can be, in such an exercise
+python without_numpy.py judge < exercises  judge sources; see `exporting.verdicts`
 """
 
 import importlib.abc
@@ -31,20 +31,21 @@ def prepare() -> None:
     sys.modules["weft"] = package
 
 
-def tried(exercise: dict, sources: list) -> dict:
-    """Judge the sources of one exercise; say what went wrong first."""
+def judged(exercise: dict, sources: list) -> dict:
+    """The verdicts on some sources of an exercise, and the modules that are there.
+
+    Where the check itself fails, its error is in place of a verdict.
+    """
     from weft.in_page.judging import judge
 
-    for what, source, state in sources:
+    found = []
+    for source in sources:
         try:
-            verdict = judge(source, exercise)
+            found.append(judge(source, exercise))
         except Exception:
             last = traceback.format_exc().strip().splitlines()[-1]
-            return {"reason": f"on {what}, its check fails: {last}", "modules": []}
-        if verdict["state"] != state:
-            reason = f"{what} ends in {verdict['title']!r}, not in {state}"
-            return {"reason": reason, "modules": []}
-    return {"reason": "", "modules": imported()}
+            found.append({"error": last})
+    return {"verdicts": found, "modules": imported()}
 
 
 def imported() -> list:
@@ -63,7 +64,7 @@ def main(command: str, *rest: str) -> None:
         importlib.import_module(module)
         return
     asked = json.load(sys.stdin)
-    found = [tried(each["exercise"], each["sources"]) for each in asked]
+    found = [judged(each["exercise"], each["sources"]) for each in asked]
     print(json.dumps(found))
 
 
