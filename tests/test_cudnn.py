@@ -16,8 +16,9 @@ from verification.library_calls import World
 from weft.chapters import Chapter
 from weft.errors import LearnerError
 from weft.libraries import cudnn, loading
-from weft.libraries.cudnn import ForwardAlgo, TensorFormat
+from weft.libraries.cudnn import DataType, ForwardAlgo, TensorFormat
 from weft.libraries.faults import ModelFault
+from weft.libraries.graphs import Graph
 from weft.libraries.loading import on_model
 from weft.libraries.model import Model
 
@@ -128,6 +129,41 @@ def test_handles_and_descriptors_are_looked_at(model: Model) -> None:
     layer = problem(model)
     cudnn.destroy(layer.handle)
     refused(model, "handle", "handle of cuDNN that has been destroyed", layer)
+
+
+def test_a_result_has_memory_of_its_own(model: Model) -> None:
+    layer = problem(model, w=model.place(torch.ones(8, 8, 3, 3)))
+    layer = problem(model, x=layer.x, w=layer.w, y=layer.x)
+    refused(model, "device-bounds", "y shares memory with x", layer)
+
+
+def relus(model: Model, *steps: tuple[int, int], virtual: tuple[int, ...] = ()) -> None:
+    """Build a graph: tensor b is ReLU of tensor a for each (a, b)."""
+    like, graph = model.place(torch.ones(1, 8, 4, 4)), Graph(cudnn.create())
+    made = [
+        graph.virtual(n, like) if n in virtual else graph.tensor(n, like)
+        for n in range(3)
+    ]
+    for a, b in steps:
+        graph.pointwise(cudnn.Pointwise.RELU_FWD, made[a], y=made[b])
+    graph.plans()
+
+
+def test_what_the_model_lacks_is_no_refusal(model: Model) -> None:
+    tensor, half = cudnn.create_tensor_descriptor(), DataType.HALF
+    set_tensor, sizes = cudnn.set_tensor4d_descriptor, (2, 8, 4, 4)
+    relus(model, (0, 1), (1, 2), virtual=(1,))
+    for call, text in (
+        (lambda: relus(model, (0, 1), (1, 0)), "graphs with a cycle"),
+        (lambda: relus(model, (0, 1), (2, 1)), "two operations have the same result"),
+        (lambda: relus(model, (0, 1), virtual=(1,)), "whose results are all virtual"),
+        (lambda: Graph(1).pointwise(3, 0, y=0), "the pointwise mode 3"),
+        (lambda: Graph(1).tensor(1, torch.ones(2, dtype=torch.int16)), "int16"),
+        (lambda: cudnn.backend_create_descriptor(18), "the backend's descriptor 18"),
+        (lambda: set_tensor(tensor, 2, half, *sizes), "the format NCHW_VECT_C"),
+        (lambda: set_tensor(tensor, 0, 6, *sizes), "the data type 6"),
+    ):
+        refused(model, "lacking", text, call)
 
 
 def test_an_unset_descriptor_is_no_tensor(model: Model) -> None:

@@ -108,6 +108,144 @@ def test_a_workspace_is_looked_at(model: Model) -> None:
         cublas.set_workspace(handle, room.data_ptr(), 1025)
 
 
+def test_a_result_has_memory_of_its_own(model: Model) -> None:
+    a, b, c = (x.data_ptr() for x in matrices(model))
+    handle = cublas.create()
+    wide, other = (model.place(torch.ones(4, 8)).data_ptr() for _ in range(2))
+    gemm(handle, wide, other, wide + 16, ld=8)  # two halves of the same rows
+    refused(model, "device-bounds", "C shares memory with A", handle, a, b, a)
+    refused(model, "device-bounds", "C shares memory with B", handle, c, b, b)
+
+
+def batched(handle: int, a: int, b: int, c: int, step: int) -> None:
+    matrices = a, 4, 16, b, 4, 0, AT_ZERO, c, 4, step
+    cublas.sgemm_strided_batched(handle, 0, 0, 4, 4, 4, AT_ONE, *matrices, 2)
+
+
+def test_the_results_of_a_batch_are_apart(model: Model) -> None:
+    a, b, c = (model.place(torch.ones(2, 4, 4), name).data_ptr() for name in "abc")
+    handle = cublas.create()
+    batched(handle, a, b, c, 16)
+    with pytest.raises(ModelFault, match="C shares memory with itself"):
+        batched(handle, a, b, c, 8)
+    with pytest.raises(ModelFault, match="2 matrices of 4 × 4 elements"):
+        batched(handle, a, b, c, 17)
+    with pytest.raises(ModelFault, match="lacks matrices of a batch in descending"):
+        batched(handle, a, b, c + 64, -16)
+
+
+def test_sums_of_integers_are_exact(model: Model) -> None:
+    a, b = torch.full((2, 4096, 1), 127, dtype=torch.int8)
+    a[0] = 126
+    c = model.place(torch.zeros(1, 1, dtype=torch.int32))
+    alpha, beta = ctypes.c_int(1), ctypes.c_int(0)
+    cublas.gemm_ex(
+        *(cublas.create(), 1, 0, 1, 1, 4096, ctypes.addressof(alpha)),
+        *(model.place(a).data_ptr(), 3, 4096, model.place(b).data_ptr(), 3, 4096),
+        *(ctypes.addressof(beta), c.data_ptr(), 10, 1, 72, -1),
+    )
+    assert c.cpu().item() == int((a.long() * b.long()).sum()) == 66_064_257
+
+
+def test_flags_of_the_math_mode(model: Model) -> None:
+    handle = cublas.create()
+    for mode in (0, 1, 2, 3, 16, 19):
+        cublas.set_math_mode(handle, mode)
+        assert cublas.get_math_mode(handle) == mode
+    with pytest.raises(ModelFault, match="lacks the math mode 4"):
+        cublas.set_math_mode(handle, 4)
+
+
+def light(model: Model, dtype: Any = torch.float32, **change: int) -> list[float]:
+    """The sums of two products of ones by cuBLASLt: of sizes m, n and k, usually 4.
+
+    change: these sizes, a compute type, attributes of the descriptor or of all layouts.
+    """
+    given = {"m": 4, "n": 4, "k": 4, "compute": 68} | change
+    m, n, k = (given[x] for x in "mnk")
+    eight = dtype != torch.float32
+    kind = {torch.float8_e4m3fn: 28, torch.float8_e5m2: 29}.get(dtype, 0)
+    desc = cublasLt.matmul_desc_create(given["compute"], 0)
+    sizes = ((k, m) if eight else (m, k)), (k, n), (m, n)
+    layouts = [
+        cublasLt.matrix_layout_create(dtype, *size, size[0])
+        for dtype, size in zip((kind, kind, 0), sizes, strict=True)
+    ]
+    put, lay = cublasLt.MatmulDescAttribute, cublasLt.MatrixLayoutAttribute
+    for name, value in (given | {"TRANSA": int(eight)}).items():
+        held = np.array([value], np.int64 if "OFFSET" in name else np.int32)
+        where = held.ctypes.data, held.nbytes
+        if name in put.__members__:
+            cublasLt.matmul_desc_set_attribute(desc, put[name], *where)
+        for layout in layouts if name in lay.__members__ else ():
+            cublasLt.matrix_layout_set_attribute(layout, lay[name], *where)
+    a, b = (model.place(torch.ones(2, y, x).to(dtype)) for x, y in sizes[:2])
+    c = model.place(torch.zeros(2, n, m))
+    first, second, third = (
+        (x.data_ptr(), layout) for x, layout in zip((a, b, c), layouts, strict=True)
+    )
+    cublasLt.matmul(
+        *(cublasLt.create(), desc, AT_ONE, *first, *second, AT_ZERO, *third, *third),
+        *(0, 0, 0, 0),
+    )
+    return [x.sum().item() for x in c.cpu()]
+
+
+def test_a_batch_of_cublaslt(model: Model) -> None:
+    assert light(model) == [64, 0]
+    assert light(model, BATCH_COUNT=2, STRIDED_BATCH_OFFSET=16) == [64, 64]
+    with pytest.raises(ModelFault, match="shares memory with itself"):
+        light(model, BATCH_COUNT=2, STRIDED_BATCH_OFFSET=8)
+    with pytest.raises(ModelFault, match="lacks layouts whose batch counts"):
+        light(model, BATCH_COUNT=0)
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"EPILOGUE": 130}, "the epilogue 130"),
+        ({"EPILOGUE": 512}, "the epilogue 512"),
+        ({"TRANSB": 9}, "the operation 9"),
+        ({"ORDER": 2}, "the order 2"),
+        ({"compute": 78}, "the compute type 78"),
+    ],
+)
+def test_what_the_model_lacks_is_no_refusal(
+    change: dict[str, int], text: str, model: Model
+) -> None:
+    with pytest.raises(ModelFault, match=text) as found:
+        light(model, **change)
+    assert found.value.fault.kind == "lacking"
+    assert not model.refusals
+    assert "says nothing about NVIDIA's library" in str(found.value)
+
+
+def test_an_attribute_that_the_model_lacks(model: Model) -> None:
+    desc, held = cublasLt.matmul_desc_create(68, 0), np.zeros(1, np.int32)
+    with pytest.raises(ModelFault, match="lacks attribute 31 of a matmul descriptor"):
+        cublasLt.matmul_desc_set_attribute(desc, 31, held.ctypes.data, 4)
+
+
+def test_which_products_of_fp8_the_model_knows(model: Model) -> None:
+    e4m3, e5m2 = torch.float8_e4m3fn, torch.float8_e5m2
+    sizes = {"m": 16, "n": 32, "k": 16}
+    assert light(model, e4m3, **sizes) == [16 * 32 * 16, 0]
+    with pytest.raises(cublasLt.cuBLASLtError, match="a k that is a multiple of 16"):
+        light(model, e4m3, **sizes | {"k": 24})
+    with pytest.raises(ModelFault, match="lacks fp8 with an m or n"):
+        light(model, e4m3, **sizes | {"n": 17})
+    with pytest.raises(ModelFault, match="lacks fp8 with R_8F_E5M2, R_8F_E5M2"):
+        light(model, e5m2, **sizes)
+
+
+def test_types_that_the_model_of_gemm_ex_lacks(model: Model) -> None:
+    a, b, c = (x.data_ptr() for x in matrices(model))
+    for kind, text in ((4, "the type 4"), (28, "cublasGemmEx with arrays of fp8")):
+        types = a, kind, 4, b, kind, 4, AT_ZERO, c, 0, 4, 68, -1
+        with pytest.raises(ModelFault, match=f"lacks {text}"):
+            cublas.gemm_ex(cublas.create(), 0, 0, 4, 4, 4, AT_ONE, *types)
+
+
 def test_a_half_is_summed_in_half() -> None:
     """4096 ones in fp16 stop at 2048, where one more is half of the spacing."""
     ones = torch.ones(1, 4096, dtype=torch.float16)
@@ -165,14 +303,14 @@ def test_an_error_names_the_function_and_the_parameter(model: Model) -> None:
 
 
 def test_outside_a_check_there_is_a_device_as_well() -> None:
-    x = on_device(np.ones((4, 4), np.float32))
+    x, c = (on_device(np.ones((4, 4), np.float32)) for _ in range(2))
     handle = cublas.create()
-    gemm(handle, x.data_ptr(), x.data_ptr(), x.data_ptr())
+    gemm(handle, x.data_ptr(), x.data_ptr(), c.data_ptr())
     cublas.destroy(handle)
-    assert x.cpu()[0, 0] == 4
+    assert c.cpu()[0, 0] == 4
     with pytest.raises(AttributeError, match="model of a GPU"):
         x.mean()
-    with pytest.raises(AttributeError, match="undefined symbol"):
+    with pytest.raises(AttributeError, match=r"the model of libcublas\.so has no"):
         _ = library("cublas").cublasDgemm_v2
 
 
@@ -234,12 +372,29 @@ def test_the_products_for_timing_are_right(model: Model) -> None:
     ],
 )
 def test_a_verdict_says_what_to_look_at(file: str, advice: str) -> None:
-    lab = "25_cublas"
-    source = Path(__file__).parents[1] / "chapters" / lab / "answers" / f"{file}.py"
-    scope = scope_of(lab)
-    run(source.read_text(encoding="utf-8"), f"<{file}>", scope)
-    verdict = run(checks(lab)[file.split("/")[0]], "<check>", scope)
+    verdict = judged(file.split("/")[0], answer(file))
     assert advice in f"{verdict.message} {verdict.why}"
+
+
+def answer(file: str) -> str:
+    """An answer to an exercise of lab 25."""
+    folder = Path(__file__).parents[1] / "chapters/25_cublas/answers"
+    return (folder / f"{file}.py").read_text(encoding="utf-8")
+
+
+def judged(exercise: str, source: str) -> Any:
+    """The verdict of lab 25 on an answer."""
+    scope = scope_of("25_cublas")
+    run(source, f"<{exercise}>", scope)
+    return run(checks("25_cublas")[exercise], "<check>", scope)
+
+
+def test_a_wrong_value_is_reported_before_a_wrong_stream() -> None:
+    source = answer("linear/wrong_no_stream")
+    assert judged("linear", source).kind == "stream"
+    verdict = judged("linear", source.replace("ZERO", "ONE"))
+    assert verdict.kind == "wrong-value"
+    assert "held NaN before the call, and beta was 1" in verdict.why
 
 
 def test_a_plan_without_embeds_says_what_it_ignores(model: Model) -> None:

@@ -1,6 +1,7 @@
 """The models of cuFFT and cuRAND: layouts, plans, random numbers, bad input."""
 
 import json
+from ctypes import c_double, c_float, c_int, c_size_t, c_void_p
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 import torch
 
 from weft.chapters import Chapter
-from weft.libraries import cufft, curand, on_device
+from weft.libraries import cufft, curand, library, on_device
 from weft.libraries.cufft import Type
 from weft.libraries.faults import ModelFault
 from weft.libraries.model_curand import stream_words
@@ -41,6 +42,20 @@ def test_there_and_back_multiplies_by_the_size() -> None:
     cufft.exec_c2r(back, spectrum.data_ptr(), real.data_ptr())
     torch.testing.assert_close(real.cpu(), 10 * x)
     assert spectrum.cpu().isnan().all()  # it may serve as workspace
+
+
+def test_real_rows_in_place_are_padded() -> None:
+    x = torch.randn(3, 10)
+    padded = on_device(torch.nn.functional.pad(x, (0, 2)))
+    there, back = rows(Type.R2C, 10, 3), rows(Type.C2R, 10, 3)
+    cufft.exec_r2c(there, padded.data_ptr(), padded.data_ptr())
+    spectrum = torch.view_as_complex(padded.cpu().view(3, 6, 2))
+    torch.testing.assert_close(spectrum, torch.fft.rfft(x))
+    cufft.exec_c2r(back, padded.data_ptr(), padded.data_ptr())
+    torch.testing.assert_close(padded.cpu()[:, :10], 10 * x)
+    tight = on_device(torch.randn(3, 10))
+    with pytest.raises(ModelFault, match="ends at byte 1"):
+        cufft.exec_r2c(there, tight.data_ptr(), tight.data_ptr())
 
 
 def test_a_plan_follows_strides_in_two_dimensions() -> None:
@@ -163,6 +178,45 @@ def test_a_generator_goes_on_where_it_was() -> None:
         curand.generate(generator, whole.data_ptr(), 12)
 
 
+def test_a_seed_begins_again_at_the_offset() -> None:
+    generator, parts = curand.create_generator(PHILOX), []
+    curand.set_generator_offset(generator, 4)
+    for _ in range(2):
+        curand.set_pseudo_random_generator_seed(generator, 42)
+        out = zeros(4)
+        curand.generate_uniform(generator, out.data_ptr(), 4)
+        parts.append(out.cpu().tolist())
+    assert parts[0] == parts[1]
+    assert parts[0] == open_at_zero(stream_words(42, np.arange(4, 8))).tolist()
+
+
+def test_what_the_models_lack_is_no_refusal() -> None:
+    generator, out = curand.create_generator(PHILOX), zeros(4).data_ptr()
+    dynamic = curand.Ordering.PSEUDO_DYNAMIC
+    for call, text in (
+        (lambda: curand.generate_normal(generator, out, 4, 0.0, 1.0), "GenerateNormal"),
+        (lambda: curand.set_generator_ordering(generator, dynamic), "depends on the"),
+        (lambda: curand.create_generator(curand.RngType.QUASI_SOBOL32), "QUASI_SOBOL"),
+        (lambda: rows(Type.Z2Z, 8, 1), "Z2Z, in double precision"),
+    ):
+        with pytest.raises(ModelFault, match=text) as found:
+            call()
+        assert found.value.fault.kind == "lacking"
+
+
+def test_a_float_is_passed_as_a_float() -> None:
+    generator, out = curand.create_generator(PHILOX), zeros(4).data_ptr()
+    normal = library("curand").curandGenerateNormal
+    for passed, text in (
+        (c_double, "passed as a double; C expects a float"),
+        (c_int, "passed as an integer; C expects a float"),
+        (c_float, "lacks curandGenerateNormal"),
+    ):
+        normal.argtypes = [c_void_p, c_void_p, c_size_t, passed, c_float]
+        with pytest.raises(ModelFault, match=text):
+            normal(generator, out, 4, 0, 1)
+
+
 def test_bad_input_to_curand() -> None:
     with pytest.raises(curand.cuRANDError, match=r"CURAND_STATUS_TYPE_ERROR \(103\)"):
         curand.create_generator(7)
@@ -171,13 +225,13 @@ def test_bad_input_to_curand() -> None:
         curand.set_generator_ordering(generator, curand.Ordering.PSEUDO_SEEDED)
     with pytest.raises(ModelFault, match="5 numbers of 4 bytes"):
         curand.generate(generator, zeros(4).data_ptr(), 5)
-    with pytest.raises(ModelFault, match="only Philox"):
+    with pytest.raises(ModelFault, match="lacks the generator PSEUDO_XORWOW"):
         curand.create_generator(curand.RngType.PSEUDO_XORWOW)
 
 
 def test_the_numbers_are_those_of_a_gpu() -> None:
     found = json.loads(RECORDED.read_text(encoding="utf-8"))
-    for ordering in ("PSEUDO_DEFAULT", "PSEUDO_LEGACY"):
+    for ordering in ("PSEUDO_DEFAULT", "PSEUDO_LEGACY", "PSEUDO_BEST"):
         places = np.array([int(i) for i in found[ordering]])
         assert stream_words(42, places).tolist() == list(found[ordering].values())
     for offset in (1, 4, 5, 1000, 300_000):

@@ -331,10 +331,10 @@ def type_table(w: World, call: str) -> Any:
     computes = ("COMPUTE_16F", "COMPUTE_32F", "COMPUTE_32F_FAST_16F")
     computes += ("COMPUTE_32F_FAST_16BF", "COMPUTE_32F_FAST_TF32", "COMPUTE_64F")
     computes += ("COMPUTE_32I",)
-    arrays = {n: w.small(4, 4, n, 5) for n in names}
+    given, results = ({n: w.small(4, 4, n, s) for n in names} for s in (5, 6))
     for compute in computes:
         for types in itertools.product(names, repeat=3):
-            abc = {x: arrays[t] for x, t in zip("abc", types, strict=True)}
+            abc = {"a": given[types[0]], "b": given[types[1]], "c": results[types[2]]}
             with contextlib.suppress(LibraryError):
                 gemm(w, m=4, n=4, k=4, types=types, compute=compute, call=call, **abc)
                 taken.append([compute, *types])

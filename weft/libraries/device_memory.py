@@ -122,6 +122,18 @@ def reach(shape: Sequence[int], strides: Sequence[int]) -> int:
     return 1 + sum((size - 1) * step for size, step in pairs)
 
 
+INTEGERS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+
+
+def covered(view: torch.Tensor) -> torch.Tensor:
+    """Which bytes of its buffer a view's elements take up: (bytes,), bool."""
+    mask = torch.zeros(view.untyped_storage().nbytes(), dtype=torch.int8)
+    dtype = INTEGERS[view.dtype.itemsize]
+    whole = torch.empty(0, dtype=dtype).set_(mask.untyped_storage())
+    whole.as_strided(view.shape, view.stride(), view.storage_offset()).fill_(-1)
+    return mask != 0
+
+
 class DeviceMemory:
     """All buffers of a model."""
 

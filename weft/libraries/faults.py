@@ -17,7 +17,7 @@ class Fault:
 
 
 class ModelFault(Exception):
-    """A call that would crash, hang or corrupt memory on a GPU."""
+    """A call that would crash, hang or corrupt memory on a GPU, or that is unknown."""
 
     def __init__(self, fault: Fault) -> None:
         super().__init__(f"{fault.message} {fault.why}".strip())

@@ -8,13 +8,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from types import CodeType
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
 import torch
 
 from weft.libraries.convolutions import Tensor
-from weft.libraries.device_memory import DTYPES, DeviceArray, DeviceMemory, reach
+from weft.libraries.device_memory import (
+    DTYPES,
+    DeviceArray,
+    DeviceMemory,
+    covered,
+    reach,
+)
 from weft.libraries.faults import Fault, ModelFault, Refusal
 from weft.libraries.headers import HEADERS, TYPES, CudaType, Prototype, cublas
 from weft.libraries.objects import Objects
@@ -67,7 +73,7 @@ class Model:
 
     # What is wrong, and what was called
 
-    def refuse(self, fault: Fault) -> None:
+    def refuse(self, fault: Fault) -> NoReturn:
         """Keep a fault, and end the call that made it."""
         if not fault.places:
             fault = Fault(
@@ -75,6 +81,21 @@ class Model:
             )
         self.faults.append(fault)
         raise ModelFault(fault)
+
+    def lacks(self, what: str, instead: str = "") -> NoReturn:
+        """End a call whose result on a GPU the model does not know.
+
+        instead: what can be used.
+        """
+        self.refuse(
+            Fault("lacking", f"The model lacks {what}.", f"{UNKNOWN} {instead}")
+        )
+
+    def known(self, what: str, kind: Any, number: int) -> Any:
+        """A member of an enumeration. The library may have others than the model."""
+        if number not in list(kind):
+            self.lacks(f"the {what} {number}")
+        return kind(number)
 
     def computed(self, symbol: str, stream: int, tensors: Any = ()) -> None:
         """Note a call that did work and has no scalars."""
@@ -124,7 +145,6 @@ class Model:
             return peek(address, count)
         except BadAddressError:
             self.refuse(self._nowhere(address, parameter))
-            raise
 
     def write(self, address: int, data: bytes, parameter: str) -> None:
         """Write the host's memory for a parameter; refuse a wrong address."""
@@ -189,7 +209,6 @@ class Model:
         found = self.memory.find(address)
         if found is None:
             self.refuse(self._not_on_device(parameter, address, why))
-        assert found is not None
         (buffer, offset), size = found, dtype.itemsize
         end = offset + count * size
         if offset < 0 or end > buffer.nbytes:
@@ -238,19 +257,42 @@ class Model:
         )
 
     def matrix(self, m: Matrix) -> torch.Tensor:
-        """The elements of a matrix, (rows, cols), not copied. See `array`."""
+        """The elements of matrices, (batch, rows, cols), not copied. See `array`."""
         lines, length = m.lines
+        many = f"{m.batch} matrices of " if m.batch > 1 else ""
+        further = f"({m.batch} − 1) × {m.step} + " if m.batch > 1 else ""
         return self.array(
             m.parameter,
             m.address,
             DTYPES[m.kind],
-            (m.rows, m.cols),
-            (m.ld, 1) if m.row_major else (1, m.ld),
-            f"is taken for {m.rows} × {m.cols} elements of {DTYPES[m.kind].itemsize} "
-            f"bytes with leading dimension {m.ld}",
-            f"({lines} − 1) × {m.ld} + {length} elements from the address on. Compare "
-            "the sizes and the leading dimension with how the array is stored.",
+            (m.batch, m.rows, m.cols),
+            (m.step, *((m.ld, 1) if m.row_major else (1, m.ld))),
+            f"is taken for {many}{m.rows} × {m.cols} elements of "
+            f"{DTYPES[m.kind].itemsize} bytes with leading dimension {m.ld}",
+            f"{further}({lines} − 1) × {m.ld} + {length} elements from the address on. "
+            "Compare the sizes and the leading dimension with how the array is stored.",
         )
+
+    def apart(self, name: str, out: torch.Tensor, **operands: torch.Tensor) -> None:
+        """Refuse a result that shares memory with an operand, or with itself.
+
+        name: of the result. out, operands: views of buffers.
+        """
+        mine, start = covered(out), out.untyped_storage().data_ptr()
+        what = "itself" if int(mine.sum()) < out.nbytes else ""
+        for operand, view in operands.items():
+            if view.untyped_storage().data_ptr() == start and view.numel():
+                what = operand if (mine & covered(view)).any() else what
+        if what:
+            self.refuse(
+                Fault(
+                    "device-bounds",
+                    f"{name} shares memory with {what}.",
+                    "The blocks of a GPU run in any order: one may overwrite what "
+                    "another has still to read, or has just written.",
+                    headline="a result on top of something else",
+                )
+            )
 
     def room(self, what: str, address: int, nbytes: int, needed: int) -> None:
         """Refuse a workspace of so many bytes that is not all in device memory."""
@@ -263,7 +305,6 @@ class Model:
                     "The library does not allocate it: the caller does, on the device.",
                 )
             )
-        assert found is not None
         buffer, offset = found
         if offset < 0 or offset + nbytes > buffer.nbytes:
             self.refuse(
@@ -279,6 +320,7 @@ class Model:
             )
 
 
+UNKNOWN = "This says nothing about NVIDIA's library."
 ON_DEVICE = "Arrays are passed by their address on the device: `x.data_ptr()`."
 
 

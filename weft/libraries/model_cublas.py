@@ -1,16 +1,23 @@
 """The model's cuBLAS: what a handle holds, what is refused, what is computed."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, ClassVar
 
 import torch
 
-from weft.libraries.device_memory import DTYPES, reach
-from weft.libraries.faults import Fault, Refusal
+from weft.libraries.faults import Refusal
 from weft.libraries.headers import CudaType, cublas
-from weft.libraries.model import Kind, Library
-from weft.libraries.products import PAIRS, Matrix, multiply, rounded, scale_type
+from weft.libraries.model import Kind, Library, Model
+from weft.libraries.products import (
+    FP8,
+    PAIRS,
+    Matrix,
+    multiply,
+    rounded,
+    scale_type,
+)
 
 ComputeType, Math, Status = cublas.ComputeType, cublas.Math, cublas.Status
 VERSION = 130100
@@ -26,6 +33,7 @@ ROUTINES = {
     "cublasGemmStridedBatchedEx": ("GEMM_EX ", LEADING_EX),
 }
 FORMER = {0: ComputeType.COMPUTE_32F}  # CUDA_R_32F, which was a compute type once
+FULL_SUMS = 16  # a flag of the math mode: no sums in less than the compute type
 
 
 @dataclass
@@ -51,23 +59,20 @@ class Product:
         self.lds = [getattr(a, f"ld{x}") for x in "abc"]
         self.strides = [getattr(a, f"stride_{x}", 0) for x in "abc"]
 
-    def matrices(self, number: int) -> tuple[Matrix, ...]:
-        """The three matrices as they are stored, of one product of the batch."""
+    @property
+    def matrices(self) -> tuple[Matrix, ...]:
+        """The three matrices as they are stored."""
         shapes = (
             (self.k, self.m) if self.trans[0] else (self.m, self.k),
             (self.n, self.k) if self.trans[1] else (self.k, self.n),
             (self.m, self.n),
         )
-        parts = zip(self.at, self.kinds, shapes, self.lds, self.strides, strict=True)
+        parts = zip("ABC", self.at, self.kinds, shapes, self.lds, strict=True)
         return tuple(
-            Matrix(
-                name,
-                address + number * step * DTYPES[CudaType(kind)].itemsize,
-                CudaType(kind),
-                *shape,
-                ld,
+            Matrix(name, at, CudaType(kind), *shape, ld, batch=self.batch, step=step)
+            for (name, at, kind, shape, ld), step in zip(
+                parts, self.strides, strict=True
             )
-            for name, (address, kind, shape, ld, step) in zip("ABC", parts, strict=True)
         )
 
     def refused(self) -> tuple[str, str] | None:
@@ -90,27 +95,42 @@ class Product:
             return "batch_count", f"is {self.batch}"
         return None
 
-    @property
-    def compute(self) -> IntEnum:
+    def compute(self, model: Model) -> IntEnum:
         """The compute type. Raises `Refusal` where it does not take these types."""
         number = FORMER.get(self.number, self.number)
-        kinds = [CudaType(x) if x in DTYPES else None for x in self.kinds]
-        names = [k.name if k is not None else "unknown" for k in kinds]
-        reason = ""
-        if number not in PAIRS:
-            reason = f"compute_type {self.number} is none that cublasGemmEx knows."
-        elif kinds[0] != kinds[1]:
+        found: IntEnum = model.known("compute type", ComputeType, number)
+        a, b, c = (model.known("type", CudaType, kind) for kind in self.kinds)
+        if {a, b, c}.intersection(FP8):
+            model.lacks("cublasGemmEx with arrays of fp8")
+        if a != b:
             same = "they must have the same type"
-            reason = f"A is {names[0]} and B is {names[1]}: {same}."
-        elif (kinds[0], kinds[2]) not in PAIRS[ComputeType(number)]:
-            reason = (
-                f"{ComputeType(number).name} does not take A and B of {names[0]} with "
-                f"C of {names[2]}."
-            )
-        if reason:
+            reason = f"A is {a.name} and B is {b.name}: {same}."
             raise Refusal(Status.NOT_SUPPORTED, reason)
-        found: IntEnum = ComputeType(number)
+        if (a, c) not in PAIRS[found]:
+            reason = (
+                f"{found.name} does not take A and B of {a.name} with C of {c.name}."
+            )
+            raise Refusal(Status.NOT_SUPPORTED, reason)
+        if min(self.strides) < 0:
+            model.lacks("matrices of a batch in descending order")
         return found
+
+
+def product(
+    model: Model,
+    matrices: Sequence[Matrix],
+    trans: tuple[int, int],
+    compute: IntEnum,
+    **operands: torch.Tensor,
+) -> torch.Tensor:
+    """The products op(A) op(B), (batch, m, n), in double precision.
+
+    matrices: A, B and where the result is to go. operands: what else is read.
+    """
+    a, b = map(model.matrix, matrices[:2])
+    name = matrices[2].parameter
+    model.apart(name, model.matrix(matrices[2]), A=a, B=b, **operands)
+    return multiply(a.mT if trans[0] else a, b.mT if trans[1] else b, compute)
 
 
 class CuBLAS(Library):
@@ -132,15 +152,16 @@ class CuBLAS(Library):
             self.model.room("the handle", a.workspace, size, size)
 
     def set_pointer_mode(self, a: Any) -> None:
-        self._mode(a, "pointer_mode", 2)
+        if a.mode not in (0, 1):
+            raise Refusal(Status.INVALID_VALUE)
+        self.held(a.handle).pointer_mode = a.mode
 
     def set_math_mode(self, a: Any) -> None:
-        self._mode(a, "math_mode", 4)
-
-    def _mode(self, a: Any, name: str, count: int) -> None:
-        if not 0 <= a.mode < count:
+        if not 0 <= a.mode < 2 * FULL_SUMS:
             raise Refusal(Status.INVALID_VALUE)
-        setattr(self.held(a.handle), name, a.mode)
+        if a.mode % FULL_SUMS > Math.TF32_TENSOR_OP_MATH:
+            self.model.lacks(f"the math mode {a.mode}")
+        self.held(a.handle).math_mode = a.mode
 
     def _product(self, a: Any) -> None:
         """Judge a product's arguments in cuBLAS's order, and compute it."""
@@ -148,17 +169,22 @@ class CuBLAS(Library):
         if (wrong := p.refused()) is not None:
             self._print(p.symbol, wrong[0])
             raise Refusal(Status.INVALID_VALUE, f"{' '.join(wrong)}.")
-        compute = p.compute
-        tf32 = held.math_mode == Math.TF32_TENSOR_OP_MATH
+        compute = p.compute(self.model)
+        tf32 = held.math_mode % FULL_SUMS == Math.TF32_TENSOR_OP_MATH
         if tf32 and p.symbol.startswith("cublasSgemm"):
             compute = ComputeType.COMPUTE_32F_FAST_TF32
         if not (p.m and p.n and p.batch):
             return
         where = scale_type(compute), held.pointer_mode, held.stream
-        scalars = self.model.scaled(a, *where, matrices=p.matrices(0))
-        self._apart(p)
-        for number in range(p.batch):
-            self._one(p, p.matrices(number), compute, scalars)
+        matrices = p.matrices
+        alpha, beta = self.model.scaled(a, *where, matrices=matrices)
+        out = self.model.matrix(matrices[2])
+        total = torch.zeros(out.shape, dtype=torch.float64)
+        if alpha and p.k:
+            total = alpha * product(self.model, matrices, p.trans, compute)
+        if beta:  # with beta = 0, C is not read
+            total = total + beta * out.to(torch.float64)
+        out.copy_(rounded(total, out.dtype))
 
     sgemm = gemm_ex = sgemm_strided_batched = gemm_strided_batched_ex = _product
 
@@ -170,41 +196,3 @@ class CuBLAS(Library):
                 f"** On entry to {routine} parameter number {number} had an illegal "
                 "value"
             )
-
-    def _apart(self, p: Product) -> None:
-        """Refuse results of a batch that share memory."""
-        first, step = p.matrices(0)[2], abs(p.strides[2])
-        count = reach((first.rows, first.cols), (1, first.ld))
-        interleaved = step > 0 and step + first.rows <= first.ld
-        if p.batch > 1 and step < count and not interleaved:
-            self.model.refuse(
-                Fault(
-                    "device-bounds",
-                    f"stride_c is {p.strides[2]}, so the results of the batch share "
-                    f"memory: one takes up {count} elements.",
-                    "The products of a batch run at the same time, and which of them "
-                    "writes last is chance. A stride of 0 is for operands that are "
-                    "only read.",
-                    headline="results that overlap",
-                )
-            )
-
-    def _one(
-        self,
-        p: Product,
-        matrices: tuple[Matrix, ...],
-        compute: IntEnum,
-        scalars: tuple[float, float],
-    ) -> None:
-        """Compute one product of a batch. beta = 0 means that C is not read."""
-        alpha, beta = scalars
-        total = torch.zeros(p.m, p.n, dtype=torch.float64)
-        if alpha and p.k:
-            left, right = map(self.model.matrix, matrices[:2])
-            left = left.t() if p.trans[0] else left
-            right = right.t() if p.trans[1] else right
-            total = alpha * multiply(left, right, compute)
-        out = self.model.matrix(matrices[2])
-        if beta:
-            total = total + beta * out.to(torch.float64)
-        out.copy_(rounded(total, out.dtype))

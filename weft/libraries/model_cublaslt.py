@@ -4,31 +4,35 @@ import struct
 import zlib
 from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import torch
 
-from weft.libraries.device_memory import DTYPES
 from weft.libraries.faults import Fault, Refusal
 from weft.libraries.headers import CudaType, cublasLt
-from weft.libraries.model import Kind, Library
+from weft.libraries.model import Kind, Library, Model
+from weft.libraries.model_cublas import product
 from weft.libraries.products import (
+    BF16,
     FP8,
+    HALF,
     INT32,
     PAIRS,
     SINGLE,
     Matrix,
     gelu,
-    multiply,
     rounded,
     scale_type,
 )
 
 ComputeType, Epilogue = cublasLt.ComputeType, cublasLt.Epilogue
+Operation = cublasLt.Operation
 Order, PointerMode, Status = cublasLt.Order, cublasLt.PointerMode, cublasLt.Status
 A, L = cublasLt.MatmulDescAttribute, cublasLt.MatrixLayoutAttribute
 P = cublasLt.MatmulPreferenceAttribute
 ALIGNED = 16  # bytes: what a workspace has to be aligned to
+BEYOND = 100  # numbers from here on are refused as attributes; most below exist
 MAGIC = 0x6C61_636E_6E65_7765  # in the first word of an algorithm of the model
 WIDE = {  # the attributes that have 8 bytes
     *(A.BIAS_POINTER, A.EPILOGUE_AUX_POINTER, A.EPILOGUE_AUX_LD),
@@ -52,35 +56,45 @@ def needs(holds: bool, reason: str, status: int = Status.INVALID_VALUE) -> None:
 class Matmul:
     """What one product consists of: its matrices, its types, its epilogue.
 
-    Raises `Refusal` where descriptor and layouts mean nothing, or do not fit together.
+    Raises `Refusal` where descriptor and layouts do not fit together.
     """
 
     def __init__(
-        self, desc: dict[int, int], layouts: list[dict[int, int]], addresses: list[int]
+        self,
+        model: Model,
+        desc: dict[int, int],
+        layouts: list[dict[int, int]],
+        addresses: list[int],
     ) -> None:
         """desc, layouts: attributes by their numbers. addresses: of A, B, C and D."""
-        self.desc = desc
-        number, scale = desc[A.COMPUTE_TYPE], desc[A.SCALE_TYPE]
-        needs(number in list(ComputeType), f"{number} is no compute type.")
-        self.compute, usual = ComputeType(number), scale_type(ComputeType(number))
-        named = CudaType(scale).name if scale in list(CudaType) else f"type {scale}"
-        needs(
-            scale == usual or (usual == INT32 and scale == SINGLE),
-            f"{self.compute.name} does not scale in {named}.",
-        )
-        number = desc.get(A.EPILOGUE, Epilogue.DEFAULT)
-        needs(number in list(Epilogue), f"{number} is no epilogue.")
-        self.epilogue = Epilogue(number)
-        for layout in layouts:
-            needs(layout[L.TYPE] in DTYPES, f"type {layout[L.TYPE]} is none.")
+        self.model, self.desc, known = model, desc, model.known
+        self.compute = known("compute type", ComputeType, desc[A.COMPUTE_TYPE])
+        self.epilogue = known("epilogue", Epilogue, desc.get(A.EPILOGUE, 1))
+        for name in (A.TRANSA, A.TRANSB):
+            known("operation", Operation, desc[name])
+        scale, usual = known("type", CudaType, desc[A.SCALE_TYPE]), self.scale_type
+        if usual == INT32 and scale == SINGLE:
+            model.lacks(f"{self.compute.name} with a scale type of {scale.name}")
+        says = f"{self.compute.name} does not scale in {scale.name}."
+        needs(scale == usual, says)
         self.matrices = [
             Matrix(
-                name, at, CudaType(x[L.TYPE]), x[L.ROWS], x[L.COLS], x[L.LD],
-                x[L.ORDER] == Order.ROW,
+                name,
+                at,
+                known("type", CudaType, x[L.TYPE]),
+                *(x[L.ROWS], x[L.COLS], x[L.LD]),
+                known("order", Order, x[L.ORDER]) == Order.ROW,
+                x.get(L.BATCH_COUNT, 1),
+                x[L.STRIDED_BATCH_OFFSET],
             )
             for name, at, x in zip("ABCD", addresses, layouts, strict=True)
-        ]  # fmt: skip
+        ]
         self._fits()
+
+    @property
+    def scale_type(self) -> Any:
+        """The usual type of alpha and beta."""
+        return scale_type(self.compute)
 
     def has(self, part: str) -> bool:
         """Whether the epilogue has this part: a bias, GELU, ..."""
@@ -89,8 +103,9 @@ class Matmul:
     @property
     def bias_type(self) -> Any:
         """The type of the bias: that of D, unless another is set."""
+        usual = self.matrices[3].kind
         kind = self.desc.get(A.BIAS_DATA_TYPE, -1)
-        return CudaType(kind) if kind >= 0 else self.matrices[3].kind
+        return self.model.known("type", CudaType, kind) if kind >= 0 else usual
 
     def _fits(self) -> None:
         """Refuse shapes, or types, that do not fit together."""
@@ -121,6 +136,8 @@ class Matmul:
             f"op(A) is {rows} × {inner} and op(B) is {other} × {cols}: the inner sizes "
             "differ.",
         )
+        if len(counts := {x.batch for x in self.matrices}) > 1 or min(counts) < 1:
+            self.model.lacks("layouts whose batch counts differ, or are below 1")
         for matrix in (c, d):
             needs(
                 (matrix.rows, matrix.cols) == (rows, cols),
@@ -135,9 +152,16 @@ class Matmul:
             order = bool(self.desc[A.TRANSA]) and not self.desc[A.TRANSB]
             as_it_is = "fp8 needs A transposed and B as it is, in column-major order."
             needs(order, as_it_is, none)
-            whole = not any(x % 16 for x in (a.rows, a.cols, b.rows, b.cols))
-            needs(whole, "fp8 needs sizes that are multiples of 16.", none)
+            needs(a.rows % 16 == 0, "fp8 needs a k that is a multiple of 16.", none)
+            if a.cols % 16 or b.cols % 16:
+                self.model.lacks("fp8 with an m or n that is no multiple of 16")
+            if FP8[0] not in (a.kind, b.kind) or d.kind not in (BF16, HALF, SINGLE):
+                self.model.lacks(
+                    f"fp8 with {a.kind.name}, {b.kind.name}, {d.kind.name}"
+                )
             return
+        if self.scale_type == INT32 and d.kind != INT32:
+            self.model.lacks(f"{self.compute.name} with D of {d.kind.name}")
         needs(
             (a.kind, d.kind) in PAIRS.get(self.compute, ()),
             f"{self.compute.name} does not take A and B of {a.kind.name} with D of "
@@ -149,7 +173,7 @@ class Matmul:
 
     def fingerprint(self) -> int:
         """A number that two products share if an algorithm for one fits the other."""
-        key = [(p.kind, p.rows, p.cols, p.ld, p.row_major) for p in self.matrices]
+        key = [replace(p, address=0) for p in self.matrices]
         flags = self.desc[A.TRANSA], self.desc[A.TRANSB], self.epilogue
         return zlib.crc32(repr((key, flags)).encode())
 
@@ -207,8 +231,9 @@ class CuBLASLt(Library):
         maker = f"{kind or parameter}_create"
         held = self.held(getattr(a, parameter), parameter, maker)
         what, size = self.kinds[maker].what, SIZES[maker].get(a.attr)
-        cannot = f"attribute {a.attr} cannot be set in this {what}."
-        needs(size is not None and a.buf != 0, cannot)
+        needs(a.attr < BEYOND and a.buf != 0, f"attribute {a.attr} cannot be set.")
+        if size is None:
+            self.model.lacks(f"attribute {a.attr} of a {what}")
         needs(
             a.size_in_bytes == size,
             f"attribute {a.attr} of a {what} has {size} bytes, and {a.size_in_bytes} "
@@ -256,7 +281,8 @@ class CuBLASLt(Library):
             self.held(getattr(a, name), name, "matrix_layout_create")
             for name in ("adesc", "bdesc", "cdesc", "ddesc")
         ]
-        return Matmul(held, layouts, [getattr(a, x, 0) for x in "abcd"])
+        at = [getattr(a, x, 0) for x in "abcd"]
+        return Matmul(self.model, held, layouts, at)
 
     def _algorithm(self, a: Any, work: Matmul) -> None:
         """Refuse an algorithm that cannot run here."""
@@ -284,10 +310,8 @@ class CuBLASLt(Library):
         """Compute D = epilogue(alpha op(A) op(B) + beta C)."""
         desc, (alpha, beta) = work.desc, scalars
         a, b, c, d = work.matrices
-        left, right = self.model.matrix(a), self.model.matrix(b)
-        left = left.t() if desc[A.TRANSA] else left
-        right = right.t() if desc[A.TRANSB] else right
-        total = alpha * multiply(left, right, work.compute)
+        trans = desc[A.TRANSA], desc[A.TRANSB]
+        total = alpha * product(self.model, (a, b, d), trans, work.compute)
         if a.kind in FP8:
             for name in (A.A_SCALE_POINTER, A.B_SCALE_POINTER):
                 if at := desc[name]:  # a float on the device
@@ -302,6 +326,8 @@ class CuBLASLt(Library):
     def _epilogue(self, work: Matmul, total: torch.Tensor) -> torch.Tensor:
         """Add the bias, one per row of D, keep what is asked for, and activate."""
         d, desc = work.matrices[3], work.desc
+        if d.batch > 1 and (work.has("BIAS") or work.has("AUX")):
+            self.model.lacks(f"the epilogue {work.epilogue.name} for a batch")
         if work.has("BIAS"):
             vector = desc[A.BIAS_POINTER], work.bias_type, d.rows, 1, d.rows
             bias = self.model.matrix(Matrix("the bias", *vector))

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NoReturn
 import torch
 
 from weft.libraries.convolutions import DTYPES, Convolution, Tensor, strides_of
-from weft.libraries.faults import Fault, Refusal
+from weft.libraries.faults import Refusal
 from weft.libraries.headers import CudaType, cudnn
 from weft.libraries.model import Kind, Library
 from weft.libraries.products import rounded
@@ -15,8 +15,10 @@ from weft.libraries.products import rounded
 ConvolutionMode, DataType = cudnn.ConvolutionMode, cudnn.DataType
 ForwardAlgo, MathType, Status = cudnn.ForwardAlgo, cudnn.MathType, cudnn.Status
 NCHW, NHWC = cudnn.TensorFormat.NCHW, cudnn.TensorFormat.NHWC
+VECTORS = 2  # the format NCHW_VECT_C
 DESCRIPTOR = "descriptor of the backend"
 SUMS = (DataType.FLOAT, DataType.DOUBLE, DataType.HALF, DataType.INT32)
+BEYOND = 99  # no data type; most of the numbers below exist
 ANY_LAYOUT = (ForwardAlgo.IMPLICIT_GEMM, ForwardAlgo.IMPLICIT_PRECOMP_GEMM)
 TYPES = {  # of the tensors, and of the sums
     (DataType.FLOAT, DataType.FLOAT),
@@ -150,7 +152,7 @@ class CuDNN(Library):
 
     def set_tensor4d_descriptor(self, a: Any) -> None:
         shape = (a.n, a.c, a.h, a.w)
-        self._set(a, "tensor", shape, in_format(a.format, shape))
+        self._set(a, "tensor", shape, self._in_format(a.format, shape))
 
     def set_tensor4d_descriptor_ex(self, a: Any) -> None:
         steps = (a.n_stride, a.c_stride, a.h_stride, a.w_stride)
@@ -158,7 +160,15 @@ class CuDNN(Library):
 
     def set_filter4d_descriptor(self, a: Any) -> None:
         shape = (a.k, a.c, a.h, a.w)
-        self._set(a, "filter", shape, in_format(a.format, shape))
+        self._set(a, "filter", shape, self._in_format(a.format, shape))
+
+    def _in_format(self, order: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """The strides of a format. Refuses what is none."""
+        if not 0 <= order <= VECTORS:
+            bad(f"{order} is no tensor format.")
+        if order == VECTORS:
+            self.model.lacks("the format NCHW_VECT_C")
+        return strides_of(order, shape)
 
     def _set(
         self, a: Any, what: str, shape: tuple[int, ...], steps: tuple[int, ...]
@@ -166,13 +176,14 @@ class CuDNN(Library):
         """Keep what a descriptor describes, if it can be."""
         parameter, maker = f"{what}_desc", f"create_{what}_descriptor"
         held = self.held(getattr(a, parameter), parameter, maker)
-        if a.data_type not in list(DataType):
+        if not 0 <= a.data_type < BEYOND:
             bad(f"{a.data_type} is no data type.")
+        kind = self.model.known("data type", DataType, a.data_type)
         if min(shape) < 1:
             bad(f"a {what} descriptor of {sizes(shape)}: no size may be below 1.")
         if any(n > 1 and s == 0 for n, s in zip(shape, steps, strict=True)):
             bad(f"a {what} descriptor of {sizes(shape)} with a stride of 0.")
-        held.described = Tensor(DataType(a.data_type), shape, steps)
+        held.described = Tensor(kind, shape, steps)
 
     def _how(self, address: int) -> Held:
         found: Held = self.held(address, "conv_desc", "create_convolution_descriptor")
@@ -190,8 +201,10 @@ class CuDNN(Library):
                 bad(f"a {text} of {sizes(values)}.")
         if a.mode not in list(ConvolutionMode):
             bad(f"{a.mode} is no convolution mode.")
-        if a.compute_type not in SUMS:
+        if a.compute_type == DataType.BFLOAT16 or a.compute_type >= BEYOND:
             bad(f"{a.compute_type} is no type in which products are added up.")
+        if a.compute_type not in SUMS:
+            self.model.lacks(f"sums in data type {a.compute_type}")
         types = ConvolutionMode(a.mode), DataType(a.compute_type)
         held.described = Convolution(pad, stride, dilation, *types)
 
@@ -253,6 +266,7 @@ class CuDNN(Library):
         named = (("x", a.x, found.x), ("w", a.w, found.w), ("y", a.y, found.y))
         alpha, beta = self.model.scaled(a, kind, 0, stream, tensors=named)
         x, w, y = (self.look(*each) for each in named)
+        self.model.apart("y", y, x=x, w=w)
         total = alpha * found.how.run(x, w)
         if beta:  # with beta = 0, y is not read
             total = total + beta * y.to(torch.float64)
@@ -277,17 +291,17 @@ class CuDNN(Library):
         self.held(a.handle)
         parts = self._parts(a.x_desc, a.w_desc, a.conv_desc)
         found = Problem(*parts, self._described(a.y_desc, "y_desc", "tensor"))
+        if {found.x.kind, found.w.kind, found.y.kind} & {DataType.INT8, DataType.INT32}:
+            self.model.lacks("convolutions of integers")
         found.judge(algo)
         return found
 
     # Graphs: `model_graphs` has the model of those that `graphs.Graph` makes
 
     def backend_create_descriptor(self, a: Any) -> int:
-        if a.descriptor_type not in list(cudnn.Descriptor):
-            reason = f"{a.descriptor_type} is no type of descriptor."
-            bad(reason, Status.INTERNAL_ERROR_HOST_ALLOCATION_FAILED)
         if a.descriptor_type != cudnn.Descriptor.TENSOR:
-            self.model.refuse(LACKING)
+            number = a.descriptor_type
+            self.model.lacks(f"the backend's descriptor {number}", USE_GRAPH)
         return self.make("backend_create_descriptor", a)
 
     def backend_set_attribute(self, a: Any) -> None:
@@ -298,24 +312,12 @@ class CuDNN(Library):
         self.held(a.descriptor, "descriptor", "backend_create_descriptor")
 
     def backend_get_attribute(self, a: Any) -> None:
-        self.model.refuse(LACKING)
+        self.model.lacks("this function of the backend", USE_GRAPH)
 
     backend_execute = backend_get_attribute
 
 
-LACKING = Fault(
-    "handle",
-    "Of the backend's descriptors, the model has only those of tensors.",
-    "Without a GPU, use `Graph`, which makes the others.",
-    headline="a descriptor that the model lacks",
-)
-
-
-def in_format(order: int, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The strides of a format. Refuses what is none."""
-    if order not in list(cudnn.TensorFormat):
-        bad(f"{order} is no tensor format.")
-    return strides_of(order, shape)
+USE_GRAPH = "It has tensors; `Graph` makes and executes the rest."
 
 
 def misdescribed(found: tuple[int, ...], right: tuple[int, ...]) -> str:

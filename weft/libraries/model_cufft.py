@@ -2,7 +2,7 @@
 
 import math
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any, ClassVar
 
@@ -27,13 +27,25 @@ class Layout:
     """One side of a plan: element (b, x, y) is number b * dist + (x * ny + y) * stride.
 
     sizes: how many elements a transform has per dimension on this side. embed: the
-    sizes of the array that it is part of, of which the first is never used.
+    sizes of the array that it is part of, of which the first is never used. usual:
+    whether there are no gaps because the plan does not say where elements are.
     """
 
     sizes: tuple[int, ...]
     embed: tuple[int, ...]
     stride: int
     dist: int
+    usual: bool = False
+
+    def in_place(self, last: int) -> "Layout":
+        """The same where reals give way to complex numbers: their rows are padded.
+
+        last: how many complex numbers a row has.
+        """
+        if not self.usual or self.sizes[-1] == last:
+            return self
+        embed = (*self.sizes[:-1], 2 * last)
+        return replace(self, embed=embed, dist=math.prod(embed))
 
     @property
     def steps(self) -> tuple[int, ...]:
@@ -82,7 +94,7 @@ def planned(
     half = (*n[:-1], n[-1] // 2 + 1)
     sizes = {Type.C2C: (n, n), Type.R2C: (n, half), Type.C2R: (half, n)}[kind]
     sides = [
-        Layout(each, each, 1, math.prod(each))
+        Layout(each, each, 1, math.prod(each), usual=True)
         if embed is None
         else Layout(each, embed, stride, dist)
         for each, (embed, stride, dist) in zip(sizes, (given, wanted), strict=True)
@@ -179,8 +191,10 @@ class CuFFT(Library):
         Gives the bytes of workspace.
         """
         made: Made = self.held(a.plan)
-        if a.type not in DTYPES:
+        if a.type not in list(Type):
             raise Refusal(Result.INVALID_TYPE, f"type is {a.type:#x}")
+        if a.type not in DTYPES:
+            self.model.lacks(f"{Type(a.type).name}, in double precision")
         if min(n) < 1 or a.batch < 1:
             what = f"n is {list(n)} and batch {a.batch}"
             raise Refusal(Result.INVALID_SIZE, what)
@@ -215,8 +229,12 @@ class CuFFT(Library):
             raise Refusal(Result.INVALID_PLAN, what)
         if plan.kind != kind:
             self.model.refuse(other_kind(a.symbol, Type(kind), plan.kind))
-        read = self._side("idata", a.idata, plan, plan.source)
-        write = self._side("odata", a.odata, plan, plan.target)
+        source, target = plan.source, plan.target
+        if a.idata == a.odata and kind != Type.C2C:
+            last = plan.n[-1] // 2 + 1
+            source, target = source.in_place(last), target.in_place(last)
+        read = self._side("idata", a.idata, plan, source)
+        write = self._side("odata", a.odata, plan, target)
         found = plan.run(read.clone(), direction)
         if kind == Type.C2R and a.idata != a.odata:  # it may be used as workspace
             read.fill_(complex("nan+nanj"))

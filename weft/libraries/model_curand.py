@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from weft.libraries import philox
-from weft.libraries.faults import Fault, Refusal
+from weft.libraries.faults import Refusal
 from weft.libraries.headers import curand
 from weft.libraries.model import Kind, Library
 
@@ -17,10 +17,11 @@ ORDERINGS = set(curand.Ordering) - {curand.Ordering.PSEUDO_SEEDED}
 
 @dataclass
 class Generator:
-    """The state of a generator: the next number is number `offset`."""
+    """The state of a generator: the next number is number `offset + made`."""
 
     seed: int = 0
     offset: int = 0
+    made: int = 0
     stream: int = 0
 
 
@@ -35,25 +36,25 @@ class CuRAND(Library):
             curand.Status.NOT_INITIALIZED,
         )
     }
-    sets: ClassVar = {
-        "set_stream": "stream",
-        "set_pseudo_random_generator_seed": "seed",
-        "set_generator_offset": "offset",
-    }
+    sets: ClassVar = {"set_stream": "stream"}
 
     def create_generator(self, a: Any) -> int:
         if a.rng_type not in list(curand.RngType):
             raise Refusal(curand.Status.TYPE_ERROR)
         if a.rng_type != curand.RngType.PSEUDO_PHILOX4_32_10:
-            self.model.refuse(
-                Fault(
-                    "handle",
-                    f"The model has no {curand.RngType(a.rng_type).name}, only Philox.",
-                    "Without a GPU, use RngType.PSEUDO_PHILOX4_32_10.",
-                    headline="a generator that the model lacks",
-                )
-            )
+            name = curand.RngType(a.rng_type).name
+            self.model.lacks(f"the generator {name}", "It has PSEUDO_PHILOX4_32_10.")
         return self.make("create_generator", a)
+
+    def set_pseudo_random_generator_seed(self, a: Any) -> None:
+        self._begin_again(a, seed=a.seed)
+
+    def set_generator_offset(self, a: Any) -> None:
+        self._begin_again(a, offset=a.offset)
+
+    def _begin_again(self, a: Any, **fields: int) -> None:
+        """Set a field. The next number is then that of the offset."""
+        vars(self.held(a.generator, "generator")).update(fields, made=0)
 
     def get_version(self, a: Any) -> int:
         return VERSION
@@ -62,6 +63,8 @@ class CuRAND(Library):
         if a.order not in ORDERINGS:
             raise Refusal(curand.Status.OUT_OF_RANGE)
         self.held(a.generator, "generator")
+        if a.order == curand.Ordering.PSEUDO_DYNAMIC:
+            self.model.lacks("the dynamic ordering, which depends on the GPU")
 
     # Numbers
 
@@ -72,18 +75,16 @@ class CuRAND(Library):
         self._fill(a, torch.float32, philox.open_at_zero)
 
     def generate_normal(self, a: Any) -> None:
-        self.model.refuse(
-            Fault("handle", "The model has no curandGenerateNormal, only uniform ones.")
-        )
+        self.model.lacks("curandGenerateNormal", "It has uniform numbers.")
 
     def _fill(self, a: Any, dtype: torch.dtype, values: Any) -> None:
         """Write the next numbers to an address, and move the generator on."""
         held: Generator = self.held(a.generator, "generator")
         said = f"gets {a.num:,} numbers of 4 bytes"
         out = self.model.array("output_ptr", a.output_ptr, dtype, (a.num,), said=said)
-        bits = stream_words(held.seed, held.offset + np.arange(a.num))
+        bits = stream_words(held.seed, held.offset + held.made + np.arange(a.num))
         out.copy_(torch.from_numpy(values(bits)))
-        held.offset += a.num
+        held.made += a.num
         self.model.computed(a.symbol, held.stream)
 
 

@@ -115,24 +115,26 @@ class ModelGraph:
     def tensor(self, uid: int, like: Any, shape: Sequence[int] | None = None) -> int:
         steps = tuple(like.stride()) if shape is None else packed(shape)
         shape = tuple(like.shape) if shape is None else tuple(shape)
-        return self._described(uid, shape, steps, TYPES[like.dtype], virtual=False)
+        return self._described(uid, shape, steps, like.dtype, virtual=False)
 
     def virtual(self, uid: int, like: Any, dtype: torch.dtype = torch.float32) -> int:
         shape, steps = tuple(like.shape), tuple(like.stride())
-        return self._described(uid, shape, steps, TYPES[dtype], virtual=True)
+        return self._described(uid, shape, steps, dtype, virtual=True)
 
     def _described(
         self,
         uid: int,
         shape: tuple[int, ...],
         steps: tuple[int, ...],
-        kind: IntEnum,
+        dtype: torch.dtype,
         *,
         virtual: bool,
     ) -> int:
         if not shape:
             self._refuse("a tensor without TENSOR_DIMENSIONS.")
-        tensor = Tensor(kind, tuple(whole(shape)), tuple(whole(steps)))
+        if dtype not in TYPES:
+            self.model.lacks(f"graphs with tensors of {str(dtype)[6:]}")
+        tensor = Tensor(TYPES[dtype], tuple(whole(shape)), tuple(whole(steps)))
         return self._keep(Described(whole([uid])[0], tensor, virtual))
 
     # Operations
@@ -164,7 +166,7 @@ class ModelGraph:
 
     def pointwise(self, mode: IntEnum, x: int, b: int = 0, *, y: int) -> None:
         """Keep y = mode(x), or y = mode(x, b). Refuses what does not fit together."""
-        mode = Pointwise(mode)
+        mode = self.model.known("pointwise mode", Pointwise, mode)
         parts = self._find(x, y, *[b] * bool(b))
         if mode in BINARY and not b:
             self._refuse(f"{mode.name} has two inputs, and b is missing.")
@@ -214,6 +216,13 @@ class ModelGraph:
                     f"two tensors of the graph have the number {each.uid}.",
                     Status.INTERNAL_ERROR if stored else Status.BAD_PARAM,
                 )
+        results = [each.y for each in self.operations]
+        if len(set(results)) < len(results):
+            self.model.lacks("graphs in which two operations have the same result")
+        if len(ordered(self.operations)) < len(results):
+            self.model.lacks("graphs with a cycle")
+        if all(each.virtual for each in results):
+            self.model.lacks("graphs whose results are all virtual")
 
     # Execution
 

@@ -58,7 +58,8 @@ def scale_type(compute: IntEnum) -> IntEnum:
 class Matrix:
     """A matrix in device memory: where, how large, with which leading dimension.
 
-    row_major: whether a row is what lies together. The recipe is kept, not the numbers.
+    row_major: whether a row is what lies together. batch, step: how many such matrices
+    there are, and how many elements apart. The recipe is kept, not the numbers.
     """
 
     parameter: str
@@ -68,6 +69,8 @@ class Matrix:
     cols: int
     ld: int
     row_major: bool = False
+    batch: int = 1
+    step: int = 0
 
     @property
     def lines(self) -> tuple[int, int]:
@@ -81,21 +84,22 @@ class Matrix:
 
 
 def multiply(a: torch.Tensor, b: torch.Tensor, compute: IntEnum) -> torch.Tensor:
-    """The product as the compute type accumulates it, in double precision.
+    """The products (…, m, k) @ (…, k, n) as the compute type adds, in double precision.
 
     Sums in fp16 are rounded after every step. Sums in fp32 are made exactly and rounded
-    once: a GPU's order of addition is not known.
+    once: a GPU's order of addition is not known. Sums of integers are exact.
     """
     a, b = a.to(torch.float64), b.to(torch.float64)
     if compute in MANTISSA:
         a, b = (kept_bits(x, MANTISSA[compute]) for x in (a, b))
     if scale_type(compute) == HALF:
-        total = torch.zeros(a.shape[0], b.shape[1], dtype=torch.float16)
-        for k in range(a.shape[1]):
-            total = (total + a[:, k : k + 1] * b[k : k + 1]).to(torch.float16)
+        total = torch.zeros(*a.shape[:-1], b.shape[-1], dtype=torch.float16)
+        for k in range(a.shape[-1]):
+            step = a[..., k : k + 1] * b[..., k : k + 1, :]
+            total = (total + step).to(torch.float16)
         return total.to(torch.float64)
     exact = a @ b
-    return exact if scale_type(compute) == DOUBLE else exact.float().double()
+    return exact.float().double() if scale_type(compute) == SINGLE else exact
 
 
 def kept_bits(x: torch.Tensor, bits: int) -> torch.Tensor:

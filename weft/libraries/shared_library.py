@@ -14,7 +14,7 @@ from weft.libraries.faults import Fault
 from weft.libraries.headers import TYPES, Header, Prototype
 
 INT_MAX = (1 << 31) - 1
-FLOATS = (ctypes.c_float, ctypes.c_double)
+SORTS: dict[Any, str] = {ctypes.c_float: "a float", ctypes.c_double: "a double"}
 Answer = Callable[[Prototype, Arguments], int]
 
 
@@ -61,14 +61,15 @@ class ModelFunction(ctypes._CFuncPtr):  # type: ignore[name-defined,misc]
 
 def mismatch(kind: str, value: Any, declared: Any) -> tuple[str, str] | None:
     """Why a value does not reach a parameter of this kind as it is, or None."""
-    by_value = declared is None and isinstance(value, FLOATS)
-    if declared in FLOATS or by_value:
-        sort = "an address" if kind == "address" else "an integer"
+    passed, wanted = declared or type(value), TYPES[kind]
+    if (passed in SORTS or wanted in SORTS) and passed is not wanted:
+        usual = "an address" if kind == "address" else "an integer"
+        sort, expects = SORTS.get(passed, "an integer"), SORTS.get(wanted, usual)
         return (
-            f"is passed as a floating-point number; C expects {sort}.",
-            "Numbers of the two kinds travel in different registers, so the function "
-            "reads another argument in its place. Scalars such as alpha are passed by "
-            "address: `byref(c_float(1))`.",
+            f"is passed as {sort}; C expects {expects}.",
+            "Integers and floating-point numbers travel in different registers, so the "
+            "function reads something else in its place. Scalars such as alpha are "
+            "passed by address: `byref(c_float(1))`.",
         )
     size = ctypes.sizeof(TYPES[kind])
     short = ctypes.sizeof(declared or ctypes.c_int)
@@ -120,7 +121,7 @@ class ModelLibrary:
         return function
 
     def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"{self._name}: undefined symbol: {name}")
+        raise AttributeError(f"the model of {self._name} has no {name}")
 
     def __getitem__(self, name: str) -> Any:
         return getattr(self, name)
