@@ -376,9 +376,9 @@ check(
 
 # %% [markdown] tags=["solution"]
 # Look at the two functions that set descriptors: one takes the format first, and the
-# other takes the type first. Both arguments are numbers. HALF is 2, which is not the
-# format NHWC, so swapping the two fails. But FLOAT and NCHW are both 0, so swapping
-# them would go unnoticed.
+# other takes the type first. Both arguments are numbers. HALF is 2, and format 2 is for
+# vectors of int8, so the check notices if you swap the two. But FLOAT and NCHW are both
+# 0, so swapping them would go unnoticed.
 
 # %% [markdown]
 # ## 5 · The product that a convolution is

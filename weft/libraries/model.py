@@ -279,20 +279,19 @@ class Model:
         name: of the result. out, operands: views of buffers.
         """
         mine, start = covered(out), out.untyped_storage().data_ptr()
-        what = "itself" if int(mine.sum()) < out.nbytes else ""
+        why = (
+            "The blocks of a GPU run in any order: one may overwrite what another has "
+            "still to read, or has just written."
+        )
+        if int(mine.sum()) < out.nbytes:
+            said = f"The results in {name} share memory with each other."
+            self.refuse(Fault("device-bounds", said, why, headline=OVERLAP))
         for operand, view in operands.items():
-            if view.untyped_storage().data_ptr() == start and view.numel():
-                what = operand if (mine & covered(view)).any() else what
-        if what:
-            self.refuse(
-                Fault(
-                    "device-bounds",
-                    f"{name} shares memory with {what}.",
-                    "The blocks of a GPU run in any order: one may overwrite what "
-                    "another has still to read, or has just written.",
-                    headline="a result on top of something else",
-                )
-            )
+            same = view.untyped_storage().data_ptr() == start and view.numel()
+            if same and (mine & covered(view)).any():
+                where = next(b.name for b in self.memory.buffers if b.starts_at(start))
+                said = f"{name} shares memory with {operand}: both are in {where}."
+                self.refuse(Fault("input-written", said, why))
 
     def room(self, what: str, address: int, nbytes: int, needed: int) -> None:
         """Refuse a workspace of so many bytes that is not all in device memory."""
@@ -320,6 +319,7 @@ class Model:
             )
 
 
+OVERLAP = "results that overlap"
 UNKNOWN = "This says nothing about NVIDIA's library."
 ON_DEVICE = "Arrays are passed by their address on the device: `x.data_ptr()`."
 

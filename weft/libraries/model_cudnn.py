@@ -167,7 +167,7 @@ class CuDNN(Library):
         if not 0 <= order <= VECTORS:
             bad(f"{order} is no tensor format.")
         if order == VECTORS:
-            self.model.lacks("the format NCHW_VECT_C")
+            self.model.lacks("the format NCHW_VECT_C (2), for vectors of int8")
         return strides_of(order, shape)
 
     def _set(

@@ -1,4 +1,4 @@
-# verdict: status
+# verdict: lacking
 # The filters have the same parameters as the images.
 def conv_channels_last(handle, x, w, y, pad):
     """Write the convolution of x with w into y, all in NHWC."""
