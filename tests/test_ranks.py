@@ -164,6 +164,35 @@ def test_a_rank_that_does_not_exist():
     verdict = added(beyond)
     assert verdict.kind == "message"
     assert "the ranks are 0 to 1" in verdict.message
+    assert "Does that rank exist?" in verdict.why
+
+
+def test_messages_are_contiguous():
+    def halves(dist, x, copied):
+        """Add the even elements of the other rank, then the odd ones."""
+        for part in (x[::2], x[1::2]):
+            given = part.contiguous() if copied else part
+            came = torch.empty_like(given)
+            for work in both(dist, given, came):
+                work.wait()
+            part += came
+
+    verdict = added(lambda dist, x: halves(dist, x, copied=True), p=(2,), unseen=False)
+    assert verdict.kind == "pass", verdict
+    verdict = added(lambda dist, x: halves(dist, x, copied=False), p=(2,))
+    assert verdict.kind == "message"
+    assert "`isend` gets a tensor that is not contiguous" in verdict.message
+    assert "NCCL warns once" in verdict.why
+
+
+def test_collectives_are_contiguous():
+    def gathered(dist, x):
+        out = torch.empty(2 * (len(x) // 2), dtype=x.dtype)
+        dist.all_gather_into_tensor(out, x[::2])
+
+    verdict = added(gathered, p=(2,), unseen=False)
+    assert verdict.kind == "collective"
+    assert "all_gather_into_tensor` gets a tensor that is not" in verdict.message
 
 
 def test_a_tensor_that_changes_while_it_is_sent():
@@ -371,6 +400,59 @@ def test_a_deadlock_that_no_group_would_end_has_its_own_reason():
     assert "to rank 1, which has returned without receiving" in verdict.message
     verdict = added(circle, p=(3,))
     assert "rank 1 receives from 2, rank 2 receives from 1" in verdict.message
+
+
+def test_a_collective_waits_for_the_message_that_was_begun_before_it():
+    def crossed(dist, x):
+        own = x.clone()
+        if dist.get_rank() == 0:
+            sending = dist.isend(own, 1)
+            dist.all_reduce(x)
+            sending.wait()
+        else:
+            dist.all_reduce(x)
+            if dist.get_rank() == 1:
+                dist.recv(own, 0)
+
+    for p in (2, 3):
+        verdict = added(crossed, p=(p,))
+        assert verdict.kind == "deadlock"
+        assert verdict.message == (
+            "The ranks are stuck. On rank 0, the `all_reduce` cannot start until the "
+            "`isend` is over."
+        )
+        assert "Begin them in the same order on every rank" in verdict.why
+
+
+def test_a_message_waits_for_the_collective_that_was_begun_before_it():
+    def crossed(dist, x):
+        own = x.clone()
+        if dist.get_rank() == 0:
+            summing = dist.all_reduce(x, async_op=True)
+            dist.send(own, 1)
+            summing.wait()
+        else:
+            dist.recv(own, 0)
+            dist.all_reduce(x)
+
+    verdict = added(crossed, p=(2,))
+    assert verdict.kind == "deadlock"
+    assert "the `send` cannot start until the `all_reduce` is over" in verdict.message
+    assert [note for _, note in verdict.places] == ["begun first", "has to wait"]
+
+
+def test_messages_and_collectives_in_the_same_order():
+    def in_order(dist, x):
+        own, came = x.clone(), torch.empty_like(x)
+        works = both(dist, own, came)
+        summing = dist.all_reduce(x, async_op=True)
+        works += both(dist, own, torch.empty_like(x))
+        for work in [*works, summing]:
+            work.wait()
+
+    verdict = added(in_order, p=(2,), unseen=False, limits={"steps": 4})
+    assert verdict.kind == "pass", verdict
+    assert "4 steps" in verdict.facts
 
 
 def test_transfers_of_two_ranks_in_matching_order_take_a_step_each():

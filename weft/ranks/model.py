@@ -48,8 +48,8 @@ class Side:
 class Distributed:
     """The calls that one rank makes.
 
-    Tensors of any strides will do for messages; collectives want contiguous ones, as
-    NCCL does. Names that the model lacks raise AttributeError with those it knows.
+    Tensors have to be contiguous, as for gloo, and for NCCL's results to be right.
+    Names that the model lacks raise AttributeError with those it knows.
     """
 
     ReduceOp = Reduction
@@ -125,6 +125,8 @@ class Distributed:
             self._refuse("no-peer", place, call=call, peer=peer)
         if peer == self._rank:
             self._refuse("itself", place, call=call)
+        if not tensor.is_contiguous():
+            self._refuse("strided", place, call=call)
         kept = tensor.detach().clone() if call in ("send", "isend") else None
         if kept is None:
             blank(tensor)
@@ -193,7 +195,7 @@ class Distributed:
     ) -> Work | None:
         """Take part in a collective that gives `give` and fills `take`."""
         place, world = self._place(), self._world
-        if not take.is_contiguous():
+        if not (give.is_contiguous() and take.is_contiguous()):
             self._refuse("not-contiguous", place, call=call)
         posted = world.clock[self._rank]
         work = Work(world, self._rank, call, take, (), place, posted)

@@ -62,9 +62,7 @@ def deadlock(
     stuck = [work for work in works if work.peers]
     held = held_up([waiting[rank] for rank in sorted(able)])
     alone = [w for w in [*stuck, *(ahead for ahead, _ in held)] if w.other is None]
-    late = next(
-        (w for w in alone if w.peers[0] in ended and not w.tensor.is_meta), None
-    )
+    late = next((w for w in alone if set(w.peers).intersection(ended)), None)
     if late is not None:
         return after_the_end(late)
     if held and not stuck:
@@ -111,7 +109,7 @@ def out_of_order(held: Sequence[tuple[Work, Work]]) -> RankFault:
     if first.other in [side for _, side in held]:
         another = f", and the {calls[1]} waits for another rank's `{first.other.call}`"
     return fault(
-        "out-of-order",
+        "out-of-order" if first.peers and later.peers else "collective-out-of-order",
         [(first.place, "begun first"), (later.place, "has to wait")],
         ranks=ranks_named(ranks),
         later=calls[0],

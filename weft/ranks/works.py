@@ -37,9 +37,9 @@ class Work:
     """What `isend`, `irecv` and asynchronous collectives return.
 
     call: its name, "isend". posted: the rank's clock at the call. done: when the
-    transfer ends, None until it has moved. other: the other side of a message, None as
-    long as it is missing. kept: what a sender had in the tensor at the call; of a
-    receiver, what has arrived.
+    transfer ends, None until it has moved. other: the other side of a message, or the
+    next rank's part in a collective, None until all ranks are there. kept: what a
+    sender had in the tensor at the call; of a receiver, what has arrived.
     """
 
     world: Waiter

@@ -7,7 +7,8 @@ and when no rank can go on, none ever will: that is a deadlock, found without a 
 The transfers of a rank happen as on a GPU with NCCL, where they share one stream: one
 group after the other, in the order in which they were begun. A call begins a group of
 one transfer, `batch_isend_irecv` a group of several, which happen together. A message
-moves once both sides are there and the groups before it are over, on both ranks.
+moves once both sides are there and the groups before it are over, on both ranks; a
+collective happens once this holds for all ranks.
 
 Time is counted, not taken. A message takes `latency` and its bytes over `bandwidth`; a
 rank sends one message at a time and receives one at a time, both at once. With the
@@ -18,6 +19,7 @@ import math
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from weft.ranks.words import (
@@ -60,7 +62,7 @@ class World:
         self.error: tuple[int, BaseException] | None = None
         self._out, self._into = [0.0] * size, [0.0] * size
         self._open: dict[tuple[int, int, bool], deque[Work]] = {}
-        self._matched: list[tuple[Work, Work]] = []  # (send, receive), not yet moved
+        self._met: list[tuple[list[Work], Callable[[], None]]] = []  # see `_meet`
         self._groups: list[deque[tuple[Work, ...]]] = [deque() for _ in range(size)]
         self._turns = [threading.Event() for _ in range(size)]
         self._over = threading.Event()
@@ -190,21 +192,33 @@ class World:
             or send.tensor.dtype != receive.tensor.dtype
         ):
             raise another_message(send, receive)
-        send.other, receive.other = receive, send
-        self._matched.append((send, receive))
+        self._meet([send, receive], partial(self._move, send, receive))
+
+    def _meet(self, works: list[Work], happen: Callable[[], None]) -> None:
+        """Note that all ranks of a message or of a collective are there.
+
+        happen: what is done once its turn has come on all of them.
+        """
+        for work, other in zip(works, works[1:] + works[:1], strict=True):
+            work.other = other
+        self._met.append((works, happen))
 
     def _move_on(self) -> None:
-        """Move every message whose turn has come, in the order of their matching.
+        """Do everything whose turn has come, in the order in which ranks have met.
 
-        A message that moves may end a group, so after each, all others are looked at.
+        What has happened may end a group, so after each, all others are looked at.
         """
         k = 0
-        while k < len(self._matched):
-            if any(self.ahead_of(side) for side in self._matched[k]):
+        while k < len(self._met):
+            works, happen = self._met[k]
+            if any(map(self.ahead_of, works)):
                 k += 1
-            else:
-                self._move(*self._matched.pop(k))
-                k = 0
+                continue
+            del self._met[k]
+            happen()
+            for work in works:
+                self._end_group(work.rank)
+            k = 0
 
     def ahead_of(self, work: Work) -> Work | None:
         """An unfinished transfer of an earlier group of the same rank, if any."""
@@ -212,15 +226,13 @@ class World:
         return None if work in group else next(w for w in group if w.done is None)
 
     def held_up(self, works: Sequence[Work]) -> list[tuple[Work, Work]]:
-        """What stops the messages whose two sides are there and that have not moved.
+        """What stops those works whose ranks are all there.
 
-        Returns pairs: an unfinished transfer, and the side of a message that was begun
-        after it by the same rank.
+        Returns pairs: an unfinished transfer, and one that was begun after it by the
+        same rank.
         """
-        sides = {
-            side: None for work in works if work.other for side in (work, work.other)
-        }
-        pairs = [(self.ahead_of(side), side) for side in sides]
+        met = [sides for sides, _ in self._met if not set(works).isdisjoint(sides)]
+        pairs = [(self.ahead_of(side), side) for sides in met for side in sides]
         return [(ahead, side) for ahead, side in pairs if ahead is not None]
 
     def _move(self, send: Work, receive: Work) -> None:
@@ -235,8 +247,6 @@ class World:
         self.transfers.append(Transfer(source, target, nbytes, start, end))
         self.sent[source] += nbytes
         self.received[target] += nbytes
-        self._end_group(source)
-        self._end_group(target)
 
     def _end_group(self, rank: int) -> None:
         """Go on to a rank's next group, if every transfer of this one has moved."""
@@ -254,16 +264,20 @@ class World:
         number = len(self.collectives[rank])
         self.collectives[rank].append(own)
         self.works.append(own.work)
+        self._groups[rank].append((own.work,))
         for calls in self.collectives:
             if len(calls) > number and calls[number].agreed != own.agreed:
                 raise another_collective(calls[number], own, number)
         if all(len(calls) > number for calls in self.collectives):
-            self._together([calls[number] for calls in self.collectives])
+            together = [calls[number] for calls in self.collectives]
+            works = [call.work for call in together]
+            self._meet(works, partial(self._together, together))
+            self._move_on()
         return own.work
 
     def _together(self, calls: list[Collective]) -> None:
         """Do a collective that every rank has called."""
-        begin = max(call.work.posted for call in calls)
+        begin = max(*self._out, *self._into, *(call.work.posted for call in calls))
         results, steps, moved = combine(calls)
         end = begin + steps * self.latency + moved / self.bandwidth
         for call, result in zip(calls, results, strict=True):
