@@ -11,6 +11,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from verification.cells import checks, run, scope_of  # noqa: E402
 from weft import check, ranks  # noqa: E402
 from weft.bench import results  # noqa: E402
 from weft.checking.verdict import Verdict  # noqa: E402
@@ -18,6 +19,8 @@ from weft.ranks import processes  # noqa: E402
 from weft.ranks.measurement import Log, Measured, Samples  # noqa: E402
 from weft.ranks.processes import awaited, is_own  # noqa: E402
 from weft.ranks.world import World  # noqa: E402
+
+CHAPTERS = Path(__file__).parents[1] / "chapters"
 
 
 def added(function, p=(2, 3), result="x", **options) -> Verdict:
@@ -282,6 +285,37 @@ def test_an_error_names_its_rank():
     assert verdict.kind == "exception"
     assert "KeyError" in verdict.message
     assert verdict.when.startswith("rank 1, with 2 ranks")
+
+
+# What has led to a wrong value
+
+
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [
+        ("train_step/wrong_mean_of_means", "the mean of the ranks' means"),
+        ("train_step/wrong_sum", "divided by nothing"),
+        ("train_step/wrong_own_rows", "divided by this rank's rows, times"),
+        ("train_step/wrong_no_communication", "Only this rank's rows"),
+        ("train_step/wrong_new_weights", "weights[0] still has its first values"),
+        ("train_step/wrong_replaces", "weights[0] is right, but it is another tensor"),
+        ("parallel_mlp/wrong_bias_p_times", "It contains b2 2 times"),
+        ("parallel_mlp/wrong_no_sum", "only the term of this rank"),
+        ("parallel_mlp/wrong_average", "the result is their sum"),
+        ("sharded_step/wrong_sum", "their mean is needed"),
+        ("sharded_step/wrong_own_rows_only", "Only this rank's rows"),
+        ("sharded_step/wrong_no_momentum", "neither used nor changed"),
+        ("sharded_step/wrong_new_momentum", "state[1] still has its first values"),
+        ("sharded_step/wrong_order_of_update", "by the old momentum"),
+        ("tree_all_reduce/wrong_missing_partner", "Does that rank exist?"),
+    ],
+)
+def test_a_verdict_says_what_has_led_to_it(file, said):
+    source = CHAPTERS / "28_multi_gpu" / "answers" / f"{file}.py"
+    scope = scope_of("28_multi_gpu")
+    run(source.read_text(encoding="utf-8"), f"<{file}>", scope)
+    verdict = run(checks("28_multi_gpu")[file.split("/")[0]], "<check>", scope)
+    assert said in f"{verdict.message} {verdict.why}"
 
 
 # The order of a rank's transfers

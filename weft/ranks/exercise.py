@@ -39,6 +39,8 @@ class RankExercise(Exercise):
         become tensors.
     spec: `(given)` → one result per rank, from the arguments of all ranks.
     result: the parameter that holds the result at the end, "" for the returned value.
+    because: `(given, rank, result)` → what has led to a rank's wrong result, "" if that
+        cannot be told. given: as for `spec`.
     without: calls of `torch.distributed` that the function is not to use.
     limits: `steps`, `sent` and `collectives`; a number, or `(ranks, *size)` → one.
     lines: how many lines of Python one rank may run; see `weft.checking.step_limit`.
@@ -49,6 +51,7 @@ class RankExercise(Exercise):
     ranks: Sequence[int] = ()
     sizes: Any = ((),)
     result: str = ""
+    because: Any = None
     without: tuple[str, ...] = ()
     lines: int | None = None
 

@@ -1,11 +1,14 @@
 """Judging a function of several ranks: it runs on each of them, on the model."""
 
+import re
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
 
+from weft.checking.compare import difference
 from weft.checking.differences import Difference
 from weft.checking.plain import leaves, written
 from weft.checking.room import Facts
@@ -18,24 +21,34 @@ from weft.ranks.model import KNOWN, Distributed
 from weft.ranks.words import RankFault, words
 from weft.ranks.world import World
 from weft.starters import has_stub
-from weft.wording import several
+from weft.wording import joined, several
 
 
 def judged(exercise: RankExercise, case: RankCase) -> World:
     """Run one case and compare what every rank has at the end. Raises `Failed`."""
     world = World(case.ranks)
     args = [tuple(map(tensor_of, own)) for own in case.given]
+    names = parameter_names(exercise.written_by_learner)
+    place = names.index(exercise.result) - 1 if exercise.result else None
+    kept = [{} if place is None else dict(leaves(own[place])) for own in args]
     back = ran(exercise, case, world, args)
     idle = not world.works and (exercise.result or back[0] is None)
     if idle and has_stub(exercise.written_by_learner):
         raise Failed(begin(exercise.name))
-    names = parameter_names(exercise.written_by_learner)
     for rank, wanted in enumerate(case.expected):
-        got = back[rank]
-        if exercise.result:
-            got = args[rank][names.index(exercise.result) - 1]
-        right(exercise, f"rank {rank}, with {case.label}", as_array(got), wanted)
+        got = back[rank] if place is None else args[rank][place]
+        right(exercise, case, rank, as_array(got), wanted)
+        new = [at for at, x in leaves(got) if kept[rank].get(at, x) is not x]
+        if new:
+            raise Failed(in_memory(exercise, case, written(new[0])))
     return world
+
+
+def in_memory(exercise: RankExercise, case: RankCase, path: str) -> Verdict:
+    """What is said of a right result in another tensor than the one that was given."""
+    name, what = exercise.name, exercise.result + path
+    places = line_with(exercise.written_by_learner, rf"{re.escape(what)} *=[^=]")
+    return words.verdict(name, "replaced", places, what=what, when=case.label)
 
 
 def ran(
@@ -93,15 +106,12 @@ def tensor_of(value: Any) -> Any:
     return value
 
 
-def cause(wrong: Difference) -> str:
-    """Why a value is wrong, as far as it shows."""
-    nan = np.asarray(wrong.got).dtype.kind == "f" and np.isnan(wrong.got)
-    return words("not-yet")["why"] if nan else wrong.hint
-
-
-def right(exercise: RankExercise, when: str, got: Any, wanted: Any) -> None:
+def right(
+    exercise: RankExercise, case: RankCase, rank: int, got: Any, wanted: Any
+) -> None:
     """Compare what one rank has with what it should have. Raises `Failed`."""
     name, what = exercise.name, exercise.result or "result"
+    when = f"rank {rank}, with {case.label}"
     places = [] if exercise.result else returns(exercise.written_by_learner)
 
     def wrong(message: str) -> Failed:
@@ -111,7 +121,7 @@ def right(exercise: RankExercise, when: str, got: Any, wanted: Any) -> None:
         raise Failed(words.verdict(name, "nothing", places, when=when))
     wanted = as_array(wanted)
     pairs = [("", got, wanted)]
-    if is_tree(wanted):
+    if is_tree(wanted) or (isinstance(got, list) and isinstance(wanted, list)):
         own, aims = dict(leaves(got)), dict(leaves(wanted))
         if own.keys() != aims.keys():
             raise wrong(f"{name} returns {len(own)} values, not {len(aims)}.")
@@ -127,7 +137,39 @@ def right(exercise: RankExercise, when: str, got: Any, wanted: Any) -> None:
             raise wrong(message)
         if goal.dtype.kind == "f" and found.dtype.kind != "f":
             found = found.astype(float)
+        cause = partial(why, exercise, case, rank, got, path, pairs)
         judge(exercise, f"{what}{path}", found, goal, cause, places=places, when=when)
+
+
+def why(
+    exercise: RankExercise,
+    case: RankCase,
+    rank: int,
+    got: Any,
+    path: str,
+    pairs: Sequence[tuple[str, Any, Any]],
+    wrong: Difference,
+) -> str:
+    """Why the value at a path of a rank's result is wrong, as far as it shows.
+
+    pairs: of the whole result, each value with its path and what it should be.
+    """
+    if np.asarray(wrong.got).dtype.kind == "f" and np.isnan(wrong.got):
+        return words("not-yet")["why"]
+    found, what = {at: np.asarray(part) for at, part, _ in pairs}, exercise.result
+    if what:
+        place = parameter_names(exercise.written_by_learner).index(what) - 1
+        first = {written(at): x for at, x in leaves(case.given[rank][place])}
+        if np.array_equal(found[path], first.get(path, np.nan)):
+            return words("untouched", what=what + path)["why"]
+    because = exercise.because(case.given, rank, got) if exercise.because else ""
+    others = [
+        (what or "result") + at
+        for at, part, aim in pairs
+        if at != path and difference(np.asarray(part), aim, exercise.tolerance) is None
+    ]
+    are = words("right-parts", parts=joined(others))["why"] if others else ""
+    return " ".join(filter(None, [because or wrong.hint, are]))
 
 
 def bound(limit: Any, case: RankCase) -> float:

@@ -1,4 +1,4 @@
-# verdict: pass
+# verdict: wrong-value
 # Puts new tensors into the list of the state.
 def sharded_step(dist, state, x, y, rate):
     """Update this rank's shards of the weights and of the momentum."""
@@ -12,4 +12,4 @@ def sharded_step(dist, state, x, y, rate):
     own = torch.zeros_like(shard)
     dist.reduce_scatter_tensor(own, flat)
     state[1] = MOMENTUM * momentum + own
-    state[0] = shard - rate * state[1]
+    state[0] = shard - rate * state[1]  # <- here
