@@ -95,6 +95,17 @@ def test_everyone_sends_first():
     assert line_of(verdict).startswith("dist.send")
 
 
+def test_a_line_of_another_function_is_named():
+    def send_on(dist, x):
+        dist.send(x, 1 - dist.get_rank())
+
+    def relayed(dist, x):
+        send_on(dist, x)
+
+    verdict = added(relayed, p=(2,))
+    assert verdict.places[0][1] == "in `send_on`, ranks 0 and 1"
+
+
 def test_everyone_receives_first():
     def receive_first(dist, x):
         dist.recv(x, (dist.get_rank() + 1) % dist.get_world_size())

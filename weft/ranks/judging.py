@@ -16,6 +16,7 @@ from weft.checking.source import begin, line_with, parameter_names, raised, retu
 from weft.checking.step_limit import Endless, counted, endless
 from weft.checking.values import as_array, is_tree, judge
 from weft.checking.verdict import Failed, Verdict
+from weft.places import Place
 from weft.ranks.exercise import RankCase, RankExercise
 from weft.ranks.model import KNOWN, Distributed
 from weft.ranks.words import RankFault, words
@@ -65,7 +66,8 @@ def ran(
     try:
         return world.run(calls)
     except RankFault as fault:
-        verdict = Verdict(name, fault.kind, fault.message, fault.why, fault.places)
+        places = [(at, placed(at, note, name)) for at, note in fault.places]
+        verdict = Verdict(name, fault.kind, fault.message, fault.why, places)
         raise Failed(verdict.but(when=case.label)) from None
     except Endless as stopped:
         assert world.error is not None
@@ -79,6 +81,12 @@ def ran(
             raise Failed(begin(name)) from None
         when = f"rank {world.error[0]}, with {case.label}"
         raise Failed(raised(name, name, error, function).but(when=when)) from None
+
+
+def placed(at: Place, note: str, name: str) -> str:
+    """A note on a line, which names its function unless that is the exercise."""
+    where = f"in `{at.function}`" if at.function not in ("", name) else ""
+    return ", ".join(filter(None, [where, note]))
 
 
 def without(exercise: RankExercise, dist: Distributed) -> Distributed:
