@@ -72,10 +72,11 @@ gradients, as_weights = checks.gradients, checks.as_weights
 #
 # A check runs your function for 2, 3, 4 and more ranks on a model of these calls. In
 # the model, a message takes one **step**, however long it is. A rank can send one
-# message and receive one message in the same step. As with NCCL on GPUs, the transfers
-# of a rank happen one after the other, in the order in which they were begun; only
-# those of one group happen together. The model knows which rank waits for which, so it
-# reports a deadlock at once, whereas a program on GPUs would hang.
+# message and receive one message in the same step. As with NCCL on GPUs, the messages
+# and collectives of a rank happen one after the other, in the order in which they were
+# begun; only the messages of one group happen together. The model knows which rank
+# waits for which, so it reports a deadlock at once, whereas a program on GPUs would
+# hang until its timeout. Tensors have to be contiguous.
 
 # %% [markdown]
 # ## 1 · Pass it on
@@ -597,7 +598,7 @@ modelled_ms = {
 # - `all-reduce afterwards`: one all-reduce per parameter, after the backward pass;
 # - `one bucket`: DDP with a single bucket for all gradients, which is full only when
 #   the backward pass ends;
-# - `25 MB buckets`: DDP with its default size of buckets;
+# - `25 MB buckets`: DDP with buckets of the default size, the first one included;
 # - `1 MB buckets`: DDP with very small buckets (each matrix is larger than either
 #   limit);
 # - `FSDP2`: sharding, with `fully_shard` applied to each layer.
@@ -637,9 +638,10 @@ for name in ("one bucket", "25 MB buckets"):
 # picture of overlap does not say what the overlap is worth. The time of the whole step
 # does.
 #
-# `FSDP2` takes five times as long as one GPU. It moves one and a half times the bytes
-# of DDP, which explains only a small part of this. We have not found out what the rest
-# is. What it gains is memory, as the next cell shows.
+# `FSDP2` takes five times as long as one GPU. That is not the price of sharding: it
+# moves one and a half times the bytes of DDP, which explains little of this. Probably
+# the host is too slow for layers as short as these, but the row has not been traced.
+# What sharding gains is memory, as the next cell shows.
 
 # %% [markdown]
 # The next cell shows the peak memory of each GPU in a step: weights, gradients, the two
@@ -670,8 +672,9 @@ mlp_long.expect("2 GPUs", at_least=1.4)
 # %% [markdown]
 # ## What you learned
 #
-# 1. Ranks that wait for each other wait for ever. Begin sends and receives in one
-#    group, and call the same collectives in the same order on every rank.
+# 1. Ranks that wait for each other wait until a timeout ends them. Begin sends and
+#    receives in one group, and call the same collectives in the same order on every
+#    rank.
 # 2. A ring moves the fewest bytes per rank, in `2 (p − 1)` steps. A tree takes
 #    `2 ⌈log₂ p⌉` steps but moves more bytes. Latency and bandwidth decide which of them
 #    is faster.
