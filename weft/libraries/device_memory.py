@@ -49,50 +49,25 @@ class Buffer:
         return torch.empty(0, dtype=dtype).set_(self.storage)
 
 
+RECIPE = {
+    *("shape", "dtype", "ndim", "nbytes"),
+    *("stride", "size", "element_size", "numel", "is_contiguous"),
+}
+
+
 @dataclass(eq=False, repr=False)
 class DeviceArray:
     """An array on the model's device: its address and its recipe, but not its numbers.
 
-    It has the names that a tensor of PyTorch has: `shape`, `stride()`, `data_ptr()`.
+    It has the names that a tensor of PyTorch has: `data_ptr()`, and those in `RECIPE`.
     """
 
     buffer: Buffer
     held: torch.Tensor
 
-    @property
-    def shape(self) -> torch.Size:
-        return self.held.shape
-
-    @property
-    def dtype(self) -> torch.dtype:
-        return self.held.dtype
-
-    @property
-    def ndim(self) -> int:
-        return self.held.ndim
-
-    @property
-    def nbytes(self) -> int:
-        return self.held.nbytes
-
     def data_ptr(self) -> int:
         offset = int(self.held.storage_offset())
-        return self.buffer.address + offset * self.element_size()
-
-    def stride(self, dim: int | None = None) -> Any:
-        return self.held.stride() if dim is None else self.held.stride(dim)
-
-    def size(self, dim: int | None = None) -> Any:
-        return self.held.shape if dim is None else self.held.shape[dim]
-
-    def element_size(self) -> int:
-        return self.held.element_size()
-
-    def numel(self) -> int:
-        return int(self.held.numel())
-
-    def is_contiguous(self) -> bool:
-        return self.held.is_contiguous()
+        return self.buffer.address + offset * int(self.held.element_size())
 
     def t(self) -> "DeviceArray":
         return DeviceArray(self.buffer, self.held.t())
@@ -108,6 +83,8 @@ class DeviceArray:
         return self.held.clone()
 
     def __getattr__(self, name: str) -> Any:
+        if name in RECIPE:
+            return getattr(self.held, name)
         raise AttributeError(
             f"{name}: this array is on a model of a GPU. It has data_ptr(), shape, "
             "dtype and stride(); the library does the rest"

@@ -76,7 +76,37 @@ class Pack:
     workspace: int
 
 
-class ModelGraph:
+class Tensors:
+    """What `Graph` and its model have in common: tensors that are like arrays."""
+
+    def tensor(self, uid: int, like: Any, shape: Sequence[int] | None = None) -> int:
+        """A tensor that will be in memory: its number, and an array that is like it.
+
+        shape: four sizes for an array of fewer axes, such as (1, k, 1, 1) for a bias.
+        """
+        steps = tuple(like.stride()) if shape is None else packed(shape)
+        shape = tuple(like.shape) if shape is None else tuple(shape)
+        return self.described(uid, shape, steps, like.dtype, virtual=False)
+
+    def virtual(self, uid: int, like: Any, dtype: torch.dtype = torch.float32) -> int:
+        """A tensor between two operations, of which nothing is stored."""
+        shape, steps = tuple(like.shape), tuple(like.stride())
+        return self.described(uid, shape, steps, dtype, virtual=True)
+
+    def described(
+        self,
+        uid: int,
+        shape: Sequence[int],
+        steps: Sequence[int],
+        dtype: torch.dtype,
+        *,
+        virtual: bool,
+    ) -> int:
+        """The descriptor of a tensor."""
+        raise NotImplementedError
+
+
+class ModelGraph(Tensors):
     """See `weft.libraries.graphs.Graph`: the same methods, on a model of a GPU."""
 
     def __init__(self, handle: int, model: Model) -> None:
@@ -112,20 +142,11 @@ class ModelGraph:
 
     # Tensors
 
-    def tensor(self, uid: int, like: Any, shape: Sequence[int] | None = None) -> int:
-        steps = tuple(like.stride()) if shape is None else packed(shape)
-        shape = tuple(like.shape) if shape is None else tuple(shape)
-        return self._described(uid, shape, steps, like.dtype, virtual=False)
-
-    def virtual(self, uid: int, like: Any, dtype: torch.dtype = torch.float32) -> int:
-        shape, steps = tuple(like.shape), tuple(like.stride())
-        return self._described(uid, shape, steps, dtype, virtual=True)
-
-    def _described(
+    def described(
         self,
         uid: int,
-        shape: tuple[int, ...],
-        steps: tuple[int, ...],
+        shape: Sequence[int],
+        steps: Sequence[int],
         dtype: torch.dtype,
         *,
         virtual: bool,

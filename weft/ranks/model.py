@@ -139,24 +139,21 @@ class Distributed:
         self, tensor: Tensor, op: str = Reduction.SUM, async_op: bool = False
     ) -> Work | None:
         """Replace a tensor, on every rank, by the sum over the ranks."""
-        agreed = self._agreed("all_reduce", op, tensor)
-        return self._join("all_reduce", agreed, tensor, tensor, async_op)
+        return self._join("all_reduce", op, tensor, tensor, async_op)
 
     def broadcast(
         self, tensor: Tensor, src: int, async_op: bool = False
     ) -> Work | None:
         """Give every rank the tensor of rank `src`."""
-        agreed = self._agreed("broadcast", src, tensor)
-        return self._join("broadcast", agreed, tensor, tensor, async_op)
+        return self._join("broadcast", src, tensor, tensor, async_op)
 
     def all_gather_into_tensor(
         self, output_tensor: Tensor, input_tensor: Tensor, async_op: bool = False
     ) -> Work | None:
         """Put the tensors of all ranks into one, in the order of the ranks."""
-        name = "all_gather_into_tensor"
-        self._fit(name, output_tensor, input_tensor)
-        agreed = self._agreed(name, "", input_tensor)
-        return self._join(name, agreed, input_tensor, output_tensor, async_op)
+        call = "all_gather_into_tensor"
+        self._fit(call, output_tensor, input_tensor)
+        return self._join(call, "", input_tensor, output_tensor, async_op)
 
     def reduce_scatter_tensor(
         self,
@@ -166,21 +163,14 @@ class Distributed:
         async_op: bool = False,
     ) -> Work | None:
         """Sum a tensor over the ranks, and give each rank one part of the sum."""
-        name = "reduce_scatter_tensor"
-        self._fit(name, input, output)
-        agreed = self._agreed(name, op, input)
-        return self._join(name, agreed, input, output, async_op)
+        call = "reduce_scatter_tensor"
+        self._fit(call, input, output)
+        return self._join(call, op, input, output, async_op)
 
     def barrier(self) -> None:
         """Wait until every rank has called it."""
         nothing = torch.empty(0)
-        self._join("barrier", ("barrier", "", "nothing"), nothing, nothing, False)
-
-    def _agreed(self, call: str, what: Any, tensor: Tensor) -> tuple[Any, ...]:
-        """What every rank has to give alike: the call, its operation, the tensor."""
-        self._tensor(call, tensor, self._place())
-        dtype = str(tensor.dtype).removeprefix("torch.")
-        return call, what, f"{tensor.numel():,} numbers of {dtype}"
+        self._join("barrier", "", nothing, nothing, False)
 
     def _fit(self, call: str, whole: Tensor, part: Tensor) -> None:
         place = self._place()
@@ -191,12 +181,18 @@ class Distributed:
             self._refuse("parts", place, call=call, **numbers)
 
     def _join(
-        self, call: str, agreed: Any, give: Tensor, take: Tensor, later: bool
+        self, call: str, what: Any, give: Tensor, take: Tensor, later: bool
     ) -> Work | None:
-        """Take part in a collective that gives `give` and fills `take`."""
+        """Take part in a collective that gives `give` and fills `take`.
+
+        what: its operation, or its source, in which all ranks have to agree.
+        """
         place, world = self._place(), self._world
+        self._tensor(call, give, place)
         if not (give.is_contiguous() and take.is_contiguous()):
             self._refuse("not-contiguous", place, call=call)
+        dtype = str(give.dtype).removeprefix("torch.")
+        agreed = call, what, f"{give.numel():,} numbers of {dtype}"
         posted = world.clock[self._rank]
         work = Work(world, self._rank, call, take, (), place, posted)
         kept = give.detach().clone()

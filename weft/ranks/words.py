@@ -64,7 +64,8 @@ def deadlock(
     alone = [w for w in [*stuck, *(ahead for ahead, _ in held)] if w.other is None]
     late = next((w for w in alone if set(w.peers).intersection(ended)), None)
     if late is not None:
-        return after_the_end(late)
+        row = "waits-for-ended" if late.receives else "sends-to-ended"
+        return one_sided(row, late)
     if held and not stuck:
         return out_of_order(held)
     together = [work for work in works if not work.peers]
@@ -139,11 +140,6 @@ def one_sided(row: str, work: Work) -> RankFault:
     )
 
 
-def after_the_end(work: Work) -> RankFault:
-    """A rank waits for one that has returned."""
-    return one_sided("waits-for-ended" if work.receives else "sends-to-ended", work)
-
-
 def not_by_all(size: int, together: Sequence[Work], works: Sequence[Work]) -> RankFault:
     """Some ranks wait in a collective that others do not call."""
     name = together[0].call
@@ -185,8 +181,3 @@ def another_message(send: Work, receive: Work) -> RankFault:
     )
     told = {"rank": send.rank, "peer": receive.rank, "sent": sent, "wanted": wanted}
     return fault("message", noted([send, receive]), **told)
-
-
-def never_received(work: Work) -> RankFault:
-    """A message that was begun on one side only."""
-    return one_sided("never-sent" if work.receives else "never-received", work)

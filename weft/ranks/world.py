@@ -27,7 +27,6 @@ from weft.ranks.words import (
     another_collective,
     another_message,
     deadlock,
-    never_received,
     one_sided,
     out_of_order,
 )
@@ -156,7 +155,8 @@ class World:
         left = [work for work in self.works if work.peers and work.done is None]
         for work in left:
             if work.other is None:
-                raise never_received(work)
+                row = "never-sent" if work.receives else "never-received"
+                raise one_sided(row, work)
         if left:
             raise out_of_order(self.held_up(left))
         for work in self.works:
