@@ -110,7 +110,7 @@ def test_arrays_and_workspaces_are_looked_at(model: Model) -> None:
     layer = problem(model)
     winograd = ForwardAlgo.WINOGRAD_NONFUSED
     layer.rooms[winograd] = model.place(torch.zeros(8, dtype=torch.uint8))
-    with pytest.raises(cudnn.cuDNNError, match="needs 36,288 bytes"):
+    with pytest.raises(cudnn.cuDNNError, match="needs 18,144 bytes"):
         layer(winograd)
     host = np.ones(4096, np.float32)
     layer = problem(model)

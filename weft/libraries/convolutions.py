@@ -1,6 +1,5 @@
 """Convolutions as cuDNN describes them: tensors, filters, sizes, and the arithmetic."""
 
-import math
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -91,8 +90,3 @@ class Convolution:
             x, w, None, self.stride, self.pad, self.dilation, self.groups
         )
         return found
-
-    def columns(self, x: tuple[int, ...], w: tuple[int, ...]) -> int:
-        """How many elements the unrolled input has: rows of pixels, taps × channels."""
-        n, _, p, q = self.output(x, w)
-        return n * p * q * math.prod(w[1:])

@@ -88,15 +88,14 @@ class Header:
         functions = tables.get("functions", {})
         self.functions = {name: parsed(name, text) for name, text in functions.items()}
         self.names: dict[str, Any] = dict(included.names) if included else {}
+        self.attribute_types: dict[str, str] = {}
         for name, members in tables.get("enumerations", {}).items():
+            typed = {k: v for k, v in members.items() if isinstance(v, list)}
+            self.attribute_types |= {k: kind for k, (_, kind) in typed.items()}
+            members |= {k: number for k, (number, _) in typed.items()}
             self.names[name] = enumeration(library, name, members)
         for name, fields in tables.get("structures", {}).items():
             self.names[name] = np.dtype([tuple(each) for each in fields])
-        self.attribute_types: dict[str, str] = {
-            attribute: kind
-            for kind, attributes in tables.get("attribute_types", {}).items()
-            for attribute in attributes
-        }
         self.prefix = str(tables.get("prefix", ""))
         self.statuses: type[IntEnum] = self.names.get(tables.get("status", ""), IntEnum)
 

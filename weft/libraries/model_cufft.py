@@ -15,6 +15,7 @@ from weft.libraries.model import Kind, Library, Model
 
 Result, Type = cufft.Result, cufft.Type
 VERSION = 12200
+IN_DOUBLE = (0x69, 0x6A, 0x6C)  # Z2Z, D2Z and Z2D
 DTYPES = {  # of what is read, and of what is written
     Type.C2C: (torch.complex64, torch.complex64),
     Type.R2C: (torch.float32, torch.complex64),
@@ -77,29 +78,6 @@ class Plan:
         else:
             got = np.fft.ifftn(x, axes=axes) * math.prod(self.n)
         return torch.from_numpy(np.ascontiguousarray(got)).to(DTYPES[self.kind][1])
-
-
-def planned(
-    kind: IntEnum,
-    n: tuple[int, ...],
-    batch: int,
-    given: tuple[tuple[int, ...] | None, int, int],
-    wanted: tuple[tuple[int, ...] | None, int, int],
-) -> Plan:
-    """A plan, from (embed, stride, dist) of each side.
-
-    Where the embeds are missing, cuFFT ignores strides and dists: the arrays are then
-    without gaps. (It refuses a plan that has only one of them.)
-    """
-    half = (*n[:-1], n[-1] // 2 + 1)
-    sizes = {Type.C2C: (n, n), Type.R2C: (n, half), Type.C2R: (half, n)}[kind]
-    sides = [
-        Layout(each, each, 1, math.prod(each), usual=True)
-        if embed is None
-        else Layout(each, embed, stride, dist)
-        for each, (embed, stride, dist) in zip(sizes, (given, wanted), strict=True)
-    ]
-    return Plan(kind, n, batch, sides[0], sides[1])
 
 
 @dataclass
@@ -191,14 +169,23 @@ class CuFFT(Library):
         Gives the bytes of workspace.
         """
         made: Made = self.held(a.plan)
-        if a.type not in list(Type):
-            raise Refusal(Result.INVALID_TYPE, f"type is {a.type:#x}")
+        if a.type in IN_DOUBLE:
+            self.model.lacks(f"the type {a.type:#x}, in double precision")
         if a.type not in DTYPES:
-            self.model.lacks(f"{Type(a.type).name}, in double precision")
+            raise Refusal(Result.INVALID_TYPE, f"type is {a.type:#x}")
         if min(n) < 1 or a.batch < 1:
             what = f"n is {list(n)} and batch {a.batch}"
             raise Refusal(Result.INVALID_SIZE, what)
-        made.plan = planned(Type(a.type), n, a.batch, given, wanted)
+        kind, half = Type(a.type), (*n[:-1], n[-1] // 2 + 1)
+        sizes = {Type.C2C: (n, n), Type.R2C: (n, half), Type.C2R: (half, n)}[kind]
+        sides = [
+            # Without embeds, cuFFT ignores strides and distances.
+            Layout(each, each, 1, math.prod(each), usual=True)
+            if embed is None
+            else Layout(each, embed, stride, dist)
+            for each, (embed, stride, dist) in zip(sizes, (given, wanted), strict=True)
+        ]
+        made.plan = Plan(kind, n, a.batch, *sides)
         return 0
 
     def _ints(self, address: int, count: int, name: str) -> tuple[int, ...] | None:

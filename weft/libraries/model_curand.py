@@ -12,6 +12,8 @@ from weft.libraries.headers import curand
 from weft.libraries.model import Kind, Library
 
 VERSION = 100400
+PHILOX = curand.RngType.PSEUDO_PHILOX4_32_10
+QUASIRANDOM = range(200, 205)
 ORDERINGS = set(curand.Ordering) - {curand.Ordering.PSEUDO_SEEDED}
 
 
@@ -39,11 +41,11 @@ class CuRAND(Library):
     sets: ClassVar = {"set_stream": "stream"}
 
     def create_generator(self, a: Any) -> int:
-        if a.rng_type not in list(curand.RngType):
+        if a.rng_type not in (*curand.RngType, *QUASIRANDOM):
             raise Refusal(curand.Status.TYPE_ERROR)
-        if a.rng_type != curand.RngType.PSEUDO_PHILOX4_32_10:
-            name = curand.RngType(a.rng_type).name
-            self.model.lacks(f"the generator {name}", "It has PSEUDO_PHILOX4_32_10.")
+        if a.rng_type != PHILOX:
+            name = {x: x.name for x in curand.RngType}.get(a.rng_type, a.rng_type)
+            self.model.lacks(f"the generator {name}", f"It has {PHILOX.name}.")
         return self.make("create_generator", a)
 
     def set_pseudo_random_generator_seed(self, a: Any) -> None:
