@@ -11,6 +11,7 @@ from typing import Any
 from weft.libraries import cublas, cudnn, cufft, curand
 from weft.libraries import cublaslt as cublasLt
 from weft.libraries.headers import CudaType
+from weft.libraries.loading import library
 
 __all__ = [
     "CudaType",
@@ -22,13 +23,6 @@ __all__ = [
     "library",
     "on_device",
 ]
-
-
-def library(name: str) -> Any:
-    """The library itself, such as "cublas", as `ctypes.CDLL` loads it."""
-    from weft.libraries import loading
-
-    return loading.library(name)
 
 
 def on_device(tensor: Any) -> Any:

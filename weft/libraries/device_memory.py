@@ -40,10 +40,6 @@ class Buffer:
     def nbytes(self) -> int:
         return self.storage.nbytes()
 
-    def starts_at(self, pointer: int) -> bool:
-        """Whether its bytes begin at this address of the host's memory."""
-        return self.storage.data_ptr() == pointer
-
     def tensor(self, dtype: torch.dtype = torch.uint8) -> torch.Tensor:
         """All of its bytes, not copied."""
         return torch.empty(0, dtype=dtype).set_(self.storage)

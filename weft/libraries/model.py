@@ -35,11 +35,11 @@ class Call:
     """One call that did work: the function of C, its scalars, its stream."""
 
     symbol: str
-    scalars: tuple[float, float]
-    held: tuple[bytes, bytes]  # what was there, in 8 bytes; b"" on the device
-    scale: IntEnum
     stream: int
     places: tuple[Note, ...]
+    scalars: tuple[float, float] = (1.0, 0.0)
+    held: tuple[bytes, bytes] = (b"", b"")  # the 8 bytes there; none on the device
+    scale: IntEnum = CudaType.R_32F
     matrices: tuple[Matrix, ...] = ()  # as the library takes them
     tensors: tuple[tuple[str, int, Tensor], ...] = ()  # the same of cuDNN: name, where
 
@@ -99,8 +99,7 @@ class Model:
 
     def computed(self, symbol: str, stream: int, tensors: Any = ()) -> None:
         """Note a call that did work and has no scalars."""
-        nothing = (1.0, 0.0), (b"", b""), CudaType.R_32F
-        self.calls.append(Call(symbol, *nothing, stream, self.here(), tensors=tensors))
+        self.calls.append(Call(symbol, stream, self.here(), tensors=tensors))
 
     def scaled(
         self, a: Any, scale: IntEnum, mode: int, stream: int, **operands: Any
@@ -112,7 +111,7 @@ class Model:
         pairs = [("alpha", a.alpha), ("beta", a.beta)]
         alpha, beta = (self.scalar(at, scale, mode, name) for name, at in pairs)
         seen = self.around(a.alpha, mode), self.around(a.beta, mode)
-        call = a.symbol, (alpha, beta), seen, scale, stream, self.here()
+        call = a.symbol, stream, self.here(), (alpha, beta), seen, scale
         self.calls.append(Call(*call, **operands))
         return alpha, beta
 
@@ -278,7 +277,10 @@ class Model:
 
         name: of the result. out, operands: views of buffers.
         """
-        mine, start = covered(out), out.untyped_storage().data_ptr()
+        mine, names = covered(out), {}
+        for buffer in self.memory.buffers:
+            names[buffer.storage.data_ptr()] = buffer.name
+        start = out.untyped_storage().data_ptr()
         why = (
             "The blocks of a GPU run in any order: one may overwrite what another has "
             "still to read, or has just written."
@@ -289,8 +291,8 @@ class Model:
         for operand, view in operands.items():
             same = view.untyped_storage().data_ptr() == start and view.numel()
             if same and (mine & covered(view)).any():
-                where = next(b.name for b in self.memory.buffers if b.starts_at(start))
-                said = f"{name} shares memory with {operand}: both are in {where}."
+                said = f"{name} shares memory with {operand}: both are in "
+                said += f"{names[start]}."
                 self.refuse(Fault("input-written", said, why))
 
     def room(self, what: str, address: int, nbytes: int, needed: int) -> None:

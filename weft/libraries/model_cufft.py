@@ -130,10 +130,6 @@ class CuFFT(Library):
     def get_version(self, a: Any) -> int:
         return VERSION
 
-    def get_size(self, a: Any) -> int:
-        self.held(a.handle)
-        return 0  # bytes of workspace
-
     # Plans
 
     def make_plan1d(self, a: Any) -> int:

@@ -276,17 +276,15 @@ class ModelGraph(Tensors):
         null = Status.BAD_PARAM_NULL_POINTER
         parts = tensors(operations)
         for part in [each for each in parts if not each.virtual]:
-            if part.uid not in addresses:
-                reason = (
-                    f"tensor {part.uid} is not virtual, and the variant pack has no "
-                    f"address for it. It has {sorted(addresses)}."
-                )
+            name, at = f"tensor {part.uid}", addresses.get(part.uid)
+            if at is None:
+                lacks = "is not virtual, and the variant pack has no address for it."
+                reason = f"{name} {lacks} It has {sorted(addresses)}."
                 self._refuse(reason, null, "Execute")
-            if not addresses[part.uid]:
-                reason = f"the address of tensor {part.uid} is null."
-                self._refuse(reason, null, "Execute")
-            if addresses[part.uid] % ALIGNMENT:
-                reason = f"tensor {part.uid} is not aligned to {ALIGNMENT} bytes."
+            if not at:
+                self._refuse(f"the address of {name} is null.", null, "Execute")
+            if at % ALIGNMENT:
+                reason = f"{name} is not aligned to {ALIGNMENT} bytes."
                 misaligned = Status.BAD_PARAM_MISALIGNED_POINTER
                 self._refuse(reason, misaligned, "Execute")
         known = {part.uid: part.virtual for part in parts}

@@ -1,7 +1,6 @@
 """Judging a function of several ranks: it runs on each of them, on the model."""
 
 import re
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -114,70 +113,70 @@ def tensor_of(value: Any) -> Any:
     return value
 
 
-def right(
-    exercise: RankExercise, case: RankCase, rank: int, got: Any, wanted: Any
-) -> None:
-    """Compare what one rank has with what it should have. Raises `Failed`."""
+def parts_of(
+    exercise: RankExercise, got: Any, wanted: Any, **more: Any
+) -> list[tuple[str, Any, Any]]:
+    """A result's arrays: their paths, and what they should be. Raises `Failed`."""
     name, what = exercise.name, exercise.result or "result"
-    when = f"rank {rank}, with {case.label}"
-    places = [] if exercise.result else returns(exercise.written_by_learner)
-
-    def wrong(message: str) -> Failed:
-        return exercise.failed("shape", message, places=places, when=when)
-
-    if got is None:
-        raise Failed(words.verdict(name, "nothing", places, when=when))
-    wanted = as_array(wanted)
     pairs = [("", got, wanted)]
     if is_tree(wanted) or (isinstance(got, list) and isinstance(wanted, list)):
         own, aims = dict(leaves(got)), dict(leaves(wanted))
         if own.keys() != aims.keys():
-            raise wrong(f"{name} returns {len(own)} values, not {len(aims)}.")
+            message = f"{name} returns {len(own)} values, not {len(aims)}."
+            raise exercise.failed("shape", message, **more)
         pairs = [(written(path), own[path], aims[path]) for path in aims]
+    found = []
     for path, part, aim in pairs:
+        goal, kind = np.asarray(aim), type(part).__name__
         try:
-            found, goal = np.asarray(part), np.asarray(aim)
+            array = np.asarray(part)
         except (ValueError, TypeError):
-            raise wrong(f"{what}{path} is a {type(part).__name__}.") from None
-        if found.dtype == object or found.shape != goal.shape:
-            said = found.shape if found.dtype != object else type(part).__name__
+            message = f"{what}{path} is a {kind}."
+            raise exercise.failed("shape", message, **more) from None
+        if array.dtype == object or array.shape != goal.shape:
+            said = array.shape if array.dtype != object else kind
             message = f"{what}{path} has the shape {said} and should have {goal.shape}."
-            raise wrong(message)
-        if goal.dtype.kind == "f" and found.dtype.kind != "f":
-            found = found.astype(float)
-        cause = partial(why, exercise, case, rank, got, path, pairs)
-        judge(exercise, f"{what}{path}", found, goal, cause, places=places, when=when)
+            raise exercise.failed("shape", message, **more)
+        if goal.dtype.kind == "f" and array.dtype.kind != "f":
+            array = array.astype(float)
+        found.append((path, array, goal))
+    return found
 
 
-def why(
-    exercise: RankExercise,
-    case: RankCase,
-    rank: int,
-    got: Any,
-    path: str,
-    pairs: Sequence[tuple[str, Any, Any]],
-    wrong: Difference,
-) -> str:
-    """Why the value at a path of a rank's result is wrong, as far as it shows.
+def right(
+    exercise: RankExercise, case: RankCase, rank: int, got: Any, wanted: Any
+) -> None:
+    """Compare what one rank has with what it should have. Raises `Failed`."""
+    name, result, function = exercise.name, exercise.result, exercise.written_by_learner
+    what, first = result or "result", {}
+    more: Any = {"when": f"rank {rank}, with {case.label}"}
+    if result:
+        given = case.given[rank][parameter_names(function).index(result) - 1]
+        first = {written(path): part for path, part in leaves(given)}
+    else:
+        more["places"] = returns(function)
+    if got is None:
+        raise Failed(words.verdict(name, "nothing", **more))
+    parts = parts_of(exercise, got, as_array(wanted), **more)
 
-    pairs: of the whole result, each value with its path and what it should be.
-    """
-    if np.asarray(wrong.got).dtype.kind == "f" and np.isnan(wrong.got):
-        return words("not-yet")["why"]
-    found, what = {at: np.asarray(part) for at, part, _ in pairs}, exercise.result
-    if what:
-        place = parameter_names(exercise.written_by_learner).index(what) - 1
-        first = {written(at): x for at, x in leaves(case.given[rank][place])}
-        if np.array_equal(found[path], first.get(path, np.nan)):
+    def why(wrong: Difference, path: str, found: Any) -> str:
+        """Why the value at a path is wrong, as far as it shows."""
+        if found.dtype.kind == "f" and np.isnan(wrong.got):
+            return words("not-yet")["why"]
+        if np.array_equal(found, first.get(path, np.nan)):
             return words("untouched", what=what + path)["why"]
-    because = exercise.because(case.given, rank, got) if exercise.because else ""
-    others = [
-        (what or "result") + at
-        for at, part, aim in pairs
-        if at != path and difference(np.asarray(part), aim, exercise.tolerance) is None
-    ]
-    are = words("right-parts", parts=joined(others))["why"] if others else ""
-    return " ".join(filter(None, [because or wrong.hint, are]))
+        because = exercise.because(case.given, rank, got) if exercise.because else ""
+        others = [
+            what + other
+            for other, part, aim in parts
+            if other != path and difference(part, aim, exercise.tolerance) is None
+        ]
+        are = words("right-parts", parts=joined(others))["why"] if others else ""
+        return " ".join(filter(None, [because or wrong.hint, are]))
+
+    for path, found, goal in parts:
+        cause = partial(why, path=path, found=found)
+        judge(exercise, f"{what}{path}", found, goal, cause, **more)
 
 
 def bound(limit: Any, case: RankCase) -> float:
