@@ -28,16 +28,13 @@ from weft.libraries.products import (
 
 ComputeType, Epilogue = cublasLt.ComputeType, cublasLt.Epilogue
 Operation = cublasLt.Operation
-Order, PointerMode, Status = cublasLt.Order, cublasLt.PointerMode, cublasLt.Status
+Order, Status = cublasLt.Order, cublasLt.Status
 A, L = cublasLt.MatmulDescAttribute, cublasLt.MatrixLayoutAttribute
 P = cublasLt.MatmulPreferenceAttribute
 ALIGNED = 16  # bytes: what a workspace has to be aligned to
 BEYOND = 100  # numbers from here on are refused as attributes; most below exist
 MAGIC = 0x6C61_636E_6E65_7765  # in the first word of an algorithm of the model
-WIDE = {  # the attributes that have 8 bytes
-    *(A.BIAS_POINTER, A.EPILOGUE_AUX_POINTER, A.EPILOGUE_AUX_LD),
-    *(A.A_SCALE_POINTER, A.B_SCALE_POINTER, A.D_SCALE_POINTER),
-}
+WIDE = (A.BIAS_POINTER, A.EPILOGUE_AUX_POINTER, A.EPILOGUE_AUX_LD)  # of 8 bytes
 SIZES = {  # bytes of the attributes, by the function that makes what has them
     "matmul_desc_create": {x: 8 if x in WIDE else 4 for x in A} | {A.FAST_ACCUM: 1},
     "matrix_layout_create": {
@@ -312,11 +309,6 @@ class CuBLASLt(Library):
         a, b, c, d = work.matrices
         trans = desc[A.TRANSA], desc[A.TRANSB]
         total = alpha * product(self.model, (a, b, d), trans, work.compute)
-        if a.kind in FP8:
-            for name in (A.A_SCALE_POINTER, A.B_SCALE_POINTER):
-                if at := desc[name]:  # a float on the device
-                    where = PointerMode.DEVICE, name.name.lower()
-                    total = total * self.model.scalar(at, SINGLE, *where)
         if beta:
             total = total + beta * self.model.matrix(c).to(torch.float64)
         out = self.model.matrix(d)

@@ -130,8 +130,9 @@ class Distributed:
         kept = tensor.detach().clone() if call in ("send", "isend") else None
         if kept is None:
             blank(tensor)
-        posted = self._world.clock[self._rank]
-        return Work(self._world, self._rank, call, tensor, (peer,), place, posted, kept)
+        world, rank = self._world, self._rank
+        posted = world.clock[rank]
+        return Work(world.wait, rank, call, tensor, (peer,), place, posted, kept)
 
     # Collectives
 
@@ -194,7 +195,7 @@ class Distributed:
         dtype = str(give.dtype).removeprefix("torch.")
         agreed = call, what, f"{give.numel():,} numbers of {dtype}"
         posted = world.clock[self._rank]
-        work = Work(world, self._rank, call, take, (), place, posted)
+        work = Work(world.wait, self._rank, call, take, (), place, posted)
         kept = give.detach().clone()
         blank(take)
         world.join(Collective(call, agreed, work, kept, take))

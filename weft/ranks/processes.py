@@ -196,19 +196,13 @@ def awaited(workers: Sequence[Worker], seconds: float) -> list[int]:
 
     A rank that fails shortens the time of the others, who may wait for it for ever.
     """
-    until = time.monotonic() + seconds
+    until, failed = time.monotonic() + seconds, False
     while True:
         late = [rank for rank, worker in enumerate(workers) if worker.poll() is None]
-        if not late:
-            return []
-        if any(worker.returncode for worker in workers):
-            until = min(until, time.monotonic() + ENDED)
-            ended = time.monotonic() + ENDED
-            while time.monotonic() < ended and any(w.poll() is None for w in workers):
-                time.sleep(0.02)
-            return [r for r, worker in enumerate(workers) if worker.poll() is None]
-        if time.monotonic() > until:
+        if not late or time.monotonic() > until:
             return late
+        if not failed and any(worker.returncode for worker in workers):
+            failed, until = True, time.monotonic() + ENDED
         time.sleep(0.01)
 
 

@@ -1,7 +1,8 @@
 """What is in flight between ranks: messages, and what collectives make and cost."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 
@@ -25,24 +26,18 @@ def size_of(tensor: Tensor) -> int:
     return tensor.numel() * tensor.element_size()
 
 
-class Waiter(Protocol):
-    """What lets a rank wait: the model, in which others go on meanwhile."""
-
-    def wait(self, work: "Work") -> None:
-        """Return once a transfer is over."""
-
-
 @dataclass(eq=False)
 class Work:
     """What `isend`, `irecv` and asynchronous collectives return.
 
-    call: its name, "isend". posted: the rank's clock at the call. done: when the
-    transfer ends, None until it has moved. other: the other side of a message, or the
-    next rank's part in a collective, None until all ranks are there. kept: what a
-    sender had in the tensor at the call; of a receiver, what has arrived.
+    pause: lets other ranks run until it is over. call: its name, "isend". posted: the
+    rank's clock at the call. done: when the transfer ends, None until it has moved.
+    other: the other side of a message, or the next rank's part in a collective, None
+    until all ranks are there. kept: what a sender had in the tensor at the call; of a
+    receiver, what has arrived.
     """
 
-    world: Waiter
+    pause: Callable[["Work"], None]
     rank: int
     call: str
     tensor: Tensor
@@ -57,7 +52,7 @@ class Work:
 
     def wait(self) -> bool:
         """Return when the transfer is over and the tensor may be used again."""
-        self.world.wait(self)
+        self.pause(self)
         return True
 
     def is_completed(self) -> bool:
