@@ -16,6 +16,17 @@ class Fault:
     headline: str = ""
 
 
+def cut_off(parameter: str, address: int, what: str, whole: int) -> Fault:
+    """What is wrong with an address of which only the lower half has arrived."""
+    return Fault(
+        "prototype",
+        f"{parameter} arrives as {address:#x}, and {what} is at {whole:#x}: the upper "
+        "half of the address is missing.",
+        "Without `argtypes`, ctypes passes a Python integer as a C int, which has 32 "
+        "bits.",
+    )
+
+
 class ModelFault(Exception):
     """A call that would crash, hang or corrupt memory on a GPU, or that is unknown."""
 

@@ -21,7 +21,7 @@ from weft.libraries.device_memory import (
     covered,
     reach,
 )
-from weft.libraries.faults import Fault, ModelFault, Refusal
+from weft.libraries.faults import Fault, ModelFault, Refusal, cut_off
 from weft.libraries.headers import HEADERS, TYPES, CudaType, Prototype, cublas
 from weft.libraries.objects import Objects
 from weft.libraries.products import SCALARS, Matrix
@@ -241,13 +241,7 @@ class Model:
         """What is wrong with an address that is in no buffer of the device."""
         cut = self.memory.cut_off(address)
         if cut is not None and address:
-            return Fault(
-                "prototype",
-                f"{parameter} arrives as {address:#x}, and {cut.name} is at "
-                f"{cut.address:#x}: the upper half of the address is missing.",
-                "Without `argtypes`, ctypes passes a Python integer as a C int, which "
-                "has 32 bits.",
-            )
+            return cut_off(parameter, address, cut.name, cut.address)
         shown = "null" if address == 0 else f"{address:#x}"
         return Fault(
             "pointer",

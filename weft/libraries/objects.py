@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from weft.libraries.faults import Fault
+from weft.libraries.faults import Fault, cut_off
 from weft.places import Note
 
 FIRST = 0x5581_4000_0000
@@ -79,13 +79,7 @@ class Objects:
     def _unknown(self, address: int, what: str, parameter: str) -> Fault:
         whole = [a for a in self.made if a % (1 << 32) == address % (1 << 32)]
         if whole and address != whole[0]:
-            return Fault(
-                "prototype",
-                f"{parameter} arrives as {address:#x}, and the {what} is "
-                f"{whole[0]:#x}: its upper half is missing.",
-                "Without `argtypes`, ctypes passes a Python integer as a C int, which "
-                "has 32 bits.",
-            )
+            return cut_off(parameter, address, f"the {what}", whole[0])
         return Fault(
             "handle",
             f"{parameter} is {address:#x}, and there is no {what} at this address.",
