@@ -316,7 +316,7 @@ class Model:
 
 
 OVERLAP = "results that overlap"
-UNKNOWN = "This says nothing about NVIDIA's library."
+UNKNOWN = "This says nothing about NVIDIA's library, but no exercise needs it."
 ON_DEVICE = "Arrays are passed by their address on the device: `x.data_ptr()`."
 
 
