@@ -44,15 +44,9 @@ def modelled(model: Any, name: str) -> Any:
     from weft.libraries.model_cufft import CuFFT
     from weft.libraries.model_curand import CuRAND
 
-    makers: dict[str, Any] = {
-        "cublas": CuBLAS,
-        "cublasLt": CuBLASLt,
-        "cufft": CuFFT,
-        "curand": CuRAND,
-        "cudnn": CuDNN,
-    }
     if name not in model.libraries:
-        makers[name](model)
+        kinds: Any = CuBLAS, CuBLASLt, CuFFT, CuRAND, CuDNN
+        next(each for each in kinds if each.name == name)(model)
     return model.libraries[name].shown
 
 

@@ -4,7 +4,7 @@ import contextlib
 import ctypes
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from types import CodeType
@@ -418,25 +418,28 @@ _libc.write.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t]
 _libc.read.restype = _libc.write.restype = ctypes.c_ssize_t
 
 
+@contextlib.contextmanager
+def pipe() -> Iterator[tuple[int, int]]:
+    """A pipe's two ends: to read from, and to write into."""
+    ends = os.pipe()
+    try:
+        yield ends
+    finally:
+        for end in ends:
+            os.close(end)
+
+
 def peek(address: int, count: int) -> bytes:
     """Read `count` bytes, at most 4096. Raises BadAddressError."""
-    out, into = os.pipe()
-    try:
+    with pipe() as (out, into):
         if address == 0 or _libc.write(into, address, count) != count:
             raise BadAddressError(f"{address:#x}")
         return os.read(out, count)
-    finally:
-        os.close(out)
-        os.close(into)
 
 
 def poke(address: int, data: bytes) -> None:
     """Write bytes, at most 4096. Raises BadAddressError."""
-    out, into = os.pipe()
-    try:
+    with pipe() as (out, into):
         os.write(into, data)
         if address == 0 or _libc.read(out, address, len(data)) != len(data):
             raise BadAddressError(f"{address:#x}")
-    finally:
-        os.close(out)
-        os.close(into)

@@ -50,29 +50,28 @@ class Product:
     """One call of a GEMM, as it came in: `a` has its arguments."""
 
     def __init__(self, a: Any) -> None:
-        self.symbol, self.trans = a.symbol, (a.transa, a.transb)
-        self.m, self.n, self.k = a.m, a.n, a.k
-        self.number = getattr(a, "compute_type", ComputeType.COMPUTE_32F)
-        self.batch = getattr(a, "batch_count", 1)
-        self.at = [getattr(a, x) for x in "abc"]
-        self.kinds = [getattr(a, f"{x}type", CudaType.R_32F) for x in "abc"]
-        self.lds = [getattr(a, f"ld{x}") for x in "abc"]
-        self.strides = [getattr(a, f"stride_{x}", 0) for x in "abc"]
+        self.a, self.trans = a, (a.transa, a.transb)
+        self.batch = self("batch_count", 1)
+        self.kinds = [self(f"{x}type", CudaType.R_32F) for x in "abc"]
+        self.strides = [self(f"stride_{x}", 0) for x in "abc"]
+
+    def __call__(self, name: str, default: Any = None) -> Any:
+        """An argument; `default` if the function has no such parameter."""
+        return getattr(self.a, name, default)
 
     @property
     def matrices(self) -> tuple[Matrix, ...]:
         """The three matrices as they are stored."""
-        shapes = (
-            (self.k, self.m) if self.trans[0] else (self.m, self.k),
-            (self.n, self.k) if self.trans[1] else (self.k, self.n),
-            (self.m, self.n),
-        )
-        parts = zip("ABC", self.at, self.kinds, shapes, self.lds, strict=True)
+        (m, n, k), (trans_a, trans_b) = map(self, "mnk"), self.trans
+        shapes = (k, m) if trans_a else (m, k), (n, k) if trans_b else (k, n), (m, n)
+        parts = zip("abc", shapes, self.kinds, self.strides, strict=True)
         return tuple(
-            Matrix(name, at, CudaType(kind), *shape, ld, batch=self.batch, step=step)
-            for (name, at, kind, shape, ld), step in zip(
-                parts, self.strides, strict=True
+            Matrix(
+                *(x.upper(), self(x), CudaType(kind), *shape, self(f"ld{x}")),
+                batch=self.batch,
+                step=step,
             )
+            for x, shape, kind, step in parts
         )
 
     def refused(self) -> tuple[str, str] | None:
@@ -81,11 +80,11 @@ class Product:
             if value not in (0, 1, 2):
                 return name, f"is {value}, which is no operation"
         for name in "mnk":
-            if getattr(self, name) < 0:
-                return name, f"is {getattr(self, name)}"
+            if self(name) < 0:
+                return name, f"is {self(name)}"
         stored = "k" if self.trans[0] else "m", "n" if self.trans[1] else "k", "m"
-        for x, ld, letter in zip("abc", self.lds, stored, strict=True):
-            rows = getattr(self, letter)
+        for x, letter in zip("abc", stored, strict=True):
+            rows, ld = self(letter), self(f"ld{x}")
             if ld < max(1, rows):
                 return f"ld{x}", (
                     f"is {ld}. A column of the matrix as it is stored has {letter} = "
@@ -97,7 +96,8 @@ class Product:
 
     def compute(self, model: Model) -> IntEnum:
         """The compute type. Raises `Refusal` where it does not take these types."""
-        number = FORMER.get(self.number, self.number)
+        number = self("compute_type", ComputeType.COMPUTE_32F)
+        number = FORMER.get(number, number)
         found: IntEnum = model.known("compute type", ComputeType, number)
         a, b, c = (model.known("type", CudaType, kind) for kind in self.kinds)
         if {a, b, c}.intersection(FP8):
@@ -167,20 +167,20 @@ class CuBLAS(Library):
         """Judge a product's arguments in cuBLAS's order, and compute it."""
         held, p = self.held(a.handle), Product(a)
         if (wrong := p.refused()) is not None:
-            self._print(p.symbol, wrong[0])
+            self._print(a.symbol, wrong[0])
             raise Refusal(Status.INVALID_VALUE, f"{' '.join(wrong)}.")
         compute = p.compute(self.model)
         tf32 = held.math_mode % FULL_SUMS == Math.TF32_TENSOR_OP_MATH
-        if tf32 and p.symbol.startswith("cublasSgemm"):
+        if tf32 and a.symbol.startswith("cublasSgemm"):
             compute = ComputeType.COMPUTE_32F_FAST_TF32
-        if not (p.m and p.n and p.batch):
+        if not (a.m and a.n and p.batch):
             return
         where = scale_type(compute), held.pointer_mode, held.stream
         matrices = p.matrices
         alpha, beta = self.model.scaled(a, *where, matrices=matrices)
         out = self.model.matrix(matrices[2])
         total = torch.zeros(out.shape, dtype=torch.float64)
-        if alpha and p.k:
+        if alpha and a.k:
             total = alpha * product(self.model, matrices, p.trans, compute)
         if beta:  # with beta = 0, C is not read
             total = total + beta * out.to(torch.float64)

@@ -77,7 +77,12 @@ class Pack:
 
 
 class Tensors:
-    """What `Graph` and its model have in common: tensors that are like arrays."""
+    """What `Graph` and its model have in common: tensors that are like arrays.
+
+    described: gives the descriptor of a tensor with a number, sizes, strides, a type.
+    """
+
+    described: Callable[..., int]
 
     def tensor(self, uid: int, like: Any, shape: Sequence[int] | None = None) -> int:
         """A tensor that will be in memory: its number, and an array that is like it.
@@ -92,18 +97,6 @@ class Tensors:
         """A tensor between two operations, of which nothing is stored."""
         shape, steps = tuple(like.shape), tuple(like.stride())
         return self.described(uid, shape, steps, dtype, virtual=True)
-
-    def described(
-        self,
-        uid: int,
-        shape: Sequence[int],
-        steps: Sequence[int],
-        dtype: torch.dtype,
-        *,
-        virtual: bool,
-    ) -> int:
-        """The descriptor of a tensor."""
-        raise NotImplementedError
 
 
 class ModelGraph(Tensors):

@@ -176,15 +176,12 @@ def described_otherwise(result: Result) -> str:
             continue
         steps = tuple(array.stride())
         if not same_strides(tensor.shape, tensor.strides, steps):
+            said, held = (", ".join(map(str, each)) for each in (tensor.strides, steps))
             return (
-                f"{name} is described with strides {listed(tensor.strides)}, and "
-                f"{buffer.name} has {listed(steps)}. An address carries no layout."
+                f"{name} is described with strides {said}, and {buffer.name} has "
+                f"{held}. An address carries no layout."
             )
     return ""
-
-
-def listed(numbers: tuple[int, ...]) -> str:
-    return ", ".join(map(str, numbers))
 
 
 def scalars_read(result: Result) -> str:
