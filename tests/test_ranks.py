@@ -265,6 +265,11 @@ def test_calls_that_are_not_allowed_or_not_known():
     def unknown(dist, x):
         dist.gather(x)
 
+    def bits(dist, x):
+        dist.all_reduce(x, dist.ReduceOp.BAND)
+
+    verdict = added(bits)
+    assert "has no ReduceOp.BAND; it has SUM" in verdict.message
     verdict = added(by_library, without=("all_reduce",))
     assert verdict.kind == "library"
     assert line_of(verdict) == "dist.all_reduce(x)"

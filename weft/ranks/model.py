@@ -28,6 +28,10 @@ class Reduction:
 
     SUM, AVG, MAX, MIN, PRODUCT = "sum", "avg", "max", "min", "product"
 
+    def __getattr__(self, name: str) -> NoReturn:
+        lacks = f"the model of torch.distributed has no ReduceOp.{name}"
+        raise AttributeError(f"{lacks}; it has SUM, AVG, MAX, MIN, PRODUCT")
+
 
 @dataclass(frozen=True)
 class Side:
@@ -52,7 +56,7 @@ class Distributed:
     Names that the model lacks raise AttributeError with those it knows.
     """
 
-    ReduceOp = Reduction
+    ReduceOp = Reduction()
 
     def __init__(self, world: World, rank: int, names: dict[str, Any]) -> None:
         """Be rank number `rank`. names: the globals of the learner's functions."""
