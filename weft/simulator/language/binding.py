@@ -41,7 +41,8 @@ MATHEMATICS, COMPLEX_MATHEMATICS = Mathematics(), ComplexMathematics()
 class Bound:
     """A kernel and the device functions it calls, bound to one simulated `cuda`.
 
-    `call` runs it, or gives its generator where it can wait; `lines` maps every code
+    `call` runs it, or gives its generator where it can wait, and wants what is `given`
+    before its arguments; `lines` maps every code
     object of the learner's to its source lines, by line number. `counting` is what the
     names of `loops` and `waiting` stand for, `notes` what those do by which it notes
     its accesses. `noted` gives the place of each number in these notes, and the
@@ -72,6 +73,8 @@ class Bound:
         self._builtins = rules.builtins_of_a_kernel(refuse) | BUILTINS
         begin()
         self.call = self._bind(fn, given, kernel=True)
+        kernel = self._found[fn, given]
+        self.given = () if kernel is None else kernel.given
 
     def _rewritten(
         self, fn: types.FunctionType, given: tuple[Kind, ...], kernel: bool = False

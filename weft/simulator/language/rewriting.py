@@ -22,8 +22,8 @@ from weft.simulator.inference.kinds import REFUSED, Kind
 from weft.simulator.inference.statements import Function
 from weft.simulator.language import forms, loops, rules, shapes, waiting
 from weft.simulator.language.sources import Source, defined
-from weft.simulator.translation.made import Access, Position, position_of
-from weft.simulator.translation.notes import NOTES, MarkArithmetic, Noting, Spotted
+from weft.simulator.translation.made import Access, Given, Position, position_of
+from weft.simulator.translation.notes import MarkArithmetic, Noting, Spotted
 from weft.simulator.translation.statements import Statements
 
 _MOST_NOTES = 50_000  # in all functions of one launch
@@ -38,7 +38,8 @@ class Rewritten:
     `devices` are the names of device functions, each with the kinds of its arguments.
     `returned` is what the function returns. One that `waits` is a generator. `accesses`
     says of a place in the source what is accessed there, `unknown` of which expressions
-    nothing is known. `spots` are those of the notes that are numbers of elements.
+    nothing is known. `spots` are those of the notes that are numbers of elements. A
+    kernel is `given` more than its arguments, before these.
     """
 
     code: CodeType
@@ -51,6 +52,7 @@ class Rewritten:
     accesses: dict[Position, Access] = field(default_factory=dict)
     unknown: tuple[str, ...] = ()
     spots: tuple[Spotted | None, ...] = ()
+    given: tuple[Given, ...] = ()
 
     @property
     def waits(self) -> bool:
@@ -203,6 +205,7 @@ def _rewrite(
         {source.moved(at): access for at, access in made.accesses.items()},
         tuple(ast.unparse(node) for node in made.unknown),
         tuple(body.spots),
+        tuple(made.given),
     )
 
 
@@ -214,12 +217,12 @@ def compiled(definition: ast.FunctionDef, code: CodeType, source: Source) -> Cod
     module = ast.Module([enclose(definition, code.co_freevars)], [])
     shift(module, source.first - 1, source.indent)
     made = compile(module, code.co_filename, "exec", dont_inherit=True)
-    arguments = code.co_varnames[: code.co_argcount]
-    either = arguments, (NOTES, *arguments)
+    own = [*definition.args.posonlyargs, *definition.args.args]
+    arguments = tuple(argument.arg for argument in own)
     return next(
         c
         for c in code_tree(made)
-        if c.co_name == definition.name and c.co_varnames[: c.co_argcount] in either
+        if c.co_name == definition.name and c.co_varnames[: c.co_argcount] == arguments
     )
 
 

@@ -22,16 +22,11 @@ from weft.simulator.stand_in.vectors import VECTORS
 class Cuda:
     """The simulated `cuda` of one launch.
 
-    The scheduler sets `threadIdx`, `blockIdx` and `laneid` before it resumes a thread.
     Barriers and operations of a warp return at once: they say what the thread waits
     for, and the scheduler sends it what they give. See `language.waiting`.
     """
 
     warpsize = 32
-    threadIdx: Dim3
-    blockIdx: Dim3
-    laneid: int
-
     def __init__(self, run: Launched, grid: Dim3, block: Dim3) -> None:
         self._run = run
         self.gridDim = grid
@@ -45,8 +40,21 @@ class Cuda:
         self.fp16 = numbers.Half()
         self.intrinsics = Intrinsics(run)
 
+    @property
+    def threadIdx(self) -> Dim3:
+        return self._run.current.index
+
+    @property
+    def blockIdx(self) -> Dim3:
+        return self._run.current.block.index
+
+    @property
+    def laneid(self) -> int:
+        return self._run.current.lane
+
     def grid(self, ndim: int) -> Any:
-        return self._positions(ndim, "grid", self._run.current.position)
+        parts = zip(self.blockIdx, self.blockDim, self.threadIdx, strict=True)
+        return self._positions(ndim, "grid", tuple(b * n + t for b, n, t in parts))
 
     def gridsize(self, ndim: int) -> Any:
         size = tuple(g * b for g, b in zip(self.gridDim, self.blockDim, strict=True))

@@ -1,12 +1,13 @@
 """Where in the learner's source the threads of a launch are."""
 
 from collections.abc import Iterable, Iterator
+from itertools import repeat
 from types import CodeType, FrameType
 
 from weft.places import Place, axes, frame_place, led_to, place
 from weft.simulator.faults import Fault
-from weft.simulator.limits import Dim
-from weft.simulator.running.threads import Thread
+from weft.simulator.limits import WARP, Dim, Dim3
+from weft.simulator.running.threads import Thread, seats
 from weft.simulator.translation.made import Access, Position
 
 
@@ -15,6 +16,31 @@ def upwards(frame: FrameType | None) -> Iterator[FrameType]:
     while frame is not None:
         yield frame
         frame = frame.f_back
+
+
+class Columns:
+    """Where the threads of a launch are, a column for all those of a block."""
+
+    def __init__(self, grid: Dim3, block: Dim3) -> None:
+        self._grid, self._block = grid, block
+        self._seats = seats(block)
+        self._own: dict[str, list[int]] = {}  # of `threadIdx`, by the axis
+
+    def column(self, block: Dim3, what: str) -> Iterable[int]:
+        """What each thread of a block has as "threadIdx_x", "grid_y", "laneid", ..."""
+        name, _, axis = what.partition("_")
+        if name == "laneid":
+            return [seat[2] for seat in self._seats]
+        if name == "warpsize":
+            return repeat(WARP)
+        mine, size, grid = (getattr(at, axis) for at in (block, self._block, self._grid))
+        if name in ("threadIdx", "grid"):
+            if axis not in self._own:
+                self._own[axis] = [getattr(seat[0], axis) for seat in self._seats]
+            own = self._own[axis]
+            return map((mine * size).__add__, own) if name == "grid" else own
+        known = {"blockIdx": mine, "blockDim": size, "gridDim": grid}
+        return repeat(size * grid if name == "gridsize" else known[name])
 
 
 class Positions:

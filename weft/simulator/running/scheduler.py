@@ -11,11 +11,11 @@ import bisect
 import dis
 import functools
 import gc
-import itertools
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from inspect import isgeneratorfunction
+from itertools import repeat
 from types import CodeType, FrameType, FunctionType, GeneratorType
 from typing import Any, NoReturn
 
@@ -36,7 +36,7 @@ from weft.simulator.running.marks import mark
 from weft.simulator.running.meetings import Meetings
 from weft.simulator.running.namespace import Cuda
 from weft.simulator.running.phases import PhaseWait
-from weft.simulator.running.positions import Positions, upwards
+from weft.simulator.running.positions import Columns, Positions, upwards
 from weft.simulator.running.progress import (
     CHUNK,
     LONGEST_LOOP,
@@ -50,8 +50,16 @@ from weft.simulator.running.protocol import Waiting
 from weft.simulator.running.raised import raised, returned
 from weft.simulator.running.special import Special
 from weft.simulator.running.stuck import deadlock
-from weft.simulator.running.threads import NO_ROUNDS, PAUSE, Barrier, Block, Thread
+from weft.simulator.running.threads import (
+    NO_ROUNDS,
+    PAUSE,
+    Barrier,
+    Block,
+    Thread,
+    seats,
+)
 from weft.simulator.running.warps import ACTIVE, Call
+from weft.simulator.translation.accesses import part_of
 from weft.simulator.translation.notes import Noting
 from weft.tracebacks import deliberate
 
@@ -103,6 +111,7 @@ class Run:
         self.where = Positions(fn.__name__, self.lines, self.grid, self.block)
         self._fn, self.most_shared = fn, most_shared(fn)
         self.is_bound = False
+        self.positions = Columns(self.grid, self.block)
         self._alive: list[Block] = []
         self._barriers: dict[tuple[Any, ...], Barrier] = {}
         self.progress = Progress(self.patience, self.most)
@@ -172,15 +181,29 @@ class Run:
         """What the names of notes in a kernel stand for; see `noting_of`."""
         return {}
 
-    def calling(self, block: Block) -> FunctionType:
+    def calling(self, block: Block) -> Bound:
         """The kernel as it runs in `block`."""
-        return self.call
+        return self.bound
+
+    def lists(self, block: Block, which: Any) -> Iterable[Any]:
+        """What the threads of `block` note in: their lists of that number, or NOTES."""
+        raise NotImplementedError
 
     def given_to(
-        self, block: Block, args: tuple[Any, ...]
+        self, block: Block, bound: Bound, args: tuple[Any, ...]
     ) -> Iterator[tuple[Any, ...]]:
         """What the kernel is given in each thread of `block`."""
-        return itertools.repeat(args)
+        names = self._fn.__code__.co_varnames
+        arguments = dict(zip(names, args, strict=False))
+        columns: list[Iterable[Any]] = []
+        for given in bound.given:
+            if given.of is None:
+                columns.append(self.lists(block, given.part))
+            elif given.of:
+                columns.append(repeat(part_of(arguments[given.of], given.part)))
+            else:
+                columns.append(self.positions.column(block.index, given.part))
+        return zip(*columns, *map(repeat, args))
 
     def started(self, thread: Thread) -> None:
         """`thread` goes on now."""
@@ -266,45 +289,53 @@ class Run:
         gx, gy, gz = self.grid
         blocks = gx * gy * gz
         meetings = Meetings(self.where, self.met, self.excused)
-        indices = [
-            Dim3(x, y, z)
-            for z in range(self.block.z)
-            for y in range(self.block.y)
-            for x in range(self.block.x)
-        ]
+        places = seats(self.block)
         for done in range(blocks):
             number = blocks - 1 - done if self.backwards else done
             at = Dim3(number % gx, number // gx % gy, number // (gx * gy))
-            block = Block(at, number, self.block, indices, self.dynamic_shared)
+            block = Block(at, number, places, self.dynamic_shared)
             self.fill(block.dynamic, "shared")
             self.progress.ended(0)  # one more block is progress
             self._alive.append(block)
             self._threads += len(block.threads)
-            self._begin(block.threads, args)
+            self._begin(block, args)
             self._advance(meetings, more=done + 1 < blocks)
         while self._alive:
-            self._resume(meetings.whole_grid(self._alive, blocks * len(indices)))
+            self._resume(meetings.whole_grid(self._alive, blocks * len(places)))
             self._advance(meetings, more=False)
 
-    def _begin(self, threads: list[Thread], args: tuple[Any, ...]) -> None:
+    def _begin(self, block: Block, args: tuple[Any, ...]) -> None:
         """Let new threads run until they wait or end."""
-        call = self.calling(threads[0].block)
-        given = self.given_to(threads[0].block, args)
+        bound, threads = self.calling(block), block.threads
+        call, tells = bound.call, self._tells
+        each = zip(threads, self.given_to(block, bound, args), strict=False)
         if self._waits:
-            for thread in threads:
-                thread.generator = call(*next(given))
+            for thread, given in each:
+                thread.generator = call(*given)
             self._resume(threads)
             return
-        for thread in self._each(threads):
+        self._turns += len(threads)
+        for thread, given in each:
+            self.current = thread
+            if tells:
+                self.started(thread)
             try:
-                result = call(*next(given))
+                result = call(*given)
             except BaseException as error:
                 raise self._stopped(error) from None
-            self._ended(thread, result)
+            thread.over = True
+            if thread.looped or result is not None:
+                self._ended(thread, result)
+        self.progress.ended(0)
 
     def _resume(self, threads: list[Thread]) -> None:
         """Let `threads` run, each with its reply, until they wait or end."""
-        for thread in self._each(threads):
+        tells = self._tells
+        self._turns += len(threads)
+        for thread in threads:
+            self.current = thread
+            if tells:
+                self.started(thread)
             reply, thread.reply, thread.waiting = thread.reply, None, None
             try:
                 thread.generator.send(reply)
@@ -312,19 +343,6 @@ class Run:
                 self._ended(thread, end.value)
             except BaseException as error:
                 raise self._stopped(error) from None
-
-    def _each(self, threads: list[Thread]) -> Iterator[Thread]:
-        """Each of `threads`, as the one that runs now."""
-        cuda, tells = self.cuda, self._tells
-        self._turns += len(threads)
-        for thread in threads:
-            cuda.threadIdx = thread.index
-            cuda.blockIdx = thread.block.index
-            cuda.laneid = thread.lane
-            self.current = thread
-            if tells:
-                self.started(thread)
-            yield thread
 
     def _ended(self, thread: Thread, result: Any) -> None:
         """`thread` has come to its end, and the kernel has given back `result`."""

@@ -1,6 +1,7 @@
 """The threads and blocks of a simulated launch, and what they wait for."""
 
 from dataclasses import dataclass
+from itertools import product
 from types import CodeType, FrameType, GeneratorType
 from typing import Any
 
@@ -8,6 +9,9 @@ import numpy as np
 
 from weft.simulator.limits import WARP, Dim3
 from weft.simulator.memory.arrays import Array
+
+
+NO_ROUNDS: dict[int, int] = {}  # of a thread that has not been in such a loop
 
 
 @dataclass(slots=True, eq=False)
@@ -28,7 +32,16 @@ class Barrier:
         return self.site, self.path
 
 
-NO_ROUNDS: dict[int, int] = {}  # of a thread that has not been in such a loop
+Seat = tuple[Dim3, int, int, int]  # the index of a thread, its number, lane and warp
+
+
+def seats(size: Dim3) -> list[Seat]:
+    """Those of a block of this size, by their numbers."""
+    indices = product(range(size.z), range(size.y), range(size.x))
+    return [
+        (Dim3(x, y, z), number, number % WARP, number // WARP)
+        for number, (z, y, x) in enumerate(indices)
+    ]
 
 
 class Thread:
@@ -41,34 +54,17 @@ class Thread:
     all of them.
     """
 
-    __slots__ = tuple(
-        (
-            "block generator index lane looped news number over polled position "
-            "reply rounds since steps swapped turns waiting warp"
-        ).split()
-    )
+    generator: Any = None
+    over = swapped = False
+    polled: Any = None
+    waiting: Any = None
+    reply: Any = None
+    steps = looped = since = news = turns = 0
+    rounds = NO_ROUNDS
 
-    def __init__(self, block: "Block", index: Dim3, rank: int, size: Dim3) -> None:
-        """The thread at `index`, the `rank`-th of its block, which has `size`."""
+    def __init__(self, block: "Block", seat: Seat) -> None:
         self.block = block
-        self.index = index
-        self.lane = rank % WARP
-        self.warp = rank // WARP
-        self.number = rank
-        at = block.index
-        self.position = (
-            at.x * size.x + index.x,
-            at.y * size.y + index.y,
-            at.z * size.z + index.z,
-        )
-        self.generator: Any = None
-        self.over = False
-        self.polled: Any = None
-        self.waiting: Any = None
-        self.reply: Any = None
-        self.steps = self.looped = self.since = self.news = 0
-        self.swapped = False
-        self.rounds, self.turns = NO_ROUNDS, 0
+        self.index, self.number, self.lane, self.warp = seat
 
     @property
     def frames(self) -> list[FrameType]:
@@ -82,7 +78,7 @@ class Thread:
 
 
 class Block:
-    """One block of `size`: its threads, at `indices`, and its shared memory.
+    """One block: its threads, in their `seats`, and its shared memory.
 
     `dynamic_shared` is in bytes.
     """
@@ -92,12 +88,7 @@ class Block:
     )
 
     def __init__(
-        self,
-        index: Dim3,
-        number: int,
-        size: Dim3,
-        indices: list[Dim3],
-        dynamic_shared: int,
+        self, index: Dim3, number: int, seats: list[Seat], dynamic_shared: int
     ) -> None:
         self.index = index
         self.number = number
@@ -105,7 +96,7 @@ class Block:
         self.windows: list[Any] = []  # on its shared memory: `windows.Window`
         self.static_bytes = 0
         self.dynamic = np.empty(dynamic_shared // 4 + 1, np.float32)
-        self.threads = [Thread(self, at, rank, size) for rank, at in enumerate(indices)]
+        self.threads = [Thread(self, seat) for seat in seats]
         self.live = self.threads
         self.warps = [
             self.threads[i : i + WARP] for i in range(0, len(self.threads), WARP)

@@ -5,13 +5,15 @@ they cost, and for proving most kernels free of hazards.
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import repeat
 from types import FrameType
 from typing import Any
 
 import numpy as np
 
 from weft.simulator.inference.kinds import Kind
+from weft.simulator.language.binding import Bound
 from weft.simulator.memory.arrays import Array, Memory, Record
 from weft.simulator.running.special import Special
 from weft.simulator.running.threads import Block, Thread
@@ -46,7 +48,6 @@ class NotedRun(WatchedRun):
         self._blocks_noted: dict[int, NotedBlock] = {}
         self._open: list[int] = []  # blocks of which nothing has been counted
         self._touched = 0
-        self._appends: dict[Thread, tuple[Any, ...]] = {}
         self._more: list[Spot] = []  # spots found as the kernel runs
         self._numbers: dict[Any, int] = {}  # of these
 
@@ -89,24 +90,28 @@ class NotedRun(WatchedRun):
         return {LOAD: load, SUMS: self.summer(), NOTES: self._of_current}
 
     def _of_current(self) -> tuple[Any, ...]:
-        return self._appends[self.current]
+        """What the current thread notes in."""
+        lists = self._blocks_noted[self.current.block.number].lists[: self._static]
+        number = self.current.number
+        return tuple([each and each[number].append for each in lists])
 
     def given_to(
-        self, block: Block, args: tuple[Any, ...]
+        self, block: Block, bound: Bound, args: tuple[Any, ...]
     ) -> Iterator[tuple[Any, ...]]:
-        if not self.is_noted(block.number):
-            yield from super().given_to(block, args)
-        threads = block.threads
-        lists: list[Lists | None] = [
-            None if spotted is None else [[] for _ in threads]
-            for _, spotted in self.bound.spots
-        ]
-        self._blocks_noted[block.number] = NotedBlock(block.number, lists)
-        self._open.append(block.number)
-        for k, thread in enumerate(threads):
-            mine = tuple([each and each[k].append for each in lists])
-            self._appends[thread] = mine
-            yield (mine, *args)
+        if bound is self.bound:
+            lists: list[Lists | None] = [
+                None if spotted is None else [[] for _ in block.threads]
+                for _, spotted in bound.spots
+            ]
+            self._blocks_noted[block.number] = NotedBlock(block.number, lists)
+            self._open.append(block.number)
+        return super().given_to(block, bound, args)
+
+    def lists(self, block: Block, which: Any) -> Iterable[Any]:
+        lists = self._blocks_noted[block.number].lists
+        if which == NOTES:
+            return zip(*([one.append for one in each or ()] or repeat(None) for each in lists))
+        return [one.append for one in lists[which] or ()]
 
     def note(
         self, x: "Noted", offset: int, operation: int, size: int, frame: FrameType

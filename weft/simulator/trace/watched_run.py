@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from weft.places import Place, place
+from weft.simulator.language.binding import Bound
 from weft.simulator.limits import Dim
 from weft.simulator.memory.addresses import Addresses
 from weft.simulator.running.scheduler import Run
@@ -74,7 +75,7 @@ class WatchedRun(Run):
         most = self.all_blocks if self.recording.every else MOST_BLOCKS
         self._sample = sample(self.all_blocks, most)
         self.noted_blocks: set[int] = set()
-        self._without_notes: FunctionType | None = None
+        self._without_notes: Bound | None = None
         self._partial: list[tuple[int, Instruction, frozenset[int]]] = []
         self._excused: set[Instruction] = set()
         self._passed: Counter[tuple[int, Instruction]] = Counter()
@@ -100,12 +101,12 @@ class WatchedRun(Run):
 
     # Which blocks are written down
 
-    def calling(self, block: Block) -> FunctionType:
+    def calling(self, block: Block) -> Bound:
         """The kernel as it runs in `block`: outside of the sample it notes nothing."""
         if self.is_noted(block.number):
-            return self.call
+            return self.bound
         if self._without_notes is None:
-            self._without_notes = self.bound_to(Noting.NONE, {}).call
+            self._without_notes = self.bound_to(Noting.NONE, {})
         return self._without_notes
 
     def is_noted(self, block: int) -> bool:

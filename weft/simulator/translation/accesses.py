@@ -33,7 +33,7 @@ class Accesses(Values):
     def array(self, node: ast.expr, of: Arr) -> tuple[ast.expr, str]:
         """What an array is indexed through: the array, and the name of its aliases."""
         if isinstance(node, ast.Name) and node.id not in self._bare:
-            self.made.aliases[node.id] = -1 if of.space == "constant" else of.ndim
+            self.made.aliases[node.id] = of.ndim
             return node, node.id
         value, name = self.expr(node), self.temporary()
         if self._lifting:
@@ -208,11 +208,20 @@ def attribute_of(of: ast.expr, what: str, node: ast.AST) -> ast.expr:
     """
     if what in _ATTRIBUTES:
         return syntax.attribute(of, _ATTRIBUTES[what], node)
-    strides = syntax.attribute(of, {"s": "strides", "t": "_steps"}[what[0]], node)
+    strides = syntax.attribute(of, _STRIDES[what[0]], node)
     return syntax.item(strides, syntax.constant(int(what[1:]), node), node)
 
 
+def part_of(array: Any, what: str) -> Any:
+    """The same, when the kernel runs."""
+    if what in _ATTRIBUTES:
+        return getattr(array, _ATTRIBUTES[what])
+    return getattr(array, _STRIDES[what[0]])[int(what[1:])]
+
+
 _ATTRIBUTES = {"v": "rows", "w": "marks", "n": "_number", "e": "_first"}
+_ATTRIBUTES |= {name: name for name in ("size", "shape")}
+_STRIDES = {"s": "strides", "t": "_steps"}
 
 
 def parts_of(index: ast.expr) -> list[ast.expr]:

@@ -92,6 +92,11 @@ class Expressions(Accesses):
         if isinstance(of, Named):
             return self._of_module(node, (*of.path, node.attr))
         node.value = self.expr(node.value)
+        if isinstance(of, Arr) and node.attr in ("size", "shape"):
+            base = node.value
+            if isinstance(base, ast.Name) and base.id not in self._bare:
+                self.made.aliases.setdefault(base.id, 0)
+                return syntax.name(f"__{node.attr}_{base.id}", node)
         if not isinstance(of, (Arr, Tup)):
             node.value = self.numpys(node.value, of, node)
             return self.plain(node, node)  # of a number or a record, or NumPy's
@@ -109,9 +114,12 @@ class Expressions(Accesses):
             root = root.value
         if not place or not isinstance(root, ast.Name) or self.function.local(root.id):
             return node
-        name = f"__{'_'.join(path[1:])}"
-        self.made.positions.setdefault(name, node)
-        return syntax.name(name, node)
+        return self._position("_".join(path[1:]), node)
+
+    def _position(self, part: str, node: ast.expr) -> ast.expr:
+        """What a thread knows from the beginning."""
+        self.made.positions.setdefault(part, node)
+        return syntax.name(f"__{part}", node)
 
     # Calls
 
@@ -187,6 +195,11 @@ class Expressions(Accesses):
             return self._atomic(node, given)
         if name in _TYPED or name.startswith("fp16."):
             return self._with_numpys(node, made)
+        axes = self.function.constant(node.args[0]) if name in _EXTENTS else None
+        if self.function.is_kernel and axes in (1, 2, 3):
+            parts = [self._position(f"{name}_{axis}", node) for axis in "xyz"[:axes]]
+            whole = syntax.placed(ast.Tuple(parts, ast.Load()), node)
+            return parts[0] if axes == 1 else whole
         node.args = made
         return node
 
@@ -249,6 +262,8 @@ class Expressions(Accesses):
         )
 
 
+# Functions of `cuda` that say where a thread is, and among how many.
+_EXTENTS = frozenset(["grid", "gridsize"])
 # Functions of `cuda` that look at the type of what they are given.
 _TYPED = frozenset(["selp", "fma", "popc", "clz", "ffs", "brev", "cbrt"])
 # Functions of Python that take and give what they get, whatever its type.

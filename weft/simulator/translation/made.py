@@ -67,13 +67,27 @@ class Function(Protocol):
         """Whether a name is given a value in the function."""
 
 
+@dataclass(frozen=True)
+class Given:
+    """A parameter that a kernel has besides its own.
+
+    part: of the argument `of`, see `accesses.part_of`, or where that is "" of the
+    thread: "threadIdx_x", "grid_x", "laneid", ... With `of` None it is one of its lists
+    of notes, or NOTES for all of them.
+    """
+
+    name: str
+    of: str | None
+    part: Any
+
+
 @dataclass
 class Made:
     """What a translated function needs besides its code.
 
     `helpers` are what names of arithmetic stand for, `positions` what threads know from
     the beginning, `aliases` the arrays that are indexed by their names, with their
-    axes. `accesses` says what is accessed where, and of the nodes that are `unknown`
+    axes. A kernel is `given` more than its arguments. `accesses` says what is accessed where, and of the nodes that are `unknown`
     nothing is known.
     """
 
@@ -82,3 +96,4 @@ class Made:
     aliases: dict[str, int] = field(default_factory=dict)
     accesses: dict[Position, Access] = field(default_factory=dict)
     unknown: list[ast.AST] = field(default_factory=list)
+    given: list[Given] = field(default_factory=list)

@@ -9,7 +9,7 @@ from weft.simulator.inference.kinds import Arr, Cast, Kind, Num, Tup, num
 from weft.simulator.translation import syntax
 from weft.simulator.translation.accesses import Index, attribute_of, parts_of
 from weft.simulator.translation.expressions import Expressions
-from weft.simulator.translation.made import Function, kind
+from weft.simulator.translation.made import Function, Given, kind
 from weft.simulator.translation.notes import BASE, NOTES, READ, WRITE, Spotted
 from weft.simulator.translation.signs import Signs
 
@@ -30,54 +30,72 @@ class Statements(Expressions):
 
         super().__init__(function, Signs(definition, number_outside))
         body = self.block(definition.body)
-        first: list[ast.stmt] = [
-            syntax.assign(name, value, definition)
-            for name, value in self.made.positions.items()
-        ]
+        self._mentioned = mentioned(body)
+        first: list[ast.stmt] = []
         for name in sorted(self.made.aliases):
-            if name in self._arguments or name not in self._local:
+            if name not in self._local:
                 first += self._aliases(name, definition)
         body = self._renewed(body)
-        first += self._lists(definition)
+        if function.is_kernel:
+            self._ask(definition)
+        else:
+            first += self._beginning(definition)
         definition.body = [*first, *body] or [ast.Pass()]
-        if self.by_numbers:
-            argument = ast.copy_location(ast.arg(NOTES), definition)
-            definition.args.args.insert(0, argument)
         ast.fix_missing_locations(definition)
+
+    def _ask(self, definition: ast.FunctionDef) -> None:
+        """Let a kernel be given what is the same from its beginning on."""
+        given = [Given(f"__{part}", "", part) for part in self.made.positions]
+        for name in sorted(self.made.aliases.keys() & self._arguments):
+            parts = self._wanted(name)
+            given += [Given(f"__{part}_{name}", name, part) for part in parts]
+        given += [Given(f"__l{at}", None, at) for at in sorted(self.used)]
+        if NOTES in self._mentioned:
+            given.append(Given(NOTES, None, NOTES))
+        self.made.given = given
+        put_first(definition, *(each.name for each in given))
+
+    def _beginning(self, definition: ast.FunctionDef) -> list[ast.stmt]:
+        """The same, looked up as a device function begins."""
+        first: list[ast.stmt] = [
+            syntax.assign(f"__{part}", value, definition)
+            for part, value in self.made.positions.items()
+        ]
+        for name in sorted(self.made.aliases.keys() & self._arguments):
+            first += self._aliases(name, definition)
+        if self.by_numbers:
+            put_first(definition, NOTES)
+            first += self._lists(definition)
+        return first
 
     def _lists(self, node: ast.AST) -> list[ast.stmt]:
         """What notes in the lists of a thread: `__l3 = __notes__[base + 3]`."""
         made: list[ast.stmt] = []
         for at in sorted(self.used):
-            index: ast.expr = syntax.constant(at, node)
-            if not self.function.is_kernel:
-                base = syntax.name(BASE, node)
-                index = syntax.two(base, ast.Add(), index, node)
+            base = syntax.name(BASE, node)
+            index = syntax.two(base, ast.Add(), syntax.constant(at, node), node)
             of_thread = syntax.item(syntax.name(NOTES, node), index, node)
             made.append(syntax.assign(f"__l{at}", of_thread, node))
         return made
 
     # Arrays under their names
 
+    def _wanted(self, name: str) -> list[str]:
+        """What is used of an array, see `accesses.attribute_of`."""
+        axes = range(self.made.aliases[name])
+        parts = ["v", "w", "e", "n", "size", "shape"]
+        parts += [f"{stride}{axis}" for stride in "st" for axis in axes]
+        return [part for part in parts if f"__{part}_{name}" in self._mentioned]
+
     def _aliases(self, name: str, node: ast.AST) -> list[ast.stmt]:
         """What an array is indexed through, in variables of its own."""
-        axes = self.made.aliases[name]
-        wanted = ["v"]
-        if name not in self._own:
-            wanted.append("w")
-        if self.by_numbers and axes > 0:
-            wanted += ["e", *(f"t{axis}" for axis in range(axes))]
-        elif self.noting and axes > 0:
-            wanted.append("n")
-            if axes > 2:
-                wanted += [f"s{axis}" for axis in range(axes)]
         return [
             syntax.assign(
                 f"__{what}_{name}",
                 attribute_of(syntax.name(name, node), what, node),
                 node,
             )
-            for what in wanted
+            for what in self._wanted(name)
         ]
 
     def _renew(self, name: str, node: ast.AST) -> None:
@@ -500,6 +518,7 @@ class Statements(Expressions):
         self._local = inner_local
         self.made.aliases = {}
         body = self.block(node.body)
+        self._mentioned = mentioned(body)
         mine = {
             name: axes
             for name, axes in self.made.aliases.items()
@@ -514,6 +533,18 @@ class Statements(Expressions):
         self.made.aliases = outer | theirs
         self._arguments, self._local = arguments, local
         self.out.append(node)
+
+
+def mentioned(body: list[ast.stmt]) -> set[str]:
+    """The names in some statements."""
+    found = (node for statement in body for node in ast.walk(statement))
+    return {node.id for node in found if isinstance(node, ast.Name)}
+
+
+def put_first(definition: ast.FunctionDef, *names: str) -> None:
+    """Give a function more parameters, before its own."""
+    own = definition.args.posonlyargs or definition.args.args
+    own[:0] = [ast.copy_location(ast.arg(name), definition) for name in names]
 
 
 def names_of(definition: ast.FunctionDef) -> tuple[set[str], set[str]]:
