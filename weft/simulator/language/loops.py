@@ -2,9 +2,9 @@
 
 `while test` becomes `while (step() or (yield)) and test`: once its turn is over the
 thread lets others run. `for x in y` becomes `for x in loop(y)`, and so does what other
-things go over: `sum(y)`. A loop with a barrier in it, or with a
-call of a function that has one, also counts for each thread how often it has begun:
-threads meet at a barrier only in the same turn of the loop.
+things go over: `sum(y)`. In a loop with a barrier in it, or with a call of a function
+that has one, `rounds[3] += 1` comes first, by the number of the loop: threads meet at a
+barrier only in the same turn of the loop.
 """
 
 import ast
@@ -17,7 +17,7 @@ from weft.code_objects import code_tree
 from weft.places import Place
 
 STEP, LOOP = "__weft_step__", "__weft_loop__"
-ROUND, ROUNDS = "__weft_round__", "__weft_rounds__"
+ROUNDS, ROUNDS_OF = "__weft_rounds__", "__weft_rounds_of__"
 
 _BARRIERS = frozenset(
     ["syncthreads", "syncthreads_count", "syncthreads_and", "syncthreads_or", "sync"]
@@ -107,23 +107,35 @@ def _has_barrier(value: Any, seen: set[FunctionType]) -> bool:
 class CountSteps(ast.NodeTransformer):
     """Put the counting into loops."""
 
+    _counts = False
+
     def visit_While(self, node: ast.While) -> ast.AST:
         self.generic_visit(node)
         step = ast.BoolOp(ast.Or(), [called(STEP), ast.Yield()])
-        tests: list[ast.expr] = [step, node.test]
-        if (number := getattr(node, "meets", None)) is not None:
-            tests.append(called(ROUND, ast.Constant(number)))
-        node.test = placed(ast.BoolOp(ast.And(), tests), node.test)
+        node.test = placed(ast.BoolOp(ast.And(), [step, node.test]), node.test)
+        self._count_rounds(node)
         return node
 
     def visit_For(self, node: ast.For) -> ast.AST:
         self.generic_visit(node)
+        node.iter = placed(called(LOOP, node.iter), node.iter)
+        self._count_rounds(node)
+        return node
+
+    def _count_rounds(self, node: ast.For | ast.While) -> None:
         number = getattr(node, "meets", None)
-        if number is None:
-            call = called(LOOP, node.iter)
-        else:
-            call = called(ROUNDS, node.iter, ast.Constant(number))
-        node.iter = placed(call, node.iter)
+        if number is not None:
+            of = ast.Subscript(name(ROUNDS), ast.Constant(number), ast.Store())
+            node.body.insert(0, ast.AugAssign(of, ast.Add(), ast.Constant(1)))
+            self._counts = True
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        outer, self._counts = self._counts, False
+        self.generic_visit(node)
+        if self._counts:
+            store = ast.Name(ROUNDS, ast.Store())
+            node.body.insert(0, ast.Assign([store], called(ROUNDS_OF)))
+        self._counts = outer
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
@@ -137,8 +149,12 @@ class CountSteps(ast.NodeTransformer):
         return node
 
 
-def called(name: str, *args: ast.expr) -> ast.Call:
-    return ast.Call(ast.Name(name, ast.Load()), list(args), [])
+def name(text: str) -> ast.Name:
+    return ast.Name(text, ast.Load())
+
+
+def called(function: str, *args: ast.expr) -> ast.Call:
+    return ast.Call(name(function), list(args), [])
 
 
 def placed(node: ast.expr, where: ast.expr) -> ast.expr:

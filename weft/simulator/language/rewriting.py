@@ -191,7 +191,7 @@ def _rewrite(
     body = _Body(definition, scope, last, noting, kernel)
     made = Statements(body, definition).made
     loops.CountSteps().visit(definition)
-    waiting.GiveWay().visit(definition)
+    waiting.GiveWay(kernel).visit(definition)
     found = compiled(definition, code, source)
     places = [source.place(at, code.co_filename) for at in body.numbered]
     return Rewritten(

@@ -14,8 +14,8 @@ from weft.simulator.running import numbers
 from weft.simulator.running.atomics import Atomic
 from weft.simulator.running.declared import Local, Shared, constant
 from weft.simulator.running.intrinsic_calls import Intrinsics
-from weft.simulator.running.protocol import Launched, site_of
-from weft.simulator.running.warps import ACTIVE, EXCHANGES, FULL, Call
+from weft.simulator.running.protocol import Launched
+from weft.simulator.running.warps import ACTIVE, EXCHANGES, FULL
 from weft.simulator.stand_in.vectors import VECTORS
 
 
@@ -96,8 +96,7 @@ class Cuda:
     # Warps
 
     def _warp(self, name: str, mask: Any, *args: Any) -> None:
-        site = site_of(self._run, sys._getframe(2))
-        self._run.warp(Call(EXCHANGES[name], int(mask) & FULL, args, site))
+        self._run.current.waiting = EXCHANGES[name], int(mask) & FULL, args
 
     def syncwarp(self, mask: int = FULL) -> None:
         self._warp("syncwarp", mask)
@@ -133,8 +132,7 @@ class Cuda:
         self._warp("match_all_sync", mask, value)
 
     def activemask(self) -> None:
-        site = site_of(self._run, sys._getframe(1))
-        self._run.warp(Call(ACTIVE, 0, (), site))
+        self._run.current.waiting = ACTIVE, FULL, ()
 
     def lanemask_lt(self) -> Any:
         return (1 << self.laneid) - 1

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from itertools import repeat
 from types import CodeType, FrameType
+from typing import Any
 
 from weft.places import Place, axes, frame_place, led_to, place
 from weft.simulator.faults import Fault
@@ -70,9 +71,23 @@ class Positions:
                 found.append(frame_place(frame, lines))
         return led_to(found)
 
+    def instruction(self, thread: Thread) -> tuple[CodeType, int]:
+        """The instruction at which `thread` waits."""
+        if type(thread.waiting) is not tuple:
+            at: tuple[CodeType, int] = thread.waiting.site
+            return at
+        frame = next(f for f in thread.frames if f.f_code in self.lines)
+        return frame.f_code, frame.f_lasti
+
+    def party(self, thread: Thread) -> tuple[Any, ...]:
+        """What the calls of lanes that meet have in common."""
+        exchange, mask, _ = thread.waiting
+        whole: bool = exchange.whole
+        return exchange, mask, self.instruction(thread) if whole else None
+
     def site(self, thread: Thread) -> Place:
         """Where `thread` waits."""
-        code, lasti = thread.waiting.site
+        code, lasti = self.instruction(thread)
         return place(code, lasti, self.lines.get(code, {}))
 
     def stop(self, thread: Thread) -> list[Place]:

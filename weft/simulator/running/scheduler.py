@@ -12,6 +12,7 @@ import dis
 import functools
 import gc
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from inspect import isgeneratorfunction
@@ -26,8 +27,8 @@ from weft.places import place
 from weft.simulator.faults import Fault
 from weft.simulator.inference.kinds import Kind
 from weft.simulator.language.binding import Bound
-from weft.simulator.language.loops import LOOP, ROUND, ROUNDS, STEP
-from weft.simulator.language.waiting import FOLLOW
+from weft.simulator.language.loops import LOOP, ROUNDS_OF, STEP
+from weft.simulator.language.waiting import BARRIER, FOLLOW, exchange
 from weft.simulator.limits import Dim, Dim3, most_shared
 from weft.simulator.memory.arrays import Array, Memory, poison, wrap
 from weft.simulator.running.beside import Beside
@@ -58,7 +59,7 @@ from weft.simulator.running.threads import (
     Thread,
     seats,
 )
-from weft.simulator.running.warps import ACTIVE, Call
+from weft.simulator.running.warps import EXCHANGES
 from weft.simulator.translation.accesses import part_of
 from weft.simulator.translation.notes import Noting
 from weft.tracebacks import deliberate
@@ -73,6 +74,18 @@ _NOTHING = nullcontext()
 def instructions(code: CodeType) -> list[int]:
     """Where the instructions of `code` begin."""
     return [i.offset for i in dis.get_instructions(code)]
+
+
+@functools.lru_cache(64)
+def barriers(code: CodeType) -> dict[str, Barrier]:
+    """What the names of a kernel's barriers stand for."""
+    found: dict[str, Barrier] = {}
+    before = ""
+    for step in dis.get_instructions(code):
+        if step.opname == "YIELD_VALUE" and before.startswith(BARRIER):
+            found[before] = Barrier("syncthreads", False, (code, step.offset))
+        before = str(step.argval)
+    return found
 
 
 class Run:
@@ -104,7 +117,6 @@ class Run:
         self.beside = Beside()
         self.watched: list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]] = []
         self.cuda = Cuda(self, self.grid, self.block)
-        self.cuda.syncthreads = self._syncthreads  # type: ignore[method-assign]
         self._tells = type(self).started is not Run.started
         self.current: Thread = None  # type: ignore[assignment]
         self.lines: dict[CodeType, dict[int, str]] = {}
@@ -127,13 +139,13 @@ class Run:
 
         given: what its arguments are.
         """
-        counting: dict[str, Callable[..., Any]] = {
+        counting: dict[str, Any] = {
             STEP: self._step,
             LOOP: self._loop,
-            ROUND: self._round,
-            ROUNDS: self._rounds,
+            ROUNDS_OF: self._rounds_of,
             FOLLOW: self._follow,
         }
+        counting |= {exchange(name): each for name, each in EXCHANGES.items()}
         self._counting, self._given = counting, given
         self.bound = self.bound_to(self.noting_of, self.notes())
         self.call = self.bound.call
@@ -152,6 +164,7 @@ class Run:
             self._given,
             self.change,
         )
+        bound.call.__globals__.update(barriers(bound.call.__code__))
         self.lines.update(bound.lines)
         self.where.accesses.update(bound.accesses)
         return bound
@@ -338,11 +351,29 @@ class Run:
                 self.started(thread)
             reply, thread.reply, thread.waiting = thread.reply, None, None
             try:
-                thread.generator.send(reply)
+                told = thread.generator.send(reply)
             except StopIteration as end:
                 self._ended(thread, end.value)
             except BaseException as error:
                 raise self._stopped(error) from None
+            else:
+                if told is not None:
+                    thread.waiting = told
+                if type(thread.waiting) is tuple:
+                    self._hold(thread)
+
+    def _hold(self, thread: Thread) -> None:
+        """Refuse the call of a warp operation by a lane that is not in its mask."""
+        exchange, mask, _ = thread.waiting
+        if not mask >> thread.lane & 1:
+            raise self.where.fault(
+                "warp",
+                f"lane {thread.lane} calls {exchange.name} with the mask "
+                f"0x{mask:08x}, which does not name lane {thread.lane}",
+                "A lane that calls a warp operation must be part of its mask.",
+                self.where.places(thread.frames),
+                thread,
+            )
 
     def _ended(self, thread: Thread, result: Any) -> None:
         """`thread` has come to its end, and the kernel has given back `result`."""
@@ -409,21 +440,11 @@ class Run:
 
     # Waiting: these say so, and return; see `Launched`
 
-    def _syncthreads(self) -> None:
-        """`barrier` for the most frequent one, without a detour where it is known."""
-        frame, thread = sys._getframe(1), self.current
-        if frame.f_code is self._code:
-            key = id(self._code) + frame.f_lasti, thread.turns
-            thread.waiting = self._barriers.get(key)
-            if thread.waiting is not None:
-                return
-        self.barrier("syncthreads", frame)
-
     def barrier(self, name: str, frame: FrameType, value: bool = False) -> None:
         """Wait until the whole block (or, for 'grid', the launch) is here."""
         code, lasti, thread = frame.f_code, frame.f_lasti, self.current
         path: tuple[Any, ...] = ()
-        key: tuple[Any, ...] = id(code) + lasti, thread.turns
+        key: tuple[Any, ...] = (id(code) + lasti,)
         if value or code is not self._code:
             path = self._path(frame.f_back)
             key = *key, value, path
@@ -442,18 +463,6 @@ class Run:
                 path.append(self.instruction((frame.f_code, frame.f_lasti)))
             frame = frame.f_back
         return tuple(path)
-
-    def warp(self, call: Call) -> None:
-        """Wait until all lanes of the mask are here; see `warps`."""
-        thread = self.current
-        if call.exchange is not ACTIVE and not call.mask >> thread.lane & 1:
-            self.fault(
-                "warp",
-                f"lane {thread.lane} calls {call.name} with the mask "
-                f"0x{call.mask:08x}, which does not name lane {thread.lane}",
-                "A lane that calls a warp operation must be part of its mask.",
-            )
-        thread.waiting = call
 
     def phase(self, wait: PhaseWait) -> None:
         """Wait until a phase of an mbarrier is complete."""
@@ -564,25 +573,12 @@ class Run:
         finally:
             thread.looped += count
 
-    def _round(self, loop: int) -> bool:
-        """Count a turn of a loop in which threads meet; see `loops`."""
+    def _rounds_of(self) -> dict[int, int]:
+        """The turns of loops in which the current thread meets others; see `loops`."""
         thread = self.current
         if thread.rounds is NO_ROUNDS:
-            thread.rounds = {}
-        thread.rounds[loop] = thread.rounds.get(loop, 0) + 1
-        thread.turns += 1
-        return True
-
-    def _rounds(self, items: Any, loop: int) -> Iterator[Any]:
-        """Go over `items`, in such a loop."""
-        thread = self.current
-        if thread.rounds is NO_ROUNDS:
-            thread.rounds = {}
-        rounds, turn = thread.rounds, 0
-        for item in self._loop(items):
-            rounds[loop] = turn = turn + 1
-            thread.turns += 1
-            yield item
+            thread.rounds = defaultdict(int)
+        return thread.rounds
 
     def _too_long(self, most: int) -> None:
         """Refuse to go on with `for` loops that come to too many iterations."""

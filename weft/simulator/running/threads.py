@@ -50,8 +50,7 @@ class Thread:
     `generator` runs it, and is sent the `reply` that it waits for; a thread that never
     waits has none. `steps` are the iterations of its `while` loops, `since` those since
     it last saw progress (`news`), `looped` those of its `for` loops. `rounds` counts
-    for each loop with a barrier in it the iterations that have begun, `turns` those of
-    all of them.
+    for each loop with a barrier in it the iterations that have begun.
     """
 
     generator: Any = None
@@ -59,7 +58,7 @@ class Thread:
     polled: Any = None
     waiting: Any = None
     reply: Any = None
-    steps = looped = since = news = turns = 0
+    steps = looped = since = news = 0
     rounds = NO_ROUNDS
 
     def __init__(self, block: "Block", seat: Seat) -> None:

@@ -129,7 +129,7 @@ class WatchedRun(Run):
             self._partial.append((block.number, site, came))
 
     def excused(self, threads: list[Thread]) -> None:
-        self._excused.update(thread.waiting.site for thread in threads)
+        self._excused.update(map(self.where.instruction, threads))
 
     def barriers_passed(self) -> Counter[tuple[int, Place]]:
         """How often each block has passed the barriers of each place."""
