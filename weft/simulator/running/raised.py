@@ -74,8 +74,8 @@ def refused_access(where: Positions, trace: dict[FrameType, int]) -> Said | None
     index = tuple(names.get(i) if isinstance(i, str) else i for i in access.index)
     if not isinstance(x, Array) or not all(isinstance(i, (int, float)) for i in index):
         return None
-    wrong = refused(x, index, "write" if access.writes else "read")
-    return refused_store(x) if wrong is None and access.writes else wrong
+    wrong = refused(x, index, access.verb)
+    return refused_store(x) if wrong is None and access.verb != "read" else wrong
 
 
 def steps(error: BaseException) -> dict[FrameType, int]:

@@ -200,6 +200,7 @@ class NotedRun(WatchedRun):
                 space,
                 region,
                 spotted.unit,
+                kinds=spotted.kinds,
                 flops=flops if floating else 0,
                 list=k,
             )

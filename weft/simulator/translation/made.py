@@ -8,6 +8,7 @@ from weft.simulator.inference.kinds import Kind
 from weft.simulator.translation.notes import Noting, Spotted
 
 CELL = "__cell__"
+CHANGES = "atomically change"
 
 
 def kind(node: ast.AST) -> Kind:
@@ -19,12 +20,12 @@ def kind(node: ast.AST) -> Kind:
 class Access:
     """An access in translated code: the names of its array and indices, or numbers.
 
-    One that `writes` stores to the array.
+    verb: what is done to the element.
     """
 
     array: str
     index: tuple[str | int, ...]
-    writes: bool
+    verb: str
 
 
 Position = tuple[int, int, int, int]  # the lines and columns of an expression

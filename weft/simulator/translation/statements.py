@@ -7,7 +7,7 @@ from weft.simulator.arithmetic.numbers import Number, rule_of_two
 from weft.simulator.inference.expressions import OPERATORS as NAMES
 from weft.simulator.inference.kinds import Arr, Cast, Kind, Num, Tup, num
 from weft.simulator.translation import syntax
-from weft.simulator.translation.accesses import Index, attribute_of, parts_of
+from weft.simulator.translation.accesses import Index, attribute_of, mark, parts_of
 from weft.simulator.translation.expressions import Expressions
 from weft.simulator.translation.made import Function, Given, kind
 from weft.simulator.translation.notes import BASE, NOTES, READ, WRITE, Spotted
@@ -21,14 +21,14 @@ class Statements(Expressions):
 
     def __init__(self, function: Function, definition: ast.FunctionDef) -> None:
         """Translate `definition`, whose nodes inference has marked."""
-        self._own = _own_arrays(definition)
+        own = _own_arrays(definition)
         self._arguments, self._local = names_of(definition)
 
         def number_outside(name: str) -> int | None:
             value = function.outside(name)
             return value if type(value) is int else None
 
-        super().__init__(function, Signs(definition, number_outside))
+        super().__init__(function, Signs(definition, number_outside), own)
         body = self.block(definition.body)
         self._mentioned = mentioned(body)
         first: list[ast.stmt] = []
@@ -100,7 +100,7 @@ class Statements(Expressions):
 
     def _renew(self, name: str, node: ast.AST) -> None:
         """Mark where a variable has got a value: it may be an array."""
-        self.out.append(_mark(name, node))
+        self.out.append(mark(name, node))
 
     def _renewed(self, body: list[ast.stmt]) -> list[ast.stmt]:
         """The statements with what has to follow where arrays get a name."""
@@ -302,16 +302,7 @@ class Statements(Expressions):
             return
         of = kind(target.value) if isinstance(target, ast.Subscript) else None
         parts = parts_of(target.slice) if isinstance(target, ast.Subscript) else []
-        plain = (
-            isinstance(of, Arr)
-            and of.number is not None
-            and of.direct
-            and len(parts) == of.ndim
-            and all(isinstance(kind(p), Num) for p in parts)
-            and isinstance(given, Num)
-            and not (self.by_numbers and not of.space)
-        )
-        if plain:
+        if isinstance(given, Num) and self.is_element(of, parts):
             self._changed(node, target, of)  # type: ignore[arg-type]
             return
         for name in ("value", "slice"):
@@ -346,23 +337,14 @@ class Statements(Expressions):
         assert isinstance(b, Num)
         rule = rule_of_two(NAMES[type(node.op)], a.number, b.number)
         result = None if rule is None else num(rule.result)
-        self._put(target, base, alias, indices, made, result, of, node)
+        self.put(target, base, alias, indices, made, result, of, node)
 
     def _store(
         self, target: ast.Subscript, value: ast.expr, given: Kind, node: ast.stmt
     ) -> None:
         """`x[i] = value`; `value` has been translated."""
         of, parts = kind(target.value), parts_of(target.slice)
-        plain = (
-            isinstance(of, Arr)
-            and of.number is not None
-            and of.direct
-            and len(parts) == of.ndim
-            and all(isinstance(kind(p), Num) for p in parts)
-            and isinstance(given, Num)
-            and not (self.by_numbers and not of.space)
-        )
-        if not plain:
+        if not (isinstance(given, Num) and self.is_element(of, parts)):
             self._store_elsewhere(target, value, given, node)
             return
         before = [value]
@@ -371,7 +353,7 @@ class Statements(Expressions):
         made = self.several(parts)
         self._spill(before, mark)
         indices = [self._index(m, p) for m, p in zip(made, parts, strict=True)]
-        self._put(target, base, alias, indices, before[0], given, of, node)
+        self.put(target, base, alias, indices, before[0], given, of, node)
 
     def _store_elsewhere(
         self, target: Any, value: ast.expr, given: Kind, node: ast.stmt
@@ -387,73 +369,6 @@ class Statements(Expressions):
             made, given = self.converted(made, given, to, node), num(to)
         made = self.numpys(made, given, node)
         self.out.append(syntax.placed(ast.Assign([target], made), node))
-
-    def _put(
-        self,
-        target: ast.Subscript,
-        base: ast.expr,
-        alias: str,
-        indices: list[Index],
-        value: ast.expr,
-        given: Kind,
-        of: Any,
-        node: ast.stmt,
-    ) -> None:
-        """Store a number to an element, mark it, and note it."""
-        self._remember(target, base, alias, indices, writes=True)
-        row = self.of_array(base, alias, "v", target)
-        for index in indices[:-1]:
-            row = syntax.item(row, self._checked(index, target), target)
-        value = self._fitted(value, given, of.number, node)
-        last = self._checked(indices[-1], target)
-        stored = syntax.put(row, last, value, node)
-        ast.copy_location(stored.targets[0], target)
-        self.out.append(stored)
-        if not (alias and alias in self._own):
-            self._mark_written(base, alias, indices, target)
-        if self.noting and of.space != "constant":
-            note = self.noted(target, of, base, alias, indices, WRITE)
-            self.out.append(syntax.placed(ast.Expr(note), target))
-            if self.by_numbers and alias:
-                mark = _mark("", target)
-                spot = self.function.last_spot
-                mark.counts = spot, alias  # type: ignore[attr-defined]
-                self.out.append(mark)
-
-    def _mark_written(
-        self, base: ast.expr, alias: str, indices: list[Index], node: ast.AST
-    ) -> None:
-        """Mark an element as written, in an array that has marks."""
-        marks = (
-            syntax.name(f"__w_{alias}", node)
-            if alias
-            else attribute_of(base, "w", node)
-        )
-        none = syntax.constant(None, node)
-        test = syntax.placed(ast.Compare(marks, [ast.IsNot()], [none]), node)
-        row: ast.expr = (
-            syntax.name(f"__w_{alias}", node)
-            if alias
-            else attribute_of(base, "w", node)
-        )
-        for index in indices[:-1]:
-            row = syntax.item(row, index.use(), node)
-        yes = syntax.constant(True, node)
-        self.out.append(
-            syntax.placed(
-                ast.If(test, [syntax.put(row, indices[-1].use(), yes, node)], []), node
-            )
-        )
-
-    def _fitted(self, value: ast.expr, given: Kind, to: Any, node: ast.AST) -> ast.expr:
-        """A value as memory takes it: memory rounds to float32 by itself."""
-        if not isinstance(given, Num) or given.number is to or to.kind == "b":
-            return value
-        if to.kind == "f" and to.bits > 16:
-            if given.whole and given.most > 53:
-                return self.converted(value, given, to, node)
-            return value
-        return self.converted(value, given, to, node)
 
     # Where paths meet
 
@@ -473,7 +388,7 @@ class Statements(Expressions):
         self.out += self._casts(node, "before")
         node.iter = self._items(node.iter)
         renewed = [
-            _mark(n.id, node) for n in ast.walk(node.target) if isinstance(n, ast.Name)
+            mark(n.id, node) for n in ast.walk(node.target) if isinstance(n, ast.Name)
         ]
         self._loop(node, renewed)
 
@@ -557,12 +472,6 @@ def names_of(definition: ast.FunctionDef) -> tuple[set[str], set[str]]:
         if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
     }
     return arguments, arguments | stored
-
-
-def _mark(name: str, node: ast.AST) -> ast.stmt:
-    mark: Any = syntax.placed(ast.Pass(), node)
-    mark.renews = name
-    return mark  # type: ignore[no-any-return]
 
 
 def _own_arrays(definition: ast.FunctionDef) -> set[str]:

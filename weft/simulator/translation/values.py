@@ -26,8 +26,9 @@ from weft.simulator.translation.signs import Signs
 class Values:
     """Translates arithmetic; `out` are the statements of the block being made."""
 
-    def __init__(self, function: Function, signs: Signs) -> None:
-        self.function, self.signs = function, signs
+    def __init__(self, function: Function, signs: Signs, own: set[str]) -> None:
+        """Begin. own: the names that are only ever given a shared or local array."""
+        self.function, self.signs, self.own = function, signs, own
         self.out: list[ast.stmt] = []
         self.made = Made()
         self._temporary = 0
