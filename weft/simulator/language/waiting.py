@@ -199,8 +199,8 @@ class GiveWay(ast.NodeTransformer):
         kind, args = getattr(node, "callee", None), node.args
         if not isinstance(kind, Named) or len(kind.path) != 2 or node.keywords:
             return None
-        called = kind.path[1]
-        if called == "syncthreads" and self._kernel and self._functions == 1 and not args:
+        called, direct = kind.path[1], self._kernel and self._functions == 1
+        if called == "syncthreads" and direct and not args:
             self._barriers += 1
             return name(f"{BARRIER}{self._barriers}")
         mask = args[0] if args else ast.Constant(FULL)

@@ -80,7 +80,7 @@ class Meetings:
         if any(t.waiting.at != first.at for t in others):
             raise mixed_barriers(self._where, live)
         rounds = live[0].rounds
-        if any([t.rounds != rounds for t in live]) and in_other_turns(live):
+        if any(t.rounds != rounds for t in live) and in_other_turns(live):
             fault = other_rounds(self._where, live)
             if fault is not None:
                 raise fault

@@ -27,6 +27,7 @@ class Cuda:
     """
 
     warpsize = 32
+
     def __init__(self, run: Launched, grid: Dim3, block: Dim3) -> None:
         self._run = run
         self.gridDim = grid

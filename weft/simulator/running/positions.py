@@ -34,7 +34,8 @@ class Columns:
             return [seat[2] for seat in self._seats]
         if name == "warpsize":
             return repeat(WARP)
-        mine, size, grid = (getattr(at, axis) for at in (block, self._block, self._grid))
+        three = block, self._block, self._grid
+        mine, size, grid = (getattr(each, axis) for each in three)
         if name in ("threadIdx", "grid"):
             if axis not in self._own:
                 self._own[axis] = [getattr(seat[0], axis) for seat in self._seats]

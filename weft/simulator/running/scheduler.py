@@ -13,7 +13,7 @@ import functools
 import gc
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from inspect import isgeneratorfunction
 from itertools import repeat
@@ -216,7 +216,7 @@ class Run:
                 columns.append(repeat(part_of(arguments[given.of], given.part)))
             else:
                 columns.append(self.positions.column(block.index, given.part))
-        return zip(*columns, *map(repeat, args))
+        return zip(*columns, *map(repeat, args), strict=False)
 
     def started(self, thread: Thread) -> None:
         """`thread` goes on now."""

@@ -10,7 +10,6 @@ import numpy as np
 from weft.simulator.limits import WARP, Dim3
 from weft.simulator.memory.arrays import Array
 
-
 NO_ROUNDS: dict[int, int] = {}  # of a thread that has not been in such a loop
 
 

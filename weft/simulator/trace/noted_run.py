@@ -110,8 +110,8 @@ class NotedRun(WatchedRun):
     def lists(self, block: Block, which: Any) -> Iterable[Any]:
         lists = self._blocks_noted[block.number].lists
         if which == NOTES:
-            return zip(*([one.append for one in each or ()] or repeat(None) for each in lists))
-        return [one.append for one in lists[which] or ()]
+            return zip(*(_appends(each) for each in lists), strict=False)
+        return _appends(lists[which])
 
     def note(
         self, x: "Noted", offset: int, operation: int, size: int, frame: FrameType
@@ -240,6 +240,11 @@ class NotedRun(WatchedRun):
             self.partial_barriers(),
             self.excused_places(),
         )
+
+
+def _appends(lists: Lists | None) -> Iterable[Any]:
+    """What adds to each of some lists; None where there are none."""
+    return repeat(None) if lists is None else [one.append for one in lists]
 
 
 def complete(block: NotedBlock, lists: int) -> None:

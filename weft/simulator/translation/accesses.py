@@ -58,8 +58,8 @@ class Accesses(Values):
         parts = parts_of(node.slice)
         flops = getattr(node, "flops", 0)
         if not self.is_element(of, parts) or self.function.noting is Noting.CALLS:
-            made = self._loaded(node, of, flops)
-            return self.plain(made, node) if isinstance(kind(node), Num) else made
+            loaded = self._loaded(node, of, flops)
+            return self.plain(loaded, node) if isinstance(kind(node), Num) else loaded
         base, alias = self.array(node.value, of)
         made = self.several(parts)
         indices = [self._index(m, p) for m, p in zip(made, parts, strict=True)]

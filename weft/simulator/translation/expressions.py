@@ -21,13 +21,13 @@ from weft.simulator.arithmetic.operations import Operation
 from weft.simulator.inference import calls
 from weft.simulator.inference.kinds import Arr, Conversion, Inner, Kind, Named, Num, Tup
 from weft.simulator.translation import syntax
-from weft.simulator.translation.accesses import Accesses
+from weft.simulator.translation.atomics import Atomics
 from weft.simulator.translation.made import kind
 from weft.simulator.translation.notes import NOTES, OPERATION, SUMS
 from weft.simulator.translation.values import all_numbers
 
 
-class Expressions(Accesses):
+class Expressions(Atomics):
     """Translates expressions."""
 
     def expr(self, node: ast.expr, raw: bool = False) -> ast.expr:
@@ -168,6 +168,8 @@ class Expressions(Accesses):
         owner, name = function.path[0], ".".join(function.path[1:])
         if (owner, name) in _SHAPED:
             return node  # its arguments are constants
+        if owner == "cuda" and name.startswith("atomic."):
+            return self.atomic(node, name.removeprefix("atomic."))
         given = [kind(a) for a in node.args]
         made = self.several(node.args)
         operation = None
@@ -190,9 +192,6 @@ class Expressions(Accesses):
     def _of_cuda(
         self, node: ast.Call, name: str, made: list[ast.expr], given: list[Kind]
     ) -> ast.expr:
-        if name.startswith("atomic."):
-            node.args = made
-            return self._atomic(node, given)
         if name in _TYPED or name.startswith("fp16."):
             return self._with_numpys(node, made)
         axes = self.function.constant(node.args[0]) if name in _EXTENTS else None
@@ -240,16 +239,6 @@ class Expressions(Accesses):
         called = self.finished(called, operation.rounds, node)
         return self._cast(node, called, operation.result)
 
-    def _atomic(self, node: ast.Call, given: list[Kind]) -> ast.expr:
-        """`cuda.atomic.add(x, i, value)`: its twin computes with NumPy's numbers."""
-        node.args = [
-            self.numpys(m, k, node) if n > 1 else m
-            for n, (m, k) in enumerate(zip(node.args, given, strict=True))
-        ]
-        if not all(isinstance(k, Num) and k.plain is True for k in _flat(given[1:2])):
-            node.args[1] = self.pure("from_data", node, node.args[1])
-        return self.plain(node, node)
-
     def _conversion(self, node: ast.Call, to: Number | None) -> ast.expr:
         argument = node.args[0]
         given = kind(argument)
@@ -284,10 +273,6 @@ def _operation(owner: str, name: str, given: list[Number]) -> Operation | None:
     if owner == "cuda" and name.startswith("fp16."):
         return cuda_functions.of_half(name.removeprefix("fp16."), *given)
     return cuda_functions.of_cuda(name, *given) if owner == "cuda" else None
-
-
-def _flat(kinds: list[Kind]) -> list[Kind]:
-    return [p for k in kinds for p in (k.parts if isinstance(k, Tup) else (k,))]
 
 
 def _is_real(node: ast.expr) -> bool:

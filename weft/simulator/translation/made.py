@@ -88,8 +88,8 @@ class Made:
 
     `helpers` are what names of arithmetic stand for, `positions` what threads know from
     the beginning, `aliases` the arrays that are indexed by their names, with their
-    axes. A kernel is `given` more than its arguments. `accesses` says what is accessed where, and of the nodes that are `unknown`
-    nothing is known.
+    axes. A kernel is `given` more than its arguments. `accesses` says what is accessed
+    where, and of the nodes that are `unknown` nothing is known.
     """
 
     helpers: dict[str, Any] = field(default_factory=dict)

@@ -7,10 +7,10 @@ from weft.simulator.arithmetic.numbers import Number, rule_of_two
 from weft.simulator.inference.expressions import OPERATORS as NAMES
 from weft.simulator.inference.kinds import Arr, Cast, Kind, Num, Tup, num
 from weft.simulator.translation import syntax
-from weft.simulator.translation.accesses import Index, attribute_of, mark, parts_of
+from weft.simulator.translation.accesses import attribute_of, mark, parts_of
 from weft.simulator.translation.expressions import Expressions
 from weft.simulator.translation.made import Function, Given, kind
-from weft.simulator.translation.notes import BASE, NOTES, READ, WRITE, Spotted
+from weft.simulator.translation.notes import BASE, NOTES, READ, Spotted
 from weft.simulator.translation.signs import Signs
 
 UNSET = "__unset__"  # what Python raises for a variable without a value
