@@ -38,6 +38,7 @@ from weft.simulator.language.loops import called, name, placed
 
 FOLLOW = "__weft_follow__"
 BARRIER = "__weft_barrier_"  # and a number: each in a kernel has a name of its own
+LOOPED = f"{BARRIER}in_a_loop_"  # the same, where there is a loop around it
 FULL = 0xFFFFFFFF
 
 # How many arguments an operation of a warp has beside the mask.
@@ -173,7 +174,7 @@ class GiveWay(ast.NodeTransformer):
     """Let the calls that `mark` has found give way to the other threads."""
 
     def __init__(self, kernel: bool) -> None:
-        self._kernel, self._functions, self._barriers = kernel, 0, 0
+        self._kernel, self._functions, self._loops, self._barriers = kernel, 0, 0, 0
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         self._functions += 1
@@ -181,6 +182,13 @@ class GiveWay(ast.NodeTransformer):
         self._functions -= 1
         return node
 
+    def visit_For(self, node: ast.For) -> ast.AST:
+        self._loops += 1
+        self.generic_visit(node)
+        self._loops -= 1
+        return node
+
+    visit_While = visit_For  # type: ignore[assignment]
     visit_Lambda = visit_FunctionDef  # type: ignore[assignment]
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
@@ -202,7 +210,7 @@ class GiveWay(ast.NodeTransformer):
         called, direct = kind.path[1], self._kernel and self._functions == 1
         if called == "syncthreads" and direct and not args:
             self._barriers += 1
-            return name(f"{BARRIER}{self._barriers}")
+            return name(f"{LOOPED if self._loops else BARRIER}{self._barriers}")
         mask = args[0] if args else ast.Constant(FULL)
         whole = isinstance(mask, ast.Constant) or is_whole(getattr(mask, "seen", None))
         starred = any(isinstance(arg, ast.Starred) for arg in args)

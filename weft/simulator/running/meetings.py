@@ -79,8 +79,7 @@ class Meetings:
             return []
         if any(t.waiting.at != first.at for t in others):
             raise mixed_barriers(self._where, live)
-        rounds = live[0].rounds
-        if any(t.rounds != rounds for t in live) and in_other_turns(live):
+        if (first.loops or others) and in_other_turns(live):
             fault = other_rounds(self._where, live)
             if fault is not None:
                 raise fault
@@ -143,4 +142,6 @@ class Meetings:
 
 def in_other_turns(threads: list[Thread]) -> bool:
     """Whether some threads have gone around more loops with barriers than others."""
-    return len({sum(thread.rounds.values()) for thread in threads}) > 1
+    rounds = threads[0].rounds
+    alike = all(map(rounds.__eq__, [thread.rounds for thread in threads]))
+    return not alike and len({sum(thread.rounds.values()) for thread in threads}) > 1

@@ -28,7 +28,7 @@ from weft.simulator.faults import Fault
 from weft.simulator.inference.kinds import Kind
 from weft.simulator.language.binding import Bound
 from weft.simulator.language.loops import LOOP, ROUNDS_OF, STEP
-from weft.simulator.language.waiting import BARRIER, FOLLOW, exchange
+from weft.simulator.language.waiting import BARRIER, FOLLOW, LOOPED, exchange
 from weft.simulator.limits import Dim, Dim3, most_shared
 from weft.simulator.memory.arrays import Array, Memory, poison, wrap
 from weft.simulator.running.beside import Beside
@@ -61,6 +61,7 @@ from weft.simulator.running.threads import (
 )
 from weft.simulator.running.warps import EXCHANGES
 from weft.simulator.translation.accesses import part_of
+from weft.simulator.translation.made import SHARED
 from weft.simulator.translation.notes import Noting
 from weft.tracebacks import deliberate
 
@@ -83,7 +84,8 @@ def barriers(code: CodeType) -> dict[str, Barrier]:
     before = ""
     for step in dis.get_instructions(code):
         if step.opname == "YIELD_VALUE" and before.startswith(BARRIER):
-            found[before] = Barrier("syncthreads", False, (code, step.offset))
+            site, loops = (code, step.offset), before.startswith(LOOPED)
+            found[before] = Barrier("syncthreads", False, site, (), loops)
         before = str(step.argval)
     return found
 
@@ -125,6 +127,7 @@ class Run:
         self.is_bound = False
         self.positions = Columns(self.grid, self.block)
         self._alive: list[Block] = []
+        self._ends = False  # whether a thread has ended since `_alive` was looked at
         self._barriers: dict[tuple[Any, ...], Barrier] = {}
         self.progress = Progress(self.patience, self.most)
         self.given: list[np.ndarray[Any, Any]] = []  # the arrays in global memory
@@ -210,7 +213,9 @@ class Run:
         arguments = dict(zip(names, args, strict=False))
         columns: list[Iterable[Any]] = []
         for given in bound.given:
-            if given.of is None:
+            if given.part == SHARED:
+                columns.append(repeat(block.kept))
+            elif given.of is None:
                 columns.append(self.lists(block, given.part))
             elif given.of:
                 columns.append(repeat(part_of(arguments[given.of], given.part)))
@@ -337,8 +342,9 @@ class Run:
             except BaseException as error:
                 raise self._stopped(error) from None
             thread.over = True
-            if thread.looped or result is not None:
+            if thread.looped or result is not None or self.cuda.intrinsics.works_beside:
                 self._ended(thread, result)
+        self._ends = True
         self.progress.ended(0)
 
     def _resume(self, threads: list[Thread]) -> None:
@@ -378,9 +384,11 @@ class Run:
     def _ended(self, thread: Thread, result: Any) -> None:
         """`thread` has come to its end, and the kernel has given back `result`."""
         thread.over, thread.generator = True, None
+        self._ends = True
         self._iterations += thread.steps + thread.looped
         self.progress.ended(thread.looped)
-        self.cuda.intrinsics.hopper.tensors.ended(thread)
+        if self.cuda.intrinsics.works_beside:
+            self.cuda.intrinsics.hopper.tensors.ended(thread)
         if result is not None:
             raise returned(self.where, self._code, result, thread)
 
@@ -400,9 +408,12 @@ class Run:
         """
         spins, progress = 0, self.progress
         while True:
-            for block in self._alive:
-                block.live = [t for t in block.live if not t.over]
-            alive = self._alive = [b for b in self._alive if b.live]
+            if self._ends:
+                self._ends = False
+                for block in self._alive:
+                    block.live = [t for t in block.live if not t.over]
+                self._alive = [b for b in self._alive if not b.over]
+            alive = self._alive
             ready = [t for b in alive for t in meetings.ready(b)]
             how = "finishes" if ready else "gets any further"
             if ready:

@@ -17,13 +17,14 @@ NO_ROUNDS: dict[int, int] = {}  # of a thread that has not been in such a loop
 class Barrier:
     """A wait at a block-wide or grid-wide barrier; threads alike share one.
 
-    `path` are the calls that led there.
+    `path` are the calls that led there. loops: whether loops may be around it.
     """
 
     name: str
     value: bool
     site: tuple[CodeType, int]
     path: tuple[tuple[CodeType, int], ...] = ()
+    loops: bool = True
 
     @property
     def at(self) -> tuple[Any, ...]:
@@ -82,7 +83,7 @@ class Block:
     """
 
     __slots__ = tuple(
-        "dynamic index live number shared static_bytes threads warps windows".split()
+        "dynamic index kept live number shared static_bytes threads warps windows".split()
     )
 
     def __init__(
@@ -91,6 +92,7 @@ class Block:
         self.index = index
         self.number = number
         self.shared: dict[tuple[CodeType, int], Array] = {}
+        self.kept: dict[int, Array] = {}  # the same, as the kernel numbers them
         self.windows: list[Any] = []  # on its shared memory: `windows.Window`
         self.static_bytes = 0
         self.dynamic = np.empty(dynamic_shared // 4 + 1, np.float32)
@@ -99,6 +101,13 @@ class Block:
         self.warps = [
             self.threads[i : i + WARP] for i in range(0, len(self.threads), WARP)
         ]
+
+    @property
+    def over(self) -> bool:
+        """Whether no thread is left; then it lets go of them."""
+        if not self.live:
+            self.threads, self.warps = [], []
+        return not self.live
 
 
 class Pause:

@@ -33,7 +33,7 @@ from weft.simulator.trace.notes import (
 )
 from weft.simulator.trace.notes import Block as NotedBlock
 from weft.simulator.trace.watched_run import WatchedRun
-from weft.simulator.translation.notes import LOAD, NOTES, OPERATION, SUMS, Noting
+from weft.simulator.translation.notes import LOAD, NOTES, OPERATION, Noting
 
 _SPACES = {"global": GLOBAL, "shared": SHARED, "local": LOCAL, "constant": GLOBAL}
 
@@ -87,7 +87,7 @@ class NotedRun(WatchedRun):
     # Notes
 
     def notes(self) -> dict[str, Any]:
-        return {LOAD: load, SUMS: self.summer(), NOTES: self._of_current}
+        return {LOAD: load, NOTES: self._of_current} | self.summing()
 
     def _of_current(self) -> tuple[Any, ...]:
         """What the current thread notes in."""

@@ -18,7 +18,7 @@ from weft.simulator.trace.log import MOST_SITES, Log
 from weft.simulator.trace.trace import Bulk, Copied, Trace
 from weft.simulator.trace.traced_arrays import load, traced_class
 from weft.simulator.trace.watched_run import WatchedRun
-from weft.simulator.translation.notes import LOAD, NOTE, SUMS, Noting
+from weft.simulator.translation.notes import LOAD, NOTE, Noting
 
 _LOOK = 1 << 16  # accesses, after which `look` is asked; then after 4 times as many
 
@@ -119,7 +119,7 @@ class TracedRun(WatchedRun):
     # Notes
 
     def notes(self) -> dict[str, Any]:
-        return {NOTE: self.note, LOAD: load, SUMS: self.summer()}
+        return {NOTE: self.note, LOAD: load} | self.summing()
 
     # The result
 

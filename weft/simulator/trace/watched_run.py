@@ -2,7 +2,7 @@
 
 import contextlib
 from abc import abstractmethod
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from types import CodeType, FrameType, FunctionType
@@ -19,7 +19,7 @@ from weft.simulator.running.special import Special
 from weft.simulator.running.threads import Block, Thread
 from weft.simulator.trace.log import MOST_SITES
 from weft.simulator.trace.trace import Trace
-from weft.simulator.translation.notes import OPERATION, Noting
+from weft.simulator.translation.notes import FLOPS, OPERATION, SUMS, Noting
 
 MOST_BLOCKS = 64  # written down; of a larger grid a sample
 MOST_ACCESSES = 2_000_000  # after which no further block is begun
@@ -67,7 +67,7 @@ class WatchedRun(Run):
         self.recording = recording or Recording()
         self.special: Special | None = None
         self.addresses = Addresses()
-        self._flops: dict[int, int] = {}
+        self._flops: dict[int, int] = defaultdict(int)
         self._sites: dict[int, int] = {}
         self._instructions: list[Instruction] = []
         gx, gy, gz = self.grid
@@ -182,16 +182,16 @@ class WatchedRun(Run):
 
     # Arithmetic
 
-    def summer(self) -> Callable[[Any, int], Any]:
-        """The function that counts arithmetic on what no array holds."""
+    def summing(self) -> dict[str, Any]:
+        """What counts arithmetic on what no array holds."""
         flops = self._flops
 
         def sums(value: Any, site: int) -> Any:
             if isinstance(value, float):
-                flops[site] = flops.get(site, 0) + 1
+                flops[site] += 1
             return value
 
-        return sums
+        return {SUMS: sums, FLOPS: flops}
 
     def arithmetic(self, executed: dict[int, int]) -> dict[Place, int]:
         """How many floating-point operations each line has done.

@@ -22,13 +22,15 @@ from weft.simulator.inference import calls
 from weft.simulator.inference.kinds import Arr, Conversion, Inner, Kind, Named, Num, Tup
 from weft.simulator.translation import syntax
 from weft.simulator.translation.atomics import Atomics
-from weft.simulator.translation.made import kind
-from weft.simulator.translation.notes import NOTES, OPERATION, SUMS
+from weft.simulator.translation.made import SHARED, kind
+from weft.simulator.translation.notes import FLOPS, NOTES, OPERATION, SUMS
 from weft.simulator.translation.values import all_numbers
 
 
 class Expressions(Atomics):
     """Translates expressions."""
+
+    _shared = 0  # arrays so far
 
     def expr(self, node: ast.expr, raw: bool = False) -> ast.expr:
         """Translate an expression.
@@ -44,8 +46,21 @@ class Expressions(Atomics):
         )
         flops = getattr(node, "sums", 0)
         if flops and self.noting and _is_real(node):
-            number = self.function.number(node, flops) << OPERATION
-            return syntax.call(SUMS, [made, syntax.constant(number, node)], node)
+            return self._summed(node, made, flops)
+        return made
+
+    def _summed(self, node: ast.expr, made: ast.expr, flops: int) -> ast.expr:
+        """An expression whose arithmetic is counted, where it is on real numbers."""
+        found = kind(node)
+        number = syntax.constant(self.function.number(node, flops) << OPERATION, node)
+        if not self._lifting or not isinstance(found, Num):
+            return syntax.call(SUMS, [made, number], node)
+        if found.number.kind == "f":
+            one = syntax.constant(1, node)
+            sums = ast.Subscript(syntax.name(FLOPS, node), number, ast.Store())
+            counted = ast.AugAssign(sums, ast.Add(), one)
+            self.out.append(syntax.placed(counted, node))
+            ast.copy_location(sums, node)
         return made
 
     def _constant(self, node: ast.Constant) -> ast.expr:
@@ -166,8 +181,9 @@ class Expressions(Atomics):
     def _by_name(self, node: ast.Call, function: Named) -> ast.expr:
         """A call of something of `cuda`, `math`, Python, ..."""
         owner, name = function.path[0], ".".join(function.path[1:])
-        if (owner, name) in _SHAPED:
-            return node  # its arguments are constants
+        if (owner, name) in _SHAPED:  # its arguments are constants
+            kept = name == "shared.array" and self.function.is_kernel
+            return self._kept(node) if kept else node
         if owner == "cuda" and name.startswith("atomic."):
             return self.atomic(node, name.removeprefix("atomic."))
         given = [kind(a) for a in node.args]
@@ -188,6 +204,19 @@ class Expressions(Atomics):
             node.args = made
             return node
         return self._with_numpys(node, made)
+
+    def _kept(self, node: ast.Call) -> ast.expr:
+        """A shared array, which the first thread of a block makes for all."""
+        self._shared += 1
+
+        def shared() -> ast.expr:
+            return syntax.name(SHARED, node)
+
+        number = syntax.constant(self._shared, node)
+        known = syntax.placed(ast.Compare(number, [ast.In()], [shared()]), node)
+        keep = syntax.attribute(shared(), "setdefault", node)
+        kept = syntax.placed(ast.Call(keep, [number, node], []), node)
+        return syntax.choice(known, syntax.item(shared(), number, node), kept, node)
 
     def _of_cuda(
         self, node: ast.Call, name: str, made: list[ast.expr], given: list[Kind]

@@ -9,6 +9,7 @@ from weft.simulator.translation.notes import Noting, Spotted
 
 CELL = "__cell__"
 CHANGES = "atomically change"
+SHARED = "__shared__"  # the arrays of a thread's block, by their numbers
 
 
 def kind(node: ast.AST) -> Kind:
@@ -73,8 +74,8 @@ class Given:
     """A parameter that a kernel has besides its own.
 
     part: of the argument `of`, see `accesses.part_of`, or where that is "" of the
-    thread: "threadIdx_x", "grid_x", "laneid", ... With `of` None it is one of its lists
-    of notes, or NOTES for all of them.
+    thread: "threadIdx_x", "grid_x", "laneid", ... With `of` None it is SHARED, one of
+    the thread's lists of notes, or NOTES for all of these.
     """
 
     name: str

@@ -9,7 +9,8 @@ import ast
 from dataclasses import dataclass, field
 from enum import Enum
 
-NOTE, LOAD, SUMS = "__note__", "__load__", "__sums__"  # names in a translated kernel
+NOTE, LOAD = "__note__", "__load__"  # names in a translated kernel
+SUMS, FLOPS = "__sums__", "__flops__"
 OPERATION = 3  # bits for the operation, below the number of its place
 READ, WRITE, ATOMIC = 0, 1, 2
 

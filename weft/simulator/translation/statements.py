@@ -9,7 +9,7 @@ from weft.simulator.inference.kinds import Arr, Cast, Kind, Num, Tup, num
 from weft.simulator.translation import syntax
 from weft.simulator.translation.accesses import attribute_of, mark, parts_of
 from weft.simulator.translation.expressions import Expressions
-from weft.simulator.translation.made import Function, Given, kind
+from weft.simulator.translation.made import SHARED, Function, Given, kind
 from weft.simulator.translation.notes import BASE, NOTES, READ, Spotted
 from weft.simulator.translation.signs import Signs
 
@@ -50,8 +50,8 @@ class Statements(Expressions):
             parts = self._wanted(name)
             given += [Given(f"__{part}_{name}", name, part) for part in parts]
         given += [Given(f"__l{at}", None, at) for at in sorted(self.used)]
-        if NOTES in self._mentioned:
-            given.append(Given(NOTES, None, NOTES))
+        every = [name for name in (NOTES, SHARED) if name in self._mentioned]
+        given += [Given(name, None, name) for name in every]
         self.made.given = given
         put_first(definition, *(each.name for each in given))
 
