@@ -83,7 +83,9 @@ class Block:
     """
 
     __slots__ = tuple(
-        "dynamic index kept live number shared static_bytes threads warps windows".split()
+        (
+            "dynamic index kept live number shared static_bytes threads warps windows"
+        ).split()
     )
 
     def __init__(

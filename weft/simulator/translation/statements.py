@@ -11,6 +11,7 @@ from weft.simulator.translation.accesses import attribute_of, mark, parts_of
 from weft.simulator.translation.expressions import Expressions
 from weft.simulator.translation.made import SHARED, Function, Given, kind
 from weft.simulator.translation.notes import BASE, NOTES, READ, Spotted
+from weft.simulator.translation.reaching import Calls, Reaching
 from weft.simulator.translation.signs import Signs
 
 UNSET = "__unset__"  # what Python raises for a variable without a value
@@ -21,6 +22,7 @@ class Statements(Expressions):
 
     def __init__(self, function: Function, definition: ast.FunctionDef) -> None:
         """Translate `definition`, whose nodes inference has marked."""
+        self._after: dict[ast.stmt, Calls] = {}  # see `Reaching`
         own = _own_arrays(definition)
         self._arguments, self._local = names_of(definition)
 
@@ -35,6 +37,8 @@ class Statements(Expressions):
         for name in sorted(self.made.aliases):
             if name not in self._local:
                 first += self._aliases(name, definition)
+        if self.reads:
+            self._after = Reaching(body, function.is_kernel).after
         body = self._renewed(body)
         if function.is_kernel:
             self._ask(definition)
@@ -126,16 +130,19 @@ class Statements(Expressions):
                 made += self._aliases(name, statement)
         return made
 
-    def _lengths(self, spot: Spotted, name: str, node: ast.AST) -> list[ast.stmt]:
+    def _lengths(self, spot: Spotted, name: str, node: ast.stmt) -> list[ast.stmt]:
         """Note with a store how often the thread has read from the array before.
 
         What it stores to memory that held nothing it may read later on.
         """
         made: list[ast.stmt] = []
         for read in self.reads.get(name, []):
+            of = self.function.local_number(read)
+            if node in self._after and f"__l{of}" not in self._after[node]:
+                continue
             number = self.function.number(node, 0, Spotted())  # type: ignore[arg-type]
             spot.counts[read] = number
-            of, to = map(self.function.local_number, (read, number))
+            to = self.function.local_number(number)
             self.used.add(to)
             reads = syntax.attribute(syntax.name(f"__l{of}", node), "__self__", node)
             length = self.applied("len", len, node, reads)
