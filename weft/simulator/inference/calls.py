@@ -18,7 +18,6 @@ from weft.simulator.arithmetic.numbers import (
     INT64,
     NUMBERS,
     UINT32,
-    Number,
     Rule,
     range_number,
     rule_of_one,
@@ -51,9 +50,9 @@ _GRID = 42
 _NUMBERS = {kind.dtype.name: kind for kind in NUMBERS.values()}
 _SIZES = {"threadIdx": 10, "blockIdx": 31, "blockDim": 11, "gridDim": 31}
 
-POSITIONS = {name: Num(INT32, bits, plain=True) for name, bits in _SIZES.items()}
-LANES = {name: Num(INT32, 6, plain=True) for name in ("laneid", "warpsize")}
-SIZE = Num(INT64, 40, plain=True)
+POSITIONS = {name: Num(INT32, bits) for name, bits in _SIZES.items()}
+LANES = {name: Num(INT32, 6) for name in ("laneid", "warpsize")}
+SIZE = Num(INT64, 40)
 
 _FIXED: dict[str, Kind] = {
     **dict.fromkeys(("all_sync", "any_sync", "eq_sync"), num(BOOL)),
@@ -85,10 +84,6 @@ ERRORS = frozenset(
     for name, value in vars(builtins).items()
     if isinstance(value, type) and issubclass(value, BaseException)
 )
-# What looks at the type of a number that it is given.
-SENSITIVE = frozenset(
-    ["popc", "clz", "ffs", "brev", *functions.BUILTINS, *functions.MATH]
-)
 
 
 def of_cuda(name: str, given: list[Kind], sizes: list[int | None]) -> Kind:
@@ -104,7 +99,7 @@ def of_cuda(name: str, given: list[Kind], sizes: list[int | None]) -> Kind:
         return given[0].element if given and isinstance(given[0], Arr) else REFUSED
     if name in _AS_GIVEN and len(given) > _AS_GIVEN[name]:
         kind = given[_AS_GIVEN[name]]
-        return num(kind.number, None, None) if isinstance(kind, Num) else kind
+        return num(kind.number, None, kind.loaded) if isinstance(kind, Num) else kind
     if name == "selp" and len(given) == 3:
         return joined(given[1], given[2])
     if name == "const.array_like" and given:
@@ -134,17 +129,12 @@ def rule_of(name: str, given: list[Kind]) -> Rule | None:
 
 
 def _of_rule(rule: Rule) -> Kind:
-    parts = tuple(_held(number) for number in rule.results)
+    parts = tuple(map(num, rule.results))
     return parts[0] if len(parts) == 1 else Tup(parts)
 
 
-def _held(number: Number, most: int | None = None) -> Num:
-    """A number as the functions of `arithmetic` give it: an int64 is Python's."""
-    return num(number, most, number is INT64)
-
-
 def _positions(sizes: list[int | None]) -> Kind:
-    one = Num(INT64, _GRID, plain=True)
+    one = Num(INT64, _GRID)
     ndim = sizes[0] if len(sizes) == 1 else None
     if ndim == 1:
         return one
@@ -165,9 +155,9 @@ def of_method(method: Method, given: list[Kind]) -> Kind:
     """What a method gives, of an array or of the grid."""
     owner, name = method.owner, method.name
     if owner == GRID:
-        return Num(INT32, 1, plain=True) if name == "sync" else REFUSED
+        return Num(INT32, 1) if name == "sync" else REFUSED
     if isinstance(owner, Num) and name == "conjugate":
-        return num(owner.number, None, owner.plain)
+        return num(owner.number)
     if not isinstance(owner, Arr):
         return REFUSED
     if name == "reshape" and given:
@@ -181,7 +171,7 @@ def of_method(method: Method, given: list[Kind]) -> Kind:
     if owner.number is None or name not in ("sum", "prod", "mean"):
         return REFUSED
     if name != "mean":
-        return _held(wide(owner.number))
+        return num(wide(owner.number))
     rule = rule_of_two("truediv", owner.number, INT64)
     return REFUSED if rule is None else num(rule.result)
 
@@ -203,7 +193,7 @@ def of_python(owner: str, name: str, given: list[Kind]) -> Kind:
     numbers = [kind.number for kind in given if isinstance(kind, Num)]
     bounds = [kind.most for kind in given if isinstance(kind, Num)]
     if name == "range" and owner == "builtins":
-        return Each(Num(range_number(numbers), max(bounds), plain=True))
+        return Each(Num(range_number(numbers), max(bounds)))
     rule = functions.rule_of(owner, name, numbers)
     if rule is None:
         return REFUSED
@@ -211,13 +201,13 @@ def of_python(owner: str, name: str, given: list[Kind]) -> Kind:
         return _of_rule(rule)
     result = rule.result
     same = name in ("min", "max", "abs", "int") and result.whole and numbers[0].whole
-    return _held(result, max(bounds) if same else None)
+    return num(result, max(bounds) if same else None)
 
 
 def total(given: list[Kind]) -> Kind:
     """What `sum` gives, by the `+` of a kernel."""
     parts = given[0].parts if isinstance(given[0], Tup) else ()
-    found: Kind = given[1] if len(given) > 1 else num(INT64, None, True)
+    found: Kind = given[1] if len(given) > 1 else num(INT64)
     if not isinstance(given[0], Tup):
         parts = (element(given[0]),) * 2
     for part in parts:
@@ -226,7 +216,7 @@ def total(given: list[Kind]) -> Kind:
         rule = rule_of_two("add", found.number, part.number)
         if rule is None:
             return REFUSED
-        found = _held(rule.result)
+        found = num(rule.result)
     return found
 
 
@@ -244,7 +234,7 @@ _SIMPLE: dict[str, Callable[[list[Kind]], Kind]] = {
     "isinstance": lambda given: num(BOOL),
     "slice": lambda given: SLICE,
     "chr": lambda given: TEXT,
-    "ord": lambda given: num(INT64, 21, True),
+    "ord": lambda given: num(INT64, 21),
     "bool": lambda given: num(BOOL),
     "type": lambda given: (
         Conversion(given[0].number) if isinstance(given[0], Num) else REFUSED

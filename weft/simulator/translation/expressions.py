@@ -233,7 +233,7 @@ class Expressions(Accesses):
             self.numpys(m, k, node) if n > 1 else m
             for n, (m, k) in enumerate(zip(node.args, given, strict=True))
         ]
-        if not all(isinstance(k, Num) and k.plain is True for k in _flat(given[1:2])):
+        if any(isinstance(k, Num) and k.loaded for k in _flat(given[1:2])):
             node.args[1] = self.pure("from_data", node, node.args[1])
         return self.plain(node, node)
 

@@ -15,7 +15,6 @@ from weft.simulator.arithmetic import conversions, operations
 from weft.simulator.arithmetic.numbers import BOOL, FLOAT32, FLOAT64, INT64, Number
 from weft.simulator.arithmetic.operations import Operation
 from weft.simulator.inference.expressions import OPERATORS as NAMES
-from weft.simulator.inference.expressions import plan_of
 from weft.simulator.inference.kinds import LARGEST, Cast, Kind, Num, Tup, num
 from weft.simulator.translation import numbers, syntax
 from weft.simulator.translation.made import CELL, Function, Made, kind
@@ -241,12 +240,12 @@ class Values:
 
     def _cast(self, node: ast.AST, made: ast.expr, given: Number | None) -> ast.expr:
         """Convert what loops make a wider number, see `inference.settled`."""
-        plan = plan_of(node)
-        if plan is None or plan.cast is None or plan.cast is given:
+        cast = getattr(node, "cast", None)
+        if cast is None or cast is given:
             return made
-        if given is None or isinstance(plan.cast, tuple):
-            return self.variable(made, plan.cast, node)
-        return self.converted(made, num(given), plan.cast, node)
+        if given is None or isinstance(cast, tuple):
+            return self.variable(made, cast, node)
+        return self.converted(made, num(given), cast, node)
 
     def variable(self, made: ast.expr, to: Cast, node: ast.AST) -> ast.expr:
         """A variable that may have had one of two types, as one of the wider."""
@@ -319,8 +318,7 @@ class Values:
         decided = getattr(node, "decided", None)
         if decided is not None:
             return self.expr(node.body if decided else node.orelse)
-        plan = plan_of(node)
-        to = None if plan is None else plan.cast
+        to = getattr(node, "cast", None)
         node.test = self.expr(node.test)
         with self.inline():
             for name in ("body", "orelse"):
