@@ -8,19 +8,14 @@ from dataclasses import replace
 from weft import meaning
 from weft.intrinsics import registry
 from weft.intrinsics.registry import Effect
-from weft.simulator.arithmetic import functions
+from weft.simulator.arithmetic.by_name import operation
 from weft.simulator.arithmetic.numbers import (
     BOOL,
-    FLOAT16,
-    FLOAT32,
-    FLOAT64,
     INT32,
     INT64,
     NUMBERS,
     UINT32,
-    Rule,
     range_number,
-    rule_of_one,
     rule_of_two,
     wide,
 )
@@ -72,13 +67,6 @@ _AS_GIVEN = {
     **dict.fromkeys(("shfl_sync", "shfl_up_sync"), 1),
     **dict.fromkeys(("shfl_down_sync", "shfl_xor_sync"), 1),
 }
-_BY_RULE = frozenset(["popc", "clz", "ffs", "brev", "cbrt"])
-_HALF_TESTS = frozenset(["heq", "hne", "hge", "hgt", "hle", "hlt"])
-_BITS = {  # of libdevice
-    **{"float_as_int": INT32, "float_as_uint": UINT32, "int_as_float": FLOAT32},
-    **{"uint_as_float": FLOAT32, "double_as_longlong": INT64},
-    "longlong_as_double": FLOAT64,
-}
 ERRORS = frozenset(
     name
     for name, value in vars(builtins).items()
@@ -105,31 +93,18 @@ def of_cuda(name: str, given: list[Kind], sizes: list[int | None]) -> Kind:
     if name == "const.array_like" and given:
         array = given[0]
         return replace(array, space="constant") if isinstance(array, Arr) else array
-    if name.startswith("fp16."):
-        return num(BOOL if name.removeprefix("fp16.") in _HALF_TESTS else FLOAT16)
-    rule = rule_of(f"cuda.{name}", given)
-    return REFUSED if rule is None else _of_rule(rule)
+    return of_numbers("cuda", name, given)
 
 
-def rule_of(name: str, given: list[Kind]) -> Rule | None:
-    """The rule of a function of numbers, None for other things."""
+def of_numbers(owner: str, name: str, given: list[Kind]) -> Kind:
+    """What a function of numbers gives."""
     numbers = [kind.number for kind in given if isinstance(kind, Num)]
-    if len(numbers) != len(given):
-        return None
-    if name == "cuda.fma" and len(given) == 3:
-        rules = [rule_of_one("cuda.cbrt", number) for number in numbers]
-        narrow = all(rule is not None and rule.result is FLOAT32 for rule in rules)
-        number = FLOAT32 if narrow else FLOAT64
-        return Rule((number,), (number,) * 3)
-    if name.startswith("cuda.") and name.removeprefix("cuda.") not in _BY_RULE:
-        return None
-    if len(numbers) == 1:
-        return rule_of_one(name, numbers[0])
-    return rule_of_two(name, *numbers) if len(numbers) == 2 else None
-
-
-def _of_rule(rule: Rule) -> Kind:
-    parts = tuple(map(num, rule.results))
+    if len(numbers) < len(given):
+        return None if None in given else NEVER if NEVER in given else REFUSED
+    found = operation(owner, name, numbers)
+    if found is None:
+        return REFUSED
+    parts = tuple(map(num, found.results))
     return parts[0] if len(parts) == 1 else Tup(parts)
 
 
@@ -194,14 +169,11 @@ def of_python(owner: str, name: str, given: list[Kind]) -> Kind:
     bounds = [kind.most for kind in given if isinstance(kind, Num)]
     if name == "range" and owner == "builtins":
         return Each(Num(range_number(numbers), max(bounds)))
-    rule = functions.rule_of(owner, name, numbers)
-    if rule is None:
-        return REFUSED
-    if len(rule.results) > 1:
-        return _of_rule(rule)
-    result = rule.result
-    same = name in ("min", "max", "abs", "int") and result.whole and numbers[0].whole
-    return num(result, max(bounds) if same else None)
+    found = of_numbers(owner, name, given)
+    if not isinstance(found, Num) or name not in ("min", "max", "abs", "int"):
+        return found
+    both_whole = found.whole and numbers[0].whole
+    return num(found.number, max(bounds) if both_whole else None)
 
 
 def total(given: list[Kind]) -> Kind:
@@ -243,24 +215,6 @@ _SIMPLE: dict[str, Callable[[list[Kind]], Kind]] = {
         Tup(given[0].parts) if given and isinstance(given[0], Tup) else REFUSED
     ),
 }
-
-
-def of_numpy(name: str, given: list[Kind]) -> Kind:
-    """What one of NumPy's functions gives for numbers."""
-    rule = rule_of(f"np.{name}", given)
-    return REFUSED if rule is None else _of_rule(rule)
-
-
-def of_complex(name: str, given: list[Kind]) -> Kind:
-    """What a function of `cmath` gives."""
-    rule = rule_of(f"cmath.{name}", given)
-    return REFUSED if rule is None else _of_rule(rule)
-
-
-def of_libdevice(name: str) -> Kind:
-    """What a function of libdevice gives, as far as the simulator has them."""
-    number = FLOAT32 if name.endswith("f") else FLOAT64
-    return num(_BITS.get(name, number))
 
 
 def of_intrinsic(kind: Outside, given: list[Kind]) -> Kind:

@@ -352,12 +352,8 @@ class Expressions:
             return calls.of_cuda(name, given, [self.constant(a) for a in node.args])
         if owner == "operator":
             return self._operator(node, name, given)
-        if owner == "numpy":
-            return calls.of_numpy(name, given)
-        if owner == "cmath":
-            return calls.of_complex(name, given)
-        if owner == "libdevice":
-            return calls.of_libdevice(name)
+        if owner in ("numpy", "cmath", "libdevice"):
+            return calls.of_numbers(owner, name, given)
         if name == "isinstance":
             node.always = _is_instance(given)  # type: ignore[attr-defined]
         return calls.of_python(owner, name, given)

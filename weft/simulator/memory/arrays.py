@@ -12,9 +12,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from weft.meaning import as_dtype
-from weft.simulator.arithmetic.casts import cast_to
+from weft.simulator.arithmetic.by_name import OPERATORS, cast_to
 from weft.simulator.arithmetic.numbers import of_dtype, wide
-from weft.simulator.arithmetic.operators import BINARY
 
 # Poison: what memory holds before it is written. Quiet NaNs whose payload says where
 # they came from, as arithmetic hands the payload on.
@@ -256,10 +255,10 @@ class Array:
         return start
 
     def sum(self) -> Any:
-        return self._reduced(BINARY["add"], 0)
+        return self._reduced(OPERATORS["add"], 0)
 
     def prod(self) -> Any:
-        return self._reduced(BINARY["mul"], 1)
+        return self._reduced(OPERATORS["mul"], 1)
 
     def any(self) -> bool:
         return any(Flat(self))
@@ -268,7 +267,7 @@ class Array:
         return all(Flat(self))
 
     def mean(self) -> Any:
-        return BINARY["truediv"](self.sum(), self.size)
+        return OPERATORS["truediv"](self.sum(), self.size)
 
     def _whole_array(self, *_: Any, **__: Any) -> NoReturn:
         self._fault(

@@ -11,11 +11,7 @@ import ast
 import math
 from typing import Any
 
-from weft.simulator.arithmetic import (
-    cuda_functions,
-    mathematics,
-    python_functions,
-)
+from weft.simulator.arithmetic import by_name
 from weft.simulator.arithmetic.numbers import FLOAT32, Number
 from weft.simulator.arithmetic.operations import Operation
 from weft.simulator.inference import calls
@@ -152,8 +148,9 @@ class Expressions(Accesses):
                 node.args.append(one)
             else:
                 node.args.append(self.numpys(one, of, node))
-        found = kind(node)
-        return self.plain(node, node) if isinstance(found, (Num, Tup)) else node
+        if not isinstance(kind(node), (Num, Tup)):
+            return node
+        return self._cast(node, self.plain(node, node), None)
 
     def _by_name(self, node: ast.Call, function: Named) -> ast.expr:
         """A call of something of `cuda`, `math`, Python, ..."""
@@ -169,7 +166,7 @@ class Expressions(Accesses):
                 plainly := self._plainly(node, name, made, given)
             ):
                 return plainly
-            operation = _operation(owner, name, found)
+            operation = by_name.operation(owner, name, found)
         if operation is not None:
             return self._computed(node, f"{owner}_{name}", operation, made, given)
         if owner == "cuda":
@@ -256,19 +253,6 @@ _OF_PYTHON = frozenset(
     "len enumerate zip range iter next print isinstance tuple slice type".split()
 )
 _SHAPED = frozenset([("cuda", "shared.array"), ("cuda", "local.array")])
-
-
-def _operation(owner: str, name: str, given: list[Number]) -> Operation | None:
-    """How a function of numbers is computed, None where nobody knows."""
-    if owner == "math":
-        return mathematics.of_math(name, *given)
-    if owner == "builtins":
-        return python_functions.of_python(name, *given)
-    if owner == "libdevice":
-        return cuda_functions.of_libdevice(name, *given)
-    if owner == "cuda" and name.startswith("fp16."):
-        return cuda_functions.of_half(name.removeprefix("fp16."), *given)
-    return cuda_functions.of_cuda(name, *given) if owner == "cuda" else None
 
 
 def _flat(kinds: list[Kind]) -> list[Kind]:

@@ -75,7 +75,7 @@ class Values:
             return self.applied(what, numbers.numpys_of(found), node, made)
         if not isinstance(given, Num) or given.number in (BOOL, INT64):
             return made
-        function = numbers.numpys(given.number)
+        function = given.number.dtype.type
         return self.applied(f"numpys_{given.number}", function, node, made)
 
     @contextmanager
