@@ -8,15 +8,15 @@ import numpy as np
 
 from weft.places import Place
 from weft.simulator.faults import Fault
-from weft.simulator.memory.arrays import Array, Memory
+from weft.simulator.memory.addresses import pointer
 from weft.simulator.running.positions import upwards
 from weft.simulator.running.threads import Thread
 from weft.simulator.trace.beside import TracedBeside
 from weft.simulator.trace.clocks import Clocks
 from weft.simulator.trace.columns import Columns
-from weft.simulator.trace.log import MOST_SITES, Log
+from weft.simulator.trace.log import MOST_SITES, WIDE, Log
 from weft.simulator.trace.trace import Bulk, Copied, Trace
-from weft.simulator.trace.traced_arrays import load, traced_class
+from weft.simulator.trace.watched_arrays import Watched, load
 from weft.simulator.trace.watched_run import WatchedRun
 from weft.simulator.translation.notes import LOAD, NOTE, SUMS, Noting
 
@@ -46,16 +46,30 @@ class TracedRun(WatchedRun):
 
     # Arrays
 
-    def array(
-        self,
-        data: np.ndarray[Any, Any],
-        memory: Memory,
-        written: np.ndarray[Any, Any] | None = None,
-    ) -> Array:
-        number, base = self.addresses.add(data, memory, self.recording.fresh)
-        traced = traced_class(data)(data, memory, self.fault, written)
-        traced.attach(self, number, base)
-        return traced
+    def attached(self, x: Watched) -> None:
+        """Number an array in the log."""
+        start = x._base + pointer(x._data)
+        x._number = self.log.number(x._id, start, x._data.strides)
+
+    def accessed(self, x: Watched, offset: int, operation: int, site: Any) -> None:
+        """Write down an access that the kernel does not note by itself."""
+        special, size = self.special, 0
+        if special is not None:
+            if special.kinds or special.relaxed:
+                address = self.log.start(x._number) + offset
+                self.exchange(x._space, address, special.relaxed)
+            if self.noting:
+                for kind in special.kinds & self.atomics.keys():
+                    self.atomics[kind].append(self.log.rows)
+                if special.relaxed:
+                    self.atomics["relaxed"].append(self.log.rows)
+                if special.begins:
+                    self.atomics["begun"].append(self.log.rows)
+            size = special.size
+        if self.noting:
+            at = self.site(sys._getframe(1)) if site is None else site
+            operation |= at | (WIDE if size else 0)
+            self.note((operation, x._number + 1, offset, size))
 
     @property
     def touched(self) -> int:
