@@ -549,7 +549,7 @@ def test_a_spot_of_several_arrays_is_counted_for_each() -> None:
 
 def test_known_atomics_of_one_element_are_reduced_first() -> None:
     def sectors(*elements: int, type: str = "i32", kinds: Any = ("known",)) -> int:
-        spot = Spot(HERE, ATOMIC, GLOBAL, 0, 4, kinds=kinds)
+        spot = Spot(HERE, ATOMIC, GLOBAL, 0, 4, kinds=frozenset(kinds))
         regions = [Region(GLOBAL, 0, 64, "x", type)]
         lists = [[[n] for n in elements]]
         return Counted(notes_of([spot], lists, regions=regions)).lines[0].sectors

@@ -87,12 +87,12 @@ def _spot(trace: Trace, rows: Columns, number: int) -> Spot:
     """A spot with the accesses `rows`, which are alike."""
     row, address, size = rows[0], trace.address[rows], trace.size[rows]
     site, operation = int(trace.site[row]), int(trace.operation[row])
-    kinds = [k for k in ("one", "known") if np.isin(rows, trace.atomics[k]).all()]
+    kinds = (k for k in ("one", "known") if np.isin(rows, trace.atomics[k]).all())
     return Spot(
         *(trace.places[site], operation, int(trace.space[row]), int(trace.array[row])),
         unit=min(SECTOR, columns.unit(address, size)),
         size=int(size[0]),
-        kinds=kinds,
+        kinds=frozenset(kinds),
         list=number,
         site=site,
     )

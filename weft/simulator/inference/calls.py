@@ -45,9 +45,9 @@ _GRID = 42
 _NUMBERS = {kind.dtype.name: kind for kind in NUMBERS.values()}
 _SIZES = {"threadIdx": 10, "blockIdx": 31, "blockDim": 11, "gridDim": 31}
 
-POSITIONS = {name: Num(INT32, bits) for name, bits in _SIZES.items()}
-LANES = {name: Num(INT32, 6) for name in ("laneid", "warpsize")}
-SIZE = Num(INT64, 40)
+POSITIONS = {name: Num(INT32, bits, natural=True) for name, bits in _SIZES.items()}
+LANES = {name: Num(INT32, 6, natural=True) for name in ("laneid", "warpsize")}
+SIZE = Num(INT64, 40, natural=True)
 
 _FIXED: dict[str, Kind] = {
     **dict.fromkeys(("all_sync", "any_sync", "eq_sync"), num(BOOL)),
@@ -104,12 +104,13 @@ def of_numbers(owner: str, name: str, given: list[Kind]) -> Kind:
     found = operation(owner, name, numbers)
     if found is None:
         return REFUSED
-    parts = tuple(map(num, found.results))
+    counts = owner == "cuda"  # bits
+    parts = tuple(num(n, natural=counts and n.whole) for n in found.results)
     return parts[0] if len(parts) == 1 else Tup(parts)
 
 
 def _positions(sizes: list[int | None]) -> Kind:
-    one = Num(INT64, _GRID)
+    one = Num(INT64, _GRID, natural=True)
     ndim = sizes[0] if len(sizes) == 1 else None
     if ndim == 1:
         return one
@@ -167,13 +168,17 @@ def of_python(owner: str, name: str, given: list[Kind]) -> Kind:
         return NEVER if NEVER in given else REFUSED
     numbers = [kind.number for kind in given if isinstance(kind, Num)]
     bounds = [kind.most for kind in given if isinstance(kind, Num)]
+    naturals = [kind.natural for kind in given if isinstance(kind, Num)]
     if name == "range" and owner == "builtins":
-        return Each(Num(range_number(numbers), max(bounds)))
+        begins = {1: [], 2: naturals[:1]}.get(len(given), naturals[::2])
+        return Each(num(range_number(numbers), max(bounds), natural=all(begins)))
     found = of_numbers(owner, name, given)
     if not isinstance(found, Num) or name not in ("min", "max", "abs", "int"):
         return found
-    both_whole = found.whole and numbers[0].whole
-    return num(found.number, max(bounds) if both_whole else None)
+    if not found.whole or not numbers[0].whole:
+        return found
+    natural = any(naturals) if name == "max" else name != "abs" and all(naturals)
+    return num(found.number, max(bounds), natural=natural)
 
 
 def total(given: list[Kind]) -> Kind:

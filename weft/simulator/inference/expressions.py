@@ -74,7 +74,8 @@ def two(name: str, a: Kind, b: Kind, by: int | None = None) -> Kind:
     signed = rule.result is INT64 and UINT64 not in (a.number, b.number)
     bounded = signed or (rule.result.kind == "u" and name in ("add", "mul"))
     most = _bound(name, a, b, by) if bounded else None
-    return num(rule.result, most, a.loaded or b.loaded)
+    natural = signed and _natural(name, a, b)
+    return num(rule.result, most, a.loaded or b.loaded, natural)
 
 
 def _odd(name: str, *kinds: Kind) -> Kind:
@@ -109,6 +110,16 @@ def _bound(name: str, a: Num, b: Num, by: int | None) -> int:
     if name in ("floordiv", "rshift"):
         return a.most
     return LARGEST
+
+
+def _natural(name: str, a: Num, b: Num) -> bool:
+    """Whether the result of an operation on integers is not negative."""
+    if name == "and_":
+        return a.natural or b.natural
+    if name == "mod":
+        return b.natural
+    both = a.natural and b.natural
+    return both and name in ("add", "mul", "floordiv", "rshift", "lshift", "or_", "xor")
 
 
 def one(name: str, kind: Kind) -> Kind:
@@ -407,7 +418,9 @@ def _converted(function: Conversion, given: list[Kind]) -> Kind:
     # A negative integer becomes a large unsigned one.
     kept = function.number.kind != "u" or given_one.number.kind == "u"
     most = given_one.most if given_one.whole and kept else None
-    return num(function.number, most, given_one.loaded)
+    fits = given_one.number.kind != "u" or given_one.most < function.number.bits
+    natural = given_one.natural and fits and function.number.whole
+    return num(function.number, most, given_one.loaded, natural)
 
 
 def _of_outside(function: Outside, given: list[Kind]) -> Kind:
@@ -476,7 +489,8 @@ _METHODS = frozenset(["reshape", "view", "sum", "prod", "mean", "any", "all"])
 
 def _of_array(kind: Arr, name: str) -> Kind:
     if name in ("shape", "strides"):
-        return Tup((calls.SIZE,) * kind.ndim)
+        sizes = calls.SIZE if name == "shape" else num(INT64, calls.SIZE.most)
+        return Tup((sizes,) * kind.ndim)
     if name in ("size", "ndim", "itemsize", "nbytes"):
         return calls.SIZE
     if name == "flat":

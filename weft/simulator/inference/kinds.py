@@ -1,7 +1,7 @@
 """What is known of a value before a kernel runs: its type, as Numba would infer it.
 
-Every expression that a kernel evaluates has a kind. None stands for "not known", which
-`unknown` counts. What Numba has no type for is `REFUSED`.
+Every expression that a kernel evaluates has a kind. None stands for "not known". What
+Numba has no type for is `REFUSED`.
 """
 
 from collections.abc import Iterable
@@ -17,12 +17,14 @@ LARGEST = 63  # bits of an int64, apart from its sign
 class Num:
     """A number. Of an integer, `most` bounds it: its absolute value is 2^most at most.
 
-    A `loaded` one is what memory holds, or was computed from that.
+    A `loaded` one is what memory holds, or was computed from that. A `natural` one is
+    not negative, as long as nothing that led to it wraps around.
     """
 
     number: Number
     most: int
     loaded: bool = False
+    natural: bool = False
 
     @property
     def whole(self) -> bool:
@@ -167,10 +169,16 @@ Kind = (
 )
 
 
-def num(number: Number, most: int | None = None, loaded: bool = False) -> Num:
+def num(
+    number: Number,
+    most: int | None = None,
+    loaded: bool = False,
+    natural: bool = False,
+) -> Num:
     """A number of which nothing more is known than its type, or `most`."""
     own = number.bits - (number.kind == "i")
-    return Num(number, own if most is None else min(most, own), loaded)
+    most = own if most is None else min(most, own)
+    return Num(number, most, loaded, natural or number.kind == "u")
 
 
 def joined(a: Kind, b: Kind) -> Kind:
@@ -183,7 +191,8 @@ def joined(a: Kind, b: Kind) -> Kind:
     if isinstance(a, Num) and isinstance(b, Num):
         number = unified(a.number, b.number)
         most = max(a.most, b.most) if number.whole else num(number).most
-        return Num(number, most, a.loaded or b.loaded)
+        natural = a.natural and b.natural
+        return Num(number, most, a.loaded or b.loaded, natural)
     if a is None or b is None:
         return None
     if isinstance(a, Arr) and isinstance(b, Arr):
@@ -285,4 +294,4 @@ def widened(kind: Kind, earlier: Kind) -> Kind:
 
 def of_integer(value: int) -> Num:
     """A Python integer, in one of few sizes."""
-    return Num(INT64, _size(value.bit_length(), (8, 16, 31, 40)))
+    return Num(INT64, _size(value.bit_length(), (8, 16, 31, 40)), False, value >= 0)

@@ -364,21 +364,11 @@ class Function:
 
 def _as_function(node: ast.Lambda | ast.FunctionDef) -> ast.FunctionDef:
     """A copy of a function's node to infer; a `lambda` becomes a `def`."""
-    if isinstance(node, ast.FunctionDef):
-        return ast.FunctionDef(
-            node.name, node.args, copy.deepcopy(node.body), [], **_place(node)
-        )
-    body = ast.Return(copy.deepcopy(node.body), **_place(node.body))
-    return ast.FunctionDef("<lambda>", node.args, [body], [], **_place(node))
-
-
-def _place(node: Any) -> dict[str, Any]:
-    return {
-        "lineno": node.lineno,
-        "col_offset": node.col_offset,
-        "end_lineno": node.end_lineno,
-        "end_col_offset": node.end_col_offset,
-    }
+    body: Any = copy.deepcopy(node.body)
+    name = getattr(node, "name", "<lambda>")
+    if isinstance(node, ast.Lambda):
+        body = [ast.copy_location(ast.Return(body), node.body)]
+    return ast.copy_location(ast.FunctionDef(name, node.args, body, []), node)
 
 
 def _own_nodes(definition: ast.FunctionDef) -> list[ast.AST]:

@@ -15,6 +15,7 @@ from typing import Any
 from weft import meaning
 from weft.code_objects import code_tree
 from weft.places import Place
+from weft.simulator.translation import syntax
 
 STEP, LOOP = "__weft_step__", "__weft_loop__"
 ROUND, ROUNDS = "__weft_round__", "__weft_rounds__"
@@ -109,21 +110,20 @@ class CountSteps(ast.NodeTransformer):
 
     def visit_While(self, node: ast.While) -> ast.AST:
         self.generic_visit(node)
-        step = ast.BoolOp(ast.Or(), [called(STEP), ast.Yield()])
-        tests: list[ast.expr] = [step, node.test]
+        at = node.test
+        turn = syntax.placed(ast.Yield(), at)
+        tests = [syntax.either(syntax.call(STEP, [], at), turn, where=at), at]
         if (number := getattr(node, "meets", None)) is not None:
-            tests.append(called(ROUND, ast.Constant(number)))
-        node.test = placed(ast.BoolOp(ast.And(), tests), node.test)
+            tests.append(syntax.call(ROUND, [syntax.constant(number, at)], at))
+        node.test = syntax.placed(ast.BoolOp(ast.And(), tests), at)
         return node
 
     def visit_For(self, node: ast.For) -> ast.AST:
         self.generic_visit(node)
-        number = getattr(node, "meets", None)
-        if number is None:
-            call = called(LOOP, node.iter)
-        else:
-            call = called(ROUNDS, node.iter, ast.Constant(number))
-        node.iter = placed(call, node.iter)
+        number, at = getattr(node, "meets", None), node.iter
+        counted = [] if number is None else [syntax.constant(number, at)]
+        name = LOOP if number is None else ROUNDS
+        node.iter = syntax.call(name, [at, *counted], at)
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
@@ -133,17 +133,5 @@ class CountSteps(ast.NodeTransformer):
             case ast.Call(func=ast.Name(id=name), args=[ast.expr() as items]) if (
                 name in _CONSUMERS and not isinstance(items, ast.Starred)
             ):
-                node.args = [placed(called(LOOP, items), items)]
+                node.args = [syntax.call(LOOP, [items], items)]
         return node
-
-
-def called(name: str, *args: ast.expr) -> ast.Call:
-    return ast.Call(ast.Name(name, ast.Load()), list(args), [])
-
-
-def placed(node: ast.expr, where: ast.expr) -> ast.expr:
-    """`node`, with the new nodes in it, at the place of `where`."""
-    for new in ast.walk(node):
-        if isinstance(new, ast.expr) and not hasattr(new, "lineno"):
-            ast.copy_location(new, where)
-    return node

@@ -31,7 +31,7 @@ from weft.simulator.inference.kinds import (
     Special,
 )
 from weft.simulator.inference.outside import kind_of
-from weft.simulator.language.loops import called, placed
+from weft.simulator.translation import syntax
 
 FOLLOW = "__weft_follow__"
 
@@ -159,9 +159,9 @@ class GiveWay(ast.NodeTransformer):
         self.generic_visit(node)
         wait = getattr(node, "wait", Wait.NEVER)
         if wait is Wait.ASKS:
-            return placed(ast.Yield(node), node)
+            return syntax.placed(ast.Yield(node), node)
         if wait is Wait.GENERATOR:
-            return placed(ast.YieldFrom(node), node)
+            return syntax.placed(ast.YieldFrom(node), node)
         if wait is Wait.UNKNOWN:
-            return placed(ast.YieldFrom(called(FOLLOW, node)), node)
+            return syntax.placed(ast.YieldFrom(syntax.call(FOLLOW, [node], node)), node)
         return node

@@ -45,12 +45,8 @@ class Accesses(Values):
         """`x[i]`."""
         parts = parts_of(node.slice)
         flops = getattr(node, "flops", 0)
-        whole = of.number is None or len(parts) != of.ndim or not of.direct
-        if whole or not all(isinstance(kind(p), Num) for p in parts):
-            return self._loaded(node, of, flops)
-        by_call = self.function.noting is Noting.CALLS
-        if by_call or (self.by_numbers and not of.space):
-            return self.plain(self._loaded(node, of, flops), node)
+        if self.function.noting is Noting.CALLS or not self.is_element(of, parts):
+            return self._loaded(node, flops)
         base, alias = self.array(node.value, of)
         made = self.several(parts)
         indices = [self._index(m, p) for m, p in zip(made, parts, strict=True)]
@@ -61,7 +57,17 @@ class Accesses(Values):
         element = self._element(base, alias, indices, node)
         return syntax.either(note, element, where=node)
 
-    def _loaded(self, node: ast.Subscript, of: Arr, flops: int) -> ast.expr:
+    def is_element(self, of: Arr, parts: list[ast.expr]) -> bool:
+        """Whether indices are those of a number in memory that is known."""
+        return (
+            of.number is not None
+            and of.direct
+            and len(parts) == of.ndim
+            and all(isinstance(kind(p), Num) for p in parts)
+            and not (self.by_numbers and not of.space)
+        )
+
+    def _loaded(self, node: ast.Subscript, flops: int) -> ast.expr:
         """A load, or a view of a part, by a call."""
         node.value, node.slice = self.several([node.value, node.slice])
         made: ast.expr = node
@@ -88,7 +94,7 @@ class Accesses(Values):
 
     def _index(self, made: ast.expr, written: ast.expr) -> "Index":
         """An index that is used several times: its name, and the first use of it."""
-        natural = self.signs.natural(written)
+        natural = is_natural(written)
         if isinstance(made, ast.Constant) and isinstance(made.value, int):
             return Index(made, made, made.value, natural)
         if isinstance(made, ast.Name):
@@ -213,6 +219,12 @@ def attribute_of(of: ast.expr, what: str, node: ast.AST) -> ast.expr:
 
 
 _ATTRIBUTES = {"v": "rows", "w": "marks", "n": "_number", "e": "_first"}
+
+
+def is_natural(index: ast.expr) -> bool:
+    """Whether an index is certainly not negative: Python would count from the end."""
+    found = kind(index)
+    return isinstance(found, Num) and found.natural
 
 
 def parts_of(index: ast.expr) -> list[ast.expr]:

@@ -33,7 +33,6 @@ class Expressions(Accesses):
         """
         visit = getattr(self, f"_{type(node).__name__.lower()}", None)
         if visit is None:
-            self.made.unknown.append(node)
             return node
         made: ast.expr = (
             self._binop(node, raw) if isinstance(node, ast.BinOp) else visit(node)
@@ -169,23 +168,11 @@ class Expressions(Accesses):
             operation = by_name.operation(owner, name, found)
         if operation is not None:
             return self._computed(node, f"{owner}_{name}", operation, made, given)
-        if owner == "cuda":
-            return self._of_cuda(node, name, made, given)
-        if owner == "builtins" and name in _OF_PYTHON:
-            node.args = made
-            return node
-        return self._with_numpys(node, made)
-
-    def _of_cuda(
-        self, node: ast.Call, name: str, made: list[ast.expr], given: list[Kind]
-    ) -> ast.expr:
-        if name.startswith("atomic."):
-            node.args = made
-            return self._atomic(node, given)
-        if name in _TYPED or name.startswith("fp16."):
+        if owner != "cuda" and (owner != "builtins" or name not in _OF_PYTHON):
             return self._with_numpys(node, made)
         node.args = made
-        return node
+        atomic = owner == "cuda" and name.startswith("atomic.")
+        return self._atomic(node, given) if atomic else node
 
     def _plainly(
         self, node: ast.Call, name: str, made: list[ast.expr], given: list[Kind]
@@ -246,8 +233,6 @@ class Expressions(Accesses):
         )
 
 
-# Functions of `cuda` that look at the type of what they are given.
-_TYPED = frozenset(["selp", "fma", "popc", "clz", "ffs", "brev", "cbrt"])
 # Functions of Python that take and give what they get, whatever its type.
 _OF_PYTHON = frozenset(
     "len enumerate zip range iter next print isinstance tuple slice type".split()

@@ -7,11 +7,15 @@ from weft.simulator.arithmetic.numbers import Number, rule_of_two
 from weft.simulator.inference.expressions import OPERATORS as NAMES
 from weft.simulator.inference.kinds import Arr, Cast, Kind, Num, Tup, num
 from weft.simulator.translation import syntax
-from weft.simulator.translation.accesses import Index, attribute_of, parts_of
+from weft.simulator.translation.accesses import (
+    Index,
+    attribute_of,
+    is_natural,
+    parts_of,
+)
 from weft.simulator.translation.expressions import Expressions
-from weft.simulator.translation.made import Function, kind
+from weft.simulator.translation.made import Body, kind
 from weft.simulator.translation.notes import BASE, NOTES, READ, WRITE, Spotted
-from weft.simulator.translation.signs import Signs
 
 UNSET = "__unset__"  # what Python raises for a variable without a value
 
@@ -19,16 +23,11 @@ UNSET = "__unset__"  # what Python raises for a variable without a value
 class Statements(Expressions):
     """Translates a function in place."""
 
-    def __init__(self, function: Function, definition: ast.FunctionDef) -> None:
+    def __init__(self, function: Body, definition: ast.FunctionDef) -> None:
         """Translate `definition`, whose nodes inference has marked."""
         self._own = _own_arrays(definition)
         self._arguments, self._local = names_of(definition)
-
-        def number_outside(name: str) -> int | None:
-            value = function.outside(name)
-            return value if type(value) is int else None
-
-        super().__init__(function, Signs(definition, number_outside))
+        super().__init__(function)
         body = self.block(definition.body)
         first: list[ast.stmt] = [
             syntax.assign(name, value, definition)
@@ -135,7 +134,6 @@ class Statements(Expressions):
                 break  # no thread comes here, as inference has seen
             visit = getattr(self, f"_{type(statement).__name__.lower()}", None)
             if visit is None:
-                self.made.unknown.append(statement)
                 self.out.append(statement)
                 continue
             visit(statement)
@@ -282,19 +280,8 @@ class Statements(Expressions):
             )
             self._name_given(target.id, made, node)
             return
-        of = kind(target.value) if isinstance(target, ast.Subscript) else None
-        parts = parts_of(target.slice) if isinstance(target, ast.Subscript) else []
-        plain = (
-            isinstance(of, Arr)
-            and of.number is not None
-            and of.direct
-            and len(parts) == of.ndim
-            and all(isinstance(kind(p), Num) for p in parts)
-            and isinstance(given, Num)
-            and not (self.by_numbers and not of.space)
-        )
-        if plain:
-            self._changed(node, target, of)  # type: ignore[arg-type]
+        if isinstance(target, ast.Subscript) and self._is_plain(target, given):
+            self._changed(node, target, kind(target.value))  # type: ignore[arg-type]
             return
         for name in ("value", "slice"):
             if hasattr(target, name):
@@ -302,6 +289,15 @@ class Statements(Expressions):
         value = self.numpys(self.expr(node.value), given, node)
         node.value = self.pure("operand", node, value)
         self.out.append(node)
+
+    def _is_plain(self, target: ast.Subscript, given: Kind) -> bool:
+        """Whether a number is stored to an element, without a detour."""
+        of = kind(target.value)
+        return (
+            isinstance(of, Arr)
+            and self.is_element(of, parts_of(target.slice))
+            and isinstance(given, Num)
+        )
 
     def _changed(self, node: ast.AugAssign, target: ast.Subscript, of: Arr) -> None:
         """`x[i] += value`."""
@@ -311,7 +307,7 @@ class Statements(Expressions):
         for made, part in zip(self.several(parts), parts, strict=True):
             held = self.held(made, target)
             indices.append(self._index(held, part))
-            indices[-1].natural = self.signs.natural(part)
+            indices[-1].natural = is_natural(part)
         old = self._element(base, alias, indices, target)
         self._remember(target, base, alias, indices)
         if self.noting and of.space != "constant":
@@ -335,16 +331,7 @@ class Statements(Expressions):
     ) -> None:
         """`x[i] = value`; `value` has been translated."""
         of, parts = kind(target.value), parts_of(target.slice)
-        plain = (
-            isinstance(of, Arr)
-            and of.number is not None
-            and of.direct
-            and len(parts) == of.ndim
-            and all(isinstance(kind(p), Num) for p in parts)
-            and isinstance(given, Num)
-            and not (self.by_numbers and not of.space)
-        )
-        if not plain:
+        if not self._is_plain(target, given):
             self._store_elsewhere(target, value, given, node)
             return
         before = [value]
@@ -406,18 +393,9 @@ class Statements(Expressions):
         self, base: ast.expr, alias: str, indices: list[Index], node: ast.AST
     ) -> None:
         """Mark an element as written, in an array that has marks."""
-        marks = (
-            syntax.name(f"__w_{alias}", node)
-            if alias
-            else attribute_of(base, "w", node)
-        )
+        marks, row = (self.of_array(base, alias, "w", node) for _ in range(2))
         none = syntax.constant(None, node)
         test = syntax.placed(ast.Compare(marks, [ast.IsNot()], [none]), node)
-        row: ast.expr = (
-            syntax.name(f"__w_{alias}", node)
-            if alias
-            else attribute_of(base, "w", node)
-        )
         for index in indices[:-1]:
             row = syntax.item(row, index.use(), node)
         yes = syntax.constant(True, node)

@@ -17,16 +17,15 @@ from weft.simulator.arithmetic.operations import Operation
 from weft.simulator.inference.expressions import OPERATORS as NAMES
 from weft.simulator.inference.kinds import LARGEST, Cast, Kind, Num, Tup, num
 from weft.simulator.translation import numbers, syntax
-from weft.simulator.translation.made import CELL, Function, Made, kind
+from weft.simulator.translation.made import CELL, Body, Made, kind
 from weft.simulator.translation.notes import Noting
-from weft.simulator.translation.signs import Signs
 
 
 class Values:
     """Translates arithmetic; `out` are the statements of the block being made."""
 
-    def __init__(self, function: Function, signs: Signs) -> None:
-        self.function, self.signs = function, signs
+    def __init__(self, function: Body) -> None:
+        self.function = function
         self.out: list[ast.stmt] = []
         self.made = Made()
         self._temporary = 0
