@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpys_numbers as numpys
 import pytest
 
 import weft  # noqa: F401  before Numba
-from weft.simulator.arithmetic import casts, operators
 from weft.simulator.arithmetic.bits import (
     bits_of16,
     bits_of32,
@@ -157,7 +157,7 @@ def test_a_number_knows_its_size_and_range() -> None:
 @pytest.mark.parametrize("number", REAL, ids=repr)
 def test_conversions(number: Number) -> None:
     for to in REAL:
-        theirs = quietly(casts.cast_to(to))
+        theirs = quietly(numpys.cast_to(to))
         for value in values(number, 300):
             ours = convert(value, number, to)
             wanted = plain(theirs(given(value, number)))
@@ -198,7 +198,7 @@ def test_expressions_that_stand_for_a_conversion() -> None:
 
 def by_name(a: Number, b: Number) -> Iterator[tuple[str, Operation]]:
     for name in SYMBOLS:
-        ours, theirs = binary(name, a, b), operators.binary(name, a, b)
+        ours, theirs = binary(name, a, b), numpys.binary(name, a, b)
         assert (ours is None) == (theirs is None)
         if ours is not None:
             yield name, ours
@@ -219,7 +219,7 @@ def test_operators_of_two(a: Number) -> None:
         for name, operation in by_name(a, b):
             if name == "pow" and operation.result.kind == "f":
                 continue
-            ours, theirs = operation.whole(), quietly(operators.binary(name, a, b))
+            ours, theirs = operation.whole(), quietly(numpys.binary(name, a, b))
             for x, y in pairs(a, b):
                 old = theirs(given(x, a), given(y, b))
                 assert same(ours(x, y), old, operation.result), (name, b, x, y)
@@ -232,7 +232,7 @@ def test_powers_that_are_floats(a: Number) -> None:
         assert operation is not None
         if operation.result.whole:
             continue
-        ours, theirs = operation.whole(), quietly(operators.binary("pow", a, b))
+        ours, theirs = operation.whole(), quietly(numpys.binary("pow", a, b))
         for x, y in pairs(a, b):
             if b.whole and abs(y) > 0x10000:  # Numba rounds the exponent to float64
                 old = quietly(np.power)(np.float64(x), np.float64(y))
@@ -252,7 +252,7 @@ def test_operators_with_a_number_that_is_known(a: Number) -> None:
             operation = binary(name, a, b, by)
             if operation is None:
                 continue
-            ours, theirs = operation.whole(), quietly(operators.binary(name, a, b))
+            ours, theirs = operation.whole(), quietly(numpys.binary(name, a, b))
             most = LOOSE if name == "pow" and operation.result.kind == "f" else 0
             for x in values(a):
                 old = theirs(given(x, a), by)
@@ -289,7 +289,7 @@ def test_what_is_pythons_own() -> None:
 @pytest.mark.parametrize("a", REAL, ids=repr)
 def test_operators_of_one(a: Number) -> None:
     for name in PREFIXES:
-        ours, theirs = unary(name, a), operators.unary(name, a)
+        ours, theirs = unary(name, a), numpys.unary(name, a)
         assert (ours is None) == (theirs is None)
         if ours is None:
             continue

@@ -15,6 +15,7 @@ from typing import Any
 from weft import meaning
 from weft.code_objects import code_tree
 from weft.places import Place
+from weft.simulator.translation import syntax
 
 STEP, LOOP = "__weft_step__", "__weft_loop__"
 ROUNDS, ROUNDS_OF = "__weft_rounds__", "__weft_rounds_of__"
@@ -111,21 +112,24 @@ class CountSteps(ast.NodeTransformer):
 
     def visit_While(self, node: ast.While) -> ast.AST:
         self.generic_visit(node)
-        step = ast.BoolOp(ast.Or(), [called(STEP), ast.Yield()])
-        node.test = placed(ast.BoolOp(ast.And(), [step, node.test]), node.test)
+        at = node.test
+        turn = syntax.placed(ast.Yield(), at)
+        step = syntax.either(syntax.call(STEP, [], at), turn, where=at)
+        node.test = syntax.placed(ast.BoolOp(ast.And(), [step, at]), at)
         self._count_rounds(node)
         return node
 
     def visit_For(self, node: ast.For) -> ast.AST:
         self.generic_visit(node)
-        node.iter = placed(called(LOOP, node.iter), node.iter)
+        node.iter = syntax.call(LOOP, [node.iter], node.iter)
         self._count_rounds(node)
         return node
 
     def _count_rounds(self, node: ast.For | ast.While) -> None:
         number = getattr(node, "meets", None)
         if number is not None:
-            of = ast.Subscript(name(ROUNDS), ast.Constant(number), ast.Store())
+            of = ast.Subscript(syntax.name(ROUNDS, node), ast.Constant(number))
+            of.ctx = ast.Store()
             node.body.insert(0, ast.AugAssign(of, ast.Add(), ast.Constant(1)))
             self._counts = True
 
@@ -133,8 +137,8 @@ class CountSteps(ast.NodeTransformer):
         outer, self._counts = self._counts, False
         self.generic_visit(node)
         if self._counts:
-            store = ast.Name(ROUNDS, ast.Store())
-            node.body.insert(0, ast.Assign([store], called(ROUNDS_OF)))
+            rounds = syntax.call(ROUNDS_OF, [], node)
+            node.body.insert(0, syntax.assign(ROUNDS, rounds, node))
         self._counts = outer
         return node
 
@@ -145,21 +149,5 @@ class CountSteps(ast.NodeTransformer):
             case ast.Call(func=ast.Name(id=name), args=[ast.expr() as items]) if (
                 name in _CONSUMERS and not isinstance(items, ast.Starred)
             ):
-                node.args = [placed(called(LOOP, items), items)]
+                node.args = [syntax.call(LOOP, [items], items)]
         return node
-
-
-def name(text: str) -> ast.Name:
-    return ast.Name(text, ast.Load())
-
-
-def called(function: str, *args: ast.expr) -> ast.Call:
-    return ast.Call(name(function), list(args), [])
-
-
-def placed(node: ast.expr, where: ast.expr) -> ast.expr:
-    """`node`, with the new nodes in it, at the place of `where`."""
-    for new in ast.walk(node):
-        if isinstance(new, ast.expr) and not hasattr(new, "lineno"):
-            ast.copy_location(new, where)
-    return node

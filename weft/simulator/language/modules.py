@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from weft import meaning
-from weft.simulator.arithmetic.casts import cast_to
-from weft.simulator.arithmetic.functions import CMATH, MATH, of_numpy
+from weft.simulator.arithmetic.by_name import cast_to, of_numpy
 from weft.simulator.arithmetic.numbers import of_dtype
 from weft.simulator.language import rules
 
@@ -25,24 +24,6 @@ class Cast:
 
     def __call__(self, value: Any) -> Any:
         return self._convert(value)
-
-
-class Mathematics:
-    """`math` as a kernel sees it: as much as Numba has of it for a GPU."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name not in MATH:
-            raise AttributeError(f"Numba has no math.{name} on a GPU")
-        return MATH[name]
-
-
-class ComplexMathematics:
-    """`cmath` as a kernel sees it."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name not in CMATH:
-            raise AttributeError(f"Numba has no cmath.{name} on a GPU")
-        return CMATH[name]
 
 
 class NumpyModule:

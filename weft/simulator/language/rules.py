@@ -20,7 +20,7 @@ import numpy as np
 from weft import meaning, own_classes
 from weft.code_objects import code_tree
 from weft.places import Place
-from weft.simulator.arithmetic.operators import FUNCTIONS
+from weft.simulator.arithmetic.by_name import OPERATORS
 from weft.simulator.faults import Fault
 from weft.wording import kind_of
 
@@ -287,8 +287,8 @@ def part_of(module: ModuleType, name: str, refuse: Callable[[str, str], Any]) ->
     package = module.__name__.partition(".")[0]
     if isinstance(value, ModuleType) and meaning.is_module_of_types(value):
         return OpenModule(value, refuse)
-    if package == "operator" and name in FUNCTIONS:
-        return FUNCTIONS[name]
+    if package == "operator" and name in OPERATORS:
+        return OPERATORS[name]
     known = name in _OPERATORS if package == "operator" else usable(value)
     known = known or (package == "numpy" and name in ("finfo", "iinfo"))
     if known and not isinstance(value, ModuleType):

@@ -34,7 +34,7 @@ from weft.simulator.inference.kinds import (
     Special,
 )
 from weft.simulator.inference.outside import kind_of
-from weft.simulator.language.loops import called, name, placed
+from weft.simulator.translation import syntax
 
 FOLLOW = "__weft_follow__"
 BARRIER = "__weft_barrier_"  # and a number: each in a kernel has a name of its own
@@ -195,11 +195,11 @@ class GiveWay(ast.NodeTransformer):
         self.generic_visit(node)
         wait = getattr(node, "wait", Wait.NEVER)
         if wait is Wait.ASKS:
-            return placed(ast.Yield(self._told(node) or node), node)
+            return syntax.placed(ast.Yield(self._told(node) or node), node)
         if wait is Wait.GENERATOR:
-            return placed(ast.YieldFrom(node), node)
+            return syntax.placed(ast.YieldFrom(node), node)
         if wait is Wait.UNKNOWN:
-            return placed(ast.YieldFrom(called(FOLLOW, node)), node)
+            return syntax.placed(ast.YieldFrom(syntax.call(FOLLOW, [node], node)), node)
         return node
 
     def _told(self, node: ast.Call) -> ast.expr | None:
@@ -210,7 +210,8 @@ class GiveWay(ast.NodeTransformer):
         called, direct = kind.path[1], self._kernel and self._functions == 1
         if called == "syncthreads" and direct and not args:
             self._barriers += 1
-            return name(f"{LOOPED if self._loops else BARRIER}{self._barriers}")
+            where = LOOPED if self._loops else BARRIER
+            return syntax.name(f"{where}{self._barriers}", node)
         mask = args[0] if args else ast.Constant(FULL)
         whole = isinstance(mask, ast.Constant) or is_whole(getattr(mask, "seen", None))
         starred = any(isinstance(arg, ast.Starred) for arg in args)
@@ -218,7 +219,9 @@ class GiveWay(ast.NodeTransformer):
             return None
         masked = ast.BinOp(mask, ast.BitAnd(), ast.Constant(FULL))
         given = ast.Tuple(args[1:], ast.Load())
-        return ast.Tuple([name(exchange(called)), masked, given], ast.Load())
+        return ast.Tuple(
+            [syntax.name(exchange(called), node), masked, given], ast.Load()
+        )
 
 
 def is_whole(kind: Kind) -> bool:

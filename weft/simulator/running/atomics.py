@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.simulator.arithmetic.casts import cast_to
+from weft.simulator.arithmetic.by_name import cast_to
 from weft.simulator.arithmetic.numbers import of_dtype
 from weft.simulator.memory.arrays import Array
 from weft.simulator.running.protocol import Launched, Waiting

@@ -5,12 +5,10 @@ import sys
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
-
 from weft import meaning
+from weft.simulator.arithmetic.by_name import Functions, function
 from weft.simulator.language.modules import Cast
 from weft.simulator.limits import Dim3
-from weft.simulator.running import numbers
 from weft.simulator.running.atomics import Atomic
 from weft.simulator.running.declared import Local, Shared, constant
 from weft.simulator.running.intrinsic_calls import Intrinsics
@@ -38,7 +36,7 @@ class Cuda:
         self._constant = lambda data, name: constant(run, data, name)
         self.atomic = Atomic(run)
         self.cg = SimpleNamespace(this_grid=lambda: GridGroup(run))
-        self.fp16 = numbers.Half()
+        self.fp16 = Functions("cuda.fp16")
         self.intrinsics = Intrinsics(run)
 
     @property
@@ -140,25 +138,10 @@ class Cuda:
 
     # Arithmetic
 
-    def popc(self, value: Any) -> Any:
-        return numbers.popc(value)
-
-    def brev(self, value: Any) -> Any:
-        return numbers.brev(value)
-
-    def clz(self, value: Any) -> Any:
-        return numbers.clz(value)
-
-    def ffs(self, value: Any) -> Any:
-        return numbers.ffs(value)
-
-    def fma(self, a: Any, b: Any, c: Any) -> Any:
-        if isinstance(a, np.float32):  # one rounding: exact in double, then rounded
-            return np.float32(float(a) * float(b) + float(c))
-        return a * b + c
-
-    def cbrt(self, value: Any) -> Any:
-        return np.cbrt(value)
+    popc, brev, clz, ffs, fma, cbrt = (
+        staticmethod(function("cuda", name))
+        for name in ("popc", "brev", "clz", "ffs", "fma", "cbrt")
+    )
 
     def selp(self, condition: Any, a: Any, b: Any) -> Any:
         return a if condition else b

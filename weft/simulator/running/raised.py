@@ -36,7 +36,7 @@ def raised(where: Positions, error: BaseException, thread: Thread) -> Fault:
         wrong = refused_access(where, trace)
         if wrong is not None:
             return where.fault(*wrong, led_to(places), thread)
-    said = re.sub(r"'(Traced|Array)\d?'", "'array'", in_plain_words(error))
+    said = re.sub(r"'(Watched|Array)'", "'array'", in_plain_words(error))
     kind, message = "exception", f"{type(error).__name__}: {said}".removesuffix(": ")
     why = ""
     if places and isinstance(error, Exception):

@@ -30,7 +30,7 @@ from weft.simulator.language.binding import Bound
 from weft.simulator.language.loops import LOOP, ROUNDS_OF, STEP
 from weft.simulator.language.waiting import BARRIER, FOLLOW, LOOPED, exchange
 from weft.simulator.limits import Dim, Dim3, most_shared
-from weft.simulator.memory.arrays import Array, Memory, poison, wrap
+from weft.simulator.memory.arrays import Array, Memory, poison
 from weft.simulator.running.beside import Beside
 from weft.simulator.running.gatherings import GroupWait
 from weft.simulator.running.marks import mark
@@ -181,7 +181,7 @@ class Run:
         written: np.ndarray[Any, Any] | None = None,
     ) -> Array:
         """Give the kernel `data`; see `Array`."""
-        return wrap(data, memory, self.fault, written)
+        return Array(data, memory, self.fault, written)
 
     def fill(self, data: np.ndarray[Any, Any], space: str) -> None:
         """Put into new memory what no thread has written."""

@@ -14,11 +14,13 @@ from weft.places import Place, place
 from weft.simulator.language.binding import Bound
 from weft.simulator.limits import Dim
 from weft.simulator.memory.addresses import Addresses
+from weft.simulator.memory.arrays import Array, Memory
 from weft.simulator.running.scheduler import Run
 from weft.simulator.running.special import Special
 from weft.simulator.running.threads import Block, Thread
 from weft.simulator.trace.log import MOST_SITES
 from weft.simulator.trace.trace import Trace
+from weft.simulator.trace.watched_arrays import Watched
 from weft.simulator.translation.notes import FLOPS, OPERATION, SUMS, Noting
 
 MOST_BLOCKS = 64  # written down; of a larger grid a sample
@@ -90,6 +92,25 @@ class WatchedRun(Run):
 
     def fill(self, data: np.ndarray[Any, Any], space: str) -> None:
         (self.recording.fill or super().fill)(data, space)
+
+    def array(
+        self,
+        data: np.ndarray[Any, Any],
+        memory: Memory,
+        written: np.ndarray[Any, Any] | None = None,
+    ) -> Array:
+        number, base = self.addresses.add(data, memory, self.recording.fresh)
+        watched = Watched(data, memory, self.fault, written)
+        watched.attach(self, number, base)
+        return watched
+
+    @abstractmethod
+    def attached(self, x: Watched) -> None:
+        """See `Recorder`."""
+
+    @abstractmethod
+    def accessed(self, x: Watched, offset: int, operation: int, site: Any) -> None:
+        """See `Recorder`."""
 
     @contextlib.contextmanager
     def specially(self, access: Special) -> Iterator[None]:

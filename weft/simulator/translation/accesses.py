@@ -57,9 +57,8 @@ class Accesses(Values):
         """`x[i]`."""
         parts = parts_of(node.slice)
         flops = getattr(node, "flops", 0)
-        if not self.is_element(of, parts) or self.function.noting is Noting.CALLS:
-            loaded = self._loaded(node, of, flops)
-            return self.plain(loaded, node) if isinstance(kind(node), Num) else loaded
+        if self.function.noting is Noting.CALLS or not self.is_element(of, parts):
+            return self._loaded(node, flops)
         base, alias = self.array(node.value, of)
         made = self.several(parts)
         indices = [self._index(m, p) for m, p in zip(made, parts, strict=True)]
@@ -70,7 +69,7 @@ class Accesses(Values):
         element = self._element(base, alias, indices, node)
         return syntax.either(note, element, where=node)
 
-    def _loaded(self, node: ast.Subscript, of: Arr, flops: int) -> ast.expr:
+    def _loaded(self, node: ast.Subscript, flops: int) -> ast.expr:
         """A load, or a view of a part, by a call."""
         node.value, node.slice = self.several([node.value, node.slice])
         made: ast.expr = node
@@ -97,7 +96,7 @@ class Accesses(Values):
 
     def _index(self, made: ast.expr, written: ast.expr) -> "Index":
         """An index that is used several times: its name, and the first use of it."""
-        natural = self.signs.natural(written)
+        natural = is_natural(written)
         if isinstance(made, ast.Constant) and isinstance(made.value, int):
             return Index(made, made, made.value, natural)
         if isinstance(made, ast.Name):
@@ -298,6 +297,12 @@ def part_of(array: Any, what: str) -> Any:
 _ATTRIBUTES = {"v": "rows", "w": "marks", "n": "_number", "e": "_first"}
 _ATTRIBUTES |= {name: name for name in ("size", "shape")}
 _STRIDES = {"s": "strides", "t": "_steps"}
+
+
+def is_natural(index: ast.expr) -> bool:
+    """Whether an index is certainly not negative: Python would count from the end."""
+    found = kind(index)
+    return isinstance(found, Num) and found.natural
 
 
 def parts_of(index: ast.expr) -> list[ast.expr]:

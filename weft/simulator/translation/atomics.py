@@ -22,14 +22,14 @@ class Atomics(Accesses):
     def atomic(self, node: ast.Call, name: str) -> ast.expr:
         """`cuda.atomic.add(x, i, value)`, which gives what was there before."""
         given = [kind(argument) for argument in node.args]
-        known = [part.plain is True for part in _flat(given[1:2])]
+        known = not any(part.loaded for part in _flat(given[1:2]))
         if self._is_direct(node, name, given):
-            return self._changed_at_once(node, name, all(known))
+            return self._changed_at_once(node, name, known)
         of, made = given[0] if given else None, self.several(node.args)
         for n, (one, each) in enumerate(zip(made, given, strict=True)):
             if n > 1 and isinstance(of, Arr) and of.number is not None:
                 made[n] = self.converted(one, each, of.number, node)
-        if not known or not all(known):
+        if not known:
             made[1:2] = [self.pure("from_data", node, one) for one in made[1:2]]
         node.args = made
         return self.plain(node, node)

@@ -11,11 +11,7 @@ import ast
 import math
 from typing import Any
 
-from weft.simulator.arithmetic import (
-    cuda_functions,
-    mathematics,
-    python_functions,
-)
+from weft.simulator.arithmetic import by_name
 from weft.simulator.arithmetic.numbers import FLOAT32, Number
 from weft.simulator.arithmetic.operations import Operation
 from weft.simulator.inference import calls
@@ -39,7 +35,6 @@ class Expressions(Atomics):
         """
         visit = getattr(self, f"_{type(node).__name__.lower()}", None)
         if visit is None:
-            self.made.unknown.append(node)
             return node
         made: ast.expr = (
             self._binop(node, raw) if isinstance(node, ast.BinOp) else visit(node)
@@ -175,8 +170,9 @@ class Expressions(Atomics):
                 node.args.append(one)
             else:
                 node.args.append(self.numpys(one, of, node))
-        found = kind(node)
-        return self.plain(node, node) if isinstance(found, (Num, Tup)) else node
+        if not isinstance(kind(node), (Num, Tup)):
+            return node
+        return self._cast(node, self.plain(node, node), None)
 
     def _by_name(self, node: ast.Call, function: Named) -> ast.expr:
         """A call of something of `cuda`, `math`, Python, ..."""
@@ -195,15 +191,19 @@ class Expressions(Atomics):
                 plainly := self._plainly(node, name, made, given)
             ):
                 return plainly
-            operation = _operation(owner, name, found)
+            operation = by_name.operation(owner, name, found)
         if operation is not None:
             return self._computed(node, f"{owner}_{name}", operation, made, given)
-        if owner == "cuda":
-            return self._of_cuda(node, name, made, given)
-        if owner == "builtins" and name in _OF_PYTHON:
-            node.args = made
-            return node
-        return self._with_numpys(node, made)
+        if owner != "cuda" and (owner != "builtins" or name not in _OF_PYTHON):
+            return self._with_numpys(node, made)
+        extents = owner == "cuda" and name in _EXTENTS
+        axes = self.function.constant(node.args[0]) if extents else None
+        if self.function.is_kernel and axes in (1, 2, 3):
+            parts = [self._position(f"{name}_{axis}", node) for axis in "xyz"[:axes]]
+            whole = syntax.placed(ast.Tuple(parts, ast.Load()), node)
+            return parts[0] if axes == 1 else whole
+        node.args = made
+        return node
 
     def _kept(self, node: ast.Call) -> ast.expr:
         """A shared array, which the first thread of a block makes for all."""
@@ -217,19 +217,6 @@ class Expressions(Atomics):
         keep = syntax.attribute(shared(), "setdefault", node)
         kept = syntax.placed(ast.Call(keep, [number, node], []), node)
         return syntax.choice(known, syntax.item(shared(), number, node), kept, node)
-
-    def _of_cuda(
-        self, node: ast.Call, name: str, made: list[ast.expr], given: list[Kind]
-    ) -> ast.expr:
-        if name in _TYPED or name.startswith("fp16."):
-            return self._with_numpys(node, made)
-        axes = self.function.constant(node.args[0]) if name in _EXTENTS else None
-        if self.function.is_kernel and axes in (1, 2, 3):
-            parts = [self._position(f"{name}_{axis}", node) for axis in "xyz"[:axes]]
-            whole = syntax.placed(ast.Tuple(parts, ast.Load()), node)
-            return parts[0] if axes == 1 else whole
-        node.args = made
-        return node
 
     def _plainly(
         self, node: ast.Call, name: str, made: list[ast.expr], given: list[Kind]
@@ -282,26 +269,11 @@ class Expressions(Atomics):
 
 # Functions of `cuda` that say where a thread is, and among how many.
 _EXTENTS = frozenset(["grid", "gridsize"])
-# Functions of `cuda` that look at the type of what they are given.
-_TYPED = frozenset(["selp", "fma", "popc", "clz", "ffs", "brev", "cbrt"])
 # Functions of Python that take and give what they get, whatever its type.
 _OF_PYTHON = frozenset(
     "len enumerate zip range iter next print isinstance tuple slice type".split()
 )
 _SHAPED = frozenset([("cuda", "shared.array"), ("cuda", "local.array")])
-
-
-def _operation(owner: str, name: str, given: list[Number]) -> Operation | None:
-    """How a function of numbers is computed, None where nobody knows."""
-    if owner == "math":
-        return mathematics.of_math(name, *given)
-    if owner == "builtins":
-        return python_functions.of_python(name, *given)
-    if owner == "libdevice":
-        return cuda_functions.of_libdevice(name, *given)
-    if owner == "cuda" and name.startswith("fp16."):
-        return cuda_functions.of_half(name.removeprefix("fp16."), *given)
-    return cuda_functions.of_cuda(name, *given) if owner == "cuda" else None
 
 
 def _is_real(node: ast.expr) -> bool:

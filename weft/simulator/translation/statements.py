@@ -7,12 +7,16 @@ from weft.simulator.arithmetic.numbers import Number, rule_of_two
 from weft.simulator.inference.expressions import OPERATORS as NAMES
 from weft.simulator.inference.kinds import Arr, Cast, Kind, Num, Tup, num
 from weft.simulator.translation import syntax
-from weft.simulator.translation.accesses import attribute_of, mark, parts_of
+from weft.simulator.translation.accesses import (
+    attribute_of,
+    is_natural,
+    mark,
+    parts_of,
+)
 from weft.simulator.translation.expressions import Expressions
-from weft.simulator.translation.made import SHARED, Function, Given, kind
+from weft.simulator.translation.made import SHARED, Body, Given, kind
 from weft.simulator.translation.notes import BASE, NOTES, READ, Spotted
 from weft.simulator.translation.reaching import Calls, Reaching
-from weft.simulator.translation.signs import Signs
 
 UNSET = "__unset__"  # what Python raises for a variable without a value
 
@@ -20,17 +24,12 @@ UNSET = "__unset__"  # what Python raises for a variable without a value
 class Statements(Expressions):
     """Translates a function in place."""
 
-    def __init__(self, function: Function, definition: ast.FunctionDef) -> None:
+    def __init__(self, function: Body, definition: ast.FunctionDef) -> None:
         """Translate `definition`, whose nodes inference has marked."""
         self._after: dict[ast.stmt, Calls] = {}  # see `Reaching`
         own = _own_arrays(definition)
         self._arguments, self._local = names_of(definition)
-
-        def number_outside(name: str) -> int | None:
-            value = function.outside(name)
-            return value if type(value) is int else None
-
-        super().__init__(function, Signs(definition, number_outside), own)
+        super().__init__(function, own)
         body = self.block(definition.body)
         self._mentioned = mentioned(body)
         first: list[ast.stmt] = []
@@ -160,7 +159,6 @@ class Statements(Expressions):
                 break  # no thread comes here, as inference has seen
             visit = getattr(self, f"_{type(statement).__name__.lower()}", None)
             if visit is None:
-                self.made.unknown.append(statement)
                 self.out.append(statement)
                 continue
             visit(statement)
@@ -307,10 +305,8 @@ class Statements(Expressions):
             )
             self._name_given(target.id, made, node)
             return
-        of = kind(target.value) if isinstance(target, ast.Subscript) else None
-        parts = parts_of(target.slice) if isinstance(target, ast.Subscript) else []
-        if isinstance(given, Num) and self.is_element(of, parts):
-            self._changed(node, target, of)  # type: ignore[arg-type]
+        if isinstance(target, ast.Subscript) and self._is_plain(target, given):
+            self._changed(node, target, kind(target.value))  # type: ignore[arg-type]
             return
         for name in ("value", "slice"):
             if hasattr(target, name):
@@ -318,6 +314,11 @@ class Statements(Expressions):
         value = self.numpys(self.expr(node.value), given, node)
         node.value = self.pure("operand", node, value)
         self.out.append(node)
+
+    def _is_plain(self, target: ast.Subscript, given: Kind) -> bool:
+        """Whether a number is stored to an element, without a detour."""
+        parts = parts_of(target.slice)
+        return isinstance(given, Num) and self.is_element(kind(target.value), parts)
 
     def _changed(self, node: ast.AugAssign, target: ast.Subscript, of: Arr) -> None:
         """`x[i] += value`."""
@@ -327,7 +328,7 @@ class Statements(Expressions):
         for made, part in zip(self.several(parts), parts, strict=True):
             held = self.held(made, target)
             indices.append(self._index(held, part))
-            indices[-1].natural = self.signs.natural(part)
+            indices[-1].natural = is_natural(part)
         old = self._element(base, alias, indices, target)
         self._remember(target, base, alias, indices)
         if self.noting and of.space != "constant":
@@ -351,7 +352,7 @@ class Statements(Expressions):
     ) -> None:
         """`x[i] = value`; `value` has been translated."""
         of, parts = kind(target.value), parts_of(target.slice)
-        if not (isinstance(given, Num) and self.is_element(of, parts)):
+        if not self._is_plain(target, given):
             self._store_elsewhere(target, value, given, node)
             return
         before = [value]

@@ -15,20 +15,18 @@ from weft.simulator.arithmetic import conversions, operations
 from weft.simulator.arithmetic.numbers import BOOL, FLOAT32, FLOAT64, INT64, Number
 from weft.simulator.arithmetic.operations import Operation
 from weft.simulator.inference.expressions import OPERATORS as NAMES
-from weft.simulator.inference.expressions import plan_of
 from weft.simulator.inference.kinds import LARGEST, Cast, Kind, Num, Tup, num
 from weft.simulator.translation import numbers, syntax
-from weft.simulator.translation.made import CELL, Function, Made, kind
+from weft.simulator.translation.made import CELL, Body, Made, kind
 from weft.simulator.translation.notes import Noting
-from weft.simulator.translation.signs import Signs
 
 
 class Values:
     """Translates arithmetic; `out` are the statements of the block being made."""
 
-    def __init__(self, function: Function, signs: Signs, own: set[str]) -> None:
+    def __init__(self, function: Body, own: set[str]) -> None:
         """Begin. own: the names that are only ever given a shared or local array."""
-        self.function, self.signs, self.own = function, signs, own
+        self.function, self.own = function, own
         self.out: list[ast.stmt] = []
         self.made = Made()
         self._temporary = 0
@@ -77,7 +75,7 @@ class Values:
             return self.applied(what, numbers.numpys_of(found), node, made)
         if not isinstance(given, Num) or given.number in (BOOL, INT64):
             return made
-        function = numbers.numpys(given.number)
+        function = given.number.dtype.type
         return self.applied(f"numpys_{given.number}", function, node, made)
 
     @contextmanager
@@ -242,12 +240,12 @@ class Values:
 
     def _cast(self, node: ast.AST, made: ast.expr, given: Number | None) -> ast.expr:
         """Convert what loops make a wider number, see `inference.settled`."""
-        plan = plan_of(node)
-        if plan is None or plan.cast is None or plan.cast is given:
+        cast = getattr(node, "cast", None)
+        if cast is None or cast is given:
             return made
-        if given is None or isinstance(plan.cast, tuple):
-            return self.variable(made, plan.cast, node)
-        return self.converted(made, num(given), plan.cast, node)
+        if given is None or isinstance(cast, tuple):
+            return self.variable(made, cast, node)
+        return self.converted(made, num(given), cast, node)
 
     def variable(self, made: ast.expr, to: Cast, node: ast.AST) -> ast.expr:
         """A variable that may have had one of two types, as one of the wider."""
@@ -320,8 +318,7 @@ class Values:
         decided = getattr(node, "decided", None)
         if decided is not None:
             return self.expr(node.body if decided else node.orelse)
-        plan = plan_of(node)
-        to = None if plan is None else plan.cast
+        to = getattr(node, "cast", None)
         node.test = self.expr(node.test)
         with self.inline():
             for name in ("body", "orelse"):
