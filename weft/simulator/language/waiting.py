@@ -213,7 +213,10 @@ class GiveWay(ast.NodeTransformer):
             where = LOOPED if self._loops else BARRIER
             return syntax.name(f"{where}{self._barriers}", node)
         mask = args[0] if args else ast.Constant(FULL)
-        whole = isinstance(mask, ast.Constant) or is_whole(getattr(mask, "seen", None))
+        if isinstance(mask, ast.Constant):
+            whole = type(mask.value) is int
+        else:
+            whole = is_whole(getattr(mask, "seen", None))
         starred = any(isinstance(arg, ast.Starred) for arg in args)
         if _EXCHANGES.get(called) != max(len(args) - 1, 0) or starred or not whole:
             return None

@@ -98,8 +98,9 @@ class Meetings:
         ready: list[Thread] = []
         while calls:
             exchange, mask, _ = calls[0].waiting
+            name = exchange.name
             group = [
-                t for t in calls if t.waiting[0] is exchange and t.waiting[1] == mask
+                t for t in calls if t.waiting[1] == mask and t.waiting[0].name == name
             ]
             if exchange.whole:
                 site = self._where.instruction(calls[0])

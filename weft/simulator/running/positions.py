@@ -84,7 +84,7 @@ class Positions:
         """What the calls of lanes that meet have in common."""
         exchange, mask, _ = thread.waiting
         whole: bool = exchange.whole
-        return exchange, mask, self.instruction(thread) if whole else None
+        return exchange.name, mask, self.instruction(thread) if whole else None
 
     def site(self, thread: Thread) -> Place:
         """Where `thread` waits."""

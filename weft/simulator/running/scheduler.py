@@ -410,9 +410,7 @@ class Run:
         while True:
             if self._ends:
                 self._ends = False
-                for block in self._alive:
-                    block.live = [t for t in block.live if not t.over]
-                self._alive = [b for b in self._alive if not b.over]
+                self._alive = [block for block in self._alive if block.runs()]
             alive = self._alive
             ready = [t for b in alive for t in meetings.ready(b)]
             how = "finishes" if ready else "gets any further"

@@ -104,12 +104,12 @@ class Block:
             self.threads[i : i + WARP] for i in range(0, len(self.threads), WARP)
         ]
 
-    @property
-    def over(self) -> bool:
-        """Whether no thread is left; then it lets go of them."""
+    def runs(self) -> bool:
+        """Whether threads are left; if not, it lets go of them."""
+        self.live = [thread for thread in self.live if not thread.over]
         if not self.live:
             self.threads, self.warps = [], []
-        return not self.live
+        return bool(self.live)
 
 
 class Pause:

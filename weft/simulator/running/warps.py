@@ -57,7 +57,7 @@ def _shuffle(calls: Lanes, source: Callable[[int, int], int]) -> Replies:
     """
     replies = {}
     for lane, (value, operand) in calls.items():
-        other = source(lane, operand & 31)
+        other = source(lane, int(operand) & 31)
         if not 0 <= other < 32:
             replies[lane] = value
         elif other in calls:

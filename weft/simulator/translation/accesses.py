@@ -288,10 +288,11 @@ def attribute_of(of: ast.expr, what: str, node: ast.AST) -> ast.expr:
 
 
 def part_of(array: Any, what: str) -> Any:
-    """The same, when the kernel runs."""
+    """The same, as a kernel begins; None if it becomes such an array only later."""
     if what in _ATTRIBUTES:
-        return getattr(array, _ATTRIBUTES[what])
-    return getattr(array, _STRIDES[what[0]])[int(what[1:])]
+        return getattr(array, _ATTRIBUTES[what], None)
+    strides, axis = getattr(array, _STRIDES[what[0]], ()), int(what[1:])
+    return strides[axis] if axis < len(strides) else None
 
 
 _ATTRIBUTES = {"v": "rows", "w": "marks", "n": "_number", "e": "_first"}
