@@ -67,16 +67,17 @@ class Atomics(Accesses):
         new = self.held(self.converted(new, given, of.number, node), node)
         made = [self.held(one, node) for one in made]
         indices = [self._index(m, p) for m, p in zip(made, parts, strict=True)]
-        old = self._element(base, alias, indices, node)
+        noted = []
         if self.noting:
             narrow = of.number.whole and of.number.bytes == 4
             one = name == "add" and narrow and self.function.constant(value) == 1
             kinds = {"one"} if one else set()
             kinds |= {"known"} if known else set()
-            note = self.noted(
-                node, of, base, alias, indices, ATOMIC, kinds=frozenset(kinds)
-            )
-            old = syntax.either(note, old, where=node)
+            what = ATOMIC, 0, frozenset(kinds)
+            noted = [self.noted(node, of, base, alias, indices, *what)]
+        old = self._element(base, alias, indices, node)
+        if noted:
+            old = syntax.either(*noted, old, where=node)
         before = syntax.name(self.temporary(), node)
         self.out.append(syntax.assign(before.id, old, node))
         own = result = num(of.number)

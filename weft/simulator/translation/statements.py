@@ -329,11 +329,13 @@ class Statements(Expressions):
             held = self.held(made, target)
             indices.append(self._index(held, part))
             indices[-1].natural = is_natural(part)
-        old = self._element(base, alias, indices, target)
         self._remember(target, base, alias, indices)
+        noted = []
         if self.noting and of.space != "constant":
-            note = self.noted(target, of, base, alias, indices, READ)
-            old = syntax.either(note, old, where=target)
+            noted = [self.noted(target, of, base, alias, indices, READ)]
+        old = self._element(base, alias, indices, target)
+        if noted:
+            old = syntax.either(*noted, old, where=target)
         made_ = [old]
         mark = len(self.out)
         value = self.expr(node.value)
