@@ -221,7 +221,8 @@ class Run:
                 columns.append(repeat(part_of(arguments[given.of], given.part)))
             else:
                 columns.append(self.positions.column(block.index, given.part))
-        return zip(*columns, *map(repeat, args), strict=False)
+        columns += map(repeat, args)
+        return zip(*columns, strict=False) if columns else repeat(())
 
     def started(self, thread: Thread) -> None:
         """`thread` goes on now."""

@@ -99,9 +99,9 @@ class NotedRun(WatchedRun):
 
     def lists(self, block: Block, which: Any) -> Iterable[Any]:
         lists = self._blocks_noted[block.number].lists
-        if which == NOTES:
-            return zip(*(_appends(each) for each in lists), strict=False)
-        return _appends(lists[which])
+        if which != NOTES:
+            return _appends(lists[which])
+        return zip(*map(_appends, lists), strict=False) if lists else repeat(())
 
     def accessed(self, x: Watched, offset: int, operation: int, site: Any) -> None:
         """Note an access that the kernel does not note by itself."""
