@@ -490,6 +490,32 @@ def test_a_count_says_what_came_first() -> None:
     assert found([4, 3], [3, 4, 3], [0, 1]) == [Suspect(SHARED, 0, 12, 16)]
 
 
+def test_reads_are_counted_only_where_no_barrier_comes_before_them() -> None:
+    @cuda.jit
+    def kernel(x, out):
+        tile = cuda.shared.array(32, float32)
+        t = cuda.threadIdx.x
+        tile[t] = x[t]  # one read may follow, the last one cannot
+        if x[t] > 0:
+            out[t] = tile[t]
+        cuda.syncthreads()
+        for _ in range(2):
+            out[t] += tile[31 - t]
+            cuda.syncthreads()
+            tile[t] = out[t]  # one barrier is before, and the loop begins again
+        cuda.syncthreads()
+        out[t] += tile[0]
+
+    x, out = np.ones(32, np.float32), np.zeros(32, np.float32)
+    trace, _ = record(kernel, (1, 32), (x, out))
+    counts = {
+        spot.place.line - kernel.py_func.__code__.co_firstlineno: len(spot.counts)
+        for spot in trace.notes.spots
+        if spot.operation == WRITE and spot.space == SHARED
+    }
+    assert counts == {4: 1, 11: 1}
+
+
 def test_a_count_beyond_a_barrier() -> None:
     write = Spot(HERE, WRITE, SHARED, 0, 4, list=0, counts={1: 2})
     read = Spot(HERE, READ, SHARED, 0, 4, list=1)
