@@ -6,9 +6,11 @@ they cost, and for proving most kernels free of hazards.
 
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import repeat
 from typing import Any
 
+from weft.simulator.faults import Fault
 from weft.simulator.inference.kinds import Kind
 from weft.simulator.language.binding import Bound
 from weft.simulator.memory.addresses import pointer
@@ -26,11 +28,17 @@ from weft.simulator.trace.notes import (
     Spot,
 )
 from weft.simulator.trace.notes import Block as NotedBlock
+from weft.simulator.trace.suspects import suspects
 from weft.simulator.trace.watched_arrays import Watched, load
 from weft.simulator.trace.watched_run import WatchedRun
 from weft.simulator.translation.notes import LOAD, NOTES, OPERATION, Noting
 
+LOOK = 1 << 16  # iterations and accesses, after which to look; then after 4 times those
 _SPACES = {"global": GLOBAL, "shared": SHARED, "local": LOCAL, "constant": GLOBAL}
+
+
+class Suspicious(Fault):
+    """Ends a launch that is noted, where a full trace may end it with a verdict."""
 
 
 class NotedRun(WatchedRun):
@@ -44,6 +52,7 @@ class NotedRun(WatchedRun):
         self._open: list[int] = []  # blocks of which nothing has been counted
         self._touched = 0
         self._more: list[Spot] = []  # spots found as the kernel runs
+        self._done, self._next_look = 0, LOOK
         self._numbers: dict[Any, int] = {}  # of these
 
     def bind(self, given: tuple[Kind, ...]) -> None:
@@ -65,6 +74,24 @@ class NotedRun(WatchedRun):
             for k, lists in enumerate(block.lists)
             if lists is not None and not (k < self._static and lengths[k])
         )
+
+    # Looking at what was noted before it gets much
+
+    def _ended(self, thread: Thread, result: Any) -> None:
+        super()._ended(thread, result)
+        self._did(thread.looped)
+
+    def _did(self, steps: int) -> None:
+        """Count iterations and accesses; now and then look whether to go on.
+
+        Raises `Suspicious` where somebody wants to look at the launch as it grows.
+        """
+        self._done += steps
+        if self._done < self._next_look or self.recording.look is None:
+            return
+        self._next_look = 4 * self._done
+        if suspects(self.noted()):
+            raise Suspicious("seen", "there may be a hazard")
 
     # Notes
 
@@ -108,6 +135,7 @@ class NotedRun(WatchedRun):
         block = self._blocks_noted.get(self.current.block.number)
         if block is None:
             return
+        self._did(1)
         special = self.special
         size = (special and special.size) or x.itemsize
         own, every = kinds_of(special)
@@ -214,7 +242,8 @@ class NotedRun(WatchedRun):
             )
         spots = [spot for spot in self._spots() if spot is not None]
         steps = [1] * (self._static + len(self._more))
-        for block in self._blocks_noted.values():
+        blocks = [replace(block) for block in self._blocks_noted.values()]
+        for block in blocks:
             complete(block, len(steps))
         return Notes(
             self.call.__name__,
@@ -223,7 +252,7 @@ class NotedRun(WatchedRun):
             spots,
             regions,
             steps,
-            list(self._blocks_noted.values()),
+            blocks,
             self.arithmetic({}),
             self.barriers_passed(),
             self.partial_barriers(),
@@ -238,7 +267,7 @@ def _appends(lists: Lists | None) -> Iterable[Any]:
 
 def complete(block: NotedBlock, lists: int) -> None:
     """Say something of all `lists`, also of those found late and those never used."""
-    block.lists += [None] * (lists - len(block.lists))
+    block.lists = block.lists + [None] * (lists - len(block.lists))
     for k, each in enumerate(block.lists):
         if each is not None and not any(each):
             block.lists[k] = None
