@@ -35,6 +35,7 @@ class Reaching:
     def _statement(
         self, node: ast.stmt, after: Calls, leave: Calls, again: Calls
     ) -> Calls:
+        """The same, from one statement on."""
         if hasattr(node, "counts"):
             self.after[node] = after
         match node:
