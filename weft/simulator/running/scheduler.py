@@ -60,8 +60,9 @@ from weft.simulator.running.threads import (
     seats,
 )
 from weft.simulator.running.warps import EXCHANGES
+from weft.simulator.translation import numbers
 from weft.simulator.translation.accesses import part_of
-from weft.simulator.translation.made import SHARED
+from weft.simulator.translation.made import CELL, SHARED
 from weft.simulator.translation.notes import Noting
 from weft.tracebacks import deliberate
 
@@ -211,10 +212,11 @@ class Run:
         """What the kernel is given in each thread of `block`."""
         names = self._fn.__code__.co_varnames
         arguments = dict(zip(names, args, strict=False))
+        kept = {SHARED: block.kept, CELL: numbers.CELL}
         columns: list[Iterable[Any]] = []
         for given in bound.given:
-            if given.part == SHARED:
-                columns.append(repeat(block.kept))
+            if given.part in kept:
+                columns.append(repeat(kept[given.part]))
             elif given.of is None:
                 columns.append(self.lists(block, given.part))
             elif given.of:

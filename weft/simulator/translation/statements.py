@@ -14,7 +14,7 @@ from weft.simulator.translation.accesses import (
     parts_of,
 )
 from weft.simulator.translation.expressions import Expressions
-from weft.simulator.translation.made import SHARED, Body, Given, kind
+from weft.simulator.translation.made import CELL, SHARED, Body, Given, kind
 from weft.simulator.translation.notes import BASE, NOTES, READ, Spotted
 from weft.simulator.translation.reaching import Calls, Reaching
 
@@ -53,7 +53,7 @@ class Statements(Expressions):
             parts = self._wanted(name)
             given += [Given(f"__{part}_{name}", name, part) for part in parts]
         given += [Given(f"__l{at}", None, at) for at in sorted(self.used)]
-        every = [name for name in (NOTES, SHARED) if name in self._mentioned]
+        every = [name for name in (NOTES, SHARED, CELL) if name in self._mentioned]
         given += [Given(name, None, name) for name in every]
         self.made.given = given
         put_first(definition, *(each.name for each in given))
