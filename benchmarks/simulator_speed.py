@@ -127,7 +127,7 @@ def grown() -> int:
 
 
 def way(which: str) -> Callable[[Any, Any, Any], Any]:
-    """How to launch: as it is, with a trace, or with hazards looked for as in checks."""
+    """How to launch: as it is, with a trace, or as a check that looks for hazards."""
     if which in ("numba", "ours"):
         return lambda kernel, config, given: kernel[config](*given)
     from weft.kernels import hazards

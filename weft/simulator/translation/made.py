@@ -122,8 +122,8 @@ class Given:
     """A parameter that a kernel has besides its own.
 
     part: of the argument `of`, see `accesses.part_of`, or where that is "" of the
-    thread: "threadIdx_x", "grid_x", "laneid", ... With `of` None it is CELL, SHARED, one
-    of the thread's lists of notes, or NOTES for all of these.
+    thread: "threadIdx_x", "grid_x", "laneid", ... With `of` None it is CELL, SHARED,
+    one of the thread's lists of notes, or NOTES for all of these.
     """
 
     name: str
