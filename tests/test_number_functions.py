@@ -28,16 +28,13 @@ from test_operations import (
     values,
 )
 
-from weft.intrinsics import arithmetic as intrinsics
 from weft.simulator.arithmetic.bits import (
     all_float16,
     bits_of16,
     bits_of32,
     bits_of64,
-    bits_of_bfloat16,
     float_of16,
     float_of32,
-    float_of_bfloat16,
     round32,
 )
 from weft.simulator.arithmetic.cuda_functions import (
@@ -372,17 +369,6 @@ def test_every_float16() -> None:
     wanted = bits.view(np.float16).astype(np.float64).view(np.uint64)
     assert [bits_of64(x) for x in all_float16()] == wanted.tolist()
     assert [bits_of16(float_of16(b)) for b in range(0x10000)] == list(range(0x10000))
-
-
-def test_bfloat16() -> None:
-    for x in (*values(FLOAT32), float_of32(0x3F80_8000), float_of32(0x3F81_8000)):
-        assert bits_of_bfloat16(x) == intrinsics._nearest(np.float32(x))
-        bits = bits_of_bfloat16(x)
-        widened = float_of_bfloat16(bits)
-        assert same(
-            widened, intrinsics._low(np.int32(bits - (bits >> 15 << 16))), FLOAT32
-        )
-        assert x != x or bits_of_bfloat16(widened) == bits
 
 
 # Complex numbers

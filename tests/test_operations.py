@@ -20,8 +20,6 @@ from weft.simulator.arithmetic.bits import (
     float_of64,
 )
 from weft.simulator.arithmetic.conversions import (
-    FINISHES,
-    INLINE,
     conversion,
     convert,
 )
@@ -36,7 +34,6 @@ from weft.simulator.arithmetic.numbers import (
     NUMBERS,
     Number,
     of_dtype,
-    of_format,
 )
 from weft.simulator.arithmetic.operations import (
     PREFIXES,
@@ -139,7 +136,6 @@ def test_a_number_knows_its_size_and_range() -> None:
     for number in REAL:
         assert number.bytes == number.dtype.itemsize
         assert of_dtype(number.dtype) is number
-        assert of_format(number.format) is number
         if number.kind in "iu":
             info = np.iinfo(number.dtype)
             assert (number.lowest, number.highest) == (info.min, info.max)
@@ -147,8 +143,6 @@ def test_a_number_knows_its_size_and_range() -> None:
     assert COMPLEX64.half is FLOAT32
     assert COMPLEX128.bytes == 16
     assert of_dtype(COMPLEX64.dtype) is COMPLEX64
-    assert of_format(memoryview(np.zeros(1, np.complex64)).format) is COMPLEX64
-    assert of_format(memoryview(np.zeros(1, np.int64)).format) is INT64
 
 
 # Conversions
@@ -185,12 +179,6 @@ def test_conversions_of_complex_numbers() -> None:
     assert convert(0j, COMPLEX64, BOOL) is False
     with pytest.raises(TypeError, match="c64 to a f32"):
         conversion(COMPLEX64, FLOAT32)
-
-
-def test_expressions_that_stand_for_a_conversion() -> None:
-    for name, text in INLINE.items():
-        for value in WHOLE:
-            assert eval(text.format("value")) == FINISHES[name](value)
 
 
 # Operators

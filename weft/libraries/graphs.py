@@ -9,12 +9,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import torch
 
 from weft.libraries import cudnn
 from weft.libraries.headers import HEADERS
 from weft.libraries.loading import library, model_in_use
-from weft.libraries.model_graphs import ALIGNMENT, TYPES, ModelGraph, Plan, packed
+from weft.libraries.model_graphs import ALIGNMENT, TYPES, ModelGraph, Plan, Tensors
 
 __all__ = ["TYPES", "Graph", "Plan"]
 
@@ -30,7 +29,7 @@ KINDS: dict[str, Any] = {  # what an element is in the host's memory; others are
 }
 
 
-class Graph:
+class Graph(Tensors):
     """Operations on tensors, all of whose descriptors `destroy` frees.
 
     handle: of cuDNN. Tensors are numbers of descriptors, as in C. Without a GPU, and
@@ -89,21 +88,6 @@ class Graph:
         return array
 
     # Tensors
-
-    def tensor(self, uid: int, like: Any, shape: Sequence[int] | None = None) -> int:
-        """A tensor that will be in memory: its number, and an array that is like it.
-
-        shape: four sizes for an array of fewer axes, such as (1, k, 1, 1) for a bias.
-        """
-        sizes, steps = tuple(like.shape), tuple(like.stride())
-        if shape is not None:
-            sizes, steps = tuple(shape), packed(shape)
-        return self.described(uid, sizes, steps, TYPES[like.dtype], virtual=False)
-
-    def virtual(self, uid: int, like: Any, dtype: torch.dtype = torch.float32) -> int:
-        """A tensor between two operations, of which nothing is stored."""
-        sizes, steps = tuple(like.shape), tuple(like.stride())
-        return self.described(uid, sizes, steps, TYPES[dtype], virtual=True)
 
     def described(
         self,

@@ -5,6 +5,7 @@ same status. Every tensor, operation, plan and pack counts as the descriptors th
 would have made for it.
 """
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -76,7 +77,37 @@ class Pack:
     workspace: int
 
 
-class ModelGraph:
+class Tensors:
+    """Describes tensors by such as are like them."""
+
+    def tensor(self, uid: int, like: Any, shape: Sequence[int] | None = None) -> int:
+        """A tensor that will be in memory: its number, and an array that is like it.
+
+        shape: four sizes for an array of fewer axes, such as (1, k, 1, 1) for a bias.
+        """
+        steps = tuple(like.stride()) if shape is None else packed(shape)
+        shape = tuple(like.shape) if shape is None else tuple(shape)
+        return self.described(uid, shape, steps, TYPES[like.dtype], virtual=False)
+
+    def virtual(self, uid: int, like: Any, dtype: torch.dtype = torch.float32) -> int:
+        """A tensor between two operations, of which nothing is stored."""
+        shape, steps = tuple(like.shape), tuple(like.stride())
+        return self.described(uid, shape, steps, TYPES[dtype], virtual=True)
+
+    @abstractmethod
+    def described(
+        self,
+        uid: int,
+        shape: Sequence[int],
+        strides: Sequence[int],
+        dtype: IntEnum,
+        *,
+        virtual: bool,
+    ) -> int:
+        """The descriptor of a tensor."""
+
+
+class ModelGraph(Tensors):
     """See `weft.libraries.graphs.Graph`: the same methods, on a model of a GPU."""
 
     def __init__(self, handle: int, model: Model) -> None:
@@ -112,27 +143,18 @@ class ModelGraph:
 
     # Tensors
 
-    def tensor(self, uid: int, like: Any, shape: Sequence[int] | None = None) -> int:
-        steps = tuple(like.stride()) if shape is None else packed(shape)
-        shape = tuple(like.shape) if shape is None else tuple(shape)
-        return self._described(uid, shape, steps, TYPES[like.dtype], virtual=False)
-
-    def virtual(self, uid: int, like: Any, dtype: torch.dtype = torch.float32) -> int:
-        shape, steps = tuple(like.shape), tuple(like.stride())
-        return self._described(uid, shape, steps, TYPES[dtype], virtual=True)
-
-    def _described(
+    def described(
         self,
         uid: int,
-        shape: tuple[int, ...],
-        steps: tuple[int, ...],
-        kind: IntEnum,
+        shape: Sequence[int],
+        strides: Sequence[int],
+        dtype: IntEnum,
         *,
         virtual: bool,
     ) -> int:
         if not shape:
             self._refuse("a tensor without TENSOR_DIMENSIONS.")
-        tensor = Tensor(kind, tuple(whole(shape)), tuple(whole(steps)))
+        tensor = Tensor(dtype, tuple(whole(shape)), tuple(whole(strides)))
         return self._keep(Described(whole([uid])[0], tensor, virtual))
 
     # Operations

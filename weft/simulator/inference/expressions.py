@@ -178,13 +178,9 @@ class Expressions:
             self.kind(node)
 
     def constant(self, node: ast.expr) -> int | None:
-        """The integer that an expression is, wherever the kernel runs."""
-        if isinstance(node, ast.Constant):
-            return node.value if type(node.value) is int else None
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-            inner = self.constant(node.operand)
-            return None if inner is None else -inner
-        return self.names.integer(node.id) if isinstance(node, ast.Name) else None
+        """The integer that an expression always is, None for most."""
+        value = self.fixed(node)
+        return value if type(value) is int else None
 
     def decided(self, test: ast.expr) -> bool | None:
         """What a condition on constants comes to: Numba leaves the other branch out."""
@@ -192,13 +188,13 @@ class Expressions:
             if isinstance(test.ops[0], (ast.Is, ast.IsNot)):
                 return self._is_none(test)
             name = OPERATORS.get(type(test.ops[0]))
-            sides = [self._fixed(test.left), self._fixed(test.comparators[0])]
+            sides = [self.fixed(test.left), self.fixed(test.comparators[0])]
             if name is None or None in sides:
                 return None
             return bool(getattr(operator, name)(*sides))
         if isinstance(test, ast.Call):
             return getattr(test, "always", None)
-        value = self._fixed(test)
+        value = self.fixed(test)
         return None if value is None else bool(value)
 
     def _is_none(self, test: ast.Compare) -> bool | None:
@@ -208,12 +204,12 @@ class Expressions:
             return None
         return isinstance(test.ops[0], ast.Is)
 
-    def _fixed(self, node: ast.expr) -> Any:
+    def fixed(self, node: ast.expr) -> Any:
         """The number that an expression always is, None for most."""
         if isinstance(node, ast.Constant):
             return node.value if isinstance(node.value, (int, float)) else None
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-            value = self._fixed(node.operand)
+            value = self.fixed(node.operand)
             return None if value is None else -value
         return self.names.fixed(node.id) if isinstance(node, ast.Name) else None
 
@@ -246,6 +242,7 @@ class Expressions:
         name = OPERATORS.get(type(node.op))
         if name is None:  # @
             return REFUSED
+        node.by = self.fixed(node.right)  # type: ignore[attr-defined]
         return two(name, a, b, self.constant(node.right))
 
     def _unaryop(self, node: ast.UnaryOp) -> Kind:
@@ -607,11 +604,6 @@ class Names:
     def __contains__(self, name: str) -> bool:
         """Whether it is local here, or in a function around this one."""
         return name in self._local or (self._outer is not None and name in self._outer)
-
-    def integer(self, name: str) -> int | None:
-        """The integer that is outside under a name."""
-        value = None if name in self else self._scope.get(name)
-        return value if type(value) is int else None
 
     def fixed(self, name: str) -> Any:
         """The number that a name always stands for, None for most."""

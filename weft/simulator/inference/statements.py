@@ -162,6 +162,7 @@ class Function:
                 self._names.give(node.target.id, REFUSED)
                 return
             found = two(name, old, value, self._expressions.constant(node.value))
+            node.by = self._expressions.fixed(node.value)  # type: ignore[attr-defined]
             node.cast = None  # type: ignore[attr-defined]
             self._names.give(node.target.id, settled(node, found))
             return

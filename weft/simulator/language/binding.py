@@ -29,8 +29,6 @@ from weft.simulator.language import rules
 from weft.simulator.language.loops import names_of
 from weft.simulator.language.modules import (
     Cast,
-    NumbaModule,
-    NumpyModule,
 )
 from weft.simulator.language.rewriting import Rewritten, begin, returned_by, rewritten
 from weft.simulator.translation.made import Access, Position
@@ -232,11 +230,9 @@ class Bound:
             return Functions("libdevice")
         if value.__name__ in _MATHEMATICS:
             return _MATHEMATICS[value.__name__]
-        if value.__name__ == "numba":
-            return NumbaModule(value, self._cuda, self._refuse)
-        if value.__name__ == "numpy":
-            return NumpyModule(value, self._refuse)
-        return rules.OpenModule(value, self._refuse) if rules.usable(value) else None
+        if rules.usable(value):
+            return rules.OpenModule(value, self._refuse, self._twin)
+        return None
 
     def _not_compiled(self, name: str) -> Callable[..., Any]:
         def refuse(*_: Any, **__: Any) -> Any:

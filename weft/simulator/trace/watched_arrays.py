@@ -1,40 +1,17 @@
 """Arrays that say what is accessed in them, for a launch that writes that down."""
 
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from weft.simulator.memory.addresses import Addresses
 from weft.simulator.memory.arrays import Array, Record
 from weft.simulator.running.special import Special
 from weft.simulator.trace.notes import ATOMIC, READ, WRITE
 
 
-class Recorder(Protocol):
-    """What the arrays of a launch say their accesses to; it is the launch.
-
-    `special` describes the operation going on, None for a plain load or store.
-    """
-
-    special: Special | None
-    addresses: Addresses
-
-    def attached(self, x: "Watched") -> None:
-        """An array is there: what the kernel notes of it is looked up in it."""
-
-    def accessed(self, x: "Watched", offset: int, operation: int, site: Any) -> None:
-        """`x` is accessed so many bytes from its beginning.
-
-        site: the number of the place, None where it is not known.
-        """
-
-    def specially(self, access: Special) -> AbstractContextManager[Any]:
-        """Say how the accesses within differ from plain loads and stores."""
-
-
 class Watched(Array):
-    """An array that says every access to one of its elements."""
+    """An array that says every access to one of its elements to its `WatchedRun`."""
 
     __slots__ = (
         *("_base", "_fields", "_id", "_run"),
@@ -47,10 +24,9 @@ class Watched(Array):
     _steps: tuple[int, ...]
     _unit: int
 
-    def attach(self, run: Recorder, number: int, base: int) -> None:
+    def attach(self, run: Any, number: int, base: int) -> None:
         """Say where accesses go; `base` is the address of NumPy's address 0."""
-        self._run: Any = run
-        self._id, self._base = number, base
+        self._run, self._id, self._base = run, number, base
         self._fields: dict[str, Array] = {}
         run.attached(self)
 
@@ -128,8 +104,7 @@ class Watched(Array):
         return view
 
     def as_one(self, size: int) -> AbstractContextManager[Any]:
-        access: AbstractContextManager[Any] = self._run.specially(Special(size=size))
-        return access
+        return self._run.specially(Special(size=size))  # type: ignore[no-any-return]
 
 
 def load(x: Any, index: Any, site: int) -> Any:

@@ -106,11 +106,14 @@ class WatchedRun(Run):
 
     @abstractmethod
     def attached(self, x: Watched) -> None:
-        """See `Recorder`."""
+        """An array is there: what the kernel notes of it is looked up in it."""
 
     @abstractmethod
     def accessed(self, x: Watched, offset: int, operation: int, site: Any) -> None:
-        """See `Recorder`."""
+        """`x` is accessed so many bytes from its beginning.
+
+        site: the number of the place, None where it is not known.
+        """
 
     @contextlib.contextmanager
     def specially(self, access: Special) -> Iterator[None]:

@@ -106,16 +106,6 @@ class Body:
         """Whether a name is given a value in the function."""
         return name in self._local
 
-    def constant(self, node: ast.expr | None) -> int | None:
-        """The integer that an expression is, wherever the kernel runs."""
-        if isinstance(node, ast.Constant):
-            return node.value if type(node.value) is int else None
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-            inner = self.constant(node.operand)
-            return None if inner is None else -inner
-        value = self.outside(node.id) if isinstance(node, ast.Name) else None
-        return value if type(value) is int else None
-
 
 @dataclass(frozen=True)
 class Given:

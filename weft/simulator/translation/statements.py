@@ -296,13 +296,7 @@ class Statements(Expressions):
         if isinstance(target, ast.Name) and isinstance(before, (Num, Tup)):
             old = syntax.name(target.id, target)
             value = self.expr(node.value)
-            made = self.two(
-                node,
-                node.op,
-                (old, before),
-                (value, given),
-                node.value,
-            )
+            made = self.two(node, node.op, (old, before), (value, given))
             self._name_given(target.id, made, node)
             return
         if isinstance(target, ast.Subscript) and self._is_plain(target, given):
@@ -343,7 +337,7 @@ class Statements(Expressions):
         assert of.number is not None
         a, b = num(of.number), kind(node.value)
         raw = of.number.name == "f32"
-        made = self.two(node, node.op, (made_[0], a), (value, b), node.value, raw)
+        made = self.two(node, node.op, (made_[0], a), (value, b), raw)
         assert isinstance(b, Num)
         rule = rule_of_two(NAMES[type(node.op)], a.number, b.number)
         result = None if rule is None else num(rule.result)

@@ -165,7 +165,7 @@ class Values:
     def _binop(self, node: ast.BinOp, raw: bool) -> ast.expr:
         left, right = self.several([node.left, node.right])
         a, b = kind(node.left), kind(node.right)
-        return self.two(node, node.op, (left, a), (right, b), node.right, raw)
+        return self.two(node, node.op, (left, a), (right, b), raw)
 
     def two(
         self,
@@ -173,17 +173,15 @@ class Values:
         op: ast.operator,
         left: tuple[ast.expr, Kind],
         right: tuple[ast.expr, Kind],
-        by: ast.expr | None = None,
         raw: bool = False,
     ) -> ast.expr:
-        """`left op right`. by: the right side as it was written."""
+        """`left op right`."""
         (x, a), (y, b) = left, right
         name = NAMES.get(type(op), "")
         if not isinstance(a, Num) or not isinstance(b, Num) or not name:
             return syntax.two(x, op, y, node)
-        known: float | None = self.function.constant(by)
-        if isinstance(by, ast.Constant) and isinstance(by.value, float):
-            known = by.value
+        by = getattr(node, "by", None)
+        known = by if type(by) in (int, float) else None
         operation = operations.binary(name, a.number, b.number, known)
         if operation is None:
             return syntax.two(x, op, y, node)
