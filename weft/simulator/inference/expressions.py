@@ -357,7 +357,9 @@ class Expressions:
         if owner == "cuda":
             if name in ("shared.array", "local.array"):
                 return calls.declared(name.partition(".")[0], given, named)
-            return calls.of_cuda(name, given, [self.constant(a) for a in node.args])
+            known = [self.constant(argument) for argument in node.args]
+            node.known = known  # type: ignore[attr-defined]
+            return calls.of_cuda(name, given, known)
         if owner == "operator":
             return self._operator(node, name, given)
         if owner in ("numpy", "cmath", "libdevice"):

@@ -52,7 +52,7 @@ class Atomics(Accesses):
             return True
         # In shared memory it matters whether 1 is added, which may not be known here.
         known = name != "add" or of.space == "global" or not of.number.whole
-        known = known or self.function.constant(node.args[2]) is not None
+        known = known or node.known[2] is not None  # type: ignore[attr-defined]
         return self.by_numbers and known
 
     def _changed_at_once(self, node: ast.Call, name: str, known: bool) -> ast.expr:
@@ -70,7 +70,7 @@ class Atomics(Accesses):
         noted = []
         if self.noting:
             narrow = of.number.whole and of.number.bytes == 4
-            one = name == "add" and narrow and self.function.constant(value) == 1
+            one = name == "add" and narrow and node.known[2] == 1  # type: ignore[attr-defined]
             kinds = {"one"} if one else set()
             kinds |= {"known"} if known else set()
             what = ATOMIC, 0, frozenset(kinds)
@@ -84,7 +84,7 @@ class Atomics(Accesses):
         if name in _OPERATORS:
             raw, here = of.number is FLOAT32, syntax.constant(None, node)
             operator = _OPERATORS[name]()
-            after = self.two(here, operator, (before, own), (new, own), None, raw)
+            after = self.two(here, operator, (before, own), (new, own), raw)
             rule = rule_of_two(name, of.number, of.number)
             assert rule is not None
             result = num(rule.result)

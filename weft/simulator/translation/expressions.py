@@ -197,7 +197,7 @@ class Expressions(Atomics):
         if owner != "cuda" and (owner != "builtins" or name not in _OF_PYTHON):
             return self._with_numpys(node, made)
         extents = owner == "cuda" and name in _EXTENTS
-        axes = self.function.constant(node.args[0]) if extents else None
+        axes = (getattr(node, "known", None) or [None])[0] if extents else None
         if self.function.is_kernel and axes in (1, 2, 3):
             parts = [self._position(f"{name}_{axis}", node) for axis in "xyz"[:axes]]
             whole = syntax.placed(ast.Tuple(parts, ast.Load()), node)
