@@ -66,7 +66,6 @@ from weft.simulator.translation.made import CELL, SHARED
 from weft.simulator.translation.notes import Noting
 from weft.tracebacks import deliberate
 
-MOST_BARRIERS = 10_000  # kept: in each turn of a loop a barrier is another one
 MOST_SPARED = 16  # times that nothing changes before a loop begins again
 ENDLESS = "What should end the loop, and does that happen in every thread?"
 _NOTHING = nullcontext()
@@ -129,7 +128,6 @@ class Run:
         self.positions = Columns(self.grid, self.block)
         self._alive: list[Block] = []
         self._ends = False  # whether a thread has ended since `_alive` was looked at
-        self._barriers: dict[tuple[Any, ...], Barrier] = {}
         self.progress = Progress(self.patience, self.most)
         self.given: list[np.ndarray[Any, Any]] = []  # the arrays in global memory
         self._condemned: tuple[Thread, str] | None = None
@@ -454,18 +452,8 @@ class Run:
 
     def barrier(self, name: str, frame: FrameType, value: bool = False) -> None:
         """Wait until the whole block (or, for 'grid', the launch) is here."""
-        code, lasti, thread = frame.f_code, frame.f_lasti, self.current
-        path: tuple[Any, ...] = ()
-        key: tuple[Any, ...] = (id(code) + lasti,)
-        if value or code is not self._code:
-            path = self._path(frame.f_back)
-            key = *key, value, path
-        if (known := self._barriers.get(key)) is None:
-            if len(self._barriers) > MOST_BARRIERS:
-                self._barriers.clear()
-            site = self.instruction((code, lasti))
-            known = self._barriers[key] = Barrier(name, value, site, path)
-        thread.waiting = known
+        site = self.instruction((frame.f_code, frame.f_lasti))
+        self.current.waiting = Barrier(name, value, site, self._path(frame.f_back))
 
     def _path(self, frame: FrameType | None) -> tuple[tuple[CodeType, int], ...]:
         """The calls that led to a barrier in a device function."""
