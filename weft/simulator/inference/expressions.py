@@ -417,7 +417,8 @@ def _converted(function: Conversion, given: list[Kind]) -> Kind:
     # A negative integer becomes a large unsigned one.
     kept = function.number.kind != "u" or given_one.number.kind == "u"
     most = given_one.most if given_one.whole and kept else None
-    fits = given_one.number.kind != "u" or given_one.most < function.number.bits
+    wide = given_one.number.kind != "u" and function.number.bits >= 32
+    fits = wide or given_one.most < function.number.bits
     natural = given_one.natural and fits and function.number.whole
     return num(function.number, most, given_one.loaded, natural)
 
