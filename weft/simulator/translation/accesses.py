@@ -79,7 +79,7 @@ class Accesses(Values):
             made = syntax.call(
                 LOAD, [node.value, index, syntax.constant(number, node)], node
             )
-        return made
+        return self.plain(made, node) if isinstance(kind(node), Num) else made
 
     def _remember(
         self,

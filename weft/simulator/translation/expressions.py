@@ -104,7 +104,7 @@ class Expressions(Atomics):
         node.value = self.expr(node.value)
         if isinstance(of, Arr) and node.attr in ("size", "shape"):
             base = node.value
-            if isinstance(base, ast.Name) and base.id not in self._bare:
+            if isinstance(base, ast.Name) and base.id in self.kept:
                 self.made.aliases.setdefault(base.id, 0)
                 return syntax.name(f"__{node.attr}_{base.id}", node)
         if not isinstance(of, (Arr, Tup)):

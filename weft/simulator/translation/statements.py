@@ -29,7 +29,7 @@ class Statements(Expressions):
         self._after: dict[ast.stmt, Calls] = {}  # see `Reaching`
         own = _own_arrays(definition)
         self._arguments, self._local = names_of(definition)
-        super().__init__(function, own)
+        super().__init__(function, own, self._arguments - given_in(definition))
         body = self.block(definition.body)
         self._mentioned = mentioned(body)
         first: list[ast.stmt] = []
@@ -464,6 +464,17 @@ def put_first(definition: ast.FunctionDef, *names: str) -> None:
     """Give a function more parameters, before its own."""
     own = definition.args.posonlyargs or definition.args.args
     own[:0] = [ast.copy_location(ast.arg(name), definition) for name in names]
+
+
+def given_in(definition: ast.FunctionDef) -> set[str]:
+    """The names that are given something in a function's body, or in one inside."""
+    found = [node for part in definition.body for node in ast.walk(part)]
+    stored = [n.id for n in found if isinstance(n, ast.Name) and is_stored(n)]
+    return {*stored, *(node.arg for node in found if isinstance(node, ast.arg))}
+
+
+def is_stored(node: ast.Name) -> bool:
+    return isinstance(node.ctx, ast.Store)
 
 
 def names_of(definition: ast.FunctionDef) -> tuple[set[str], set[str]]:

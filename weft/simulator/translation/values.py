@@ -24,9 +24,12 @@ from weft.simulator.translation.notes import Noting
 class Values:
     """Translates arithmetic; `out` are the statements of the block being made."""
 
-    def __init__(self, function: Body, own: set[str]) -> None:
-        """Begin. own: the names that are only ever given a shared or local array."""
-        self.function, self.own = function, own
+    def __init__(self, function: Body, own: set[str], kept: set[str]) -> None:
+        """Begin. own: the names that are only ever given a shared or local array.
+
+        kept: the arguments that are never given anything else.
+        """
+        self.function, self.own, self.kept = function, own, kept
         self.out: list[ast.stmt] = []
         self.made = Made()
         self._temporary = 0
