@@ -127,17 +127,16 @@ def grown() -> int:
 
 
 def way(which: str) -> Callable[[Any, Any, Any], Any]:
-    """How to launch: as it is, with a trace, or with a trace and a look for hazards."""
+    """How to launch: as it is, with a trace, or as a check that looks for hazards."""
     if which in ("numba", "ours"):
         return lambda kernel, config, given: kernel[config](*given)
-    from weft import sanitizer
+    from weft.kernels import hazards
     from weft.simulator import record
 
     def launch(kernel: Any, config: Any, given: Any) -> None:
         trace, _ = record(kernel, config, given)
         if which == "sanitised":
-            assert sanitizer.races(trace) is None
-            assert sanitizer.unwritten(trace) is None
+            assert hazards.find(trace) is None
 
     return launch
 

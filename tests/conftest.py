@@ -62,7 +62,7 @@ def every_kind_is_known(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     if rewriting is None:
         yield
         return
-    from weft.simulator.inference.unknown import unknown
+    from unknown_kinds import unknown
 
     found: list[str] = []
     infer = rewriting.Function

@@ -151,7 +151,7 @@ def spots_of(trace: Trace, regions: list[Region]) -> list[Found]:
             mine += [n for n in OF_ALL if kinds[n][rows].all()]
             spot = Spot(
                 trace.places[site],
-                *(operation, space, array, unit, size, mine),
+                *(operation, space, array, unit, size, frozenset(mine)),
                 site=site,
             )
             found.append(Found(spot, rows, -1 if array == SEVERAL else piece[array]))

@@ -9,6 +9,8 @@ import pytest
 import weft  # noqa: F401  before Numba
 
 from numba import cuda  # isort: skip
+from unknown_kinds import unknown
+
 from verification import kinds
 from weft.intrinsics import registry
 from weft.intrinsics.registry import Effect
@@ -16,7 +18,6 @@ from weft.simulator import record, simulate
 from weft.simulator.arithmetic.numbers import FLOAT32, FLOAT64
 from weft.simulator.inference.outside import kind_of
 from weft.simulator.inference.statements import Function
-from weft.simulator.inference.unknown import unknown
 from weft.simulator.translation.numbers import wider, written
 
 CASES = kinds.cases()

@@ -22,7 +22,7 @@ from weft import check, counters, sanitizer
 from weft.intrinsics import load4, peek, poke, store4
 from weft.places import Place
 from weft.simulator import record
-from weft.simulator.trace.counted import count, total, work
+from weft.simulator.trace.counted import Counted
 from weft.simulator.trace.notes import (
     ATOMIC,
     GLOBAL,
@@ -58,9 +58,10 @@ def hazards(trace: Trace) -> list[Any]:
 def compare(trace: Trace) -> tuple[bool, bool]:
     """Hold notes against a trace; whether there is a hazard, and whether a suspect."""
     notes = noted(trace)
-    assert count(notes) == counters.count(trace)
-    assert work(notes) == counters.work(trace)
-    assert total(notes) == counters.total(trace)
+    counted = Counted(notes)
+    assert counted.lines == counters.count(trace)
+    assert counted.work == counters.work(trace)
+    assert counted.total == counters.total(trace)
     found, suspicious = bool(hazards(trace)), bool(suspects(notes))
     assert suspicious or not found
     return found, suspicious
@@ -468,9 +469,9 @@ def test_arithmetic_goes_with_a_spot() -> None:
         [read, *local], [[[0, 1], [2]], [own, own]], regions=regions, steps=[1, 2]
     )
     notes.sums[replace(HERE, expression="")] = 10
-    assert [w.flops for w in work(notes)] == [16, 0, 12]
-    assert [w.local for w in work(notes)] == [0, 32, 32]
-    assert total(notes).flops == 28
+    assert [w.flops for w in Counted(notes).work] == [16, 0, 12]
+    assert [w.local for w in Counted(notes).work] == [0, 32, 32]
+    assert Counted(notes).total.flops == 28
     assert suspects(notes) == []
 
 
@@ -487,6 +488,32 @@ def test_a_count_says_what_came_first() -> None:
     assert found([3], [3], [1]) == [Suspect(SHARED, 0, 12, 16)]
     assert found([3, 4, 3], [4, 3, 5], [0, 0, 2]) == [Suspect(SHARED, 0, 20, 24)]
     assert found([4, 3], [3, 4, 3], [0, 1]) == [Suspect(SHARED, 0, 12, 16)]
+
+
+def test_reads_are_counted_only_where_no_barrier_comes_before_them() -> None:
+    @cuda.jit
+    def kernel(x, out):
+        tile = cuda.shared.array(32, float32)
+        t = cuda.threadIdx.x
+        tile[t] = x[t]  # one read may follow, the last one cannot
+        if x[t] > 0:
+            out[t] = tile[t]
+        cuda.syncthreads()
+        for _ in range(2):
+            out[t] += tile[31 - t]
+            cuda.syncthreads()
+            tile[t] = out[t]  # one barrier is before, and the loop begins again
+        cuda.syncthreads()
+        out[t] += tile[0]
+
+    x, out = np.ones(32, np.float32), np.zeros(32, np.float32)
+    trace, _ = record(kernel, (1, 32), (x, out))
+    counts = {
+        spot.place.line - kernel.py_func.__code__.co_firstlineno: len(spot.counts)
+        for spot in trace.notes.spots
+        if spot.operation == WRITE and spot.space == SHARED
+    }
+    assert counts == {4: 1, 11: 1}
 
 
 def test_a_count_beyond_a_barrier() -> None:
@@ -542,16 +569,16 @@ def test_a_spot_of_several_arrays_is_counted_for_each() -> None:
     regions = [Region(GLOBAL, 0, 64, "x"), Region(GLOBAL, 64, 64, "y")]
     spot = Spot(HERE, READ, GLOBAL, SEVERAL, 4)
     lists = [[[0, 16], [17, 1]]]
-    found = count(notes_of([spot], lists, regions=regions))
+    found = Counted(notes_of([spot], lists, regions=regions)).lines
     assert [(n.array, n.requests, n.lanes) for n in found] == [("x", 1, 2), ("y", 1, 2)]
 
 
 def test_known_atomics_of_one_element_are_reduced_first() -> None:
     def sectors(*elements: int, type: str = "i32", kinds: Any = ("known",)) -> int:
-        spot = Spot(HERE, ATOMIC, GLOBAL, 0, 4, kinds=kinds)
+        spot = Spot(HERE, ATOMIC, GLOBAL, 0, 4, kinds=frozenset(kinds))
         regions = [Region(GLOBAL, 0, 64, "x", type)]
         lists = [[[n] for n in elements]]
-        return count(notes_of([spot], lists, regions=regions))[0].sectors
+        return Counted(notes_of([spot], lists, regions=regions)).lines[0].sectors
 
     assert sectors(5, 5, 5, 5) == 1
     assert sectors(5, 5, 5, 5, type="f32") == sectors(5, 5, 5, 5, kinds=()) == 4
@@ -567,7 +594,7 @@ def test_counting_takes_a_few_lines_of_python_per_request() -> None:
 
     trace = traced(kernel, (2, 256), floats(5000), floats(512))
     notes = noted(trace)
-    requests = sum(line.requests for line in count(notes))
+    requests = sum(line.requests for line in Counted(notes).lines)
     assert len(trace) == 32 * requests
-    assert lines_run(lambda: count(notes)) < 4 * requests
+    assert lines_run(lambda: Counted(notes).lines) < 4 * requests
     assert lines_run(lambda: suspects(notes)) < requests

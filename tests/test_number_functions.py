@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpys_numbers as numpys
 import pytest
 from test_operations import (
     FLOATS,
@@ -27,17 +28,13 @@ from test_operations import (
     values,
 )
 
-from weft.intrinsics import arithmetic as intrinsics
-from weft.simulator.arithmetic import functions
 from weft.simulator.arithmetic.bits import (
     all_float16,
     bits_of16,
     bits_of32,
     bits_of64,
-    bits_of_bfloat16,
     float_of16,
     float_of32,
-    float_of_bfloat16,
     round32,
 )
 from weft.simulator.arithmetic.cuda_functions import (
@@ -70,8 +67,6 @@ from weft.simulator.arithmetic.numbers import (
 )
 from weft.simulator.arithmetic.operations import Operation, binary, unary
 from weft.simulator.arithmetic.python_functions import of_python
-from weft.simulator.language.binding import Libdevice
-from weft.simulator.running import numbers as running
 
 ROOT = Path(__file__).parents[1]
 
@@ -90,15 +85,15 @@ def agrees(
 
 
 def test_all_of_math_is_there() -> None:
-    assert known() == functions.MATH.keys()
+    assert known() == numpys.MATH.keys()
     for name, value in CONSTANTS.items():
-        assert plain(functions.MATH[name]) == value or name == "nan"
+        assert plain(numpys.MATH[name]) == value or name == "nan"
 
 
 @pytest.mark.parametrize("name", sorted([*ONE, *TESTS, *PARTS]))
 def test_functions_of_one(name: str) -> None:
     exact = name in EXACT or name in ("sqrt", "degrees", "radians", *TESTS, *PARTS)
-    theirs = quietly(functions.MATH[name])
+    theirs = quietly(numpys.MATH[name])
     for number in REAL:
         operation = of_math(name, number)
         assert operation is not None
@@ -112,7 +107,7 @@ def test_functions_of_one(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(TWO))
 def test_functions_of_two(name: str) -> None:
-    theirs = quietly(functions.MATH[name])
+    theirs = quietly(numpys.MATH[name])
     for a, b in itertools.product(REAL, repeat=2):
         operation = of_math(name, a, b)
         assert operation is not None
@@ -127,7 +122,7 @@ def test_functions_of_two(name: str) -> None:
 
 @pytest.mark.parametrize("number", FLOATS, ids=repr)
 def test_a_float_times_a_power_of_two(number: Number) -> None:
-    theirs = quietly(functions.MATH["ldexp"])
+    theirs = quietly(numpys.MATH["ldexp"])
     operation = of_math("ldexp", number, INT64)
     assert operation is not None
     for x, exponent in itertools.product(values(number), (0, 1, -1, 40, -140, 2000)):
@@ -147,13 +142,13 @@ def test_python_functions_of_one(name: str) -> None:
             assert (name, number) == ("float", BOOL)
             continue
         for x in values(number):
-            old = quietly(functions.BUILTINS[name])(given(x, number))
+            old = quietly(numpys.BUILTINS[name])(given(x, number))
             agrees(operation, operation.whole()(x), old, 0, (number, x))
 
 
 @pytest.mark.parametrize("name", ["divmod", "max", "min"])
 def test_python_functions_of_two(name: str) -> None:
-    theirs = quietly(functions.BUILTINS[name])
+    theirs = quietly(numpys.BUILTINS[name])
     for a, b in itertools.product(REAL, repeat=2):
         operation = of_python(name, a, b)
         assert operation is not None
@@ -171,7 +166,7 @@ def test_extremes_of_more_than_two() -> None:
         assert operation.result is FLOAT64
         for row in zip(*(values(kind) for kind in kinds), strict=False):
             held = [given(x, n) for x, n in zip(row, kinds, strict=True)]
-            old = functions.BUILTINS[name](*held)
+            old = numpys.BUILTINS[name](*held)
             agrees(operation, operation.whole()(*row), old, 0, row)
 
 
@@ -180,7 +175,7 @@ def test_rounding_to_a_number_of_digits() -> None:
         operation = of_python("round", number, INT64)
         assert operation is not None
         for x, digits in itertools.product(values(number)[:40], (-3, 0, 2, 500)):
-            old = quietly(functions.BUILTINS["round"])(given(x, number), digits)
+            old = quietly(numpys.BUILTINS["round"])(given(x, number), digits)
             agrees(operation, operation.whole()(x, digits), old, 0, (number, x, digits))
     operation = of_python("round", FLOAT64, INT64)
     assert operation is not None
@@ -195,7 +190,7 @@ def test_sums(number: Number) -> None:
         assert operation is not None
         begin = 0 if start is INT64 else held[0]
         row = [given(x, number) for x in held]
-        old = quietly(functions.BUILTINS["sum"])(row, given(begin, start))
+        old = quietly(numpys.BUILTINS["sum"])(row, given(begin, start))
         agrees(operation, operation.whole()(held, begin), old, 0, start)
 
 
@@ -204,7 +199,7 @@ def test_sums(number: Number) -> None:
 
 @pytest.mark.parametrize("name", ["popc", "clz", "ffs", "brev"])
 def test_functions_of_bits(name: str) -> None:
-    theirs = getattr(running, name)
+    theirs = getattr(numpys, name)
     for number in INTEGERS:
         operation = of_cuda(name, number)
         assert operation is not None
@@ -276,9 +271,9 @@ ODD: dict[str, Callable[..., bool]] = {
 
 
 def test_half_precision() -> None:
-    half = running.Half()
+    half = numpys.Half()
     loose = {"hsin", "hcos", "hlog", "hlog2", "hlog10", "hexp", "hexp2"}
-    for name in running._HALF:
+    for name in numpys._HALF:
         count = next(n for n in (1, 2, 3) if of_half(name, *[FLOAT16] * n))
         operation = of_half(name, *[FLOAT16] * count)
         assert operation is not None
@@ -323,7 +318,7 @@ def test_libdevice(stem: str) -> None:
         operation = of_libdevice(name, *[number] * count)
         assert operation is not None
         assert operation.results == (number,)
-        theirs = quietly(getattr(Libdevice(), name))
+        theirs = quietly(getattr(numpys.Libdevice(), name))
         columns = [values(number, 40, seed) for seed in range(count)]
         for row in zip(*columns, strict=True):
             x = row[0]
@@ -363,7 +358,7 @@ def test_bits_of_floats() -> None:
     }.items():
         for x in values(a):
             ours = plain_of(of_libdevice(name, a), x)
-            old = plain(getattr(Libdevice(), name)(a.dtype.type(x)))
+            old = plain(getattr(numpys.Libdevice(), name)(a.dtype.type(x)))
             assert same(ours, old, b), (name, x)
     for payload in (0x7FC1_2345, 0xFFD5_4321):
         assert bits_of32(float_of32(payload)) == payload
@@ -374,17 +369,6 @@ def test_every_float16() -> None:
     wanted = bits.view(np.float16).astype(np.float64).view(np.uint64)
     assert [bits_of64(x) for x in all_float16()] == wanted.tolist()
     assert [bits_of16(float_of16(b)) for b in range(0x10000)] == list(range(0x10000))
-
-
-def test_bfloat16() -> None:
-    for x in (*values(FLOAT32), float_of32(0x3F80_8000), float_of32(0x3F81_8000)):
-        assert bits_of_bfloat16(x) == intrinsics._nearest(np.float32(x))
-        bits = bits_of_bfloat16(x)
-        widened = float_of_bfloat16(bits)
-        assert same(
-            widened, intrinsics._low(np.int32(bits - (bits >> 15 << 16))), FLOAT32
-        )
-        assert x != x or bits_of_bfloat16(widened) == bits
 
 
 # Complex numbers

@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 
 import weft
+from weft.simulator import record, simulate
+from weft.simulator.faults import Fault
 
 from numba import cuda, float32, float64, int32, int64, uint32  # isort: skip
 
@@ -1097,3 +1099,50 @@ def test_vector_types() -> None:
         out[0], out[1] = v.x, v.y
 
     equal(launch(kernel, (1, 1), np.zeros(2, np.float32))[0], [1, 2])
+
+
+def test_a_kernel_without_arguments_runs_in_every_thread() -> None:
+    ran = []
+
+    @cuda.jit
+    def kernel():
+        assert cuda.threadIdx.x != 5, "the sixth"
+
+    for run in (simulate, record):
+        with pytest.raises(Fault, match="the sixth") as caught:
+            run(kernel, (1, 32), ())
+        ran.append(caught.value.thread)
+    assert ran == [(5,), (5,)]
+
+
+@pytest.mark.parametrize("run", [simulate, record])
+def test_the_index_of_an_atomic_operation_is_an_integer(run: Any) -> None:
+    @cuda.jit
+    def kernel(out):
+        cuda.atomic.add(out, 0.5, 1)
+
+    with pytest.raises(Fault, match=r"indexed with 0\.5, which is not an integer"):
+        run(kernel, (1, 1), (np.zeros(2, np.int32),))
+
+
+@pytest.mark.parametrize("run", [simulate, record])
+def test_an_atomic_operation_gives_what_was_there_before(run: Any) -> None:
+    @cuda.jit
+    def kernel(x, out, small, wide):
+        i = cuda.threadIdx.x
+        out[i] = cuda.atomic.add(x, (0, 1), float32(0.1))
+        out[i] += cuda.atomic.max(x, (0, 0), out[i]) if i % 2 else 0
+        cuda.atomic.sub(small, 0, 3)
+        cuda.atomic.add(wide, 0, -1)
+
+    x, out = np.zeros((1, 2), np.float32), np.zeros(32, np.float32)
+    small, wide = np.ones(1, np.uint32), np.zeros(1, np.uint64)
+    run(kernel, (1, 32), (x, out, small, wide))
+    steps, most = [np.float32(0)], np.float32(0)
+    for _ in range(31):
+        steps.append(steps[-1] + np.float32(0.1))
+    for i, step in enumerate(steps):
+        assert out[i] == step + (most if i % 2 else 0)
+        most = max(most, step) if i % 2 else most
+    assert small[0] == 2**32 - 95
+    assert wide[0] == 2**64 - 32

@@ -226,7 +226,7 @@ def test_what_may_wait() -> None:
 
 
 def test_the_lists_have_all_that_waits() -> None:
-    asking = {"barrier", "warp", "pause", "_warp"}
+    asking = {"barrier", "pause", "waiting", "_warp"}
     asks = {
         name
         for name, method in vars(Cuda).items()

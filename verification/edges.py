@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from verification.programs import CASTS, names
-from weft.simulator.arithmetic.casts import cast_to
+from weft.simulator.arithmetic.by_name import cast_to
 from weft.simulator.arithmetic.numbers import NUMBERS, Number
 
 KEPT = Path(__file__).with_name("edges.json")

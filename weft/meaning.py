@@ -292,11 +292,6 @@ def public_module(name: str) -> str:
     return "numba.cuda" if name.startswith("numba.cuda.sim") else name
 
 
-def is_package(module: ModuleType) -> bool:
-    """Whether it is `numba`, or what kernels import instead."""
-    return module.__name__ in PACKAGES
-
-
 def is_module_of_types(module: ModuleType) -> bool:
     """Whether it is `numba.types`."""
     return module.__name__ in ("numba.types", "numba_cuda_mlir.types")

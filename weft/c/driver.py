@@ -17,7 +17,6 @@ TYPES = {
     "i2": "short", "u2": "unsigned short",
 }  # fmt: skip
 CPU_SECONDS = 2
-MEMORY = 1 << 30  # bytes of output at most, beside what the sanitizer limits
 
 TEXT = Template(Path(__file__).with_suffix(".c").read_text(encoding="utf-8"))
 

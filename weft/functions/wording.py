@@ -12,36 +12,34 @@ from weft.functions.exercise import FunctionExercise
 
 def in_ctypes(exercise: FunctionExercise, call: str, got: Any) -> Verdict:
     """The verdict on an object of ctypes where its value is wanted."""
-    return exercise.verdict(
-        "type",
-        f"{call} returns {brief(got)}, which is an object of ctypes.",
-        f"`.value` gives the plain {type(got.value).__name__}.",
-        returns(exercise.written_by_learner),
-        headline="a ctypes object instead of a number",
-        topic="returned",
-    )
+    why = f"`.value` gives the plain {type(got.value).__name__}."
+    what = "a ctypes object instead of a number"
+    return _of_type(exercise, call, got, "an object of ctypes", why, what)
 
 
 def a_string(exercise: FunctionExercise, call: str, got: Any) -> Verdict:
     """The verdict on a text where a number is wanted."""
-    return exercise.verdict(
-        "type",
-        f"{call} returns {brief(got)}, which is a string, not a number.",
-        "",
-        returns(exercise.written_by_learner),
-        headline="a string instead of a number",
-        topic="returned",
-    )
+    what = "a string instead of a number"
+    return _of_type(exercise, call, got, "a string, not a number", "", what)
 
 
 def a_float(exercise: FunctionExercise, call: str, got: Any) -> Verdict:
     """The verdict on a float where an integer is wanted."""
+    why = "`/` always gives a float, and so do NumPy's `ceil` and `floor`."
+    what = "a float instead of an integer"
+    return _of_type(exercise, call, got, "a float, not an integer", why, what)
+
+
+def _of_type(
+    exercise: FunctionExercise, call: str, got: Any, kind: str, why: str, headline: str
+) -> Verdict:
+    """The verdict on a value of another type than is wanted; `kind` says of which."""
     return exercise.verdict(
         "type",
-        f"{call} returns {brief(got)}, which is a float, not an integer.",
-        "`/` always gives a float, and so do NumPy's `ceil` and `floor`.",
+        f"{call} returns {brief(got)}, which is {kind}.",
+        why,
         returns(exercise.written_by_learner),
-        headline="a float instead of an integer",
+        headline=headline,
         topic="returned",
     )
 

@@ -21,7 +21,7 @@ from weft.simulator.inference.outside import kind_of
 from weft.simulator.limits import Dim, configuration
 from weft.simulator.memory.arrays import Memory
 from weft.simulator.running.scheduler import Run
-from weft.simulator.trace.noted_run import NotedRun
+from weft.simulator.trace.noted_run import NotedRun, Suspicious
 from weft.simulator.trace.recorded import Recorded
 from weft.simulator.trace.stale_run import StaleRun
 from weft.simulator.trace.trace import Trace
@@ -133,11 +133,13 @@ def record(
     before = [_copied(arg) for arg in args]
     try:
         noted, launch = how(NotedRun, args, backwards, recording)
-    except Fault:
+    except Fault as fault:
         if look is None and failed is None:
             raise
         _restore(args, before)
-        how(TracedRun, args, backwards, recording, failed)
+        run, launch = how(TracedRun, args, backwards, recording, failed)
+        if isinstance(fault, Suspicious):
+            return run.trace(), launch
         raise  # what was wrong once is wrong again: this is not reached
 
     def again() -> Trace:

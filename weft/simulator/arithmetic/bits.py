@@ -161,23 +161,6 @@ def all_float16() -> list[float]:
     return found
 
 
-# bfloat16: the upper half of a float32
-
-
-def bits_of_bfloat16(x: float) -> int:
-    """The bits of the bfloat16 nearest to a float32; of a NaN the same each time."""
-    if x != x:
-        return 0x7FFF
-    whole = bits_of32(x)
-    return (whole + 0x7FFF + (whole >> 16 & 1)) >> 16
-
-
-def float_of_bfloat16(bits: int) -> float:
-    """The float32 that is the same number as a bfloat16 of such bits."""
-    _UINT32[0] = bits << 16 & 0xFFFF_FFFF
-    return _FLOAT32[0]
-
-
 # `libdevice`'s names, with the types that they take and give
 SAME_BITS: dict[str, tuple[str, str, Callable[..., float]]] = {
     "float_as_int": ("f32", "i32", int_of32),

@@ -31,16 +31,12 @@ from weft.simulator.arithmetic.numbers import Number
 Conversion = Callable[[Any], Any]
 
 # What brings a result into a type: an integer of any size, or a float of any width.
-# In its place a code generator may use the expression of INLINE, and none at all for an
-# integer that it knows to lie in the range of the type.
+# A code generator needs none for an integer that it knows to lie in the range of the
+# type.
 FINISHES: dict[str, Conversion] = {
     **{"i8": wrap8, "i16": wrap16, "i32": wrap32, "i64": wrap64},
     **{"u8": cut8, "u16": cut16, "u32": cut32, "u64": cut64},
     **{"f16": round16, "f32": round32, "c64": round_complex, "b": bool},
-}
-INLINE: dict[str, str] = {
-    **{f"u{n}": f"({{}} & {hex((1 << n) - 1)})" for n in (8, 16, 32, 64)},
-    "b": "({} != 0)",
 }
 
 

@@ -178,7 +178,7 @@ def _half(function: Callable[..., Any], exact: bool = False) -> Operation:
     return Operation((FLOAT16,), function, (), "", None if exact else FLOAT16)
 
 
-_HALF: dict[str, Operation] = {
+HALF: dict[str, Operation] = {
     **{f"h{n}": _half(getattr(operator, n)) for n in ("add", "sub", "mul")},
     **{"hdiv": _half(quotient), "hfma": _half(_product_and_sum)},
     **{"hneg": _half(operator.neg, True), "habs": _half(abs, True)},
@@ -199,7 +199,7 @@ _OPERANDS |= {"hmax": 2, "hmin": 2, "hfma": 3}
 @cache
 def of_half(name: str, *given: Number) -> Operation | None:
     """How a function of `cuda.fp16` is computed, None where there is none."""
-    found = _HALF.get(name)
+    found = HALF.get(name)
     if found is None or len(given) != _OPERANDS.get(name, 1):
         return None
     if any(number.kind == "c" for number in given):
@@ -236,6 +236,11 @@ def of_libdevice(name: str, *given: Number) -> Operation | None:
         return None
     converts = tuple(conversion(n, to) for n, to in zip(given, takes, strict=True))
     return replace(operation, converts=converts)
+
+
+def in_libdevice(name: str) -> bool:
+    """Whether the simulator has a function of libdevice."""
+    return bool(_of_device(name)[0])
 
 
 _Typed = tuple[tuple[Number, ...], Operation]

@@ -10,20 +10,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-_LETTERS = {
-    **{"b": "?", "i8": "b", "i16": "h", "i32": "i", "i64": "q"},
-    **{"u8": "B", "u16": "H", "u32": "I", "u64": "Q"},
-    **{"f16": "e", "f32": "f", "f64": "d", "c64": "f", "c128": "d"},
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Number:
     """A type of number: `name` is short, as in "u8"; `kind` is one of "biufc".
 
-    `bits` are those of a value, `bytes` what an element of an array takes. `format` is
-    the letter of `struct` and `memoryview`, of a complex number that of each half; a
-    memoryview has none for float16 before Python 3.12.
+    `bits` are those of a value, `bytes` what an element of an array takes.
     """
 
     name: str
@@ -41,10 +33,6 @@ class Number:
     @property
     def bytes(self) -> int:
         return -(-self.bits // 8)
-
-    @property
-    def format(self) -> str:
-        return _LETTERS[self.name]
 
     @property
     def lowest(self) -> int:
@@ -109,9 +97,6 @@ _OF_CLASS: dict[type, Number] = {
 }
 _WORDS = {"b": "bool", "i": "int", "u": "uint", "f": "float", "c": "complex"}
 _OF_NUMPY = {_WORDS[n.kind] + n.name[1:]: n for n in NUMBERS.values()}
-_OF_FORMAT = {n.format: n for n in NUMBERS.values() if n.kind != "c"} | {
-    **{"l": INT64, "L": UINT64, "Zf": COMPLEX64, "Zd": COMPLEX128},
-}
 
 
 def number_of(value: Any) -> Number | None:
@@ -129,11 +114,6 @@ def _of_class(kind: type) -> Number | None:
 def of_dtype(dtype: Any) -> Number | None:
     """The type of an array's elements; None for records."""
     return _OF_CLASS.get(dtype.type) or _of_class(dtype.type)
-
-
-def of_format(letters: str) -> Number | None:
-    """The type of a buffer's elements by its `format`; None for records."""
-    return _OF_FORMAT.get(letters.lstrip("<=@"))
 
 
 def _rule(text: str) -> Rule | None:

@@ -463,8 +463,3 @@ def unary(name: str, a: Number) -> Operation | None:
     return Operation(
         rule.results, getattr(operator, name), (None,), PREFIXES[name], rounds
     )
-
-
-def part_of(number: Number) -> Number:
-    """The type of the attributes `real` and `imag`, which are Python's own."""
-    return number.half if number.kind == "c" else number

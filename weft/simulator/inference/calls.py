@@ -8,20 +8,14 @@ from dataclasses import replace
 from weft import meaning
 from weft.intrinsics import registry
 from weft.intrinsics.registry import Effect
-from weft.simulator.arithmetic import functions
+from weft.simulator.arithmetic.by_name import operation
 from weft.simulator.arithmetic.numbers import (
     BOOL,
-    FLOAT16,
-    FLOAT32,
-    FLOAT64,
     INT32,
     INT64,
     NUMBERS,
     UINT32,
-    Number,
-    Rule,
     range_number,
-    rule_of_one,
     rule_of_two,
     wide,
 )
@@ -51,9 +45,9 @@ _GRID = 42
 _NUMBERS = {kind.dtype.name: kind for kind in NUMBERS.values()}
 _SIZES = {"threadIdx": 10, "blockIdx": 31, "blockDim": 11, "gridDim": 31}
 
-POSITIONS = {name: Num(INT32, bits, plain=True) for name, bits in _SIZES.items()}
-LANES = {name: Num(INT32, 6, plain=True) for name in ("laneid", "warpsize")}
-SIZE = Num(INT64, 40, plain=True)
+POSITIONS = {name: Num(INT32, bits, natural=True) for name, bits in _SIZES.items()}
+LANES = {name: Num(INT32, 6, natural=True) for name in ("laneid", "warpsize")}
+SIZE = Num(INT64, 40, natural=True)
 
 _FIXED: dict[str, Kind] = {
     **dict.fromkeys(("all_sync", "any_sync", "eq_sync"), num(BOOL)),
@@ -73,21 +67,10 @@ _AS_GIVEN = {
     **dict.fromkeys(("shfl_sync", "shfl_up_sync"), 1),
     **dict.fromkeys(("shfl_down_sync", "shfl_xor_sync"), 1),
 }
-_BY_RULE = frozenset(["popc", "clz", "ffs", "brev", "cbrt"])
-_HALF_TESTS = frozenset(["heq", "hne", "hge", "hgt", "hle", "hlt"])
-_BITS = {  # of libdevice
-    **{"float_as_int": INT32, "float_as_uint": UINT32, "int_as_float": FLOAT32},
-    **{"uint_as_float": FLOAT32, "double_as_longlong": INT64},
-    "longlong_as_double": FLOAT64,
-}
 ERRORS = frozenset(
     name
     for name, value in vars(builtins).items()
     if isinstance(value, type) and issubclass(value, BaseException)
-)
-# What looks at the type of a number that it is given.
-SENSITIVE = frozenset(
-    ["popc", "clz", "ffs", "brev", *functions.BUILTINS, *functions.MATH]
 )
 
 
@@ -104,47 +87,30 @@ def of_cuda(name: str, given: list[Kind], sizes: list[int | None]) -> Kind:
         return given[0].element if given and isinstance(given[0], Arr) else REFUSED
     if name in _AS_GIVEN and len(given) > _AS_GIVEN[name]:
         kind = given[_AS_GIVEN[name]]
-        return num(kind.number, None, None) if isinstance(kind, Num) else kind
+        return num(kind.number, None, kind.loaded) if isinstance(kind, Num) else kind
     if name == "selp" and len(given) == 3:
         return joined(given[1], given[2])
     if name == "const.array_like" and given:
         array = given[0]
         return replace(array, space="constant") if isinstance(array, Arr) else array
-    if name.startswith("fp16."):
-        return num(BOOL if name.removeprefix("fp16.") in _HALF_TESTS else FLOAT16)
-    rule = rule_of(f"cuda.{name}", given)
-    return REFUSED if rule is None else _of_rule(rule)
+    return of_numbers("cuda", name, given)
 
 
-def rule_of(name: str, given: list[Kind]) -> Rule | None:
-    """The rule of a function of numbers, None for other things."""
+def of_numbers(owner: str, name: str, given: list[Kind]) -> Kind:
+    """What a function of numbers gives."""
     numbers = [kind.number for kind in given if isinstance(kind, Num)]
-    if len(numbers) != len(given):
-        return None
-    if name == "cuda.fma" and len(given) == 3:
-        rules = [rule_of_one("cuda.cbrt", number) for number in numbers]
-        narrow = all(rule is not None and rule.result is FLOAT32 for rule in rules)
-        number = FLOAT32 if narrow else FLOAT64
-        return Rule((number,), (number,) * 3)
-    if name.startswith("cuda.") and name.removeprefix("cuda.") not in _BY_RULE:
-        return None
-    if len(numbers) == 1:
-        return rule_of_one(name, numbers[0])
-    return rule_of_two(name, *numbers) if len(numbers) == 2 else None
-
-
-def _of_rule(rule: Rule) -> Kind:
-    parts = tuple(_held(number) for number in rule.results)
+    if len(numbers) < len(given):
+        return None if None in given else NEVER if NEVER in given else REFUSED
+    found = operation(owner, name, numbers)
+    if found is None:
+        return REFUSED
+    counts = owner == "cuda"  # bits
+    parts = tuple(num(n, natural=counts and n.whole) for n in found.results)
     return parts[0] if len(parts) == 1 else Tup(parts)
 
 
-def _held(number: Number, most: int | None = None) -> Num:
-    """A number as the functions of `arithmetic` give it: an int64 is Python's."""
-    return num(number, most, number is INT64)
-
-
 def _positions(sizes: list[int | None]) -> Kind:
-    one = Num(INT64, _GRID, plain=True)
+    one = Num(INT64, _GRID, natural=True)
     ndim = sizes[0] if len(sizes) == 1 else None
     if ndim == 1:
         return one
@@ -165,9 +131,9 @@ def of_method(method: Method, given: list[Kind]) -> Kind:
     """What a method gives, of an array or of the grid."""
     owner, name = method.owner, method.name
     if owner == GRID:
-        return Num(INT32, 1, plain=True) if name == "sync" else REFUSED
+        return Num(INT32, 1) if name == "sync" else REFUSED
     if isinstance(owner, Num) and name == "conjugate":
-        return num(owner.number, None, owner.plain)
+        return num(owner.number)
     if not isinstance(owner, Arr):
         return REFUSED
     if name == "reshape" and given:
@@ -181,7 +147,7 @@ def of_method(method: Method, given: list[Kind]) -> Kind:
     if owner.number is None or name not in ("sum", "prod", "mean"):
         return REFUSED
     if name != "mean":
-        return _held(wide(owner.number))
+        return num(wide(owner.number))
     rule = rule_of_two("truediv", owner.number, INT64)
     return REFUSED if rule is None else num(rule.result)
 
@@ -202,22 +168,23 @@ def of_python(owner: str, name: str, given: list[Kind]) -> Kind:
         return NEVER if NEVER in given else REFUSED
     numbers = [kind.number for kind in given if isinstance(kind, Num)]
     bounds = [kind.most for kind in given if isinstance(kind, Num)]
+    naturals = [kind.natural for kind in given if isinstance(kind, Num)]
     if name == "range" and owner == "builtins":
-        return Each(Num(range_number(numbers), max(bounds), plain=True))
-    rule = functions.rule_of(owner, name, numbers)
-    if rule is None:
-        return REFUSED
-    if len(rule.results) > 1:
-        return _of_rule(rule)
-    result = rule.result
-    same = name in ("min", "max", "abs", "int") and result.whole and numbers[0].whole
-    return _held(result, max(bounds) if same else None)
+        begins = {1: [], 2: naturals[:1]}.get(len(given), naturals[::2])
+        return Each(num(range_number(numbers), max(bounds), natural=all(begins)))
+    found = of_numbers(owner, name, given)
+    if not isinstance(found, Num) or name not in ("min", "max", "abs", "int"):
+        return found
+    if not found.whole or not numbers[0].whole:
+        return found
+    natural = any(naturals) if name == "max" else name != "abs" and all(naturals)
+    return num(found.number, max(bounds), natural=natural)
 
 
 def total(given: list[Kind]) -> Kind:
     """What `sum` gives, by the `+` of a kernel."""
     parts = given[0].parts if isinstance(given[0], Tup) else ()
-    found: Kind = given[1] if len(given) > 1 else num(INT64, None, True)
+    found: Kind = given[1] if len(given) > 1 else num(INT64)
     if not isinstance(given[0], Tup):
         parts = (element(given[0]),) * 2
     for part in parts:
@@ -226,7 +193,7 @@ def total(given: list[Kind]) -> Kind:
         rule = rule_of_two("add", found.number, part.number)
         if rule is None:
             return REFUSED
-        found = _held(rule.result)
+        found = num(rule.result)
     return found
 
 
@@ -244,7 +211,7 @@ _SIMPLE: dict[str, Callable[[list[Kind]], Kind]] = {
     "isinstance": lambda given: num(BOOL),
     "slice": lambda given: SLICE,
     "chr": lambda given: TEXT,
-    "ord": lambda given: num(INT64, 21, True),
+    "ord": lambda given: num(INT64, 21),
     "bool": lambda given: num(BOOL),
     "type": lambda given: (
         Conversion(given[0].number) if isinstance(given[0], Num) else REFUSED
@@ -253,24 +220,6 @@ _SIMPLE: dict[str, Callable[[list[Kind]], Kind]] = {
         Tup(given[0].parts) if given and isinstance(given[0], Tup) else REFUSED
     ),
 }
-
-
-def of_numpy(name: str, given: list[Kind]) -> Kind:
-    """What one of NumPy's functions gives for numbers."""
-    rule = rule_of(f"np.{name}", given)
-    return REFUSED if rule is None else _of_rule(rule)
-
-
-def of_complex(name: str, given: list[Kind]) -> Kind:
-    """What a function of `cmath` gives."""
-    rule = rule_of(f"cmath.{name}", given)
-    return REFUSED if rule is None else _of_rule(rule)
-
-
-def of_libdevice(name: str) -> Kind:
-    """What a function of libdevice gives, as far as the simulator has them."""
-    number = FLOAT32 if name.endswith("f") else FLOAT64
-    return num(_BITS.get(name, number))
 
 
 def of_intrinsic(kind: Outside, given: list[Kind]) -> Kind:

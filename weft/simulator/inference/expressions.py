@@ -1,13 +1,13 @@
-"""The types of a kernel's expressions, written onto the nodes that need converting.
+"""The types of a kernel's expressions, written onto its nodes.
 
-Each node gets `seen`, its kind, and one that computes `how`, a `Plan`: what of it is
-converted at the end is for `translation`, the rest shows how Numba computes.
+Each node gets `seen`, its kind, and `cast`: what its result is converted to at the end,
+None for most.
 """
 
 import ast
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,6 @@ from weft.simulator.arithmetic.numbers import (
     FLOAT64,
     INT64,
     UINT64,
-    Number,
     rule_of_one,
     rule_of_two,
 )
@@ -36,7 +35,6 @@ from weft.simulator.inference.kinds import (
     SLICE,
     TEXT,
     Arr,
-    Cast,
     Conversion,
     Inner,
     Kind,
@@ -66,113 +64,33 @@ OPERATORS: dict[type, str] = {
 }
 
 
-@dataclass
-class Plan:
-    """How a node is computed.
-
-    `call` names an operator to call for it, with the types of its operands where they
-    are known; otherwise Python's own operator does. `convert` says which operands are
-    converted first and to what ("int": a Python integer). `wrap`: cut to 64 bits.
-    `cast`: what the result is converted to.
-    """
-
-    call: str = ""
-    operands: tuple[Number, ...] | None = None
-    convert: dict[int, Number | str] = field(default_factory=dict)
-    wrap: bool = False
-    cast: Cast | None = None
-
-
-def plan_of(node: ast.AST) -> Plan | None:
-    return getattr(node, "how", None)
-
-
-def set_plan(node: Any, plan: Plan | None) -> None:
-    node.how = plan
-
-
-def two(name: str, a: Kind, b: Kind, by: int | None = None) -> tuple[Plan, Kind]:
-    """How `a name b` is computed, and what it gives. by: `b`, if it is a constant."""
+def two(name: str, a: Kind, b: Kind, by: int | None = None) -> Kind:
+    """What `a name b` gives. by: `b`, if it is a constant."""
     if not isinstance(a, Num) or not isinstance(b, Num):
         return _odd(name, a, b)
     rule = rule_of_two(name, a.number, b.number)
     if rule is None:
-        return Plan(), REFUSED
-    called = Plan(name, (a.number, b.number))
-    if not rule.result.whole:
-        return _real(name, a, b, rule.operands) or called, num(rule.result)
-    if rule.result is INT64 and UINT64 not in (a.number, b.number):
-        most = _bound(name, a, b, by)
-        found = _whole(name, a, b, by, most)
-        return found or called, num(INT64, most, plain=True)
-    most = a.most + b.most if name == "mul" else max(a.most, b.most) + (name == "add")
-    if rule.result is BOOL:
-        return Plan(), num(BOOL)
-    bound = most if name in ("add", "mul") else None
-    return called, num(rule.result, bound, plain=rule.result is INT64)
+        return REFUSED
+    signed = rule.result is INT64 and UINT64 not in (a.number, b.number)
+    bounded = signed or (rule.result.kind == "u" and name in ("add", "mul"))
+    most = _bound(name, a, b, by) if bounded else None
+    natural = signed and _natural(name, a, b)
+    return num(rule.result, most, a.loaded or b.loaded, natural)
 
 
-def _odd(name: str, *kinds: Kind) -> tuple[Plan, Kind]:
-    """How an operator is computed where one side is no number.
+def _odd(name: str, *kinds: Kind) -> Kind:
+    """What an operator gives where one side is no number.
 
     What Numba refuses is left to Python, which looks at the values.
     """
-    if None in kinds or REFUSED in kinds:
-        return Plan(name, convert=_shown(kinds)), None if None in kinds else REFUSED
+    if None in kinds:
+        return None
+    if REFUSED in kinds:
+        return REFUSED
     if name == "add" and all(isinstance(kind, Tup) for kind in kinds):
         parts = [part for kind in kinds for part in kind.parts]  # type: ignore[union-attr]
-        return Plan(), Tup(tuple(parts))
-    return Plan(), NEVER if NEVER in kinds else TEXT if TEXT in kinds else REFUSED
-
-
-def _shown(kinds: tuple[Kind, ...]) -> dict[int, Number | str]:
-    """Which of some numbers do not show their type when the kernel runs."""
-    return {
-        k: kind.number
-        for k, kind in enumerate(kinds)
-        if isinstance(kind, Num)
-        and kind.whole
-        and kind.plain is not False
-        and kind.number not in (INT64, BOOL)
-    }
-
-
-def _real(name: str, a: Num, b: Num, operands: tuple[Number, ...]) -> Plan | None:
-    """How floats are computed with; None where it takes a call."""
-    if name not in ("add", "sub", "mul", "truediv") or operands[0].whole:
-        return None
-    if operands[0].kind == "c":
-        return Plan() if a.number is b.number else None
-    if operands[0] is FLOAT32:
-        return None if _plainly(a) or _plainly(b) else Plan()
-    if operands[0] is not FLOAT64:
-        return None
-    if FLOAT64 in (a.number, b.number):
-        return Plan()
-    return Plan(convert={k: FLOAT64 for k, kind in enumerate((a, b)) if kind.whole})
-
-
-def _plainly(kind: Num) -> bool:
-    return kind.whole and (kind.plain is not False or kind.number is INT64)
-
-
-def _whole(name: str, a: Num, b: Num, by: int | None, most: int) -> Plan | None:
-    """How integers are computed with in 64 bits; None where it takes a call."""
-    convert = {k: "int" for k, kind in enumerate((a, b)) if not _is_wide(kind)}
-    if name in ("floordiv", "mod") and by in (None, 0, -1):
-        return None
-    if name == "lshift" and (by is None or not 0 <= by < 64 or most >= LARGEST):
-        return None
-    if name == "rshift" and (by is None or not 0 <= by < 64):
-        return None
-    if name == "pow" and (by is None or not 0 <= by < 64 or most >= LARGEST):
-        return None
-    return Plan(convert=dict(convert), wrap=most >= LARGEST)
-
-
-def _is_wide(kind: Num) -> bool:
-    """Whether Python computes with it as with an int64."""
-    return kind.plain is True and kind.number is not BOOL
+        return Tup(tuple(parts))
+    return NEVER if NEVER in kinds else TEXT if TEXT in kinds else REFUSED
 
 
 def _bound(name: str, a: Num, b: Num, by: int | None) -> int:
@@ -194,34 +112,25 @@ def _bound(name: str, a: Num, b: Num, by: int | None) -> int:
     return LARGEST
 
 
-def one(name: str, kind: Kind) -> tuple[Plan, Kind]:
-    """How an operator of one number is computed, and what it gives."""
+def _natural(name: str, a: Num, b: Num) -> bool:
+    """Whether the result of an operation on integers is not negative."""
+    if name == "and_":
+        return a.natural or b.natural
+    if name == "mod":
+        return b.natural
+    both = a.natural and b.natural
+    return both and name in ("add", "mul", "floordiv", "rshift", "lshift", "or_", "xor")
+
+
+def one(name: str, kind: Kind) -> Kind:
+    """What an operator of one number gives."""
     if not isinstance(kind, Num):
         return _odd(name, kind)
     rule = rule_of_one(name, kind.number)
     if rule is None:
-        return Plan(), REFUSED
-    native = not kind.whole or (_is_wide(kind) and kind.most < LARGEST)
-    signed = rule.result is INT64
-    found = num(rule.result, kind.most if signed else None, plain=signed)
-    return Plan() if native else Plan(name, (kind.number,)), found
-
-
-def compared(name: str, a: Kind, b: Kind) -> Plan:
-    """How `a name b` is decided."""
-    if not isinstance(a, Num) or not isinstance(b, Num):
-        return _odd(name, a, b)[0]
-    rule = rule_of_two(name, a.number, b.number)
-    if rule is None or (a.whole and b.whole and rule.operands[0].whole):
-        return Plan()
-    if rule.operands[0].kind == "c":
-        return Plan() if a.number is b.number else Plan(name, (a.number, b.number))
-    if a.whole and b.whole:  # one is a uint64: NumPy compares exactly, Numba does not
-        return Plan(name, (a.number, b.number))
-    if rule.operands[0] is FLOAT64 and FLOAT64 not in (a.number, b.number):
-        wide = {k: FLOAT64 for k, kind in enumerate((a, b)) if kind.whole}
-        return Plan(convert=dict(wide))
-    return Plan()
+        return REFUSED
+    most = kind.most if rule.result is INT64 else None
+    return num(rule.result, most, kind.loaded)
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +156,7 @@ class Expressions:
         """What an expression is; its nodes are marked with how to compute them."""
         if node is None:
             return None
+        node.cast = None  # type: ignore[attr-defined]
         visit = getattr(self, f"_{type(node).__name__.lower()}", None)
         if visit is not None:
             return settled(node, visit(node))
@@ -268,13 +178,9 @@ class Expressions:
             self.kind(node)
 
     def constant(self, node: ast.expr) -> int | None:
-        """The integer that an expression is, wherever the kernel runs."""
-        if isinstance(node, ast.Constant):
-            return node.value if type(node.value) is int else None
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-            inner = self.constant(node.operand)
-            return None if inner is None else -inner
-        return self.names.integer(node.id) if isinstance(node, ast.Name) else None
+        """The integer that an expression always is, None for most."""
+        value = self.fixed(node)
+        return value if type(value) is int else None
 
     def decided(self, test: ast.expr) -> bool | None:
         """What a condition on constants comes to: Numba leaves the other branch out."""
@@ -282,13 +188,13 @@ class Expressions:
             if isinstance(test.ops[0], (ast.Is, ast.IsNot)):
                 return self._is_none(test)
             name = OPERATORS.get(type(test.ops[0]))
-            sides = [self._fixed(test.left), self._fixed(test.comparators[0])]
+            sides = [self.fixed(test.left), self.fixed(test.comparators[0])]
             if name is None or None in sides:
                 return None
             return bool(getattr(operator, name)(*sides))
         if isinstance(test, ast.Call):
             return getattr(test, "always", None)
-        value = self._fixed(test)
+        value = self.fixed(test)
         return None if value is None else bool(value)
 
     def _is_none(self, test: ast.Compare) -> bool | None:
@@ -298,12 +204,12 @@ class Expressions:
             return None
         return isinstance(test.ops[0], ast.Is)
 
-    def _fixed(self, node: ast.expr) -> Any:
+    def fixed(self, node: ast.expr) -> Any:
         """The number that an expression always is, None for most."""
         if isinstance(node, ast.Constant):
             return node.value if isinstance(node.value, (int, float)) else None
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-            value = self._fixed(node.operand)
+            value = self.fixed(node.operand)
             return None if value is None else -value
         return self.names.fixed(node.id) if isinstance(node, ast.Name) else None
 
@@ -336,34 +242,18 @@ class Expressions:
         name = OPERATORS.get(type(node.op))
         if name is None:  # @
             return REFUSED
-        plan, found = two(name, a, b, self.constant(node.right))
-        set_plan(node, plan)
-        return found
+        node.by = self.fixed(node.right)  # type: ignore[attr-defined]
+        return two(name, a, b, self.constant(node.right))
 
     def _unaryop(self, node: ast.UnaryOp) -> Kind:
         if isinstance(node.op, ast.Not):
             self.test(node.operand)
             return num(BOOL)
-        name, kind = OPERATORS[type(node.op)], self.kind(node.operand)
-        plan, found = one(name, kind)
-        set_plan(node, plan)
-        return found
+        return one(OPERATORS[type(node.op)], self.kind(node.operand))
 
     def _compare(self, node: ast.Compare) -> Kind:
-        kinds = [self.kind(part) for part in (node.left, *node.comparators)]
-        names = [OPERATORS.get(type(op), "") for op in node.ops]
-        if not all(names):  # `in`, `is`
-            return num(BOOL)
-        plans = [compared(n, *kinds[k : k + 2]) for k, n in enumerate(names)]
-        if len(plans) == 1:
-            set_plan(node, plans[0])
-        else:  # of a chain the operands are converted, where one does for both
-            whole = Plan()
-            for k, plan in enumerate(plans):
-                if plan.operands:
-                    plan.convert = {0: FLOAT64, 1: FLOAT64}
-                whole.convert |= {k + side: to for side, to in plan.convert.items()}
-            set_plan(node, whole)
+        for part in (node.left, *node.comparators):
+            self.kind(part)
         return num(BOOL)
 
     def _boolop(self, node: ast.BoolOp) -> Kind:
@@ -381,7 +271,7 @@ class Expressions:
 
     def _one_of(self, node: ast.expr, kinds: list[Kind]) -> Kind:
         found = all_joined(kinds)
-        set_plan(node, Plan(cast=cast_of_any(kinds, found)))
+        node.cast = cast_of_any(kinds, found)  # type: ignore[attr-defined]
         return found
 
     def _namedexpr(self, node: ast.NamedExpr) -> Kind:
@@ -419,20 +309,15 @@ class Expressions:
         return calls.element(kind)
 
     def _call(self, node: ast.Call) -> Kind:
-        """What a call gives; numbers that do not show their type are made to."""
+        """What a call gives."""
         function = node.callee = self.kind(node.func)  # type: ignore[attr-defined]
         kinds = [(argument, self.kind(argument)) for argument in node.args]
         given = calls.unpacked(kinds)
         named = {word.arg: self.kind(word.value) for word in node.keywords}
-        if any(isinstance(argument, ast.Starred) for argument in node.args):
-            shown = Plan()
-        else:
-            shown = Plan(convert=_shown(tuple(given)))
         match function:
             case Conversion():
                 return _converted(function, given)
             case Vector() if not function.made:
-                set_plan(node, Plan(convert=_to(function.number, given)))
                 return Vector(function.number, function.size, made=True)
             case Inner():
                 form, found = self._inner(function, tuple(given), named)
@@ -443,11 +328,9 @@ class Expressions:
             case Outside() if calls.is_device(function):
                 return self._called(node, function, tuple(given), named)
             case Outside():
-                set_plan(node, shown)
                 return _of_outside(function, given)
             case Named():
-                return self._by_name(node, function, given, named, shown)
-        set_plan(node, shown)
+                return self._by_name(node, function, given, named)
         return function if function in (None, NEVER) else REFUSED
 
     def _called(
@@ -458,7 +341,6 @@ class Expressions:
         named: dict[str | None, Kind],
     ) -> Kind:
         """A call of a device function."""
-        set_plan(node, None)
         given = tuple(map(coarse, outside.in_order(function.value, given, named)))
         node.device = function.value, given  # type: ignore[attr-defined]
         return self._device(function, given)
@@ -469,27 +351,19 @@ class Expressions:
         function: Named,
         given: list[Kind],
         named: dict[str | None, Kind],
-        shown: Plan,
     ) -> Kind:
-        """A call of what is known by its name. shown: how to show it the types."""
+        """A call of what is known by its name."""
         owner, name = function.path[0], ".".join(function.path[1:])
-        if name in calls.SENSITIVE or (owner == "cuda" and name not in _COUNTS):
-            set_plan(node, shown)
         if owner == "cuda":
             if name in ("shared.array", "local.array"):
                 return calls.declared(name.partition(".")[0], given, named)
-            rule = calls.rule_of(f"cuda.{name}", given)
-            if name in ("fma", "cbrt") and rule is not None:
-                set_plan(node, Plan(convert=_to(rule.operands[0], given)))
-            return calls.of_cuda(name, given, [self.constant(a) for a in node.args])
+            known = [self.constant(argument) for argument in node.args]
+            node.known = known  # type: ignore[attr-defined]
+            return calls.of_cuda(name, given, known)
         if owner == "operator":
             return self._operator(node, name, given)
-        if owner == "numpy":
-            return calls.of_numpy(name, given)
-        if owner == "cmath":
-            return calls.of_complex(name, given)
-        if owner == "libdevice":
-            return calls.of_libdevice(name)
+        if owner in ("numpy", "cmath", "libdevice"):
+            return calls.of_numbers(owner, name, given)
         if name == "isinstance":
             node.always = _is_instance(given)  # type: ignore[attr-defined]
         return calls.of_python(owner, name, given)
@@ -506,26 +380,14 @@ class Expressions:
         if name in _TESTS or name not in OPERATORS.values():
             return num(BOOL) if name in _TESTS else REFUSED
         if len(given) == 1:
-            plan, found = one(name, given[0])
-        elif len(given) == 2:
-            plan, found = two(name, given[0], given[1])
-        else:
-            return REFUSED
-        whole = [isinstance(kind, Num) for kind in given]
-        if all(whole) and found != REFUSED:
-            numbers = tuple(k.number for k in given if isinstance(k, Num))
-            plan = Plan(name, numbers)
-            if isinstance(found, Num) and found.number is INT64:
-                found = num(INT64, None, plain=True)
-            set_plan(node, plan)
-        return found
+            return one(name, given[0])
+        return two(name, given[0], given[1]) if len(given) == 2 else REFUSED
 
     def _lambda(self, node: ast.Lambda) -> Kind:
         node.late = [self.kind(default) for default in node.args.defaults]  # type: ignore[attr-defined]
         return self.names.inner(node)
 
 
-_COUNTS = frozenset(["grid", "gridsize", "shared.array", "local.array"])
 _TESTS = frozenset(["not_", "is_", "is_not", "contains", "s_", "s_not"])
 
 
@@ -546,28 +408,19 @@ def _is_instance(given: list[Kind]) -> bool | None:
 _CLASSES = {"int": "iu", "float": "f", "bool": "b", "complex": "c", "tuple": ""}
 
 
-def _to(number: Number, given: Sequence[Kind]) -> dict[int, Number | str]:
-    """Which arguments are converted, where a function computes in one type."""
-    return {
-        k: number
-        for k, kind in enumerate(given)
-        if isinstance(kind, Num) and kind.number is not number
-    }
-
-
 def _converted(function: Conversion, given: list[Kind]) -> Kind:
     if function.number is None:
         return REFUSED
-    whole = function.number is INT64
-    return num(function.number, _kept(function.number, given), plain=whole)
-
-
-def _kept(number: Number, given: list[Kind]) -> int | None:
-    """How large a converted integer may be: a negative one becomes a large unsigned."""
-    one = given[0] if len(given) == 1 else None
-    if not isinstance(one, Num) or not one.whole:
-        return None
-    return one.most if number.kind != "u" or one.number.kind == "u" else None
+    given_one = given[0] if len(given) == 1 else None
+    if not isinstance(given_one, Num):
+        return num(function.number)
+    # A negative integer becomes a large unsigned one.
+    kept = function.number.kind != "u" or given_one.number.kind == "u"
+    most = given_one.most if given_one.whole and kept else None
+    wide = given_one.number.kind != "u" and function.number.bits >= 32
+    fits = wide or given_one.most < function.number.bits
+    natural = given_one.natural and fits and function.number.whole
+    return num(function.number, most, given_one.loaded, natural)
 
 
 def _of_outside(function: Outside, given: list[Kind]) -> Kind:
@@ -636,7 +489,8 @@ _METHODS = frozenset(["reshape", "view", "sum", "prod", "mean", "any", "all"])
 
 def _of_array(kind: Arr, name: str) -> Kind:
     if name in ("shape", "strides"):
-        return Tup((calls.SIZE,) * kind.ndim)
+        sizes = calls.SIZE if name == "shape" else num(INT64, calls.SIZE.most)
+        return Tup((sizes,) * kind.ndim)
     if name in ("size", "ndim", "itemsize", "nbytes"):
         return calls.SIZE
     if name == "flat":
@@ -696,13 +550,22 @@ def settled(node: Any, kind: Kind) -> Kind:
     if isinstance(kind, Num) and isinstance(earlier, Num):
         whole = joined(earlier, kind)
         if isinstance(whole, Num) and whole.number is not kind.number:
-            plan = plan_of(node)
-            if plan is None:
+            if not _computes(node):
                 return kind
-            plan.cast = whole.number
+            node.cast = whole.number
             kind = whole
     node.seen = kind
     return kind
+
+
+def _computes(node: Any) -> bool:
+    """Whether a node computes a number, rather than looking one up."""
+    if isinstance(node, ast.Call):
+        return isinstance(getattr(node, "callee", None), Named)
+    return isinstance(node, _COMPUTING)
+
+
+_COMPUTING = ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.IfExp, ast.AugAssign
 
 
 class Names:
@@ -744,11 +607,6 @@ class Names:
     def __contains__(self, name: str) -> bool:
         """Whether it is local here, or in a function around this one."""
         return name in self._local or (self._outer is not None and name in self._outer)
-
-    def integer(self, name: str) -> int | None:
-        """The integer that is outside under a name."""
-        value = None if name in self else self._scope.get(name)
-        return value if type(value) is int else None
 
     def fixed(self, name: str) -> Any:
         """The number that a name always stands for, None for most."""

@@ -1,7 +1,7 @@
 """What is known of a value before a kernel runs: its type, as Numba would infer it.
 
-Every expression that a kernel evaluates has a kind. None stands for "not known", which
-`unknown` counts. What Numba has no type for is `REFUSED`.
+Every expression that a kernel evaluates has a kind. None stands for "not known". What
+Numba has no type for is `REFUSED`.
 """
 
 from collections.abc import Iterable
@@ -17,13 +17,14 @@ LARGEST = 63  # bits of an int64, apart from its sign
 class Num:
     """A number. Of an integer, `most` bounds it: its absolute value is 2^most at most.
 
-    A `plain` one is a Python integer when the kernel runs, whatever its type is. It is
-    one of NumPy's if that is False; where it is None it may be either.
+    A `loaded` one is what memory holds, or was computed from that. A `natural` one is
+    not negative, as long as nothing that led to it wraps around.
     """
 
     number: Number
     most: int
-    plain: bool | None = False
+    loaded: bool = False
+    natural: bool = False
 
     @property
     def whole(self) -> bool:
@@ -60,7 +61,7 @@ class Arr:
     def element(self) -> "Kind":
         if self.number is None:
             return self.record or REFUSED
-        return num(self.number)
+        return num(self.number, loaded=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,10 +169,16 @@ Kind = (
 )
 
 
-def num(number: Number, most: int | None = None, plain: bool | None = False) -> Num:
+def num(
+    number: Number,
+    most: int | None = None,
+    loaded: bool = False,
+    natural: bool = False,
+) -> Num:
     """A number of which nothing more is known than its type, or `most`."""
     own = number.bits - (number.kind == "i")
-    return Num(number, own if most is None else min(most, own), plain)
+    most = own if most is None else min(most, own)
+    return Num(number, most, loaded, natural or number.kind == "u")
 
 
 def joined(a: Kind, b: Kind) -> Kind:
@@ -183,10 +190,9 @@ def joined(a: Kind, b: Kind) -> Kind:
         return a
     if isinstance(a, Num) and isinstance(b, Num):
         number = unified(a.number, b.number)
-        if number.whole:
-            plain = a.plain if a.plain == b.plain else None
-            return Num(number, max(a.most, b.most), plain)
-        return num(number)
+        most = max(a.most, b.most) if number.whole else num(number).most
+        natural = a.natural and b.natural
+        return Num(number, most, a.loaded or b.loaded, natural)
     if a is None or b is None:
         return None
     if isinstance(a, Arr) and isinstance(b, Arr):
@@ -267,7 +273,7 @@ def same_type(a: Kind, b: Kind) -> bool:
 def coarse(kind: Kind) -> Kind:
     """`kind` with one of few bounds, so that a function need not have many forms."""
     if isinstance(kind, Num) and kind.whole:
-        return num(kind.number, _size(kind.most, (1, 8, 16, 31, 40, 48)), kind.plain)
+        return replace(kind, most=_size(kind.most, (1, 8, 16, 31, 40, 48)))
     return kind
 
 
@@ -278,7 +284,7 @@ def _size(bits: int, sizes: tuple[int, ...]) -> int:
 def widened(kind: Kind, earlier: Kind) -> Kind:
     """`kind`, which a further turn of a loop has changed, so that none changes it."""
     if isinstance(kind, Num) and isinstance(earlier, Num) and kind.most > earlier.most:
-        return num(kind.number, None, kind.plain)
+        return replace(kind, most=num(kind.number).most)
     tuples = isinstance(kind, Tup) and isinstance(earlier, Tup)
     if tuples and len(kind.parts) == len(earlier.parts):  # type: ignore[union-attr]
         parts = tuple(map(widened, kind.parts, earlier.parts))  # type: ignore[union-attr]
@@ -288,4 +294,4 @@ def widened(kind: Kind, earlier: Kind) -> Kind:
 
 def of_integer(value: int) -> Num:
     """A Python integer, in one of few sizes."""
-    return Num(INT64, _size(value.bit_length(), (8, 16, 31, 40)), plain=True)
+    return Num(INT64, _size(value.bit_length(), (8, 16, 31, 40)), False, value >= 0)

@@ -5,7 +5,7 @@ import enum
 import inspect
 import re
 from functools import cache
-from types import FunctionType, ModuleType
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -174,8 +174,3 @@ def in_order(
 def is_class_of_tuples(value: Any) -> bool:
     """Whether it makes named tuples."""
     return isinstance(value, type) and issubclass(value, tuple) and value is not tuple
-
-
-def is_plain(value: Any) -> bool:
-    """Whether it is a plain Python function, which no kernel can call."""
-    return isinstance(value, FunctionType)

@@ -11,16 +11,14 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from weft.simulator.arithmetic.numbers import INT64, Number, rule_of_two
+from weft.simulator.arithmetic.numbers import Number
 from weft.simulator.inference import calls
 from weft.simulator.inference.expressions import (
     OPERATORS,
     Env,
     Expressions,
     Names,
-    Plan,
     Unset,
-    set_plan,
     settled,
     two,
 )
@@ -163,12 +161,12 @@ class Function:
             if not name:  # @=
                 self._names.give(node.target.id, REFUSED)
                 return
-            plan, found = two(name, old, value, self._expressions.constant(node.value))
-            set_plan(node, plan)
+            found = two(name, old, value, self._expressions.constant(node.value))
+            node.by = self._expressions.fixed(node.value)  # type: ignore[attr-defined]
+            node.cast = None  # type: ignore[attr-defined]
             self._names.give(node.target.id, settled(node, found))
             return
-        element = self._expressions.kind(_loaded(node.target))
-        set_plan(node, _changed(name, element, value))
+        self._expressions.kind(_loaded(node.target))
 
     def _give(self, target: ast.expr, kind: Kind) -> None:
         if isinstance(target, ast.Name):
@@ -367,21 +365,11 @@ class Function:
 
 def _as_function(node: ast.Lambda | ast.FunctionDef) -> ast.FunctionDef:
     """A copy of a function's node to infer; a `lambda` becomes a `def`."""
-    if isinstance(node, ast.FunctionDef):
-        return ast.FunctionDef(
-            node.name, node.args, copy.deepcopy(node.body), [], **_place(node)
-        )
-    body = ast.Return(copy.deepcopy(node.body), **_place(node.body))
-    return ast.FunctionDef("<lambda>", node.args, [body], [], **_place(node))
-
-
-def _place(node: Any) -> dict[str, Any]:
-    return {
-        "lineno": node.lineno,
-        "col_offset": node.col_offset,
-        "end_lineno": node.end_lineno,
-        "end_col_offset": node.end_col_offset,
-    }
+    body: Any = copy.deepcopy(node.body)
+    name = getattr(node, "name", "<lambda>")
+    if isinstance(node, ast.Lambda):
+        body = [ast.copy_location(ast.Return(body), node.body)]
+    return ast.copy_location(ast.FunctionDef(name, node.args, body, []), node)
 
 
 def _own_nodes(definition: ast.FunctionDef) -> list[ast.AST]:
@@ -425,26 +413,6 @@ def _loaded(target: ast.expr) -> ast.expr:
     if isinstance(target, ast.Attribute):
         return ast.Attribute(target.value, target.attr, ast.Load())
     return target
-
-
-def _changed(name: str, element: Kind, value: Kind) -> Plan:
-    """How `x[i] name= value` is computed: by NumPy where that does what Numba does."""
-    if not isinstance(element, Num) or not isinstance(value, Num):
-        unknown = {None, REFUSED} & {element, value}
-        return Plan(name) if unknown and name else Plan()
-    rule = rule_of_two(name, element.number, value.number) if name else None
-    if rule is None or _numpys(name, element, value):
-        return Plan()
-    return Plan(name, (element.number, value.number))
-
-
-def _numpys(name: str, element: Num, value: Num) -> bool:
-    """Whether NumPy makes of `x[i] op= value` what Numba does."""
-    if name not in ("add", "sub", "mul", "truediv"):
-        return False
-    if not element.whole and not value.whole:
-        return True
-    return element.number is INT64 and value.number is INT64 and name != "truediv"
 
 
 def _joined(envs: list[Env]) -> Env:

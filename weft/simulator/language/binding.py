@@ -17,31 +17,32 @@ from weft import intrinsics, meaning
 from weft.code_objects import code_tree, global_names, with_globals
 from weft.intrinsics import registry
 from weft.places import Place
-from weft.simulator.arithmetic.functions import BUILTINS, MATH, of_numpy
-from weft.simulator.arithmetic.operators import FUNCTIONS
+from weft.simulator.arithmetic.by_name import (
+    BUILTINS,
+    OPERATORS,
+    Functions,
+    of_numpy,
+    plain,
+)
 from weft.simulator.inference.kinds import NEVER, REFUSED, Kind, same_type
 from weft.simulator.language import rules
 from weft.simulator.language.loops import names_of
 from weft.simulator.language.modules import (
     Cast,
-    ComplexMathematics,
-    Mathematics,
-    NumbaModule,
-    NumpyModule,
 )
 from weft.simulator.language.rewriting import Rewritten, begin, returned_by, rewritten
 from weft.simulator.translation.made import Access, Position
 from weft.simulator.translation.notes import BASE, NOTES, Noting, Spotted
-from weft.simulator.translation.numbers import plain
 
 Form = tuple[types.FunctionType, tuple[Kind, ...]]
-MATHEMATICS, COMPLEX_MATHEMATICS = Mathematics(), ComplexMathematics()
+_MATHEMATICS = {name: Functions(name) for name in ("math", "cmath")}
 
 
 class Bound:
     """A kernel and the device functions it calls, bound to one simulated `cuda`.
 
-    `call` runs it, or gives its generator where it can wait; `lines` maps every code
+    `call` runs it, or gives its generator where it can wait, and wants what is `given`
+    before its arguments; `lines` maps every code
     object of the learner's to its source lines, by line number. `counting` is what the
     names of `loops` and `waiting` stand for, `notes` what those do by which it notes
     its accesses. `noted` gives the place of each number in these notes, and the
@@ -72,6 +73,8 @@ class Bound:
         self._builtins = rules.builtins_of_a_kernel(refuse) | BUILTINS
         begin()
         self.call = self._bind(fn, given, kernel=True)
+        kernel = self._found[fn, given]
+        self.given = () if kernel is None else kernel.given
 
     def _rewritten(
         self, fn: types.FunctionType, given: tuple[Kind, ...], kernel: bool = False
@@ -187,12 +190,11 @@ class Bound:
             module = self._module(value)
             if module is not None:
                 return module
-        if isinstance(value, types.BuiltinFunctionType) and value.__module__ == "math":
-            return getattr(MATHEMATICS, value.__name__)
-        if getattr(value, "__module__", "") == "_operator":
-            value = FUNCTIONS.get(getattr(value, "__name__", ""), value)
-        if isinstance(value, types.BuiltinFunctionType) and value.__module__ == "cmath":
-            return getattr(COMPLEX_MATHEMATICS, value.__name__)
+        owner = getattr(value, "__module__", "")
+        if isinstance(value, types.BuiltinFunctionType) and owner in _MATHEMATICS:
+            return getattr(_MATHEMATICS[owner], value.__name__)
+        if owner == "_operator":
+            value = OPERATORS.get(getattr(value, "__name__", ""), value)
         if isinstance(value, np.ufunc):
             return of_numpy(value)
         if meaning.is_number_type(value):
@@ -225,16 +227,12 @@ class Bound:
         if meaning.is_cuda(value):
             return self._cuda
         if meaning.is_libdevice(value):
-            return Libdevice()
-        if value.__name__ == "math":
-            return MATHEMATICS
-        if value.__name__ == "cmath":
-            return COMPLEX_MATHEMATICS
-        if value.__name__ == "numba":
-            return NumbaModule(value, self._cuda, self._refuse)
-        if value.__name__ == "numpy":
-            return NumpyModule(value, self._refuse)
-        return rules.OpenModule(value, self._refuse) if rules.usable(value) else None
+            return Functions("libdevice")
+        if value.__name__ in _MATHEMATICS:
+            return _MATHEMATICS[value.__name__]
+        if rules.usable(value):
+            return rules.OpenModule(value, self._refuse, self._twin)
+        return None
 
     def _not_compiled(self, name: str) -> Callable[..., Any]:
         def refuse(*_: Any, **__: Any) -> Any:
@@ -249,43 +247,3 @@ class Bound:
 
 def _takes_notes(fn: types.FunctionType) -> bool:
     return fn.__code__.co_varnames[:1] == (NOTES,)
-
-
-_SAME_BITS: dict[str, tuple[Any, Any]] = {
-    "float_as_int": (np.float32, np.int32),
-    "float_as_uint": (np.float32, np.uint32),
-    "int_as_float": (np.int32, np.float32),
-    "uint_as_float": (np.uint32, np.float32),
-    "double_as_longlong": (np.float64, np.int64),
-    "longlong_as_double": (np.int64, np.float64),
-}
-
-
-class Libdevice:
-    """`numba.cuda.libdevice`, as far as a name maps to a function of `math`.
-
-    `fast_expf`, `expf` and `exp` are one function here: the simulator has no reduced
-    precision.
-    """
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        """The function that a name of libdevice stands for."""
-        if name in _SAME_BITS:
-            given, wanted = _SAME_BITS[name]
-            return lambda x: np.asarray(x).astype(given).view(wanted)[()]
-        plain = name.removeprefix("fast_")
-        wide = np.float32 if plain.endswith("f") else np.float64
-        special = {
-            "rsqrt": lambda x: 1 / np.sqrt(x),
-            "fma": lambda x, y, z: np.float64(x) * np.float64(y) + np.float64(z),
-            "fdivide": lambda x, y: x / y,
-            "fmax": np.fmax,
-            "fmin": np.fmin,
-            "rint": np.rint,
-            "rcp": lambda x: 1 / x,
-        }
-        for stem in (plain, plain.removesuffix("f")):
-            found = special.get(stem) or MATH.get(stem)
-            if callable(found):
-                return lambda *v: wide(found(*(wide(x) for x in v)))
-        raise AttributeError(f"the simulator has no libdevice.{name}")

@@ -2,9 +2,9 @@
 
 `while test` becomes `while (step() or (yield)) and test`: once its turn is over the
 thread lets others run. `for x in y` becomes `for x in loop(y)`, and so does what other
-things go over: `sum(y)`. A loop with a barrier in it, or with a
-call of a function that has one, also counts for each thread how often it has begun:
-threads meet at a barrier only in the same turn of the loop.
+things go over: `sum(y)`. In a loop with a barrier in it, or with a call of a function
+that has one, `rounds[3] += 1` comes first, by the number of the loop: threads meet at a
+barrier only in the same turn of the loop.
 """
 
 import ast
@@ -15,9 +15,10 @@ from typing import Any
 from weft import meaning
 from weft.code_objects import code_tree
 from weft.places import Place
+from weft.simulator.translation import syntax
 
 STEP, LOOP = "__weft_step__", "__weft_loop__"
-ROUND, ROUNDS = "__weft_round__", "__weft_rounds__"
+ROUNDS, ROUNDS_OF = "__weft_rounds__", "__weft_rounds_of__"
 
 _BARRIERS = frozenset(
     ["syncthreads", "syncthreads_count", "syncthreads_and", "syncthreads_or", "sync"]
@@ -107,23 +108,38 @@ def _has_barrier(value: Any, seen: set[FunctionType]) -> bool:
 class CountSteps(ast.NodeTransformer):
     """Put the counting into loops."""
 
+    _counts = False
+
     def visit_While(self, node: ast.While) -> ast.AST:
         self.generic_visit(node)
-        step = ast.BoolOp(ast.Or(), [called(STEP), ast.Yield()])
-        tests: list[ast.expr] = [step, node.test]
-        if (number := getattr(node, "meets", None)) is not None:
-            tests.append(called(ROUND, ast.Constant(number)))
-        node.test = placed(ast.BoolOp(ast.And(), tests), node.test)
+        at = node.test
+        turn = syntax.placed(ast.Yield(), at)
+        step = syntax.either(syntax.call(STEP, [], at), turn, where=at)
+        node.test = syntax.placed(ast.BoolOp(ast.And(), [step, at]), at)
+        self._count_rounds(node)
         return node
 
     def visit_For(self, node: ast.For) -> ast.AST:
         self.generic_visit(node)
+        node.iter = syntax.call(LOOP, [node.iter], node.iter)
+        self._count_rounds(node)
+        return node
+
+    def _count_rounds(self, node: ast.For | ast.While) -> None:
         number = getattr(node, "meets", None)
-        if number is None:
-            call = called(LOOP, node.iter)
-        else:
-            call = called(ROUNDS, node.iter, ast.Constant(number))
-        node.iter = placed(call, node.iter)
+        if number is not None:
+            of = ast.Subscript(syntax.name(ROUNDS, node), ast.Constant(number))
+            of.ctx = ast.Store()
+            node.body.insert(0, ast.AugAssign(of, ast.Add(), ast.Constant(1)))
+            self._counts = True
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        outer, self._counts = self._counts, False
+        self.generic_visit(node)
+        if self._counts:
+            rounds = syntax.call(ROUNDS_OF, [], node)
+            node.body.insert(0, syntax.assign(ROUNDS, rounds, node))
+        self._counts = outer
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
@@ -133,17 +149,5 @@ class CountSteps(ast.NodeTransformer):
             case ast.Call(func=ast.Name(id=name), args=[ast.expr() as items]) if (
                 name in _CONSUMERS and not isinstance(items, ast.Starred)
             ):
-                node.args = [placed(called(LOOP, items), items)]
+                node.args = [syntax.call(LOOP, [items], items)]
         return node
-
-
-def called(name: str, *args: ast.expr) -> ast.Call:
-    return ast.Call(ast.Name(name, ast.Load()), list(args), [])
-
-
-def placed(node: ast.expr, where: ast.expr) -> ast.expr:
-    """`node`, with the new nodes in it, at the place of `where`."""
-    for new in ast.walk(node):
-        if isinstance(new, ast.expr) and not hasattr(new, "lineno"):
-            ast.copy_location(new, where)
-    return node

@@ -22,8 +22,8 @@ from weft.simulator.inference.kinds import REFUSED, Kind
 from weft.simulator.inference.statements import Function
 from weft.simulator.language import forms, loops, rules, shapes, waiting
 from weft.simulator.language.sources import Source, defined
-from weft.simulator.translation.made import Access, Position, position_of
-from weft.simulator.translation.notes import NOTES, MarkArithmetic, Noting, Spotted
+from weft.simulator.translation.made import Access, Body, Given, Position, Scope
+from weft.simulator.translation.notes import MarkArithmetic, Noting, Spotted
 from weft.simulator.translation.statements import Statements
 
 _MOST_NOTES = 50_000  # in all functions of one launch
@@ -37,8 +37,9 @@ class Rewritten:
     of arithmetic operations there. `helpers` are what names of arithmetic stand for;
     `devices` are the names of device functions, each with the kinds of its arguments.
     `returned` is what the function returns. One that `waits` is a generator. `accesses`
-    says of a place in the source what is accessed there, `unknown` of which expressions
-    nothing is known. `spots` are those of the notes that are numbers of elements.
+    says of a place in the source what is accessed there. `spots` are those of the notes
+    that are numbers of elements. A kernel is `given` more than its arguments, before
+    these.
     """
 
     code: CodeType
@@ -49,8 +50,8 @@ class Rewritten:
     devices: tuple[tuple[str, Any, tuple[Kind, ...]], ...] = ()
     returned: Kind = None
     accesses: dict[Position, Access] = field(default_factory=dict)
-    unknown: tuple[str, ...] = ()
     spots: tuple[Spotted | None, ...] = ()
+    given: tuple[Given, ...] = ()
 
     @property
     def waits(self) -> bool:
@@ -61,7 +62,6 @@ class Rewritten:
 Device = Callable[[Any, tuple[Kind, ...]], Rewritten | None]
 Returned = Callable[[Any, tuple[Kind, ...]], Kind]
 Callees = tuple[Device, Returned]
-Scope = dict[str, Any]
 _known: dict[tuple[Any, ...], Rewritten] = {}
 
 
@@ -186,10 +186,10 @@ def _rewrite(
     last = max((one.first + len(one.notes) for one in _known.values()), default=0)
     if noting is not Noting.NONE:
         MarkArithmetic().visit(definition)
-    body = _Body(definition, scope, last, noting, kernel)
+    body = Body(definition, scope, last, noting, kernel)
     made = Statements(body, definition).made
     loops.CountSteps().visit(definition)
-    waiting.GiveWay().visit(definition)
+    waiting.GiveWay(kernel).visit(definition)
     found = compiled(definition, code, source)
     places = [source.place(at, code.co_filename) for at in body.numbered]
     return Rewritten(
@@ -201,8 +201,8 @@ def _rewrite(
         tuple(body.devices),
         inferred.returned,
         {source.moved(at): access for at, access in made.accesses.items()},
-        tuple(ast.unparse(node) for node in made.unknown),
         tuple(body.spots),
+        tuple(made.given),
     )
 
 
@@ -214,80 +214,13 @@ def compiled(definition: ast.FunctionDef, code: CodeType, source: Source) -> Cod
     module = ast.Module([enclose(definition, code.co_freevars)], [])
     shift(module, source.first - 1, source.indent)
     made = compile(module, code.co_filename, "exec", dont_inherit=True)
-    arguments = code.co_varnames[: code.co_argcount]
-    either = arguments, (NOTES, *arguments)
+    own = [*definition.args.posonlyargs, *definition.args.args]
+    arguments = tuple(argument.arg for argument in own)
     return next(
         c
         for c in code_tree(made)
-        if c.co_name == definition.name and c.co_varnames[: c.co_argcount] in either
+        if c.co_name == definition.name and c.co_varnames[: c.co_argcount] == arguments
     )
-
-
-class _Body:
-    """A function that is being translated: see `translation.expressions.Function`."""
-
-    def __init__(
-        self,
-        definition: ast.FunctionDef,
-        scope: Scope,
-        first: int,
-        noting: Noting,
-        is_kernel: bool,
-    ) -> None:
-        """Prepare to rewrite a function whose source begins in line `first`."""
-        self.noting, self.is_kernel = noting, is_kernel
-        self.spots: list[Spotted | None] = []
-        self.numbered: list[Position] = []
-        self.flops: list[int] = []
-        self.devices: list[tuple[str, Any, tuple[Kind, ...]]] = []
-        self._scope, self._first = scope, first
-        self._local = {a.arg for a in ast.walk(definition) if isinstance(a, ast.arg)}
-        self._local |= {
-            n.id
-            for n in ast.walk(definition)
-            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-        }
-
-    def number(self, node: ast.expr, flops: int, spot: Spotted | None = None) -> int:
-        self.numbered.append(position_of(node))
-        self.flops.append(flops)
-        self.spots.append(spot)
-        return self._first + len(self.numbered) - 1
-
-    def local_number(self, number: int) -> int:
-        return number - self._first
-
-    @property
-    def last_spot(self) -> Spotted:
-        spot = self.spots[-1]
-        assert spot is not None
-        return spot
-
-    def device(self, value: Any, kinds: tuple[Kind, ...]) -> str:
-        """The name by which to call a device function with such arguments."""
-        for name, known, given in self.devices:
-            if known is value and given == kinds:
-                return name
-        self.devices.append((f"__weft_device_{len(self.devices)}__", value, kinds))
-        return self.devices[-1][0]
-
-    def outside(self, name: str) -> Any:
-        value = None if name in self._local else self._scope.get(name)
-        if isinstance(value, np.generic):
-            value = value.item()
-        return value if type(value) in (bool, int, float) else None
-
-    def local(self, name: str) -> bool:
-        return name in self._local
-
-    def constant(self, node: ast.expr | None) -> int | None:
-        if isinstance(node, ast.Constant):
-            return node.value if type(node.value) is int else None
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-            inner = self.constant(node.operand)
-            return None if inner is None else -inner
-        value = self.outside(node.id) if isinstance(node, ast.Name) else None
-        return value if type(value) is int else None
 
 
 def returned_by(

@@ -20,7 +20,6 @@ import numpy as np
 from weft import meaning, own_classes
 from weft.code_objects import code_tree
 from weft.places import Place
-from weft.simulator.arithmetic.operators import FUNCTIONS
 from weft.simulator.faults import Fault
 from weft.wording import kind_of
 
@@ -268,14 +267,28 @@ def _package(value: Any) -> str:
 
 
 class OpenModule:
-    """A module as a kernel sees it: what of it Numba could compile."""
+    """A module as a kernel sees it: what of it Numba could compile.
 
-    def __init__(self, module: ModuleType, refuse: Callable[[str, str], Any]) -> None:
-        vars(self)["_weft"] = module, refuse
+    twin: what the kernel finds, under a name, instead of what the module has there.
+    """
+
+    def __init__(
+        self,
+        module: ModuleType,
+        refuse: Callable[[str, str], Any],
+        twin: Callable[[str, Any], Any],
+    ) -> None:
+        vars(self)["_weft"] = module, refuse, twin
 
     def __getattr__(self, name: str) -> Any:
-        module, refuse = vars(self)["_weft"]
-        return part_of(module, name, refuse)
+        module, refuse, twin = vars(self)["_weft"]
+        value = getattr(module, name)
+        if isinstance(value, ModuleType):
+            if meaning.is_cuda(value):
+                return twin(name, value)
+            if meaning.is_module_of_types(value):
+                return OpenModule(value, refuse, twin)
+        return twin(name, part_of(module, name, refuse))
 
 
 def part_of(module: ModuleType, name: str, refuse: Callable[[str, str], Any]) -> Any:
@@ -285,12 +298,14 @@ def part_of(module: ModuleType, name: str, refuse: Callable[[str, str], Any]) ->
     """
     value = getattr(module, name)
     package = module.__name__.partition(".")[0]
-    if isinstance(value, ModuleType) and meaning.is_module_of_types(value):
-        return OpenModule(value, refuse)
-    if package == "operator" and name in FUNCTIONS:
-        return FUNCTIONS[name]
+    if package == "numpy" and name in _MAKERS:
+        refuse(
+            f"`np.{name}` makes or takes a whole array",
+            "A kernel cannot do that: it gets its arrays as arguments, or declares "
+            "small ones with cuda.shared.array and cuda.local.array, and works on "
+            "single elements.",
+        )
     known = name in _OPERATORS if package == "operator" else usable(value)
-    known = known or (package == "numpy" and name in ("finfo", "iinfo"))
     if known and not isinstance(value, ModuleType):
         return value
     return refuse(
@@ -299,6 +314,13 @@ def part_of(module: ModuleType, name: str, refuse: Callable[[str, str], Any]) ->
         "everything else stays on the host.",
     )
 
+
+_MAKERS = frozenset(
+    (
+        "arange array asarray concatenate copy dot empty empty_like eye full hstack "
+        "linspace matmul mean ones ones_like stack sum transpose vstack zeros"
+    ).split()
+)
 
 # The operators as functions: what of the module `operator` Numba compiles.
 _OPERATORS = frozenset(
@@ -310,7 +332,7 @@ _OPERATORS = frozenset(
     ).split()
 )
 
-_TYPES = (bool, int, float, complex, range, slice)
+_TYPES = (bool, int, float, complex, range, slice, np.finfo, np.iinfo)
 
 
 def described(name: str, value: Any) -> tuple[str, str]:

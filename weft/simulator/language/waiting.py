@@ -3,8 +3,10 @@
 A function in which a thread can wait is a generator here: where it waits it yields, and
 the scheduler sends it the reply. What can wait is known when a function is rewritten:
 
-- Most operations say what the thread waits for and return: `cuda.syncthreads()` becomes
-  `(yield cuda.syncthreads())`.
+- A barrier in a kernel, and what a warp does together, is told to the scheduler:
+  `cuda.any_sync(mask, x)` becomes `(yield (any_sync, mask, (x,)))`.
+- Other operations say what the thread waits for and return: `cuda.nanosleep(n)` becomes
+  `(yield cuda.nanosleep(n))`.
 - Some, and the device functions that can wait, are generators themselves:
   `cuda.atomic.cas(x, i, 0, 1)` becomes `(yield from cuda.atomic.cas(x, i, 0, 1))`.
 - Of a callee that is only known when the kernel runs, `f(x)` becomes
@@ -27,13 +29,29 @@ from weft.simulator.inference.kinds import (
     Kind,
     Method,
     Named,
+    Num,
     Outside,
     Special,
 )
 from weft.simulator.inference.outside import kind_of
-from weft.simulator.language.loops import called, placed
+from weft.simulator.translation import syntax
 
 FOLLOW = "__weft_follow__"
+BARRIER = "__weft_barrier_"  # and a number: each in a kernel has a name of its own
+LOOPED = f"{BARRIER}in_a_loop_"  # the same, where there is a loop around it
+FULL = 0xFFFFFFFF
+
+# How many arguments an operation of a warp has beside the mask.
+_EXCHANGES = {
+    **dict.fromkeys("shfl_sync shfl_up_sync shfl_down_sync shfl_xor_sync".split(), 2),
+    **dict.fromkeys("all_sync any_sync eq_sync ballot_sync".split(), 1),
+    **{"match_any_sync": 1, "match_all_sync": 1, "syncwarp": 0},
+}
+
+
+def exchange(name: str) -> str:
+    """What stands in a kernel for an operation of a warp."""
+    return f"__weft_{name}__"
 
 
 class Wait(Enum):
@@ -155,13 +173,59 @@ def _of_device(waits: bool | None) -> Wait:
 class GiveWay(ast.NodeTransformer):
     """Let the calls that `mark` has found give way to the other threads."""
 
+    def __init__(self, kernel: bool) -> None:
+        self._kernel, self._functions, self._loops, self._barriers = kernel, 0, 0, 0
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        self._functions += 1
+        self.generic_visit(node)
+        self._functions -= 1
+        return node
+
+    def visit_For(self, node: ast.For) -> ast.AST:
+        self._loops += 1
+        self.generic_visit(node)
+        self._loops -= 1
+        return node
+
+    visit_While = visit_For  # type: ignore[assignment]
+    visit_Lambda = visit_FunctionDef  # type: ignore[assignment]
+
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
         wait = getattr(node, "wait", Wait.NEVER)
         if wait is Wait.ASKS:
-            return placed(ast.Yield(node), node)
+            return syntax.placed(ast.Yield(self._told(node) or node), node)
         if wait is Wait.GENERATOR:
-            return placed(ast.YieldFrom(node), node)
+            return syntax.placed(ast.YieldFrom(node), node)
         if wait is Wait.UNKNOWN:
-            return placed(ast.YieldFrom(called(FOLLOW, node)), node)
+            return syntax.placed(ast.YieldFrom(syntax.call(FOLLOW, [node], node)), node)
         return node
+
+    def _told(self, node: ast.Call) -> ast.expr | None:
+        """What the scheduler is told in place of a call, None where that is called."""
+        kind, args = getattr(node, "callee", None), node.args
+        if not isinstance(kind, Named) or len(kind.path) != 2 or node.keywords:
+            return None
+        called, direct = kind.path[1], self._kernel and self._functions == 1
+        if called == "syncthreads" and direct and not args:
+            self._barriers += 1
+            where = LOOPED if self._loops else BARRIER
+            return syntax.name(f"{where}{self._barriers}", node)
+        mask = args[0] if args else ast.Constant(FULL)
+        if isinstance(mask, ast.Constant):
+            whole = type(mask.value) is int
+        else:
+            whole = is_whole(getattr(mask, "seen", None))
+        starred = any(isinstance(arg, ast.Starred) for arg in args)
+        if _EXCHANGES.get(called) != max(len(args) - 1, 0) or starred or not whole:
+            return None
+        masked = ast.BinOp(mask, ast.BitAnd(), ast.Constant(FULL))
+        given = ast.Tuple(args[1:], ast.Load())
+        return ast.Tuple(
+            [syntax.name(exchange(called), node), masked, given], ast.Load()
+        )
+
+
+def is_whole(kind: Kind) -> bool:
+    return isinstance(kind, Num) and kind.whole

@@ -12,9 +12,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from weft.meaning import as_dtype
-from weft.simulator.arithmetic.casts import cast_to
+from weft.simulator.arithmetic.by_name import OPERATORS, cast_to
 from weft.simulator.arithmetic.numbers import of_dtype, wide
-from weft.simulator.arithmetic.operators import BINARY
 
 # Poison: what memory holds before it is written. Quiet NaNs whose payload says where
 # they came from, as arithmetic hands the payload on.
@@ -181,7 +180,7 @@ class Array:
     def _view(
         self, data: np.ndarray[Any, Any], written: np.ndarray[Any, Any] | None
     ) -> "Array":
-        return flat_class(data.ndim)(data, self._memory, self._fault, written)
+        return Array(data, self._memory, self._fault, written)
 
     def field(self, name: str) -> "Array":
         """One field of all records."""
@@ -256,10 +255,10 @@ class Array:
         return start
 
     def sum(self) -> Any:
-        return self._reduced(BINARY["add"], 0)
+        return self._reduced(OPERATORS["add"], 0)
 
     def prod(self) -> Any:
-        return self._reduced(BINARY["mul"], 1)
+        return self._reduced(OPERATORS["mul"], 1)
 
     def any(self) -> bool:
         return any(Flat(self))
@@ -268,7 +267,7 @@ class Array:
         return all(Flat(self))
 
     def mean(self) -> Any:
-        return BINARY["truediv"](self.sum(), self.size)
+        return OPERATORS["truediv"](self.sum(), self.size)
 
     def _whole_array(self, *_: Any, **__: Any) -> NoReturn:
         self._fault(
@@ -287,51 +286,6 @@ class Array:
 
     def __repr__(self) -> str:
         return f"<{self._space} array {self._name} {self.shape} {self.dtype}>"
-
-
-class Array1(Array):
-    """One dimension: the common case, without the detours."""
-
-    __slots__ = ()
-
-    def __getitem__(self, i: Any) -> Any:
-        try:
-            if i >= 0:  # NumPy looks at the other end
-                return self._data[i]
-        except (TypeError, IndexError):
-            pass
-        return self._read(i)
-
-
-class Array2(Array):
-    """Two dimensions, likewise."""
-
-    __slots__ = ()
-
-    def __getitem__(self, index: Any) -> Any:
-        try:
-            i, j = index
-            if i >= 0 <= j:
-                return self._data[index]
-        except (TypeError, ValueError, IndexError):
-            pass
-        return self._read(index)
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        try:
-            i, j = index
-            if i >= 0 <= j and self._written is None and not self._readonly:
-                self._data[index] = value
-                return
-        except (TypeError, ValueError, IndexError, OverflowError):
-            pass
-        self._check(index, "write")
-        self._store(index, value)
-
-
-def flat_class(ndim: int) -> type[Array]:
-    """The quickest class for an array of `ndim` plain numbers."""
-    return {1: Array1, 2: Array2}.get(ndim, Array)
 
 
 Said = tuple[str, str, str]  # the kind of a fault, what happened, and why it is wrong
@@ -444,17 +398,6 @@ class Numbers:
         self._data[i] = value
 
 
-def wrap(
-    data: np.ndarray[Any, Any],
-    memory: Memory,
-    fault: Raise,
-    written: np.ndarray[Any, Any] | None = None,
-) -> Array:
-    """The array by which a kernel sees `data`; see `Array`."""
-    kind = Array if data.dtype.names else flat_class(data.ndim)
-    return kind(data, memory, fault, written)
-
-
 class Flat:
     """`x.flat`: the elements of an array of any shape, one after the other."""
 
@@ -510,4 +453,4 @@ class Record:
         self[field] = value
 
 
-__all__ = ["Array", "Memory", "poison", "poisoned_by", "wrap"]
+__all__ = ["Array", "Memory", "poison", "poisoned_by"]

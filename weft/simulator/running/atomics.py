@@ -1,10 +1,12 @@
 """`cuda.atomic` as a simulated kernel sees it."""
 
+import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from weft.simulator.arithmetic.casts import cast_to
+from weft.simulator.arithmetic.by_name import cast_to
 from weft.simulator.arithmetic.numbers import of_dtype
 from weft.simulator.memory.arrays import Array
 from weft.simulator.running.protocol import Launched, Waiting
@@ -21,6 +23,16 @@ _ALLOWED = {
 }
 
 
+def _operation(name: str, new: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    """The operation of this name; new: what comes of an old value and the given."""
+
+    def operation(self: "Atomic", array: Any, index: Any, value: Any) -> Any:
+        return self._change(name, array, index, value, new)
+
+    operation.__qualname__ = f"Atomic.{name}"  # as Python says of wrong arguments
+    return operation
+
+
 class Atomic:
     """`cuda.atomic`: each call reads, changes and writes in one go; gives the old.
 
@@ -31,19 +43,22 @@ class Atomic:
         self._run = run
 
     def _change(
-        self, name: str, array: Any, index: Any, new: Any, value: Any = None
+        self,
+        name: str,
+        array: Any,
+        index: Any,
+        value: Any,
+        new: Callable[[Any, Any], Any],
     ) -> Any:
-        """Replace an element by `new(old, type of the elements)`.
-
-        name: of the operation. value: what it adds, where that is of interest.
-        """
+        """Replace an element by `new(old, value)`. name: of the operation."""
         self._check(name, array)
         array._check(index, "atomically change")
+        given = _as(array.dtype, value)
         with self._run.specially(Special(_kinds(name, array, index, value))):
             old = array[index]
             if isinstance(old, Array):
                 self._run.fault("type", "an atomic operation needs one element")
-            array[index] = new(old, array.dtype.type)
+            array[index] = new(old, given)
         return old
 
     def _check(self, name: str, array: Any) -> None:
@@ -64,61 +79,22 @@ class Atomic:
                 f"Numba has this operation for {_ALLOWED[holds]}.",
             )
 
-    def add(self, array: Any, index: Any, value: Any) -> Any:
-        return self._change(
-            "add", array, index, lambda old, t: old + _as(t, value), value
-        )
-
-    def sub(self, array: Any, index: Any, value: Any) -> Any:
-        return self._change("sub", array, index, lambda old, t: old - _as(t, value))
-
-    def and_(self, array: Any, index: Any, value: Any) -> Any:
-        return self._change("and_", array, index, lambda old, t: old & _as(t, value))
-
-    def or_(self, array: Any, index: Any, value: Any) -> Any:
-        return self._change("or_", array, index, lambda old, t: old | _as(t, value))
-
-    def xor(self, array: Any, index: Any, value: Any) -> Any:
-        return self._change("xor", array, index, lambda old, t: old ^ _as(t, value))
-
-    def inc(self, array: Any, index: Any, value: Any) -> Any:
-        return self._change(
-            "inc",
-            array,
-            index,
-            lambda old, t: t(0) if old >= _as(t, value) else old + t(1),
-        )
-
-    def dec(self, array: Any, index: Any, value: Any) -> Any:
-        return self._change(
-            "dec",
-            array,
-            index,
-            lambda old, t: (
-                _as(t, value) if old == 0 or old > _as(t, value) else old - t(1)
-            ),
-        )
+    add = _operation("add", operator.add)
+    sub = _operation("sub", operator.sub)
+    and_ = _operation("and_", operator.and_)
+    or_ = _operation("or_", operator.or_)
+    xor = _operation("xor", operator.xor)
+    max, min = _operation("max", max), _operation("min", min)
+    nanmax, nanmin = _operation("nanmax", np.fmax), _operation("nanmin", np.fmin)
+    inc = _operation("inc", lambda old, most: 0 if old >= most else old + 1)
+    dec = _operation(
+        "dec", lambda old, most: most if old == 0 or old > most else old - 1
+    )
 
     def exch(self, array: Any, index: Any, value: Any) -> Waiting:
         if self._run.try_later():
             yield
-        return self._change("exch", array, index, lambda old, t: _as(t, value))
-
-    def max(self, array: Any, index: Any, value: Any) -> Any:
-        return self._change("max", array, index, lambda old, t: max(old, _as(t, value)))
-
-    def min(self, array: Any, index: Any, value: Any) -> Any:
-        return self._change("min", array, index, lambda old, t: min(old, _as(t, value)))
-
-    def nanmax(self, array: Any, index: Any, value: Any) -> Any:
-        return self._change(
-            "nanmax", array, index, lambda old, t: np.fmax(old, _as(t, value))
-        )
-
-    def nanmin(self, array: Any, index: Any, value: Any) -> Any:
-        return self._change(
-            "nanmin", array, index, lambda old, t: np.fmin(old, _as(t, value))
-        )
+        return self._change("exch", array, index, value, lambda old, new: new)
 
     def cas(self, array: Any, index: Any, old: Any, value: Any) -> Waiting:
         if self._run.try_later():
@@ -127,7 +103,8 @@ class Atomic:
             "cas",
             array,
             index,
-            lambda now, t: _as(t, value) if now == _as(t, old) else now,
+            value,
+            lambda now, new: new if now == _as(array.dtype, old) else now,
         )
 
     def compare_and_swap(self, array: Any, old: Any, value: Any) -> Waiting:
@@ -136,8 +113,8 @@ class Atomic:
 
 def _kinds(name: str, array: Array, index: Any, value: Any) -> frozenset[str]:
     """What the counters know an operation by; see `Trace.atomics`."""
-    kinds = {name}
-    if array.dtype.kind in "iu" and array.dtype.itemsize == 4 and value == 1:
+    kinds, kind = {name}, array.dtype
+    if name == "add" and kind.kind in "iu" and kind.itemsize == 4 and value == 1:
         kinds.add("one")
     parts = index if isinstance(index, tuple) else (index,)
     fixed = all(type(part) is int for part in parts)
@@ -146,7 +123,7 @@ def _kinds(name: str, array: Array, index: Any, value: Any) -> frozenset[str]:
     return frozenset(kinds)
 
 
-def _as(kind: Any, value: Any) -> Any:
+def _as(kind: np.dtype[Any], value: Any) -> Any:
     """`value` in the type of the array's elements, wrapping around like a register."""
-    number = of_dtype(np.dtype(kind))
-    return value if number is None else kind(cast_to(number)(value))
+    number = of_dtype(kind)
+    return value if number is None else kind.type(cast_to(number)(value))

@@ -11,7 +11,7 @@ import numpy as np
 
 from weft import meaning
 from weft.simulator.limits import MOST_LOCAL, MOST_SHARED
-from weft.simulator.memory.arrays import Array, Memory, wrap
+from weft.simulator.memory.arrays import Array, Memory
 from weft.simulator.running.protocol import Launched, Site, site_of
 
 WHOLE = 1024  # bytes: the boundary on which a block's shared memory begins
@@ -128,4 +128,4 @@ def constant(run: Launched, data: Any, name: str = "constant array") -> Array:
     if isinstance(data, Array):
         return data  # it is one already
     memory = Memory(name, "constant", readonly=True)
-    return wrap(np.asarray(data), memory, run.fault)
+    return Array(np.asarray(data), memory, run.fault)

@@ -1,6 +1,5 @@
 """The intrinsics of `weft.intrinsics` as a simulated kernel calls them."""
 
-import sys
 from collections.abc import Callable
 from functools import partial
 from types import SimpleNamespace
@@ -14,9 +13,9 @@ from weft.intrinsics.registry import Effect, Lanes, Operation
 from weft.simulator.memory.arrays import poison
 from weft.simulator.running.hopper import Hopper
 from weft.simulator.running.phases import Phases
-from weft.simulator.running.protocol import Launched, Waiting, site_of
+from weft.simulator.running.protocol import Launched, Waiting
 from weft.simulator.running.special import Special
-from weft.simulator.running.warps import FULL, Call, Exchange
+from weft.simulator.running.warps import FULL, Exchange
 
 
 class Intrinsics:
@@ -100,13 +99,11 @@ class Intrinsics:
         exchange = Exchange(operation.name, operation.twin, whole)
 
         def meet(*args: Any) -> Waiting:
-            site = site_of(self._run, sys._getframe(1))
             mask, values = (FULL, args) if whole else (int(args[0]) & FULL, args[1:])
             given = values
             if operation.first is not None:
                 values = operation.first(self._run.current.lane, *given)
-            self._run.warp(Call(exchange, mask, values, site))
-            reply = yield
+            reply = yield exchange, mask, values
             if operation.last is None:
                 return reply
             return operation.last(given, reply)

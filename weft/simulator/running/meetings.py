@@ -25,7 +25,7 @@ from weft.simulator.running.stuck import (
     refused_exchange,
 )
 from weft.simulator.running.threads import Barrier, Block, Thread
-from weft.simulator.running.warps import ACTIVE, AbsentLane, Call, lanes_in
+from weft.simulator.running.warps import ACTIVE, AbsentLane, Exchange, lanes_in
 
 
 class Meetings:
@@ -48,9 +48,10 @@ class Meetings:
         """The threads of `block` that can go on."""
         live = block.live
         first = live[0].waiting
-        others = [t for t in live if t.waiting is not first]
-        if type(first) is Barrier and all(type(t.waiting) is Barrier for t in others):
-            return self._whole_block(live, first, others)
+        if type(first) is Barrier:
+            others = [t for t in live if t.waiting is not first]
+            if all(type(t.waiting) is Barrier for t in others):
+                return self._whole_block(live, first, others)
         ready: list[Thread] = []
         for warp in block.warps:
             ready += self._lanes(warp)
@@ -78,7 +79,7 @@ class Meetings:
             return []
         if any(t.waiting.at != first.at for t in others):
             raise mixed_barriers(self._where, live)
-        if any(t.turns != live[0].turns for t in others):
+        if (first.loops or others) and in_other_turns(live):
             fault = other_rounds(self._where, live)
             if fault is not None:
                 raise fault
@@ -93,39 +94,55 @@ class Meetings:
 
     def _lanes(self, warp: list[Thread]) -> list[Thread]:
         """The lanes of `warp` that have met at a warp operation."""
-        calls = [t for t in warp if type(t.waiting) is Call]
+        calls = [t for t in warp if type(t.waiting) is tuple]
         ready: list[Thread] = []
         while calls:
-            call: Call = calls[0].waiting
-            group = [t for t in calls if t.waiting.party == call.party]
-            calls = [t for t in calls if t not in group]
-            if self._complete(call, group, warp):
-                self._exchange(call, group)
+            exchange, mask, _ = calls[0].waiting
+            name = exchange.name
+            group = [
+                t for t in calls if t.waiting[1] == mask and t.waiting[0].name == name
+            ]
+            if exchange.whole:
+                site = self._where.instruction(calls[0])
+                group = [t for t in group if self._where.instruction(t) == site]
+            rest = len(group) < len(calls)
+            calls = [t for t in calls if t not in group] if rest else []
+            if self._complete(exchange, mask, group, warp):
+                self._exchange(exchange, group)
                 ready += group
         return ready
 
-    def _complete(self, call: Call, group: list[Thread], warp: list[Thread]) -> bool:
+    def _complete(
+        self, exchange: Exchange, mask: int, group: list[Thread], warp: list[Thread]
+    ) -> bool:
         """Whether all that `group` waits for are here; raises if some cannot come."""
-        if call.exchange is ACTIVE:
+        if exchange is ACTIVE or len(group) == mask.bit_count():
             return True
-        absent = set(lanes_in(call.mask)) - {t.lane for t in group}
+        absent = set(lanes_in(mask)) - {t.lane for t in group}
         if absent & {t.lane for t in warp if not t.over}:
             return False
-        if absent and call.exchange.whole:
+        if absent and exchange.whole:
             raise incomplete_warp(self._where, group, absent, warp)
         if absent and absent & {t.lane for t in warp}:
             self._excused(group)
         return True
 
-    def _exchange(self, call: Call, group: list[Thread]) -> None:
+    def _exchange(self, exchange: Exchange, group: list[Thread]) -> None:
         """Give the lanes of `group` their replies."""
         try:
-            replies = call.exchange.replies({t.lane: t.waiting.args for t in group})
+            replies = exchange.replies({t.lane: t.waiting[2] for t in group})
         except AbsentLane as absent:
             raise absent_lane(self._where, group, absent) from None
         except (TypeError, ValueError, OverflowError) as error:
             raise refused_exchange(self._where, group[0], error) from None
         for thread in group:
             thread.reply = replies[thread.lane]
-        if call.exchange.ordered:
+        if exchange.ordered:
             self._met(group, "warp")
+
+
+def in_other_turns(threads: list[Thread]) -> bool:
+    """Whether some threads have gone around more loops with barriers than others."""
+    rounds = threads[0].rounds
+    alike = all(map(rounds.__eq__, [thread.rounds for thread in threads]))
+    return not alike and len({sum(thread.rounds.values()) for thread in threads}) > 1

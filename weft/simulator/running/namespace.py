@@ -5,32 +5,26 @@ import sys
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
-
 from weft import meaning
+from weft.simulator.arithmetic.by_name import Functions, function
 from weft.simulator.language.modules import Cast
 from weft.simulator.limits import Dim3
-from weft.simulator.running import numbers
 from weft.simulator.running.atomics import Atomic
 from weft.simulator.running.declared import Local, Shared, constant
 from weft.simulator.running.intrinsic_calls import Intrinsics
-from weft.simulator.running.protocol import Launched, site_of
-from weft.simulator.running.warps import ACTIVE, EXCHANGES, FULL, Call
+from weft.simulator.running.protocol import Launched
+from weft.simulator.running.warps import ACTIVE, EXCHANGES, FULL
 from weft.simulator.stand_in.vectors import VECTORS
 
 
 class Cuda:
     """The simulated `cuda` of one launch.
 
-    The scheduler sets `threadIdx`, `blockIdx` and `laneid` before it resumes a thread.
     Barriers and operations of a warp return at once: they say what the thread waits
     for, and the scheduler sends it what they give. See `language.waiting`.
     """
 
     warpsize = 32
-    threadIdx: Dim3
-    blockIdx: Dim3
-    laneid: int
 
     def __init__(self, run: Launched, grid: Dim3, block: Dim3) -> None:
         self._run = run
@@ -42,11 +36,24 @@ class Cuda:
         self._constant = lambda data, name: constant(run, data, name)
         self.atomic = Atomic(run)
         self.cg = SimpleNamespace(this_grid=lambda: GridGroup(run))
-        self.fp16 = numbers.Half()
+        self.fp16 = Functions("cuda.fp16")
         self.intrinsics = Intrinsics(run)
 
+    @property
+    def threadIdx(self) -> Dim3:
+        return self._run.current.index
+
+    @property
+    def blockIdx(self) -> Dim3:
+        return self._run.current.block.index
+
+    @property
+    def laneid(self) -> int:
+        return self._run.current.lane
+
     def grid(self, ndim: int) -> Any:
-        return self._positions(ndim, "grid", self._run.current.position)
+        parts = zip(self.blockIdx, self.blockDim, self.threadIdx, strict=True)
+        return self._positions(ndim, "grid", tuple(b * n + t for b, n, t in parts))
 
     def gridsize(self, ndim: int) -> Any:
         size = tuple(g * b for g, b in zip(self.gridDim, self.blockDim, strict=True))
@@ -88,8 +95,7 @@ class Cuda:
     # Warps
 
     def _warp(self, name: str, mask: Any, *args: Any) -> None:
-        site = site_of(self._run, sys._getframe(2))
-        self._run.warp(Call(EXCHANGES[name], int(mask) & FULL, args, site))
+        self._run.current.waiting = EXCHANGES[name], int(mask) & FULL, args
 
     def syncwarp(self, mask: int = FULL) -> None:
         self._warp("syncwarp", mask)
@@ -125,33 +131,17 @@ class Cuda:
         self._warp("match_all_sync", mask, value)
 
     def activemask(self) -> None:
-        site = site_of(self._run, sys._getframe(1))
-        self._run.warp(Call(ACTIVE, 0, (), site))
+        self._run.current.waiting = ACTIVE, FULL, ()
 
     def lanemask_lt(self) -> Any:
         return (1 << self.laneid) - 1
 
     # Arithmetic
 
-    def popc(self, value: Any) -> Any:
-        return numbers.popc(value)
-
-    def brev(self, value: Any) -> Any:
-        return numbers.brev(value)
-
-    def clz(self, value: Any) -> Any:
-        return numbers.clz(value)
-
-    def ffs(self, value: Any) -> Any:
-        return numbers.ffs(value)
-
-    def fma(self, a: Any, b: Any, c: Any) -> Any:
-        if isinstance(a, np.float32):  # one rounding: exact in double, then rounded
-            return np.float32(float(a) * float(b) + float(c))
-        return a * b + c
-
-    def cbrt(self, value: Any) -> Any:
-        return np.cbrt(value)
+    popc, brev, clz, ffs, fma, cbrt = (
+        staticmethod(function("cuda", name))
+        for name in ("popc", "brev", "clz", "ffs", "fma", "cbrt")
+    )
 
     def selp(self, condition: Any, a: Any, b: Any) -> Any:
         return a if condition else b

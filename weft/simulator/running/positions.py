@@ -1,12 +1,14 @@
 """Where in the learner's source the threads of a launch are."""
 
 from collections.abc import Iterable, Iterator
+from itertools import repeat
 from types import CodeType, FrameType
+from typing import Any
 
 from weft.places import Place, axes, frame_place, led_to, place
 from weft.simulator.faults import Fault
-from weft.simulator.limits import Dim
-from weft.simulator.running.threads import Thread
+from weft.simulator.limits import WARP, Dim, Dim3
+from weft.simulator.running.threads import Thread, seats
 from weft.simulator.translation.made import Access, Position
 
 
@@ -15,6 +17,32 @@ def upwards(frame: FrameType | None) -> Iterator[FrameType]:
     while frame is not None:
         yield frame
         frame = frame.f_back
+
+
+class Columns:
+    """Where the threads of a launch are, a column for all those of a block."""
+
+    def __init__(self, grid: Dim3, block: Dim3) -> None:
+        self._grid, self._block = grid, block
+        self._seats = seats(block)
+        self._own: dict[str, list[int]] = {}  # of `threadIdx`, by the axis
+
+    def column(self, block: Dim3, what: str) -> Iterable[int]:
+        """What each thread of a block has as "threadIdx_x", "grid_y", "laneid", ..."""
+        name, _, axis = what.partition("_")
+        if name == "laneid":
+            return [seat[2] for seat in self._seats]
+        if name == "warpsize":
+            return repeat(WARP)
+        three = block, self._block, self._grid
+        mine, size, grid = (getattr(each, axis) for each in three)
+        if name in ("threadIdx", "grid"):
+            if axis not in self._own:
+                self._own[axis] = [getattr(seat[0], axis) for seat in self._seats]
+            own = self._own[axis]
+            return map((mine * size).__add__, own) if name == "grid" else own
+        known = {"blockIdx": mine, "blockDim": size, "gridDim": grid}
+        return repeat(size * grid if name == "gridsize" else known[name])
 
 
 class Positions:
@@ -44,9 +72,23 @@ class Positions:
                 found.append(frame_place(frame, lines))
         return led_to(found)
 
+    def instruction(self, thread: Thread) -> tuple[CodeType, int]:
+        """The instruction at which `thread` waits."""
+        if type(thread.waiting) is not tuple:
+            at: tuple[CodeType, int] = thread.waiting.site
+            return at
+        frame = next(f for f in thread.frames if f.f_code in self.lines)
+        return frame.f_code, frame.f_lasti
+
+    def party(self, thread: Thread) -> tuple[Any, ...]:
+        """What the calls of lanes that meet have in common."""
+        exchange, mask, _ = thread.waiting
+        whole: bool = exchange.whole
+        return exchange.name, mask, self.instruction(thread) if whole else None
+
     def site(self, thread: Thread) -> Place:
         """Where `thread` waits."""
-        code, lasti = thread.waiting.site
+        code, lasti = self.instruction(thread)
         return place(code, lasti, self.lines.get(code, {}))
 
     def stop(self, thread: Thread) -> list[Place]:

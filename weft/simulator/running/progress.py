@@ -176,7 +176,11 @@ def state_of(
             for frame in thread.frames:
                 if frame.f_code in where.lines:
                     yield frame.f_lasti
-                    yield from (held(value) for value in frame.f_locals.values())
+                    yield from (
+                        held(value)
+                        for name, value in frame.f_locals.items()
+                        if name != loops.ROUNDS
+                    )
 
 
 def held(value: Any) -> Any:

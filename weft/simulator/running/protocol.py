@@ -11,9 +11,8 @@ from weft.simulator.memory.arrays import Array, Memory
 from weft.simulator.running.beside import Beside
 from weft.simulator.running.special import Special
 from weft.simulator.running.threads import Thread
-from weft.simulator.running.warps import Call
 
-Waiting = Generator[None, Any, Any]  # what it gives back is the result of a call
+Waiting = Generator[Any, Any, Any]  # what it gives back is the result of a call
 Site = tuple[CodeType, int]  # an instruction: code, offset in bytes
 
 
@@ -48,9 +47,6 @@ class Launched(Protocol):
 
     def barrier(self, name: str, frame: FrameType, value: bool = False) -> None:
         """It waits until the whole block (or, for 'grid', the launch) is here."""
-
-    def warp(self, call: Call) -> None:
-        """It waits until all lanes of the mask are here."""
 
     def pause(self) -> None:
         """It waits until the other threads have run."""

@@ -36,7 +36,7 @@ def raised(where: Positions, error: BaseException, thread: Thread) -> Fault:
         wrong = refused_access(where, trace)
         if wrong is not None:
             return where.fault(*wrong, led_to(places), thread)
-    said = re.sub(r"'(Traced|Array)\d?'", "'array'", in_plain_words(error))
+    said = re.sub(r"'(Watched|Array)'", "'array'", in_plain_words(error))
     kind, message = "exception", f"{type(error).__name__}: {said}".removesuffix(": ")
     why = ""
     if places and isinstance(error, Exception):
@@ -74,8 +74,8 @@ def refused_access(where: Positions, trace: dict[FrameType, int]) -> Said | None
     index = tuple(names.get(i) if isinstance(i, str) else i for i in access.index)
     if not isinstance(x, Array) or not all(isinstance(i, (int, float)) for i in index):
         return None
-    wrong = refused(x, index, "write" if access.writes else "read")
-    return refused_store(x) if wrong is None and access.writes else wrong
+    wrong = refused(x, index, access.verb)
+    return refused_store(x) if wrong is None and access.verb != "read" else wrong
 
 
 def steps(error: BaseException) -> dict[FrameType, int]:

@@ -11,11 +11,12 @@ import bisect
 import dis
 import functools
 import gc
-import itertools
 import sys
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from inspect import isgeneratorfunction
+from itertools import repeat
 from types import CodeType, FrameType, FunctionType, GeneratorType
 from typing import Any, NoReturn
 
@@ -26,17 +27,17 @@ from weft.places import place
 from weft.simulator.faults import Fault
 from weft.simulator.inference.kinds import Kind
 from weft.simulator.language.binding import Bound
-from weft.simulator.language.loops import LOOP, ROUND, ROUNDS, STEP
-from weft.simulator.language.waiting import FOLLOW
+from weft.simulator.language.loops import LOOP, ROUNDS_OF, STEP
+from weft.simulator.language.waiting import BARRIER, FOLLOW, LOOPED, exchange
 from weft.simulator.limits import Dim, Dim3, most_shared
-from weft.simulator.memory.arrays import Array, Memory, poison, wrap
+from weft.simulator.memory.arrays import Array, Memory, poison
 from weft.simulator.running.beside import Beside
 from weft.simulator.running.gatherings import GroupWait
 from weft.simulator.running.marks import mark
 from weft.simulator.running.meetings import Meetings
 from weft.simulator.running.namespace import Cuda
 from weft.simulator.running.phases import PhaseWait
-from weft.simulator.running.positions import Positions, upwards
+from weft.simulator.running.positions import Columns, Positions, upwards
 from weft.simulator.running.progress import (
     CHUNK,
     LONGEST_LOOP,
@@ -50,12 +51,21 @@ from weft.simulator.running.protocol import Waiting
 from weft.simulator.running.raised import raised, returned
 from weft.simulator.running.special import Special
 from weft.simulator.running.stuck import deadlock
-from weft.simulator.running.threads import NO_ROUNDS, PAUSE, Barrier, Block, Thread
-from weft.simulator.running.warps import ACTIVE, Call
+from weft.simulator.running.threads import (
+    NO_ROUNDS,
+    PAUSE,
+    Barrier,
+    Block,
+    Thread,
+    seats,
+)
+from weft.simulator.running.warps import EXCHANGES
+from weft.simulator.translation import numbers
+from weft.simulator.translation.accesses import part_of
+from weft.simulator.translation.made import CELL, SHARED
 from weft.simulator.translation.notes import Noting
 from weft.tracebacks import deliberate
 
-MOST_BARRIERS = 10_000  # kept: in each turn of a loop a barrier is another one
 MOST_SPARED = 16  # times that nothing changes before a loop begins again
 ENDLESS = "What should end the loop, and does that happen in every thread?"
 _NOTHING = nullcontext()
@@ -65,6 +75,19 @@ _NOTHING = nullcontext()
 def instructions(code: CodeType) -> list[int]:
     """Where the instructions of `code` begin."""
     return [i.offset for i in dis.get_instructions(code)]
+
+
+@functools.lru_cache(64)
+def barriers(code: CodeType) -> dict[str, Barrier]:
+    """What the names of a kernel's barriers stand for."""
+    found: dict[str, Barrier] = {}
+    before = ""
+    for step in dis.get_instructions(code):
+        if step.opname == "YIELD_VALUE" and before.startswith(BARRIER):
+            site, loops = (code, step.offset), before.startswith(LOOPED)
+            found[before] = Barrier("syncthreads", False, site, (), loops)
+        before = str(step.argval)
+    return found
 
 
 class Run:
@@ -96,15 +119,15 @@ class Run:
         self.beside = Beside()
         self.watched: list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]] = []
         self.cuda = Cuda(self, self.grid, self.block)
-        self.cuda.syncthreads = self._syncthreads  # type: ignore[method-assign]
         self._tells = type(self).started is not Run.started
         self.current: Thread = None  # type: ignore[assignment]
         self.lines: dict[CodeType, dict[int, str]] = {}
         self.where = Positions(fn.__name__, self.lines, self.grid, self.block)
         self._fn, self.most_shared = fn, most_shared(fn)
         self.is_bound = False
+        self.positions = Columns(self.grid, self.block)
         self._alive: list[Block] = []
-        self._barriers: dict[tuple[Any, ...], Barrier] = {}
+        self._ends = False  # whether a thread has ended since `_alive` was looked at
         self.progress = Progress(self.patience, self.most)
         self.given: list[np.ndarray[Any, Any]] = []  # the arrays in global memory
         self._condemned: tuple[Thread, str] | None = None
@@ -118,13 +141,13 @@ class Run:
 
         given: what its arguments are.
         """
-        counting: dict[str, Callable[..., Any]] = {
+        counting: dict[str, Any] = {
             STEP: self._step,
             LOOP: self._loop,
-            ROUND: self._round,
-            ROUNDS: self._rounds,
+            ROUNDS_OF: self._rounds_of,
             FOLLOW: self._follow,
         }
+        counting |= {exchange(name): each for name, each in EXCHANGES.items()}
         self._counting, self._given = counting, given
         self.bound = self.bound_to(self.noting_of, self.notes())
         self.call = self.bound.call
@@ -143,6 +166,7 @@ class Run:
             self._given,
             self.change,
         )
+        bound.call.__globals__.update(barriers(bound.call.__code__))
         self.lines.update(bound.lines)
         self.where.accesses.update(bound.accesses)
         return bound
@@ -156,7 +180,7 @@ class Run:
         written: np.ndarray[Any, Any] | None = None,
     ) -> Array:
         """Give the kernel `data`; see `Array`."""
-        return wrap(data, memory, self.fault, written)
+        return Array(data, memory, self.fault, written)
 
     def fill(self, data: np.ndarray[Any, Any], space: str) -> None:
         """Put into new memory what no thread has written."""
@@ -172,15 +196,33 @@ class Run:
         """What the names of notes in a kernel stand for; see `noting_of`."""
         return {}
 
-    def calling(self, block: Block) -> FunctionType:
+    def calling(self, block: Block) -> Bound:
         """The kernel as it runs in `block`."""
-        return self.call
+        return self.bound
+
+    def lists(self, block: Block, which: Any) -> Iterable[Any]:
+        """What the threads of `block` note in: their lists of that number, or NOTES."""
+        raise NotImplementedError
 
     def given_to(
-        self, block: Block, args: tuple[Any, ...]
+        self, block: Block, bound: Bound, args: tuple[Any, ...]
     ) -> Iterator[tuple[Any, ...]]:
         """What the kernel is given in each thread of `block`."""
-        return itertools.repeat(args)
+        names = self._fn.__code__.co_varnames
+        arguments = dict(zip(names, args, strict=False))
+        kept = {SHARED: block.kept, CELL: numbers.CELL}
+        columns: list[Iterable[Any]] = []
+        for given in bound.given:
+            if given.part in kept:
+                columns.append(repeat(kept[given.part]))
+            elif given.of is None:
+                columns.append(self.lists(block, given.part))
+            elif given.of:
+                columns.append(repeat(part_of(arguments[given.of], given.part)))
+            else:
+                columns.append(self.positions.column(block.index, given.part))
+        columns += map(repeat, args)
+        return zip(*columns, strict=False) if columns else repeat(())
 
     def started(self, thread: Thread) -> None:
         """`thread` goes on now."""
@@ -266,72 +308,88 @@ class Run:
         gx, gy, gz = self.grid
         blocks = gx * gy * gz
         meetings = Meetings(self.where, self.met, self.excused)
-        indices = [
-            Dim3(x, y, z)
-            for z in range(self.block.z)
-            for y in range(self.block.y)
-            for x in range(self.block.x)
-        ]
+        places = seats(self.block)
         for done in range(blocks):
             number = blocks - 1 - done if self.backwards else done
             at = Dim3(number % gx, number // gx % gy, number // (gx * gy))
-            block = Block(at, number, self.block, indices, self.dynamic_shared)
+            block = Block(at, number, places, self.dynamic_shared)
             self.fill(block.dynamic, "shared")
             self.progress.ended(0)  # one more block is progress
             self._alive.append(block)
             self._threads += len(block.threads)
-            self._begin(block.threads, args)
+            self._begin(block, args)
             self._advance(meetings, more=done + 1 < blocks)
         while self._alive:
-            self._resume(meetings.whole_grid(self._alive, blocks * len(indices)))
+            self._resume(meetings.whole_grid(self._alive, blocks * len(places)))
             self._advance(meetings, more=False)
 
-    def _begin(self, threads: list[Thread], args: tuple[Any, ...]) -> None:
+    def _begin(self, block: Block, args: tuple[Any, ...]) -> None:
         """Let new threads run until they wait or end."""
-        call = self.calling(threads[0].block)
-        given = self.given_to(threads[0].block, args)
+        bound, threads = self.calling(block), block.threads
+        call, tells = bound.call, self._tells
+        each = zip(threads, self.given_to(block, bound, args), strict=False)
         if self._waits:
-            for thread in threads:
-                thread.generator = call(*next(given))
+            for thread, given in each:
+                thread.generator = call(*given)
             self._resume(threads)
             return
-        for thread in self._each(threads):
+        self._turns += len(threads)
+        for thread, given in each:
+            self.current = thread
+            if tells:
+                self.started(thread)
             try:
-                result = call(*next(given))
+                result = call(*given)
             except BaseException as error:
                 raise self._stopped(error) from None
-            self._ended(thread, result)
+            thread.over = True
+            if thread.looped or result is not None or self.cuda.intrinsics.works_beside:
+                self._ended(thread, result)
+        self._ends = True
+        self.progress.ended(0)
 
     def _resume(self, threads: list[Thread]) -> None:
         """Let `threads` run, each with its reply, until they wait or end."""
-        for thread in self._each(threads):
+        tells = self._tells
+        self._turns += len(threads)
+        for thread in threads:
+            self.current = thread
+            if tells:
+                self.started(thread)
             reply, thread.reply, thread.waiting = thread.reply, None, None
             try:
-                thread.generator.send(reply)
+                told = thread.generator.send(reply)
             except StopIteration as end:
                 self._ended(thread, end.value)
             except BaseException as error:
                 raise self._stopped(error) from None
+            else:
+                if told is not None:
+                    thread.waiting = told
+                if type(thread.waiting) is tuple:
+                    self._hold(thread)
 
-    def _each(self, threads: list[Thread]) -> Iterator[Thread]:
-        """Each of `threads`, as the one that runs now."""
-        cuda, tells = self.cuda, self._tells
-        self._turns += len(threads)
-        for thread in threads:
-            cuda.threadIdx = thread.index
-            cuda.blockIdx = thread.block.index
-            cuda.laneid = thread.lane
-            self.current = thread
-            if tells:
-                self.started(thread)
-            yield thread
+    def _hold(self, thread: Thread) -> None:
+        """Refuse the call of a warp operation by a lane that is not in its mask."""
+        exchange, mask, _ = thread.waiting
+        if not mask >> thread.lane & 1:
+            raise self.where.fault(
+                "warp",
+                f"lane {thread.lane} calls {exchange.name} with the mask "
+                f"0x{mask:08x}, which does not name lane {thread.lane}",
+                "A lane that calls a warp operation must be part of its mask.",
+                self.where.places(thread.frames),
+                thread,
+            )
 
     def _ended(self, thread: Thread, result: Any) -> None:
         """`thread` has come to its end, and the kernel has given back `result`."""
         thread.over, thread.generator = True, None
+        self._ends = True
         self._iterations += thread.steps + thread.looped
         self.progress.ended(thread.looped)
-        self.cuda.intrinsics.hopper.tensors.ended(thread)
+        if self.cuda.intrinsics.works_beside:
+            self.cuda.intrinsics.hopper.tensors.ended(thread)
         if result is not None:
             raise returned(self.where, self._code, result, thread)
 
@@ -351,9 +409,10 @@ class Run:
         """
         spins, progress = 0, self.progress
         while True:
-            for block in self._alive:
-                block.live = [t for t in block.live if not t.over]
-            alive = self._alive = [b for b in self._alive if b.live]
+            if self._ends:
+                self._ends = False
+                self._alive = [block for block in self._alive if block.runs()]
+            alive = self._alive
             ready = [t for b in alive for t in meetings.ready(b)]
             how = "finishes" if ready else "gets any further"
             if ready:
@@ -391,30 +450,10 @@ class Run:
 
     # Waiting: these say so, and return; see `Launched`
 
-    def _syncthreads(self) -> None:
-        """`barrier` for the most frequent one, without a detour where it is known."""
-        frame, thread = sys._getframe(1), self.current
-        if frame.f_code is self._code:
-            key = id(self._code) + frame.f_lasti, thread.turns
-            thread.waiting = self._barriers.get(key)
-            if thread.waiting is not None:
-                return
-        self.barrier("syncthreads", frame)
-
     def barrier(self, name: str, frame: FrameType, value: bool = False) -> None:
         """Wait until the whole block (or, for 'grid', the launch) is here."""
-        code, lasti, thread = frame.f_code, frame.f_lasti, self.current
-        path: tuple[Any, ...] = ()
-        key: tuple[Any, ...] = id(code) + lasti, thread.turns
-        if value or code is not self._code:
-            path = self._path(frame.f_back)
-            key = *key, value, path
-        if (known := self._barriers.get(key)) is None:
-            if len(self._barriers) > MOST_BARRIERS:
-                self._barriers.clear()
-            site = self.instruction((code, lasti))
-            known = self._barriers[key] = Barrier(name, value, site, path)
-        thread.waiting = known
+        site = self.instruction((frame.f_code, frame.f_lasti))
+        self.current.waiting = Barrier(name, value, site, self._path(frame.f_back))
 
     def _path(self, frame: FrameType | None) -> tuple[tuple[CodeType, int], ...]:
         """The calls that led to a barrier in a device function."""
@@ -424,18 +463,6 @@ class Run:
                 path.append(self.instruction((frame.f_code, frame.f_lasti)))
             frame = frame.f_back
         return tuple(path)
-
-    def warp(self, call: Call) -> None:
-        """Wait until all lanes of the mask are here; see `warps`."""
-        thread = self.current
-        if call.exchange is not ACTIVE and not call.mask >> thread.lane & 1:
-            self.fault(
-                "warp",
-                f"lane {thread.lane} calls {call.name} with the mask "
-                f"0x{call.mask:08x}, which does not name lane {thread.lane}",
-                "A lane that calls a warp operation must be part of its mask.",
-            )
-        thread.waiting = call
 
     def phase(self, wait: PhaseWait) -> None:
         """Wait until a phase of an mbarrier is complete."""
@@ -546,25 +573,12 @@ class Run:
         finally:
             thread.looped += count
 
-    def _round(self, loop: int) -> bool:
-        """Count a turn of a loop in which threads meet; see `loops`."""
+    def _rounds_of(self) -> dict[int, int]:
+        """The turns of loops in which the current thread meets others; see `loops`."""
         thread = self.current
         if thread.rounds is NO_ROUNDS:
-            thread.rounds = {}
-        thread.rounds[loop] = thread.rounds.get(loop, 0) + 1
-        thread.turns += 1
-        return True
-
-    def _rounds(self, items: Any, loop: int) -> Iterator[Any]:
-        """Go over `items`, in such a loop."""
-        thread = self.current
-        if thread.rounds is NO_ROUNDS:
-            thread.rounds = {}
-        rounds, turn = thread.rounds, 0
-        for item in self._loop(items):
-            rounds[loop] = turn = turn + 1
-            thread.turns += 1
-            yield item
+            thread.rounds = defaultdict(int)
+        return thread.rounds
 
     def _too_long(self, most: int) -> None:
         """Refuse to go on with `for` loops that come to too many iterations."""

@@ -7,7 +7,7 @@ from weft.simulator.running.gatherings import Gathering, GroupWait
 from weft.simulator.running.phases import PhaseWait
 from weft.simulator.running.positions import Positions
 from weft.simulator.running.threads import Block, Pause, Thread
-from weft.simulator.running.warps import AbsentLane, Call
+from weft.simulator.running.warps import AbsentLane
 
 SAME_MASK = (
     "Every lane the mask names must reach the same operation, with the same mask."
@@ -25,7 +25,7 @@ def deadlock(where: Positions, alive: list[Block]) -> Fault | None:
     """A fault if a block can never go on, whatever other blocks do."""
     for block in alive:
         live = block.live
-        stuck = [t for t in live if type(t.waiting) is Call]
+        stuck = [t for t in live if type(t.waiting) is tuple]
         if any(isinstance(t.waiting, Pause) for t in live):
             continue
         groups = [t for t in live if type(t.waiting) is GroupWait]
@@ -156,7 +156,8 @@ def gone_from_the_grid(where: Positions, live: list[Thread], gone: int) -> Fault
 def absent_lane(where: Positions, group: list[Thread], absent: AbsentLane) -> Fault:
     """A lane of a warp operation reads from one that takes no part."""
     reader = next(t for t in group if t.lane == absent.lane)
-    mask = reader.waiting.mask
+    exchange, mask, _ = reader.waiting
+    site = where.instruction(reader)
     if mask >> absent.source & 1:
         why = (
             f"the mask names lane {absent.source}, but it never came here: an `if` led "
@@ -164,13 +165,13 @@ def absent_lane(where: Positions, group: list[Thread], absent: AbsentLane) -> Fa
         )
     else:
         why = f"the mask 0x{mask:08x} does not name lane {absent.source}."
-    apart = [t for t in group if t.waiting.site != reader.waiting.site]
+    apart = [t for t in group if where.instruction(t) != site]
     if apart:
         why += f" Some lanes have reached {where.line(apart[0])} instead."
     return where.fault(
         "warp",
         f"lane {absent.lane} reads from lane {absent.source}, which takes no part "
-        f"in this {reader.waiting.name}",
+        f"in this {exchange.name}",
         f"What it would get is undefined: {why}",
         [*where.stop(reader), *(where.stop(apart[0]) if apart else [])],
         reader,
@@ -189,7 +190,7 @@ def incomplete_warp(
         fate = f"{'are' if several else 'is'} not there: the warp has {len(warp)} lanes"
     return where.fault(
         "warp",
-        f"{first.waiting.name} needs all 32 lanes of a warp, and lane{several} "
+        f"{first.waiting[0].name} needs all 32 lanes of a warp, and lane{several} "
         f"{ranges(lanes)} {fate}",
         ALL_LANES,
         where.stop(first),
@@ -199,20 +200,21 @@ def incomplete_warp(
 
 def refused_exchange(where: Positions, thread: Thread, error: Exception) -> Fault:
     """The arguments of a warp operation are not what it takes."""
-    name = thread.waiting.name
+    name = thread.waiting[0].name
     return where.fault("type", f"{name}: {error}", "", where.stop(thread), thread)
 
 
 def stuck_warp(where: Positions, thread: Thread, block: Block) -> Fault:
     """`thread` waits at a warp operation for lanes that never come."""
-    call: Call = thread.waiting
+    exchange, mask, _ = thread.waiting
+    party = where.party(thread)
     warp = block.warps[thread.warp]
     missing = [
         t
         for t in warp
         if not t.over
-        and call.mask >> t.lane & 1
-        and not (type(t.waiting) is Call and t.waiting.party == call.party)
+        and mask >> t.lane & 1
+        and not (type(t.waiting) is tuple and where.party(t) == party)
     ]
     other = missing[0]
     places = where.stop(thread)
@@ -222,11 +224,11 @@ def stuck_warp(where: Positions, thread: Thread, block: Block) -> Fault:
         elsewhere = f"; lane {other.lane} waits on {where.line(other)}"
     return where.fault(
         "warp",
-        f"{'the' if call.exchange.whole else 'a'} {call.name}"
-        f"{'' if call.exchange.whole else f' with the mask 0x{call.mask:08x}'} waits "
+        f"{'the' if exchange.whole else 'a'} {exchange.name}"
+        f"{'' if exchange.whole else f' with the mask 0x{mask:08x}'} waits "
         f"for lane{'s' * (len(missing) > 1)} {ranges([t.lane for t in missing])}, "
         f"which never arrive{'s' * (len(missing) == 1)}{elsewhere}",
-        ALL_LANES if call.exchange.whole else SAME_MASK,
+        ALL_LANES if exchange.whole else SAME_MASK,
         places,
         thread,
     )

@@ -1,6 +1,7 @@
 """The threads and blocks of a simulated launch, and what they wait for."""
 
 from dataclasses import dataclass
+from itertools import product
 from types import CodeType, FrameType, GeneratorType
 from typing import Any
 
@@ -9,18 +10,21 @@ import numpy as np
 from weft.simulator.limits import WARP, Dim3
 from weft.simulator.memory.arrays import Array
 
+NO_ROUNDS: dict[int, int] = {}  # of a thread that has not been in such a loop
+
 
 @dataclass(slots=True, eq=False)
 class Barrier:
     """A wait at a block-wide or grid-wide barrier; threads alike share one.
 
-    `path` are the calls that led there.
+    `path` are the calls that led there. loops: whether loops may be around it.
     """
 
     name: str
     value: bool
     site: tuple[CodeType, int]
     path: tuple[tuple[CodeType, int], ...] = ()
+    loops: bool = True
 
     @property
     def at(self) -> tuple[Any, ...]:
@@ -28,7 +32,16 @@ class Barrier:
         return self.site, self.path
 
 
-NO_ROUNDS: dict[int, int] = {}  # of a thread that has not been in such a loop
+Seat = tuple[Dim3, int, int, int]  # the index of a thread, its number, lane and warp
+
+
+def seats(size: Dim3) -> list[Seat]:
+    """Those of a block of this size, by their numbers."""
+    indices = product(range(size.z), range(size.y), range(size.x))
+    return [
+        (Dim3(x, y, z), number, number % WARP, number // WARP)
+        for number, (z, y, x) in enumerate(indices)
+    ]
 
 
 class Thread:
@@ -37,38 +50,20 @@ class Thread:
     `generator` runs it, and is sent the `reply` that it waits for; a thread that never
     waits has none. `steps` are the iterations of its `while` loops, `since` those since
     it last saw progress (`news`), `looped` those of its `for` loops. `rounds` counts
-    for each loop with a barrier in it the iterations that have begun, `turns` those of
-    all of them.
+    for each loop with a barrier in it the iterations that have begun.
     """
 
-    __slots__ = tuple(
-        (
-            "block generator index lane looped news number over polled position "
-            "reply rounds since steps swapped turns waiting warp"
-        ).split()
-    )
+    generator: Any = None
+    over = swapped = False
+    polled: Any = None
+    waiting: Any = None
+    reply: Any = None
+    steps = looped = since = news = 0
+    rounds = NO_ROUNDS
 
-    def __init__(self, block: "Block", index: Dim3, rank: int, size: Dim3) -> None:
-        """The thread at `index`, the `rank`-th of its block, which has `size`."""
+    def __init__(self, block: "Block", seat: Seat) -> None:
         self.block = block
-        self.index = index
-        self.lane = rank % WARP
-        self.warp = rank // WARP
-        self.number = rank
-        at = block.index
-        self.position = (
-            at.x * size.x + index.x,
-            at.y * size.y + index.y,
-            at.z * size.z + index.z,
-        )
-        self.generator: Any = None
-        self.over = False
-        self.polled: Any = None
-        self.waiting: Any = None
-        self.reply: Any = None
-        self.steps = self.looped = self.since = self.news = 0
-        self.swapped = False
-        self.rounds, self.turns = NO_ROUNDS, 0
+        self.index, self.number, self.lane, self.warp = seat
 
     @property
     def frames(self) -> list[FrameType]:
@@ -82,34 +77,39 @@ class Thread:
 
 
 class Block:
-    """One block of `size`: its threads, at `indices`, and its shared memory.
+    """One block: its threads, in their `seats`, and its shared memory.
 
     `dynamic_shared` is in bytes.
     """
 
     __slots__ = tuple(
-        "dynamic index live number shared static_bytes threads warps windows".split()
+        (
+            "dynamic index kept live number shared static_bytes threads warps windows"
+        ).split()
     )
 
     def __init__(
-        self,
-        index: Dim3,
-        number: int,
-        size: Dim3,
-        indices: list[Dim3],
-        dynamic_shared: int,
+        self, index: Dim3, number: int, seats: list[Seat], dynamic_shared: int
     ) -> None:
         self.index = index
         self.number = number
         self.shared: dict[tuple[CodeType, int], Array] = {}
+        self.kept: dict[int, Array] = {}  # the same, as the kernel numbers them
         self.windows: list[Any] = []  # on its shared memory: `windows.Window`
         self.static_bytes = 0
         self.dynamic = np.empty(dynamic_shared // 4 + 1, np.float32)
-        self.threads = [Thread(self, at, rank, size) for rank, at in enumerate(indices)]
+        self.threads = [Thread(self, seat) for seat in seats]
         self.live = self.threads
         self.warps = [
             self.threads[i : i + WARP] for i in range(0, len(self.threads), WARP)
         ]
+
+    def runs(self) -> bool:
+        """Whether threads are left; if not, it lets go of them."""
+        self.live = [thread for thread in self.live if not thread.over]
+        if not self.live:
+            self.threads, self.warps = [], []
+        return bool(self.live)
 
 
 class Pause:

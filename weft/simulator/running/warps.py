@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
-from types import CodeType
 from typing import Any
 
 FULL = 0xFFFFFFFF
@@ -36,23 +35,9 @@ class Exchange:
     ordered: bool = False
 
 
-@dataclass(frozen=True)
-class Call:
-    """One lane's call: what with whom, its arguments, and from which instruction."""
-
-    exchange: Exchange
-    mask: int
-    args: tuple[Any, ...]
-    site: tuple[CodeType, int]
-
-    @property
-    def name(self) -> str:
-        return self.exchange.name
-
-    @property
-    def party(self) -> tuple[Any, ...]:
-        """What the calls of lanes that meet have in common."""
-        return self.name, self.mask, self.site if self.exchange.whole else None
+# One lane's call: what, with whom, and its arguments. Any tuple that a thread waits for
+# is one.
+Call = tuple[Exchange, int, tuple[Any, ...]]
 
 
 def lanes_in(mask: int) -> list[int]:

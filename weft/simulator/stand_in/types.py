@@ -8,10 +8,12 @@ Types are values: two with the same name are equal. The rules for arguments, `co
 are Numba's; a test compares them with Numba's own.
 """
 
-import struct
 import sys
 from dataclasses import dataclass
 from typing import Any
+
+from weft.simulator.arithmetic import numbers
+from weft.simulator.arithmetic.conversions import convert
 
 
 @dataclass(frozen=True)
@@ -80,27 +82,21 @@ class Integer(Number):
         return whole
 
 
-_PACKED = {16: "e", 32: "f", 64: "d"}  # of `struct`
-
-
 class Float(Number):
     """A floating-point number."""
 
     def _rounded(self, value: Any) -> float:
         """The nearest number of as many bits."""
-        given, code = float(value), _PACKED[self.bitwidth]
-        try:
-            return float(struct.unpack(code, struct.pack(code, given))[0])
-        except OverflowError:  # too large for it
-            return float("inf") if given > 0 else float("-inf")
+        wide, own = numbers.FLOAT64, numbers.NUMBERS[f"f{self.bitwidth}"]
+        return float(convert(float(value), wide, own))
 
 
 class Complex(Number):
     """Two floating-point numbers of half as many bits."""
 
     def _rounded(self, value: Any) -> complex:
-        part, given = FLOATS[self.bitwidth // 2], complex(value)
-        return complex(part._rounded(given.real), part._rounded(given.imag))
+        wide, own = numbers.COMPLEX128, numbers.NUMBERS[f"c{self.bitwidth}"]
+        return complex(convert(complex(value), wide, own))
 
 
 class Boolean(Type):

@@ -12,7 +12,8 @@ Source: PTX ISA, "Memory Consistency Model". `cuda.threadfence` is `membar.gl`, 
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from weft.simulator.limits import WARP
 from weft.simulator.running.threads import Thread
@@ -59,6 +60,7 @@ EVERYONE = -1  # instead of a block
 Passed = dict[int, Known]  # what is known, by the block that may learn it, or EVERYONE
 
 
+@dataclass(eq=False, slots=True)
 class View:
     """What one thread knows of the others between two synchronisations.
 
@@ -68,26 +70,17 @@ class View:
     atomic operations; what is `pending` it knows as soon as it has passed a fence.
     """
 
-    __slots__ = tuple(
-        (
-            "block epoch grid index known lane lanes number pending thread warp who"
-        ).split()
-    )
-
-    def __init__(
-        self,
-        who: tuple[int, int, int, int, int],
-        index: int,
-        epoch: int = 0,
-        grid: int = 0,
-        lanes: tuple[int, ...] | None = None,
-        known: Known | None = None,
-        pending: Passed | None = None,
-    ) -> None:
-        self.who = who
-        self.thread, self.block, self.number, self.warp, self.lane = who
-        self.index, self.epoch, self.grid = index, epoch, grid
-        self.lanes, self.known, self.pending = lanes, known, pending
+    thread: int
+    block: int
+    number: int
+    warp: int
+    lane: int
+    index: int
+    epoch: int = 0
+    grid: int = 0
+    lanes: tuple[int, ...] | None = None
+    known: Known | None = None
+    pending: Passed | None = None
 
     def sees(self, row: int, other: "View") -> bool:
         """Whether row `row`, made under `other`, happens before what is made now."""
@@ -126,24 +119,20 @@ class Clocks:
         """The first view of `thread`, which knows of no other."""
         block = thread.block.number
         number = block * len(thread.block.threads) + thread.number
-        who = thread.number, block, number, thread.warp, thread.lane
-        return self._renew(thread, who, 0, 0, None, None, None)
+        rank, index = thread.number, len(self.views)
+        view = View(rank, block, number, thread.warp, thread.lane, index)
+        return self._add(view, thread)
 
-    def _renew(
-        self,
-        thread: Thread,
-        who: tuple[int, int, int, int, int],
-        epoch: int,
-        grid: int,
-        lanes: tuple[int, ...] | None,
-        known: Known | None,
-        pending: Passed | None,
-    ) -> View:
-        """Give `thread` a new view."""
-        view = View(who, len(self.views), epoch, grid, lanes, known, pending)
+    def _add(self, view: View, thread: Thread | None = None) -> View:
         self.views.append(view)
-        self.of[thread] = view
+        if thread is not None:
+            self.of[thread] = view
         return view
+
+    def _renew(self, thread: Thread, **changes: Any) -> View:
+        """Give `thread` a new view."""
+        view = replace(self.of[thread], index=len(self.views), **changes)
+        return self._add(view, thread)
 
     def meet(self, threads: list[Thread], scope: str, row: int) -> None:
         """`threads` have just synchronised, in a warp, block or grid."""
@@ -153,6 +142,7 @@ class Clocks:
             pending = merged(p for t in threads if (p := self.of[t].pending))
         if self._fenced:
             self._share_fences(threads)
+        lanes = None
         if scope == "warp":
             seen = [0] * WARP
             for thread in threads:
@@ -161,22 +151,12 @@ class Clocks:
             for thread in threads:
                 seen[thread.lane] = row
             lanes = tuple(seen)
-            for thread in threads:
-                old = self.of[thread]
-                self._renew(thread, old.who, old.epoch, old.grid, lanes, known, pending)
-            return
-        further = int(scope == "grid")
+        further, grid = int(scope != "warp"), int(scope == "grid")
         for thread in threads:
             old = self.of[thread]
-            self._renew(
-                thread,
-                old.who,
-                old.epoch + 1,
-                old.grid + further,
-                None,
-                known,
-                pending,
-            )
+            who = old.thread, old.block, old.number, old.warp, old.lane
+            now = len(self.views), old.epoch + further, old.grid + grid
+            self._add(View(*who, *now, lanes, known, pending), thread)
 
     def fence(self, thread: Thread, wide: bool, row: int) -> View | None:
         """`thread` may rely on what it has been told, and its next atomics may tell.
@@ -190,9 +170,7 @@ class Clocks:
             told = [view.pending[to] for to in scopes if to in view.pending]
             if told:
                 known = joined([view.known, *told] if view.known else told)
-                new = view = self._renew(
-                    thread, view.who, view.epoch, view.grid, view.lanes, known, None
-                )
+                new = view = self._renew(thread, known=known, pending=None)
         mine = self.release(thread, row)
         now = {view.block: mine} | ({EVERYONE: mine} if wide else {})
         self._fenced[thread] = self._fenced.get(thread, {}) | now
@@ -211,25 +189,15 @@ class Clocks:
 
         It has a number of its own instead of a thread's, and no warp.
         """
-        view = self.of[thread]
-        who = view.thread, view.block, number, -1, view.lane
-        made = View(who, len(self.views), view.epoch, view.grid, None, known, None)
-        self.views.append(made)
-        return made
+        started = self.of[thread]
+        view = replace(started, index=len(self.views), number=number, warp=-1)
+        view.lanes, view.known, view.pending = None, known, None
+        return self._add(view)
 
     def acquire(self, thread: Thread, known: Known) -> View:
         """`thread` may rely on `known`; its new view."""
-        view = self.of[thread]
-        all_known = view.known.with_(known) if view.known else known
-        return self._renew(
-            thread,
-            view.who,
-            view.epoch,
-            view.grid,
-            view.lanes,
-            all_known,
-            view.pending,
-        )
+        before = self.of[thread].known
+        return self._renew(thread, known=before.with_(known) if before else known)
 
     def _share_fences(self, threads: list[Thread]) -> None:
         """After a barrier, what one thread has fenced another may hand on."""
@@ -259,9 +227,7 @@ class Clocks:
         if told and told != view.pending:
             self._told = True
             pending = merged([view.pending, told] if view.pending else [told])
-            new = self._renew(
-                thread, view.who, view.epoch, view.grid, view.lanes, view.known, pending
-            )
+            new = self._renew(thread, pending=pending)
         if thread in self._fenced and not relaxed:
             self._released[cell] = _merged(there, self._fenced[thread])
         return new

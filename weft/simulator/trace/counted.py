@@ -31,21 +31,6 @@ from weft.simulator.trace.notes import (
 from weft.simulator.trace.shapes import Shapes
 
 
-def count(notes: Notes) -> list[Line]:
-    """The requests, one `Line` per instruction and array, in source order."""
-    return Counted(notes).lines
-
-
-def work(notes: Notes) -> list[Work]:
-    """What each line does that touches memory or computes, in source order."""
-    return Counted(notes).work
-
-
-def total(notes: Notes) -> Work:
-    """What the whole launch does, as far as it was noted."""
-    return Counted(notes).total
-
-
 class Counted:
     """What is counted of `notes`, each thing when it is first asked for."""
 

@@ -6,7 +6,6 @@ Which thread made an access follows from whose turn it was.
 
 import struct
 from array import array as numbers
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,25 +19,6 @@ WIDE = 4  # in the operation: the access has a size of its own
 MOST_SITES = 1 << 16  # numbers of places: see `TracedRun.site`
 _PACK = 1 << 18  # numbers in the log, after which they are packed
 _SPACES = {"global": GLOBAL, "shared": SHARED, "local": LOCAL, "constant": GLOBAL}
-
-
-@dataclass
-class Accesses:
-    """The accesses as columns, one entry per access; see `Trace`.
-
-    `view`, `site`, `array`, `space`, `address`, `size` and `operation` are those of a
-    trace, but for `site`, a number of a place as the run gave it. `loads` counts for
-    each of these numbers the accesses there to arrays of floating-point numbers.
-    """
-
-    view: Columns
-    site: Columns
-    array: Columns
-    space: Columns
-    address: Columns
-    size: Columns
-    operation: Columns
-    loads: Columns
 
 
 class Log:
@@ -98,8 +78,15 @@ class Log:
         self._kept += len(self.entries)
         self.entries.clear()
 
-    def accesses(self, of: Addresses, so_far: bool = False) -> Accesses:
-        """Read what was written: unless `so_far`, it is given up for that."""
+    def accesses(
+        self, of: Addresses, so_far: bool = False
+    ) -> tuple[dict[str, Columns], Columns]:
+        """Read what was written: unless `so_far`, it is given up for that.
+
+        Gives the columns of a `Trace`, but for `site`, a number of a place as the run
+        gave it; and for each of these numbers how many accesses there were to arrays of
+        floating-point numbers.
+        """
         self.pack()
         pieces = self._packed.copy() if so_far else self._packed
         rows = self.rows
@@ -127,4 +114,6 @@ class Log:
         turns = np.frombuffer(self._turns, np.int64) // FIELDS
         turn_views = np.frombuffer(self._turn_views, np.int64).astype(np.int32)
         view = np.repeat(turn_views, np.diff(turns, append=rows))
-        return Accesses(view, site, array, space, address, size, operation, loads)
+        found: dict[str, Columns] = {"site": site, "array": array, "space": space}
+        found |= {"address": address, "view": view}
+        return found | {"size": size, "operation": operation}, loads

@@ -5,24 +5,22 @@ they cost, and for proving most kernels free of hazards.
 """
 
 import sys
-from collections.abc import Iterator
-from types import FrameType
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import repeat
 from typing import Any
 
-import numpy as np
-
+from weft.simulator.faults import Fault
 from weft.simulator.inference.kinds import Kind
-from weft.simulator.memory.arrays import Array, Memory, Record
+from weft.simulator.language.binding import Bound
+from weft.simulator.memory.addresses import pointer
 from weft.simulator.running.special import Special
 from weft.simulator.running.threads import Block, Thread
 from weft.simulator.trace.notes import (
-    ATOMIC,
     GLOBAL,
     LOCAL,
-    READ,
     SEVERAL,
     SHARED,
-    WRITE,
     Lists,
     Meeting,
     Notes,
@@ -30,10 +28,17 @@ from weft.simulator.trace.notes import (
     Spot,
 )
 from weft.simulator.trace.notes import Block as NotedBlock
+from weft.simulator.trace.suspects import suspects
+from weft.simulator.trace.watched_arrays import Watched, load
 from weft.simulator.trace.watched_run import WatchedRun
-from weft.simulator.translation.notes import LOAD, NOTES, OPERATION, SUMS, Noting
+from weft.simulator.translation.notes import LOAD, NOTES, OPERATION, Noting
 
+LOOK = 1 << 16  # iterations and accesses, after which to look; then after 4 times those
 _SPACES = {"global": GLOBAL, "shared": SHARED, "local": LOCAL, "constant": GLOBAL}
+
+
+class Suspicious(Fault):
+    """Ends a launch that is noted, where a full trace may end it with a verdict."""
 
 
 class NotedRun(WatchedRun):
@@ -46,8 +51,8 @@ class NotedRun(WatchedRun):
         self._blocks_noted: dict[int, NotedBlock] = {}
         self._open: list[int] = []  # blocks of which nothing has been counted
         self._touched = 0
-        self._appends: dict[Thread, tuple[Any, ...]] = {}
         self._more: list[Spot] = []  # spots found as the kernel runs
+        self._done, self._next_look = 0, LOOK
         self._numbers: dict[Any, int] = {}  # of these
 
     def bind(self, given: tuple[Kind, ...]) -> None:
@@ -70,58 +75,75 @@ class NotedRun(WatchedRun):
             if lists is not None and not (k < self._static and lengths[k])
         )
 
-    # Arrays
+    # Looking at what was noted before it gets much
 
-    def array(
-        self,
-        data: np.ndarray[Any, Any],
-        memory: Memory,
-        written: np.ndarray[Any, Any] | None = None,
-    ) -> Array:
-        number, base = self.addresses.add(data, memory, self.recording.fresh)
-        noted = Noted(data, memory, self.fault, written)
-        noted.attach(self, number, base)
-        return noted
+    def _ended(self, thread: Thread, result: Any) -> None:
+        super()._ended(thread, result)
+        self._did(thread.looped)
+
+    def _did(self, steps: int) -> None:
+        """Count iterations and accesses; now and then look whether to go on.
+
+        Raises `Suspicious` where somebody wants to look at the launch as it grows.
+        """
+        self._done += steps
+        if self._done < self._next_look or self.recording.look is None:
+            return
+        self._next_look = 4 * self._done
+        if suspects(self.noted()):
+            raise Suspicious("seen", "there may be a hazard")
 
     # Notes
 
+    def attached(self, x: Watched) -> None:
+        """Say which element is the first, and how many there are along each axis."""
+        data = x._data
+        x._start, size = x._base + pointer(data), data.dtype.itemsize
+        x._unit = size if size in (1, 2, 4, 8, 16, 32) else 1
+        x._first = x._start // size
+        x._steps = tuple(stride // size for stride in data.strides)
+
     def notes(self) -> dict[str, Any]:
-        return {LOAD: load, SUMS: self.summer(), NOTES: self._of_current}
+        return {LOAD: load, NOTES: self._of_current} | self.summing()
 
     def _of_current(self) -> tuple[Any, ...]:
-        return self._appends[self.current]
+        """What the current thread notes in."""
+        lists = self._blocks_noted[self.current.block.number].lists[: self._static]
+        number = self.current.number
+        return tuple([each and each[number].append for each in lists])
 
     def given_to(
-        self, block: Block, args: tuple[Any, ...]
+        self, block: Block, bound: Bound, args: tuple[Any, ...]
     ) -> Iterator[tuple[Any, ...]]:
-        if not self.is_noted(block.number):
-            yield from super().given_to(block, args)
-        threads = block.threads
-        lists: list[Lists | None] = [
-            None if spotted is None else [[] for _ in threads]
-            for _, spotted in self.bound.spots
-        ]
-        self._blocks_noted[block.number] = NotedBlock(block.number, lists)
-        self._open.append(block.number)
-        for k, thread in enumerate(threads):
-            mine = tuple([each and each[k].append for each in lists])
-            self._appends[thread] = mine
-            yield (mine, *args)
+        if bound is self.bound:
+            lists: list[Lists | None] = [
+                None if spotted is None else [[] for _ in block.threads]
+                for _, spotted in bound.spots
+            ]
+            self._blocks_noted[block.number] = NotedBlock(block.number, lists)
+            self._open.append(block.number)
+        return super().given_to(block, bound, args)
 
-    def note(
-        self, x: "Noted", offset: int, operation: int, size: int, frame: FrameType
-    ) -> None:
+    def lists(self, block: Block, which: Any) -> Iterable[Any]:
+        lists = self._blocks_noted[block.number].lists
+        if which != NOTES:
+            return _appends(lists[which])
+        return zip(*map(_appends, lists), strict=False) if lists else repeat(())
+
+    def accessed(self, x: Watched, offset: int, operation: int, site: Any) -> None:
         """Note an access that the kernel does not note by itself."""
         block = self._blocks_noted.get(self.current.block.number)
         if block is None:
             return
+        self._did(1)
         special = self.special
+        size = (special and special.size) or x.itemsize
         own, every = kinds_of(special)
         at = x._start + offset
         unit = x._unit
         while at % unit or size % unit:
             unit //= 2
-        key = self.site(frame), x._id, operation, unit, size, own
+        key = self.site(sys._getframe(1)), x._id, operation, unit, size, own
         if key in self._numbers:
             spot = self._more[self._numbers[key] - self._static]
             spot.kinds = own | (spot.kinds & every)
@@ -195,6 +217,7 @@ class NotedRun(WatchedRun):
                 space,
                 region,
                 spotted.unit,
+                kinds=spotted.kinds,
                 flops=flops if floating else 0,
                 list=k,
             )
@@ -219,7 +242,8 @@ class NotedRun(WatchedRun):
             )
         spots = [spot for spot in self._spots() if spot is not None]
         steps = [1] * (self._static + len(self._more))
-        for block in self._blocks_noted.values():
+        blocks = [replace(block) for block in self._blocks_noted.values()]
+        for block in blocks:
             complete(block, len(steps))
         return Notes(
             self.call.__name__,
@@ -228,7 +252,7 @@ class NotedRun(WatchedRun):
             spots,
             regions,
             steps,
-            list(self._blocks_noted.values()),
+            blocks,
             self.arithmetic({}),
             self.barriers_passed(),
             self.partial_barriers(),
@@ -236,9 +260,14 @@ class NotedRun(WatchedRun):
         )
 
 
+def _appends(lists: Lists | None) -> Iterable[Any]:
+    """What adds to each of some lists; None where there are none."""
+    return repeat(None) if lists is None else [one.append for one in lists]
+
+
 def complete(block: NotedBlock, lists: int) -> None:
     """Say something of all `lists`, also of those found late and those never used."""
-    block.lists += [None] * (lists - len(block.lists))
+    block.lists = block.lists + [None] * (lists - len(block.lists))
     for k, each in enumerate(block.lists):
         if each is not None and not any(each):
             block.lists[k] = None
@@ -259,113 +288,3 @@ def kinds_of(special: Special | None) -> tuple[frozenset[str], frozenset[str]]:
     own |= {"relaxed"} if special.relaxed else set()
     own |= {"begun"} if special.begins else set()
     return frozenset(own), special.kinds & {"one", "known"}
-
-
-class Noted(Array):
-    """An array of which a translated kernel notes the numbers of elements."""
-
-    __slots__ = (
-        "_base",
-        "_fields",
-        "_first",
-        "_id",
-        "_run",
-        "_start",
-        "_steps",
-        "_unit",
-    )
-
-    def attach(self, run: NotedRun, number: int, base: int) -> None:
-        """Say where the notes go; `base` is the address of NumPy's address 0."""
-        data = self._data
-        self._run, self._id, self._base = run, number, base
-        self._fields: dict[str, Array] = {}
-        self._start = base + int(data.__array_interface__["data"][0])
-        size = data.dtype.itemsize
-        self._unit = size if size in (1, 2, 4, 8, 16, 32) else 1
-        self._first = self._start // size
-        self._steps = tuple(stride // size for stride in data.strides)
-
-    def __getitem__(self, index: Any) -> Any:
-        return self._load(index, 0)
-
-    def _load(self, index: Any, site: int) -> Any:
-        found = self._read(index)
-        if not isinstance(found, (Array, Record)):
-            special = self._run.special
-            atomic = special is not None and special.kinds
-            self._note(index, ATOMIC if atomic else READ)
-        return found
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        self._check(index, "write")
-        part = self._data[index]
-        if isinstance(part, np.ndarray) and part.ndim:
-            self._read(index)._fill(value)
-            return
-        self._store(index, value)
-        special = self._run.special
-        if special is None or not special.kinds:  # an atomic is noted as it reads
-            self._note(index, WRITE)
-
-    def _fill(self, value: Any) -> None:
-        """Store to every element: `x[2:5] = y` is three loads and three stores."""
-        loads = isinstance(value, Noted) and value.shape == self.shape
-        if not loads:
-            whole = value._data if isinstance(value, Array) else value
-            try:
-                value = np.broadcast_to(np.asarray(whole), self.shape)
-            except ValueError as error:
-                self._fault("shape", f"{self._name} cannot take this: {error}")
-        for at in np.ndindex(*self.shape):
-            index = at if len(at) > 1 else at[0]
-            self._store(index, value[index])
-            self._note(index, WRITE)
-
-    def _note(self, index: Any, operation: int) -> None:
-        """Note an access to the element at `index`."""
-        run, special = self._run, self._run.special
-        if special is not None and special.counted:
-            return
-        parts = index if isinstance(index, tuple) else (index,)
-        if any(isinstance(p, (slice, str)) for p in parts):
-            return
-        strides = zip(parts, self._data.strides, strict=False)
-        offset = sum(int(part) * stride for part, stride in strides)
-        size = self._data.itemsize
-        if special is not None:
-            special.counted = special.size > 0
-            size = special.size or size
-        run.note(self, offset, operation, size, sys._getframe(2))
-
-    def field(self, name: str) -> Array:
-        if name not in self._fields:
-            data = self._data[name]
-            number = self._run.addresses.field(self._id, data.dtype)
-            self._fields[name] = self._view(data, self._written, number)
-        return self._fields[name]
-
-    def view(self, dtype: Any) -> Array:
-        found = super().view(dtype)
-        assert isinstance(found, Noted)
-        number = self._run.addresses.retyped(self._id, found.dtype)
-        found.attach(self._run, number, self._base)
-        return found
-
-    def _view(
-        self,
-        data: np.ndarray[Any, Any],
-        written: np.ndarray[Any, Any] | None,
-        number: int | None = None,
-    ) -> "Array":
-        view = Noted(data, self._memory, self._fault, written)
-        view.attach(self._run, self._id if number is None else number, self._base)
-        return view
-
-    def as_one(self, size: int) -> Any:
-        return self._run.specially(Special(size=size))
-
-
-def load(x: Any, index: Any, site: int) -> Any:
-    """What `x[i]` becomes in a kernel where no shorter way is known."""
-    return x._load(index, site) if isinstance(x, Noted) else x[index]

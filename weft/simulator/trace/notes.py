@@ -18,7 +18,7 @@ thread's accesses to an element came first, there is more:
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from weft.places import Place
 from weft.simulator.limits import Dim
@@ -32,6 +32,7 @@ Lists = list[Numbers]  # one per thread of a block
 Lengths = list[int]  # of these
 
 
+@dataclass(eq=False, slots=True)
 class Region:
     """The piece of a memory space that an array occupies.
 
@@ -42,20 +43,13 @@ class Region:
     arrays share memory.
     """
 
-    __slots__ = ("first", "fresh", "name", "shape", "size", "space", "type")
-
-    def __init__(
-        self,
-        space: int,
-        first: int,
-        size: int,
-        name: str,
-        type: str = "f32",
-        shape: tuple[int, ...] = (),
-        fresh: bool = False,
-    ) -> None:
-        self.space, self.first, self.size, self.name = space, first, size, name
-        self.type, self.shape, self.fresh = type, shape, fresh
+    space: int
+    first: int
+    size: int
+    name: str
+    type: str = "f32"
+    shape: tuple[int, ...] = ()
+    fresh: bool = False
 
     def overlaps(self, other: "Region") -> bool:
         if self.space != other.space:
@@ -64,6 +58,7 @@ class Region:
         return self.first < other_end and other.first < end
 
 
+@dataclass(eq=False, slots=True)
 class Spot:
     """A place in the source, and how it touches memory of one space.
 
@@ -77,34 +72,25 @@ class Spot:
     Spots with one `site` are one instruction: one that moves now more, now less.
     """
 
-    __slots__ = (
-        *("code", "counts", "flops", "kinds", "list", "operation"),
-        *("place", "region", "site", "size", "space", "unit"),
-    )
+    place: Place
+    operation: int
+    space: int
+    region: int
+    unit: int
+    size: int = 0
+    kinds: frozenset[str] = frozenset()
+    flops: int = 0
+    list: int = 0
+    code: int = 0
+    counts: dict[int, int] = field(default_factory=dict)
+    site: int = -1
 
-    def __init__(
-        self,
-        place: Place,
-        operation: int,
-        space: int,
-        region: int,
-        unit: int,
-        size: int = 0,
-        kinds: Iterable[str] = (),
-        flops: int = 0,
-        list: int = 0,
-        code: int = 0,
-        counts: dict[int, int] | None = None,
-        site: int = -1,
-    ) -> None:
-        """Describe a spot. size: `unit` unless it is given; site: its own."""
-        self.place, self.operation, self.space = place, operation, space
-        self.region, self.unit, self.size = region, unit, size or unit
-        self.kinds, self.flops = frozenset(kinds), flops
-        self.list, self.code, self.counts = list, code, counts or {}
-        self.site = site
+    def __post_init__(self) -> None:
+        """Fill in the size: `unit` unless it is given."""
+        self.size = self.size or self.unit
 
 
+@dataclass(eq=False, slots=True)
 class Meeting:
     """Threads of a warp that have synchronised, by their ranks in the block.
 
@@ -112,14 +98,12 @@ class Meeting:
     `threads[i]` was.
     """
 
-    __slots__ = "at", "lengths", "threads"
-
-    def __init__(
-        self, at: int, threads: tuple[int, ...], lengths: list[Lengths | None]
-    ) -> None:
-        self.at, self.threads, self.lengths = at, threads, lengths
+    at: int
+    threads: tuple[int, ...]
+    lengths: list[Lengths | None]
 
 
+@dataclass(eq=False, slots=True)
 class Block:
     """What the threads of a block have noted.
 
@@ -129,21 +113,14 @@ class Block:
     of its warps, in order.
     """
 
-    __slots__ = "grids", "lists", "marks", "meetings", "number"
-
-    def __init__(
-        self,
-        number: int,
-        lists: list[Lists | None],
-        marks: list[list[Lengths | None]] | None = None,
-        grids: Iterable[int] = (),
-        meetings: Iterable[Meeting] = (),
-    ) -> None:
-        self.number, self.lists = number, lists
-        self.marks, self.grids = marks or [], list(grids)
-        self.meetings = list(meetings)
+    number: int
+    lists: list[Lists | None]
+    marks: list[list[Lengths | None]] = field(default_factory=list)
+    grids: list[int] = field(default_factory=list)
+    meetings: list[Meeting] = field(default_factory=list)
 
 
+@dataclass(eq=False)
 class Notes:
     """The notes of one launch.
 
@@ -153,36 +130,28 @@ class Notes:
     it has done. `barriers`, `partial` and `excused` are as in `Trace`.
     """
 
-    __slots__ = (
-        *("_starts", "all_blocks", "barriers", "block_size", "blocks", "excused"),
-        *("grid_size", "name", "partial", "regions", "spots", "steps", "sums"),
-    )
+    name: str
+    grid_size: Dim
+    block_size: Dim
+    spots: list[Spot]
+    regions: list[Region]
+    steps: list[int]
+    blocks: list[Block]
+    sums: dict[Place, int] = field(default_factory=dict)
+    barriers: Counter[tuple[int, Place]] = field(default_factory=Counter)
+    partial: list[tuple[int, Place, frozenset[int]]] = field(default_factory=list)
+    excused: list[Place] = field(default_factory=list)
 
-    def __init__(
-        self,
-        name: str,
-        grid_size: Dim,
-        block_size: Dim,
-        spots: list[Spot],
-        regions: list[Region],
-        steps: list[int],
-        blocks: list[Block],
-        sums: dict[Place, int] | None = None,
-        barriers: Counter[tuple[int, Place]] | None = None,
-        partial: Iterable[tuple[int, Place, frozenset[int]]] = (),
-        excused: Iterable[Place] = (),
-    ) -> None:
-        """Keep them. Spots without a site each get one of their own."""
-        self.name, self.grid_size, self.block_size = name, grid_size, block_size
-        self.spots, self.regions, self.steps = spots, regions, steps
-        for k, spot in enumerate(spots):
+    def __post_init__(self) -> None:
+        """Give each spot without a site one of its own."""
+        for k, spot in enumerate(self.spots):
             spot.site = spot.site if spot.site >= 0 else k
-        self.blocks, self.sums = blocks, sums or {}
-        self.barriers = barriers if barriers is not None else Counter()
-        self.partial, self.excused = list(partial), list(excused)
-        x, y, z = grid_size
-        self.all_blocks = x * y * z
         self._starts: list[tuple[list[int], list[int]] | None] = [None, None, None]
+
+    @property
+    def all_blocks(self) -> int:
+        x, y, z = self.grid_size
+        return x * y * z
 
     @property
     def threads(self) -> int:

@@ -12,8 +12,8 @@ import numpy as np
 
 from weft.places import Place
 from weft.simulator.memory.arrays import Array, Memory
-from weft.simulator.trace.traced_arrays import Traced
 from weft.simulator.trace.traced_run import TracedRun
+from weft.simulator.trace.watched_arrays import Watched
 from weft.simulator.translation.notes import LOAD, OPERATION, Noting
 
 
@@ -43,7 +43,7 @@ class StaleRun(TracedRun):
         written: np.ndarray[Any, Any] | None = None,
     ) -> Array:
         made = super().array(data, memory, written)
-        if memory.space == "global" and isinstance(made, Traced):
+        if memory.space == "global" and isinstance(made, Watched):
             self._first[made._number] = data.copy()
         return made
 
@@ -52,7 +52,7 @@ class StaleRun(TracedRun):
         plain: Callable[[Any, Any, int], Any] = known[LOAD]
 
         def load(x: Any, index: Any, site: int) -> Any:
-            first = self._first.get(x._number) if isinstance(x, Traced) else None
+            first = self._first.get(x._number) if isinstance(x, Watched) else None
             if first is None or not self._is_stale(site):
                 return plain(x, index, site)
             before = len(self._touched)

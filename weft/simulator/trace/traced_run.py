@@ -8,17 +8,16 @@ import numpy as np
 
 from weft.places import Place
 from weft.simulator.faults import Fault
-from weft.simulator.memory.arrays import Array, Memory
+from weft.simulator.memory.addresses import pointer
 from weft.simulator.running.positions import upwards
 from weft.simulator.running.threads import Thread
 from weft.simulator.trace.beside import TracedBeside
 from weft.simulator.trace.clocks import Clocks
-from weft.simulator.trace.columns import Columns
-from weft.simulator.trace.log import MOST_SITES, Log
+from weft.simulator.trace.log import MOST_SITES, WIDE, Log
 from weft.simulator.trace.trace import Bulk, Copied, Trace
-from weft.simulator.trace.traced_arrays import load, traced_class
+from weft.simulator.trace.watched_arrays import Watched, load
 from weft.simulator.trace.watched_run import WatchedRun
-from weft.simulator.translation.notes import LOAD, NOTE, SUMS, Noting
+from weft.simulator.translation.notes import LOAD, NOTE, Noting
 
 _LOOK = 1 << 16  # accesses, after which `look` is asked; then after 4 times as many
 
@@ -46,16 +45,30 @@ class TracedRun(WatchedRun):
 
     # Arrays
 
-    def array(
-        self,
-        data: np.ndarray[Any, Any],
-        memory: Memory,
-        written: np.ndarray[Any, Any] | None = None,
-    ) -> Array:
-        number, base = self.addresses.add(data, memory, self.recording.fresh)
-        traced = traced_class(data)(data, memory, self.fault, written)
-        traced.attach(self, number, base)
-        return traced
+    def attached(self, x: Watched) -> None:
+        """Number an array in the log."""
+        start = x._base + pointer(x._data)
+        x._number = self.log.number(x._id, start, x._data.strides)
+
+    def accessed(self, x: Watched, offset: int, operation: int, site: Any) -> None:
+        """Write down an access that the kernel does not note by itself."""
+        special, size = self.special, 0
+        if special is not None:
+            if special.kinds or special.relaxed:
+                address = self.log.start(x._number) + offset
+                self.exchange(x._space, address, special.relaxed)
+            if self.noting:
+                for kind in special.kinds & self.atomics.keys():
+                    self.atomics[kind].append(self.log.rows)
+                if special.relaxed:
+                    self.atomics["relaxed"].append(self.log.rows)
+                if special.begins:
+                    self.atomics["begun"].append(self.log.rows)
+            size = special.size
+        if self.noting:
+            at = self.site(sys._getframe(1)) if site is None else site
+            operation |= at | (WIDE if size else 0)
+            self.note((operation, x._number + 1, offset, size))
 
     @property
     def touched(self) -> int:
@@ -119,30 +132,28 @@ class TracedRun(WatchedRun):
     # Notes
 
     def notes(self) -> dict[str, Any]:
-        return {NOTE: self.note, LOAD: load, SUMS: self.summer()}
+        return {NOTE: self.note, LOAD: load} | self.summing()
 
     # The result
 
     def trace(self, so_far: bool = False) -> Trace:
         """The accesses so far; at the end they are handed over, once."""
-        known, found = self.addresses, self.log.accesses(self.addresses, so_far)
-        places, renamed = self._places(np.unique(found.site).tolist())
+        known = self.addresses
+        found, loads = self.log.accesses(known, so_far)
+        sites = np.unique(found["site"]).tolist()
+        renamed = np.zeros(MOST_SITES, np.int32)
+        renamed[sites] = range(len(sites))
+        executed = {at: int(loads[at]) for at in np.flatnonzero(loads).tolist()}
         return Trace(
-            places=places,
+            places=list(map(self.place_of, sites)),
             arrays=[name for _, name in known.arrays],
             dtypes=list(known.dtypes),
             fresh=list(known.fresh),
             views=self.clocks.views,
-            view=found.view,
-            site=renamed[found.site],
-            array=found.array,
-            space=found.space,
-            address=found.address,
-            size=found.size,
-            operation=found.operation,
+            **(found | {"site": renamed[found["site"]]}),
             atomics={k: np.array(v, np.int64) for k, v in self.atomics.items()},
             bases={n: b for (s, n), b in known.bases.items() if s == "global"},
-            flops=self.arithmetic(self._executed(found.loads)),
+            flops=self.arithmetic(executed),
             name=self.call.__name__,
             grid_size=self.grid,
             block_size=self.block,
@@ -154,16 +165,6 @@ class TracedRun(WatchedRun):
             extents=list(known.extents),
             bulk=self.bulk,
         )
-
-    def _executed(self, loads: Columns) -> dict[int, int]:
-        """How often each number of a place was noted that arithmetic goes with."""
-        return {at: int(loads[at]) for at in np.flatnonzero(loads).tolist()}
-
-    def _places(self, sites: list[int]) -> tuple[list[Place], Columns]:
-        """The places of the numbers `sites`, and a table from these to those."""
-        renamed = np.zeros(MOST_SITES, np.int32)
-        renamed[sites] = range(len(sites))
-        return list(map(self.place_of, sites)), renamed
 
 
 class CalledRun(TracedRun):

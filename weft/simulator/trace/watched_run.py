@@ -2,7 +2,7 @@
 
 import contextlib
 from abc import abstractmethod
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from types import CodeType, FrameType, FunctionType
@@ -11,14 +11,17 @@ from typing import Any
 import numpy as np
 
 from weft.places import Place, place
+from weft.simulator.language.binding import Bound
 from weft.simulator.limits import Dim
 from weft.simulator.memory.addresses import Addresses
+from weft.simulator.memory.arrays import Array, Memory
 from weft.simulator.running.scheduler import Run
 from weft.simulator.running.special import Special
 from weft.simulator.running.threads import Block, Thread
 from weft.simulator.trace.log import MOST_SITES
 from weft.simulator.trace.trace import Trace
-from weft.simulator.translation.notes import OPERATION, Noting
+from weft.simulator.trace.watched_arrays import Watched
+from weft.simulator.translation.notes import FLOPS, OPERATION, SUMS, Noting
 
 MOST_BLOCKS = 64  # written down; of a larger grid a sample
 MOST_ACCESSES = 2_000_000  # after which no further block is begun
@@ -66,7 +69,7 @@ class WatchedRun(Run):
         self.recording = recording or Recording()
         self.special: Special | None = None
         self.addresses = Addresses()
-        self._flops: dict[int, int] = {}
+        self._flops: dict[int, int] = defaultdict(int)
         self._sites: dict[int, int] = {}
         self._instructions: list[Instruction] = []
         gx, gy, gz = self.grid
@@ -74,7 +77,7 @@ class WatchedRun(Run):
         most = self.all_blocks if self.recording.every else MOST_BLOCKS
         self._sample = sample(self.all_blocks, most)
         self.noted_blocks: set[int] = set()
-        self._without_notes: FunctionType | None = None
+        self._without_notes: Bound | None = None
         self._partial: list[tuple[int, Instruction, frozenset[int]]] = []
         self._excused: set[Instruction] = set()
         self._passed: Counter[tuple[int, Instruction]] = Counter()
@@ -90,6 +93,28 @@ class WatchedRun(Run):
     def fill(self, data: np.ndarray[Any, Any], space: str) -> None:
         (self.recording.fill or super().fill)(data, space)
 
+    def array(
+        self,
+        data: np.ndarray[Any, Any],
+        memory: Memory,
+        written: np.ndarray[Any, Any] | None = None,
+    ) -> Array:
+        number, base = self.addresses.add(data, memory, self.recording.fresh)
+        watched = Watched(data, memory, self.fault, written)
+        watched.attach(self, number, base)
+        return watched
+
+    @abstractmethod
+    def attached(self, x: Watched) -> None:
+        """An array is there: what the kernel notes of it is looked up in it."""
+
+    @abstractmethod
+    def accessed(self, x: Watched, offset: int, operation: int, site: Any) -> None:
+        """`x` is accessed so many bytes from its beginning.
+
+        site: the number of the place, None where it is not known.
+        """
+
     @contextlib.contextmanager
     def specially(self, access: Special) -> Iterator[None]:
         self.special = access
@@ -100,12 +125,12 @@ class WatchedRun(Run):
 
     # Which blocks are written down
 
-    def calling(self, block: Block) -> FunctionType:
+    def calling(self, block: Block) -> Bound:
         """The kernel as it runs in `block`: outside of the sample it notes nothing."""
         if self.is_noted(block.number):
-            return self.call
+            return self.bound
         if self._without_notes is None:
-            self._without_notes = self.bound_to(Noting.NONE, {}).call
+            self._without_notes = self.bound_to(Noting.NONE, {})
         return self._without_notes
 
     def is_noted(self, block: int) -> bool:
@@ -128,7 +153,7 @@ class WatchedRun(Run):
             self._partial.append((block.number, site, came))
 
     def excused(self, threads: list[Thread]) -> None:
-        self._excused.update(thread.waiting.site for thread in threads)
+        self._excused.update(map(self.where.instruction, threads))
 
     def barriers_passed(self) -> Counter[tuple[int, Place]]:
         """How often each block has passed the barriers of each place."""
@@ -181,16 +206,16 @@ class WatchedRun(Run):
 
     # Arithmetic
 
-    def summer(self) -> Callable[[Any, int], Any]:
-        """The function that counts arithmetic on what no array holds."""
+    def summing(self) -> dict[str, Any]:
+        """What counts arithmetic on what no array holds."""
         flops = self._flops
 
         def sums(value: Any, site: int) -> Any:
             if isinstance(value, float):
-                flops[site] = flops.get(site, 0) + 1
+                flops[site] += 1
             return value
 
-        return sums
+        return {SUMS: sums, FLOPS: flops}
 
     def arithmetic(self, executed: dict[int, int]) -> dict[Place, int]:
         """How many floating-point operations each line has done.

@@ -3,14 +3,15 @@
 import ast
 from typing import Any
 
-from weft.simulator.inference.kinds import Arr, Num, Tup
+from weft.simulator.inference.kinds import Arr, Kind, Num, Tup
 from weft.simulator.translation import syntax
-from weft.simulator.translation.made import Access, kind, position_of
+from weft.simulator.translation.made import CHANGES, Access, kind, position_of
 from weft.simulator.translation.notes import (
     LOAD,
     NOTE,
     OPERATION,
     READ,
+    WRITE,
     Noting,
     Spotted,
 )
@@ -33,7 +34,7 @@ class Accesses(Values):
     def array(self, node: ast.expr, of: Arr) -> tuple[ast.expr, str]:
         """What an array is indexed through: the array, and the name of its aliases."""
         if isinstance(node, ast.Name) and node.id not in self._bare:
-            self.made.aliases[node.id] = -1 if of.space == "constant" else of.ndim
+            self.made.aliases[node.id] = of.ndim
             return node, node.id
         value, name = self.expr(node), self.temporary()
         if self._lifting:
@@ -41,16 +42,23 @@ class Accesses(Values):
             return syntax.name(name, node), ""
         return syntax.named(name, value, node), ""
 
+    def is_element(self, of: Kind, parts: list[ast.expr]) -> bool:
+        """Whether indices lead to a number in memory that can be got at directly."""
+        return (
+            isinstance(of, Arr)
+            and of.number is not None
+            and of.direct
+            and len(parts) == of.ndim
+            and all(isinstance(kind(part), Num) for part in parts)
+            and not (self.by_numbers and not of.space)
+        )
+
     def load(self, node: ast.Subscript, of: Arr) -> ast.expr:
         """`x[i]`."""
         parts = parts_of(node.slice)
         flops = getattr(node, "flops", 0)
-        whole = of.number is None or len(parts) != of.ndim or not of.direct
-        if whole or not all(isinstance(kind(p), Num) for p in parts):
-            return self._loaded(node, of, flops)
-        by_call = self.function.noting is Noting.CALLS
-        if by_call or (self.by_numbers and not of.space):
-            return self.plain(self._loaded(node, of, flops), node)
+        if self.function.noting is Noting.CALLS or not self.is_element(of, parts):
+            return self._loaded(node, flops)
         base, alias = self.array(node.value, of)
         made = self.several(parts)
         indices = [self._index(m, p) for m, p in zip(made, parts, strict=True)]
@@ -61,7 +69,7 @@ class Accesses(Values):
         element = self._element(base, alias, indices, node)
         return syntax.either(note, element, where=node)
 
-    def _loaded(self, node: ast.Subscript, of: Arr, flops: int) -> ast.expr:
+    def _loaded(self, node: ast.Subscript, flops: int) -> ast.expr:
         """A load, or a view of a part, by a call."""
         node.value, node.slice = self.several([node.value, node.slice])
         made: ast.expr = node
@@ -79,16 +87,16 @@ class Accesses(Values):
         base: ast.expr,
         alias: str,
         indices: list["Index"],
-        writes: bool = False,
+        verb: str = "read",
     ) -> None:
         """What is accessed here, for the day when it is outside of its array."""
         name = alias or name_of(base)
         shown = tuple(i.shown for i in indices)
-        self.made.accesses[position_of(node)] = Access(name, shown, writes)
+        self.made.accesses[position_of(node)] = Access(name, shown, verb)
 
     def _index(self, made: ast.expr, written: ast.expr) -> "Index":
         """An index that is used several times: its name, and the first use of it."""
-        natural = self.signs.natural(written)
+        natural = is_natural(written)
         if isinstance(made, ast.Constant) and isinstance(made.value, int):
             return Index(made, made, made.value, natural)
         if isinstance(made, ast.Name):
@@ -106,13 +114,14 @@ class Accesses(Values):
         indices: list["Index"],
         operation: int,
         flops: int = 0,
+        kinds: frozenset[str] = frozenset(),
     ) -> ast.expr:
-        """A call that notes an access, and gives None."""
+        """A call that notes an access, and gives None. kinds: see `notes.Spot`."""
         if not self.by_numbers:
             number = self.function.number(node, flops) << OPERATION | operation
             return self.note(number, base, alias, indices, node)
         assert of.number is not None
-        spot = Spotted(operation, of.space, of.number.bytes, alias)
+        spot = Spotted(operation, of.space, of.number.bytes, alias, kinds)
         number = self.function.number(node, flops, spot)
         at = self.function.local_number(number)
         self.used.add(at)
@@ -153,6 +162,66 @@ class Accesses(Values):
         made = syntax.placed(ast.Tuple(entry, ast.Load()), node)
         return syntax.call(NOTE, [made], node)
 
+    def put(
+        self,
+        target: ast.expr,
+        base: ast.expr,
+        alias: str,
+        indices: list["Index"],
+        value: ast.expr,
+        given: Kind,
+        of: Any,
+        node: ast.AST,
+        operation: int = WRITE,
+    ) -> None:
+        """Store a number to an element, and mark it; note it, if it is just a WRITE."""
+        verb = "write" if operation == WRITE else CHANGES
+        self._remember(target, base, alias, indices, verb)
+        row = self.of_array(base, alias, "v", target)
+        for index in indices[:-1]:
+            row = syntax.item(row, self._checked(index, target), target)
+        value = self.fitted(value, given, of.number, node)
+        last = self._checked(indices[-1], target)
+        stored = syntax.put(row, last, value, node)
+        ast.copy_location(stored.targets[0], target)
+        self.out.append(stored)
+        if not (alias and alias in self.own):
+            self._mark_written(base, alias, indices, target)
+        if self.noting and of.space != "constant" and operation == WRITE:
+            note = self.noted(target, of, base, alias, indices, WRITE)
+            self.out.append(syntax.placed(ast.Expr(note), target))
+            if self.by_numbers and alias:
+                counting = mark("", target)
+                counting.counts = self.function.last_spot, alias  # type: ignore[attr-defined]
+                self.out.append(counting)
+
+    def _mark_written(
+        self, base: ast.expr, alias: str, indices: list["Index"], node: ast.AST
+    ) -> None:
+        """Mark an element as written, in an array that has marks."""
+        marks = self.of_array(base, alias, "w", node)
+        none = syntax.constant(None, node)
+        test = syntax.placed(ast.Compare(marks, [ast.IsNot()], [none]), node)
+        row = self.of_array(base, alias, "w", node)
+        for index in indices[:-1]:
+            row = syntax.item(row, index.use(), node)
+        yes = syntax.constant(True, node)
+        self.out.append(
+            syntax.placed(
+                ast.If(test, [syntax.put(row, indices[-1].use(), yes, node)], []), node
+            )
+        )
+
+    def fitted(self, value: ast.expr, given: Kind, to: Any, node: ast.AST) -> ast.expr:
+        """A value as memory takes it: memory rounds to float32 by itself."""
+        if not isinstance(given, Num) or given.number is to or to.kind == "b":
+            return value
+        if to.kind == "f" and to.bits > 16:
+            if given.whole and given.most > 53:
+                return self.converted(value, given, to, node)
+            return value
+        return self.converted(value, given, to, node)
+
     def of_array(
         self, base: ast.expr, alias: str, what: str, node: ast.AST
     ) -> ast.expr:
@@ -183,6 +252,12 @@ class Accesses(Values):
         return syntax.choice(test, index.use(), below, node)
 
 
+def mark(name: str, node: ast.AST) -> ast.stmt:
+    mark: Any = syntax.placed(ast.Pass(), node)
+    mark.renews = name
+    return mark  # type: ignore[no-any-return]
+
+
 class Index:
     """One index of an access: evaluated once, at its first use."""
 
@@ -208,11 +283,27 @@ def attribute_of(of: ast.expr, what: str, node: ast.AST) -> ast.expr:
     """
     if what in _ATTRIBUTES:
         return syntax.attribute(of, _ATTRIBUTES[what], node)
-    strides = syntax.attribute(of, {"s": "strides", "t": "_steps"}[what[0]], node)
+    strides = syntax.attribute(of, _STRIDES[what[0]], node)
     return syntax.item(strides, syntax.constant(int(what[1:]), node), node)
 
 
+def part_of(array: Any, what: str) -> Any:
+    """The same, as a kernel begins; None if it becomes such an array only later."""
+    if what in _ATTRIBUTES:
+        return getattr(array, _ATTRIBUTES[what], None)
+    strides, axis = getattr(array, _STRIDES[what[0]], ()), int(what[1:])
+    return strides[axis] if axis < len(strides) else None
+
+
 _ATTRIBUTES = {"v": "rows", "w": "marks", "n": "_number", "e": "_first"}
+_ATTRIBUTES |= {name: name for name in ("size", "shape")}
+_STRIDES = {"s": "strides", "t": "_steps"}
+
+
+def is_natural(index: ast.expr) -> bool:
+    """Whether an index is certainly not negative: Python would count from the end."""
+    found = kind(index)
+    return isinstance(found, Num) and found.natural
 
 
 def parts_of(index: ast.expr) -> list[ast.expr]:

@@ -11,24 +11,22 @@ import ast
 import math
 from typing import Any
 
-from weft.simulator.arithmetic import (
-    cuda_functions,
-    mathematics,
-    python_functions,
-)
+from weft.simulator.arithmetic import by_name
 from weft.simulator.arithmetic.numbers import FLOAT32, Number
 from weft.simulator.arithmetic.operations import Operation
 from weft.simulator.inference import calls
 from weft.simulator.inference.kinds import Arr, Conversion, Inner, Kind, Named, Num, Tup
 from weft.simulator.translation import syntax
-from weft.simulator.translation.accesses import Accesses
-from weft.simulator.translation.made import kind
-from weft.simulator.translation.notes import NOTES, OPERATION, SUMS
+from weft.simulator.translation.atomics import Atomics
+from weft.simulator.translation.made import SHARED, kind
+from weft.simulator.translation.notes import FLOPS, NOTES, OPERATION, SUMS
 from weft.simulator.translation.values import all_numbers
 
 
-class Expressions(Accesses):
+class Expressions(Atomics):
     """Translates expressions."""
+
+    _shared = 0  # arrays so far
 
     def expr(self, node: ast.expr, raw: bool = False) -> ast.expr:
         """Translate an expression.
@@ -37,15 +35,27 @@ class Expressions(Accesses):
         """
         visit = getattr(self, f"_{type(node).__name__.lower()}", None)
         if visit is None:
-            self.made.unknown.append(node)
             return node
         made: ast.expr = (
             self._binop(node, raw) if isinstance(node, ast.BinOp) else visit(node)
         )
         flops = getattr(node, "sums", 0)
         if flops and self.noting and _is_real(node):
-            number = self.function.number(node, flops) << OPERATION
-            return syntax.call(SUMS, [made, syntax.constant(number, node)], node)
+            return self._summed(node, made, flops)
+        return made
+
+    def _summed(self, node: ast.expr, made: ast.expr, flops: int) -> ast.expr:
+        """An expression whose arithmetic is counted, where it is on real numbers."""
+        found = kind(node)
+        number = syntax.constant(self.function.number(node, flops) << OPERATION, node)
+        if not self._lifting or not isinstance(found, Num):
+            return syntax.call(SUMS, [made, number], node)
+        if found.number.kind == "f":
+            one = syntax.constant(1, node)
+            sums = ast.Subscript(syntax.name(FLOPS, node), number, ast.Store())
+            counted = ast.AugAssign(sums, ast.Add(), one)
+            self.out.append(syntax.placed(counted, node))
+            ast.copy_location(sums, node)
         return made
 
     def _constant(self, node: ast.Constant) -> ast.expr:
@@ -92,6 +102,11 @@ class Expressions(Accesses):
         if isinstance(of, Named):
             return self._of_module(node, (*of.path, node.attr))
         node.value = self.expr(node.value)
+        if isinstance(of, Arr) and node.attr in ("size", "shape"):
+            base = node.value
+            if isinstance(base, ast.Name) and base.id in self.kept:
+                self.made.aliases.setdefault(base.id, 0)
+                return syntax.name(f"__{node.attr}_{base.id}", node)
         if not isinstance(of, (Arr, Tup)):
             node.value = self.numpys(node.value, of, node)
             return self.plain(node, node)  # of a number or a record, or NumPy's
@@ -109,9 +124,12 @@ class Expressions(Accesses):
             root = root.value
         if not place or not isinstance(root, ast.Name) or self.function.local(root.id):
             return node
-        name = f"__{'_'.join(path[1:])}"
-        self.made.positions.setdefault(name, node)
-        return syntax.name(name, node)
+        return self._position("_".join(path[1:]), node)
+
+    def _position(self, part: str, node: ast.expr) -> ast.expr:
+        """What a thread knows from the beginning."""
+        self.made.positions.setdefault(part, node)
+        return syntax.name(f"__{part}", node)
 
     # Calls
 
@@ -152,14 +170,18 @@ class Expressions(Accesses):
                 node.args.append(one)
             else:
                 node.args.append(self.numpys(one, of, node))
-        found = kind(node)
-        return self.plain(node, node) if isinstance(found, (Num, Tup)) else node
+        if not isinstance(kind(node), (Num, Tup)):
+            return node
+        return self._cast(node, self.plain(node, node), None)
 
     def _by_name(self, node: ast.Call, function: Named) -> ast.expr:
         """A call of something of `cuda`, `math`, Python, ..."""
         owner, name = function.path[0], ".".join(function.path[1:])
-        if (owner, name) in _SHAPED:
-            return node  # its arguments are constants
+        if (owner, name) in _SHAPED:  # its arguments are constants
+            kept = name == "shared.array" and self.function.is_kernel
+            return self._kept(node) if kept else node
+        if owner == "cuda" and name.startswith("atomic."):
+            return self.atomic(node, name.removeprefix("atomic."))
         given = [kind(a) for a in node.args]
         made = self.several(node.args)
         operation = None
@@ -169,26 +191,32 @@ class Expressions(Accesses):
                 plainly := self._plainly(node, name, made, given)
             ):
                 return plainly
-            operation = _operation(owner, name, found)
+            operation = by_name.operation(owner, name, found)
         if operation is not None:
             return self._computed(node, f"{owner}_{name}", operation, made, given)
-        if owner == "cuda":
-            return self._of_cuda(node, name, made, given)
-        if owner == "builtins" and name in _OF_PYTHON:
-            node.args = made
-            return node
-        return self._with_numpys(node, made)
-
-    def _of_cuda(
-        self, node: ast.Call, name: str, made: list[ast.expr], given: list[Kind]
-    ) -> ast.expr:
-        if name.startswith("atomic."):
-            node.args = made
-            return self._atomic(node, given)
-        if name in _TYPED or name.startswith("fp16."):
+        if owner != "cuda" and (owner != "builtins" or name not in _OF_PYTHON):
             return self._with_numpys(node, made)
+        extents = owner == "cuda" and name in _EXTENTS
+        axes = (getattr(node, "known", None) or [None])[0] if extents else None
+        if self.function.is_kernel and axes in (1, 2, 3):
+            parts = [self._position(f"{name}_{axis}", node) for axis in "xyz"[:axes]]
+            whole = syntax.placed(ast.Tuple(parts, ast.Load()), node)
+            return parts[0] if axes == 1 else whole
         node.args = made
         return node
+
+    def _kept(self, node: ast.Call) -> ast.expr:
+        """A shared array, which the first thread of a block makes for all."""
+        self._shared += 1
+
+        def shared() -> ast.expr:
+            return syntax.name(SHARED, node)
+
+        number = syntax.constant(self._shared, node)
+        known = syntax.placed(ast.Compare(number, [ast.In()], [shared()]), node)
+        keep = syntax.attribute(shared(), "setdefault", node)
+        kept = syntax.placed(ast.Call(keep, [number, node], []), node)
+        return syntax.choice(known, syntax.item(shared(), number, node), kept, node)
 
     def _plainly(
         self, node: ast.Call, name: str, made: list[ast.expr], given: list[Kind]
@@ -227,16 +255,6 @@ class Expressions(Accesses):
         called = self.finished(called, operation.rounds, node)
         return self._cast(node, called, operation.result)
 
-    def _atomic(self, node: ast.Call, given: list[Kind]) -> ast.expr:
-        """`cuda.atomic.add(x, i, value)`: its twin computes with NumPy's numbers."""
-        node.args = [
-            self.numpys(m, k, node) if n > 1 else m
-            for n, (m, k) in enumerate(zip(node.args, given, strict=True))
-        ]
-        if not all(isinstance(k, Num) and k.plain is True for k in _flat(given[1:2])):
-            node.args[1] = self.pure("from_data", node, node.args[1])
-        return self.plain(node, node)
-
     def _conversion(self, node: ast.Call, to: Number | None) -> ast.expr:
         argument = node.args[0]
         given = kind(argument)
@@ -249,30 +267,13 @@ class Expressions(Accesses):
         )
 
 
-# Functions of `cuda` that look at the type of what they are given.
-_TYPED = frozenset(["selp", "fma", "popc", "clz", "ffs", "brev", "cbrt"])
+# Functions of `cuda` that say where a thread is, and among how many.
+_EXTENTS = frozenset(["grid", "gridsize"])
 # Functions of Python that take and give what they get, whatever its type.
 _OF_PYTHON = frozenset(
     "len enumerate zip range iter next print isinstance tuple slice type".split()
 )
 _SHAPED = frozenset([("cuda", "shared.array"), ("cuda", "local.array")])
-
-
-def _operation(owner: str, name: str, given: list[Number]) -> Operation | None:
-    """How a function of numbers is computed, None where nobody knows."""
-    if owner == "math":
-        return mathematics.of_math(name, *given)
-    if owner == "builtins":
-        return python_functions.of_python(name, *given)
-    if owner == "libdevice":
-        return cuda_functions.of_libdevice(name, *given)
-    if owner == "cuda" and name.startswith("fp16."):
-        return cuda_functions.of_half(name.removeprefix("fp16."), *given)
-    return cuda_functions.of_cuda(name, *given) if owner == "cuda" else None
-
-
-def _flat(kinds: list[Kind]) -> list[Kind]:
-    return [p for k in kinds for p in (k.parts if isinstance(k, Tup) else (k,))]
 
 
 def _is_real(node: ast.expr) -> bool:

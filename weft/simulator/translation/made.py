@@ -2,12 +2,17 @@
 
 import ast
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
+
+import numpy as np
 
 from weft.simulator.inference.kinds import Kind
 from weft.simulator.translation.notes import Noting, Spotted
 
 CELL = "__cell__"
+CHANGES = "atomically change"
+SHARED = "__shared__"  # the arrays of a thread's block, by their numbers
+Scope = dict[str, Any]
 
 
 def kind(node: ast.AST) -> Kind:
@@ -19,12 +24,12 @@ def kind(node: ast.AST) -> Kind:
 class Access:
     """An access in translated code: the names of its array and indices, or numbers.
 
-    One that `writes` stores to the array.
+    verb: what is done to the element.
     """
 
     array: str
     index: tuple[str | int, ...]
-    writes: bool
+    verb: str
 
 
 Position = tuple[int, int, int, int]  # the lines and columns of an expression
@@ -35,36 +40,85 @@ def position_of(node: ast.expr) -> Position:
     return node.lineno, node.end_lineno or 0, start, stop
 
 
-class Function(Protocol):
-    """What the translation of an expression asks of its function.
+class Body:
+    """A function that is being translated: its places, and what its names stand for.
 
-    noting: what is noted.
+    noting: what is noted. `spots`, `numbered` and `flops` have an entry for each place
+    that notes something; see `rewriting.Rewritten`.
     """
 
-    noting: Noting
-    is_kernel: bool
+    def __init__(
+        self,
+        definition: ast.FunctionDef,
+        scope: Scope,
+        first: int,
+        noting: Noting,
+        is_kernel: bool,
+    ) -> None:
+        """Prepare to rewrite a function whose source begins in line `first`."""
+        self.noting, self.is_kernel = noting, is_kernel
+        self.spots: list[Spotted | None] = []
+        self.numbered: list[Position] = []
+        self.flops: list[int] = []
+        self.devices: list[tuple[str, Any, tuple[Kind, ...]]] = []
+        self._scope, self._first = scope, first
+        self._local = {a.arg for a in ast.walk(definition) if isinstance(a, ast.arg)}
+        self._local |= {
+            n.id
+            for n in ast.walk(definition)
+            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+        }
+
+    def number(self, node: ast.expr, flops: int, spot: Spotted | None = None) -> int:
+        """Number a place that notes something."""
+        self.numbered.append(position_of(node))
+        self.flops.append(flops)
+        self.spots.append(spot)
+        return self._first + len(self.numbered) - 1
+
+    def local_number(self, number: int) -> int:
+        """The number of a place among those of this function."""
+        return number - self._first
 
     @property
     def last_spot(self) -> Spotted:
         """The last spot that was numbered."""
-
-    def number(self, node: ast.expr, flops: int, spot: Spotted | None = None) -> int:
-        """Number a place that notes something; see `rewriting.Rewritten`."""
-
-    def local_number(self, number: int) -> int:
-        """The number of a place among those of this function."""
+        spot = self.spots[-1]
+        assert spot is not None
+        return spot
 
     def device(self, value: Any, kinds: tuple[Kind, ...]) -> str:
         """The name by which to call a device function with such arguments."""
-
-    def constant(self, node: ast.expr | None) -> int | None:
-        """The integer that an expression is, wherever the kernel runs."""
+        for name, known, given in self.devices:
+            if known is value and given == kinds:
+                return name
+        self.devices.append((f"__weft_device_{len(self.devices)}__", value, kinds))
+        return self.devices[-1][0]
 
     def outside(self, name: str) -> Any:
         """The number that a name stands for outside, None for anything else."""
+        value = None if name in self._local else self._scope.get(name)
+        if isinstance(value, np.generic):
+            value = value.item()
+        return value if type(value) in (bool, int, float) else None
 
     def local(self, name: str) -> bool:
         """Whether a name is given a value in the function."""
+        return name in self._local
+
+
+@dataclass(frozen=True)
+class Given:
+    """A parameter that a kernel has besides its own.
+
+    part: of the argument `of`, see `accesses.part_of`, or where that is "" of the
+    thread: "threadIdx_x", "grid_x", "laneid", ... With `of` None it is CELL, SHARED,
+    one of the thread's lists of notes, or NOTES for all of these.
+    """
+
+    name: str
+    of: str | None
+    part: Any
 
 
 @dataclass
@@ -73,12 +127,12 @@ class Made:
 
     `helpers` are what names of arithmetic stand for, `positions` what threads know from
     the beginning, `aliases` the arrays that are indexed by their names, with their
-    axes. `accesses` says what is accessed where, and of the nodes that are `unknown`
-    nothing is known.
+    axes. `accesses` says what is accessed where. A kernel is `given` more than its
+    arguments.
     """
 
     helpers: dict[str, Any] = field(default_factory=dict)
     positions: dict[str, ast.expr] = field(default_factory=dict)
     aliases: dict[str, int] = field(default_factory=dict)
     accesses: dict[Position, Access] = field(default_factory=dict)
-    unknown: list[ast.AST] = field(default_factory=list)
+    given: list[Given] = field(default_factory=list)

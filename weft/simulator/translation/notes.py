@@ -9,9 +9,10 @@ import ast
 from dataclasses import dataclass, field
 from enum import Enum
 
-NOTE, LOAD, SUMS = "__note__", "__load__", "__sums__"  # names in a translated kernel
+NOTE, LOAD = "__note__", "__load__"  # names in a translated kernel
+SUMS, FLOPS = "__sums__", "__flops__"
 OPERATION = 3  # bits for the operation, below the number of its place
-READ, WRITE = 0, 1
+READ, WRITE, ATOMIC = 0, 1, 2
 
 
 NOTES, BASE = "__notes__", "__base__"  # what a thread notes in, and from which one on
@@ -36,12 +37,14 @@ class Spotted:
 
     `array` is the name of the array, '' where it has none. `counts` has the numbers of
     the lists of reads whose lengths are noted with a store, and of the lists in which.
+    Of an atomic operation there are `kinds`.
     """
 
     operation: int = -1
     space: str = ""
     unit: int = 0
     array: str = ""
+    kinds: frozenset[str] = frozenset()
     counts: dict[int, int] = field(default_factory=dict)
 
 

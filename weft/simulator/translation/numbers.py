@@ -6,11 +6,10 @@ from typing import Any
 import numpy as np
 
 from weft.simulator.arithmetic.bits import round32
-from weft.simulator.arithmetic.casts import cast_to
+from weft.simulator.arithmetic.by_name import Operand, plain, shown
 from weft.simulator.arithmetic.conversions import finish
 from weft.simulator.arithmetic.numbers import Number
 from weft.simulator.arithmetic.operations import quotient
-from weft.simulator.arithmetic.operators import Operand
 from weft.simulator.inference.kinds import Cast
 
 CELL = memoryview(bytearray(4)).cast("f")  # what goes in comes out as a float32
@@ -22,13 +21,6 @@ class Below(IndexError):
 
 def below(index: int) -> Any:
     raise Below(index)
-
-
-def plain(value: Any) -> Any:
-    """A number of NumPy's as Python's; what it holds, of a tuple."""
-    if isinstance(value, np.generic):
-        return value.item()
-    return tuple(map(plain, value)) if type(value) is tuple else value
 
 
 def each(array: Any) -> Any:
@@ -44,16 +36,9 @@ def from_data(index: Any) -> Any:
 
 
 @cache
-def numpys(number: Number) -> Any:
-    """The function that makes a number of NumPy's of a plain one."""
-    return number.dtype.type if number.kind == "c" else cast_to(number)
-
-
-@cache
 def numpys_of(found: tuple[Number, ...]) -> Any:
-    """The same for a tuple of numbers."""
-    casts = [numpys(number) for number in found]
-    return lambda values: tuple(c(v) for c, v in zip(casts, values, strict=True))
+    """The function that makes numbers of NumPy's of a tuple of plain ones."""
+    return lambda values: tuple(map(shown, values, found))
 
 
 def written(to: Cast | None) -> str:
@@ -92,7 +77,6 @@ __all__ = [
     "FUNCTIONS",
     "Below",
     "finish",
-    "numpys",
     "numpys_of",
     "plain",
     "wider",

@@ -7,11 +7,16 @@ from weft.simulator.arithmetic.numbers import Number, rule_of_two
 from weft.simulator.inference.expressions import OPERATORS as NAMES
 from weft.simulator.inference.kinds import Arr, Cast, Kind, Num, Tup, num
 from weft.simulator.translation import syntax
-from weft.simulator.translation.accesses import Index, attribute_of, parts_of
+from weft.simulator.translation.accesses import (
+    attribute_of,
+    is_natural,
+    mark,
+    parts_of,
+)
 from weft.simulator.translation.expressions import Expressions
-from weft.simulator.translation.made import Function, kind
-from weft.simulator.translation.notes import BASE, NOTES, READ, WRITE, Spotted
-from weft.simulator.translation.signs import Signs
+from weft.simulator.translation.made import CELL, SHARED, Body, Given, kind
+from weft.simulator.translation.notes import BASE, NOTES, READ, Spotted
+from weft.simulator.translation.reaching import Calls, Reaching
 
 UNSET = "__unset__"  # what Python raises for a variable without a value
 
@@ -19,70 +24,86 @@ UNSET = "__unset__"  # what Python raises for a variable without a value
 class Statements(Expressions):
     """Translates a function in place."""
 
-    def __init__(self, function: Function, definition: ast.FunctionDef) -> None:
+    def __init__(self, function: Body, definition: ast.FunctionDef) -> None:
         """Translate `definition`, whose nodes inference has marked."""
-        self._own = _own_arrays(definition)
+        self._after: dict[ast.stmt, Calls] = {}  # see `Reaching`
+        own = _own_arrays(definition)
         self._arguments, self._local = names_of(definition)
-
-        def number_outside(name: str) -> int | None:
-            value = function.outside(name)
-            return value if type(value) is int else None
-
-        super().__init__(function, Signs(definition, number_outside))
+        super().__init__(function, own, self._arguments - given_in(definition))
         body = self.block(definition.body)
-        first: list[ast.stmt] = [
-            syntax.assign(name, value, definition)
-            for name, value in self.made.positions.items()
-        ]
+        self._mentioned = mentioned(body)
+        first: list[ast.stmt] = []
         for name in sorted(self.made.aliases):
-            if name in self._arguments or name not in self._local:
+            if name not in self._local:
                 first += self._aliases(name, definition)
+        if self.reads:
+            self._after = Reaching(body, function.is_kernel).after
         body = self._renewed(body)
-        first += self._lists(definition)
+        if function.is_kernel:
+            self._ask(definition)
+        else:
+            first += self._beginning(definition)
         definition.body = [*first, *body] or [ast.Pass()]
-        if self.by_numbers:
-            argument = ast.copy_location(ast.arg(NOTES), definition)
-            definition.args.args.insert(0, argument)
         ast.fix_missing_locations(definition)
+
+    def _ask(self, definition: ast.FunctionDef) -> None:
+        """Let a kernel be given what is the same from its beginning on."""
+        given = [Given(f"__{part}", "", part) for part in self.made.positions]
+        for name in sorted(self.made.aliases.keys() & self._arguments):
+            parts = self._wanted(name)
+            given += [Given(f"__{part}_{name}", name, part) for part in parts]
+        given += [Given(f"__l{at}", None, at) for at in sorted(self.used)]
+        every = [name for name in (NOTES, SHARED, CELL) if name in self._mentioned]
+        given += [Given(name, None, name) for name in every]
+        self.made.given = given
+        put_first(definition, *(each.name for each in given))
+
+    def _beginning(self, definition: ast.FunctionDef) -> list[ast.stmt]:
+        """The same, looked up as a device function begins."""
+        first: list[ast.stmt] = [
+            syntax.assign(f"__{part}", value, definition)
+            for part, value in self.made.positions.items()
+        ]
+        for name in sorted(self.made.aliases.keys() & self._arguments):
+            first += self._aliases(name, definition)
+        if self.by_numbers:
+            put_first(definition, NOTES)
+            first += self._lists(definition)
+        return first
 
     def _lists(self, node: ast.AST) -> list[ast.stmt]:
         """What notes in the lists of a thread: `__l3 = __notes__[base + 3]`."""
         made: list[ast.stmt] = []
         for at in sorted(self.used):
-            index: ast.expr = syntax.constant(at, node)
-            if not self.function.is_kernel:
-                base = syntax.name(BASE, node)
-                index = syntax.two(base, ast.Add(), index, node)
+            base = syntax.name(BASE, node)
+            index = syntax.two(base, ast.Add(), syntax.constant(at, node), node)
             of_thread = syntax.item(syntax.name(NOTES, node), index, node)
             made.append(syntax.assign(f"__l{at}", of_thread, node))
         return made
 
     # Arrays under their names
 
+    def _wanted(self, name: str) -> list[str]:
+        """What is used of an array, see `accesses.attribute_of`."""
+        axes = range(self.made.aliases[name])
+        parts = ["v", "w", "e", "n", "size", "shape"]
+        parts += [f"{stride}{axis}" for stride in "st" for axis in axes]
+        return [part for part in parts if f"__{part}_{name}" in self._mentioned]
+
     def _aliases(self, name: str, node: ast.AST) -> list[ast.stmt]:
         """What an array is indexed through, in variables of its own."""
-        axes = self.made.aliases[name]
-        wanted = ["v"]
-        if name not in self._own:
-            wanted.append("w")
-        if self.by_numbers and axes > 0:
-            wanted += ["e", *(f"t{axis}" for axis in range(axes))]
-        elif self.noting and axes > 0:
-            wanted.append("n")
-            if axes > 2:
-                wanted += [f"s{axis}" for axis in range(axes)]
         return [
             syntax.assign(
                 f"__{what}_{name}",
                 attribute_of(syntax.name(name, node), what, node),
                 node,
             )
-            for what in wanted
+            for what in self._wanted(name)
         ]
 
     def _renew(self, name: str, node: ast.AST) -> None:
         """Mark where a variable has got a value: it may be an array."""
-        self.out.append(_mark(name, node))
+        self.out.append(mark(name, node))
 
     def _renewed(self, body: list[ast.stmt]) -> list[ast.stmt]:
         """The statements with what has to follow where arrays get a name."""
@@ -108,16 +129,19 @@ class Statements(Expressions):
                 made += self._aliases(name, statement)
         return made
 
-    def _lengths(self, spot: Spotted, name: str, node: ast.AST) -> list[ast.stmt]:
+    def _lengths(self, spot: Spotted, name: str, node: ast.stmt) -> list[ast.stmt]:
         """Note with a store how often the thread has read from the array before.
 
         What it stores to memory that held nothing it may read later on.
         """
         made: list[ast.stmt] = []
         for read in self.reads.get(name, []):
+            of = self.function.local_number(read)
+            if node in self._after and f"__l{of}" not in self._after[node]:
+                continue
             number = self.function.number(node, 0, Spotted())  # type: ignore[arg-type]
             spot.counts[read] = number
-            of, to = map(self.function.local_number, (read, number))
+            to = self.function.local_number(number)
             self.used.add(to)
             reads = syntax.attribute(syntax.name(f"__l{of}", node), "__self__", node)
             length = self.applied("len", len, node, reads)
@@ -135,7 +159,6 @@ class Statements(Expressions):
                 break  # no thread comes here, as inference has seen
             visit = getattr(self, f"_{type(statement).__name__.lower()}", None)
             if visit is None:
-                self.made.unknown.append(statement)
                 self.out.append(statement)
                 continue
             visit(statement)
@@ -273,28 +296,11 @@ class Statements(Expressions):
         if isinstance(target, ast.Name) and isinstance(before, (Num, Tup)):
             old = syntax.name(target.id, target)
             value = self.expr(node.value)
-            made = self.two(
-                node,
-                node.op,
-                (old, before),
-                (value, given),
-                node.value,
-            )
+            made = self.two(node, node.op, (old, before), (value, given))
             self._name_given(target.id, made, node)
             return
-        of = kind(target.value) if isinstance(target, ast.Subscript) else None
-        parts = parts_of(target.slice) if isinstance(target, ast.Subscript) else []
-        plain = (
-            isinstance(of, Arr)
-            and of.number is not None
-            and of.direct
-            and len(parts) == of.ndim
-            and all(isinstance(kind(p), Num) for p in parts)
-            and isinstance(given, Num)
-            and not (self.by_numbers and not of.space)
-        )
-        if plain:
-            self._changed(node, target, of)  # type: ignore[arg-type]
+        if isinstance(target, ast.Subscript) and self._is_plain(target, given):
+            self._changed(node, target, kind(target.value))  # type: ignore[arg-type]
             return
         for name in ("value", "slice"):
             if hasattr(target, name):
@@ -302,6 +308,11 @@ class Statements(Expressions):
         value = self.numpys(self.expr(node.value), given, node)
         node.value = self.pure("operand", node, value)
         self.out.append(node)
+
+    def _is_plain(self, target: ast.Subscript, given: Kind) -> bool:
+        """Whether a number is stored to an element, without a detour."""
+        parts = parts_of(target.slice)
+        return isinstance(given, Num) and self.is_element(kind(target.value), parts)
 
     def _changed(self, node: ast.AugAssign, target: ast.Subscript, of: Arr) -> None:
         """`x[i] += value`."""
@@ -311,12 +322,14 @@ class Statements(Expressions):
         for made, part in zip(self.several(parts), parts, strict=True):
             held = self.held(made, target)
             indices.append(self._index(held, part))
-            indices[-1].natural = self.signs.natural(part)
-        old = self._element(base, alias, indices, target)
+            indices[-1].natural = is_natural(part)
         self._remember(target, base, alias, indices)
+        noted = []
         if self.noting and of.space != "constant":
-            note = self.noted(target, of, base, alias, indices, READ)
-            old = syntax.either(note, old, where=target)
+            noted = [self.noted(target, of, base, alias, indices, READ)]
+        old = self._element(base, alias, indices, target)
+        if noted:
+            old = syntax.either(*noted, old, where=target)
         made_ = [old]
         mark = len(self.out)
         value = self.expr(node.value)
@@ -324,27 +337,18 @@ class Statements(Expressions):
         assert of.number is not None
         a, b = num(of.number), kind(node.value)
         raw = of.number.name == "f32"
-        made = self.two(node, node.op, (made_[0], a), (value, b), node.value, raw)
+        made = self.two(node, node.op, (made_[0], a), (value, b), raw)
         assert isinstance(b, Num)
         rule = rule_of_two(NAMES[type(node.op)], a.number, b.number)
         result = None if rule is None else num(rule.result)
-        self._put(target, base, alias, indices, made, result, of, node)
+        self.put(target, base, alias, indices, made, result, of, node)
 
     def _store(
         self, target: ast.Subscript, value: ast.expr, given: Kind, node: ast.stmt
     ) -> None:
         """`x[i] = value`; `value` has been translated."""
         of, parts = kind(target.value), parts_of(target.slice)
-        plain = (
-            isinstance(of, Arr)
-            and of.number is not None
-            and of.direct
-            and len(parts) == of.ndim
-            and all(isinstance(kind(p), Num) for p in parts)
-            and isinstance(given, Num)
-            and not (self.by_numbers and not of.space)
-        )
-        if not plain:
+        if not self._is_plain(target, given):
             self._store_elsewhere(target, value, given, node)
             return
         before = [value]
@@ -353,7 +357,7 @@ class Statements(Expressions):
         made = self.several(parts)
         self._spill(before, mark)
         indices = [self._index(m, p) for m, p in zip(made, parts, strict=True)]
-        self._put(target, base, alias, indices, before[0], given, of, node)
+        self.put(target, base, alias, indices, before[0], given, of, node)
 
     def _store_elsewhere(
         self, target: Any, value: ast.expr, given: Kind, node: ast.stmt
@@ -369,73 +373,6 @@ class Statements(Expressions):
             made, given = self.converted(made, given, to, node), num(to)
         made = self.numpys(made, given, node)
         self.out.append(syntax.placed(ast.Assign([target], made), node))
-
-    def _put(
-        self,
-        target: ast.Subscript,
-        base: ast.expr,
-        alias: str,
-        indices: list[Index],
-        value: ast.expr,
-        given: Kind,
-        of: Any,
-        node: ast.stmt,
-    ) -> None:
-        """Store a number to an element, mark it, and note it."""
-        self._remember(target, base, alias, indices, writes=True)
-        row = self.of_array(base, alias, "v", target)
-        for index in indices[:-1]:
-            row = syntax.item(row, self._checked(index, target), target)
-        value = self._fitted(value, given, of.number, node)
-        last = self._checked(indices[-1], target)
-        stored = syntax.put(row, last, value, node)
-        ast.copy_location(stored.targets[0], target)
-        self.out.append(stored)
-        if not (alias and alias in self._own):
-            self._mark_written(base, alias, indices, target)
-        if self.noting and of.space != "constant":
-            note = self.noted(target, of, base, alias, indices, WRITE)
-            self.out.append(syntax.placed(ast.Expr(note), target))
-            if self.by_numbers and alias:
-                mark = _mark("", target)
-                spot = self.function.last_spot
-                mark.counts = spot, alias  # type: ignore[attr-defined]
-                self.out.append(mark)
-
-    def _mark_written(
-        self, base: ast.expr, alias: str, indices: list[Index], node: ast.AST
-    ) -> None:
-        """Mark an element as written, in an array that has marks."""
-        marks = (
-            syntax.name(f"__w_{alias}", node)
-            if alias
-            else attribute_of(base, "w", node)
-        )
-        none = syntax.constant(None, node)
-        test = syntax.placed(ast.Compare(marks, [ast.IsNot()], [none]), node)
-        row: ast.expr = (
-            syntax.name(f"__w_{alias}", node)
-            if alias
-            else attribute_of(base, "w", node)
-        )
-        for index in indices[:-1]:
-            row = syntax.item(row, index.use(), node)
-        yes = syntax.constant(True, node)
-        self.out.append(
-            syntax.placed(
-                ast.If(test, [syntax.put(row, indices[-1].use(), yes, node)], []), node
-            )
-        )
-
-    def _fitted(self, value: ast.expr, given: Kind, to: Any, node: ast.AST) -> ast.expr:
-        """A value as memory takes it: memory rounds to float32 by itself."""
-        if not isinstance(given, Num) or given.number is to or to.kind == "b":
-            return value
-        if to.kind == "f" and to.bits > 16:
-            if given.whole and given.most > 53:
-                return self.converted(value, given, to, node)
-            return value
-        return self.converted(value, given, to, node)
 
     # Where paths meet
 
@@ -455,7 +392,7 @@ class Statements(Expressions):
         self.out += self._casts(node, "before")
         node.iter = self._items(node.iter)
         renewed = [
-            _mark(n.id, node) for n in ast.walk(node.target) if isinstance(n, ast.Name)
+            mark(n.id, node) for n in ast.walk(node.target) if isinstance(n, ast.Name)
         ]
         self._loop(node, renewed)
 
@@ -500,6 +437,7 @@ class Statements(Expressions):
         self._local = inner_local
         self.made.aliases = {}
         body = self.block(node.body)
+        self._mentioned = mentioned(body)
         mine = {
             name: axes
             for name, axes in self.made.aliases.items()
@@ -516,6 +454,29 @@ class Statements(Expressions):
         self.out.append(node)
 
 
+def mentioned(body: list[ast.stmt]) -> set[str]:
+    """The names in some statements."""
+    found = (node for statement in body for node in ast.walk(statement))
+    return {node.id for node in found if isinstance(node, ast.Name)}
+
+
+def put_first(definition: ast.FunctionDef, *names: str) -> None:
+    """Give a function more parameters, before its own."""
+    own = definition.args.posonlyargs or definition.args.args
+    own[:0] = [ast.copy_location(ast.arg(name), definition) for name in names]
+
+
+def given_in(definition: ast.FunctionDef) -> set[str]:
+    """The names that are given something in a function's body, or in one inside."""
+    found = [node for part in definition.body for node in ast.walk(part)]
+    stored = [n.id for n in found if isinstance(n, ast.Name) and is_stored(n)]
+    return {*stored, *(node.arg for node in found if isinstance(node, ast.arg))}
+
+
+def is_stored(node: ast.Name) -> bool:
+    return isinstance(node.ctx, ast.Store)
+
+
 def names_of(definition: ast.FunctionDef) -> tuple[set[str], set[str]]:
     """The arguments of a function, and all names that it gives a value."""
     arguments = {a.arg for a in ast.walk(definition.args) if isinstance(a, ast.arg)}
@@ -526,12 +487,6 @@ def names_of(definition: ast.FunctionDef) -> tuple[set[str], set[str]]:
         if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
     }
     return arguments, arguments | stored
-
-
-def _mark(name: str, node: ast.AST) -> ast.stmt:
-    mark: Any = syntax.placed(ast.Pass(), node)
-    mark.renews = name
-    return mark  # type: ignore[no-any-return]
 
 
 def _own_arrays(definition: ast.FunctionDef) -> set[str]:

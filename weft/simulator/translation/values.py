@@ -15,19 +15,21 @@ from weft.simulator.arithmetic import conversions, operations
 from weft.simulator.arithmetic.numbers import BOOL, FLOAT32, FLOAT64, INT64, Number
 from weft.simulator.arithmetic.operations import Operation
 from weft.simulator.inference.expressions import OPERATORS as NAMES
-from weft.simulator.inference.expressions import plan_of
 from weft.simulator.inference.kinds import LARGEST, Cast, Kind, Num, Tup, num
 from weft.simulator.translation import numbers, syntax
-from weft.simulator.translation.made import CELL, Function, Made, kind
+from weft.simulator.translation.made import CELL, Body, Made, kind
 from weft.simulator.translation.notes import Noting
-from weft.simulator.translation.signs import Signs
 
 
 class Values:
     """Translates arithmetic; `out` are the statements of the block being made."""
 
-    def __init__(self, function: Function, signs: Signs) -> None:
-        self.function, self.signs = function, signs
+    def __init__(self, function: Body, own: set[str], kept: set[str]) -> None:
+        """Begin. own: the names that are only ever given a shared or local array.
+
+        kept: the arguments that are never given anything else.
+        """
+        self.function, self.own, self.kept = function, own, kept
         self.out: list[ast.stmt] = []
         self.made = Made()
         self._temporary = 0
@@ -76,7 +78,7 @@ class Values:
             return self.applied(what, numbers.numpys_of(found), node, made)
         if not isinstance(given, Num) or given.number in (BOOL, INT64):
             return made
-        function = numbers.numpys(given.number)
+        function = given.number.dtype.type
         return self.applied(f"numpys_{given.number}", function, node, made)
 
     @contextmanager
@@ -166,7 +168,7 @@ class Values:
     def _binop(self, node: ast.BinOp, raw: bool) -> ast.expr:
         left, right = self.several([node.left, node.right])
         a, b = kind(node.left), kind(node.right)
-        return self.two(node, node.op, (left, a), (right, b), node.right, raw)
+        return self.two(node, node.op, (left, a), (right, b), raw)
 
     def two(
         self,
@@ -174,17 +176,15 @@ class Values:
         op: ast.operator,
         left: tuple[ast.expr, Kind],
         right: tuple[ast.expr, Kind],
-        by: ast.expr | None = None,
         raw: bool = False,
     ) -> ast.expr:
-        """`left op right`. by: the right side as it was written."""
+        """`left op right`."""
         (x, a), (y, b) = left, right
         name = NAMES.get(type(op), "")
         if not isinstance(a, Num) or not isinstance(b, Num) or not name:
             return syntax.two(x, op, y, node)
-        known: float | None = self.function.constant(by)
-        if isinstance(by, ast.Constant) and isinstance(by.value, float):
-            known = by.value
+        by = getattr(node, "by", None)
+        known = by if type(by) in (int, float) else None
         operation = operations.binary(name, a.number, b.number, known)
         if operation is None:
             return syntax.two(x, op, y, node)
@@ -241,12 +241,12 @@ class Values:
 
     def _cast(self, node: ast.AST, made: ast.expr, given: Number | None) -> ast.expr:
         """Convert what loops make a wider number, see `inference.settled`."""
-        plan = plan_of(node)
-        if plan is None or plan.cast is None or plan.cast is given:
+        cast = getattr(node, "cast", None)
+        if cast is None or cast is given:
             return made
-        if given is None or isinstance(plan.cast, tuple):
-            return self.variable(made, plan.cast, node)
-        return self.converted(made, num(given), plan.cast, node)
+        if given is None or isinstance(cast, tuple):
+            return self.variable(made, cast, node)
+        return self.converted(made, num(given), cast, node)
 
     def variable(self, made: ast.expr, to: Cast, node: ast.AST) -> ast.expr:
         """A variable that may have had one of two types, as one of the wider."""
@@ -319,8 +319,7 @@ class Values:
         decided = getattr(node, "decided", None)
         if decided is not None:
             return self.expr(node.body if decided else node.orelse)
-        plan = plan_of(node)
-        to = None if plan is None else plan.cast
+        to = getattr(node, "cast", None)
         node.test = self.expr(node.test)
         with self.inline():
             for name in ("body", "orelse"):

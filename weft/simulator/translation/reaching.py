@@ -1,0 +1,79 @@
+"""Which reads a thread may come to after a store, before its block's next barrier."""
+
+import ast
+
+from weft.simulator.inference.kinds import Named
+
+Calls = frozenset[str]  # names of functions, as they are called
+NONE: Calls = frozenset()
+
+
+class Reaching:
+    """What may be called after the statements of a function.
+
+    `after` has that for those statements with an attribute `counts`; not for those that
+    are in a function inside, or in a statement of which little is known.
+    """
+
+    def __init__(self, body: list[ast.stmt], is_kernel: bool) -> None:
+        """Look at a function. What is not a kernel may be called again."""
+        self.after: dict[ast.stmt, Calls] = {}
+        again = [] if is_kernel else map(called_in, body)
+        self._block(body, NONE.union(*again), NONE, NONE)
+
+    def _block(
+        self, body: list[ast.stmt], after: Calls, leave: Calls, again: Calls
+    ) -> Calls:
+        """What may be called from a block on.
+
+        leave, again: what may be called after a `break` and after a `continue` there.
+        """
+        for node in reversed(body):
+            after = self._statement(node, after, leave, again)
+        return after
+
+    def _statement(
+        self, node: ast.stmt, after: Calls, leave: Calls, again: Calls
+    ) -> Calls:
+        """The same, from one statement on."""
+        if hasattr(node, "counts"):
+            self.after[node] = after
+        match node:
+            case ast.Expr(ast.Call()) | ast.Assign(value=ast.Call()) if _is_barrier(
+                node.value
+            ):
+                return called_in(node)
+            case ast.Return() | ast.Raise():
+                return called_in(node)
+            case ast.Break():
+                return leave
+            case ast.Continue():
+                return again
+            case ast.If(test, body, other):
+                both = (
+                    self._block(part, after, leave, again) for part in (body, other)
+                )
+                return called_in(test).union(*both)
+            case ast.While(body=body, orelse=other) | ast.For(body=body, orelse=other):
+                head = node.test if isinstance(node, ast.While) else node.iter
+                begin = called_in(head) | self._block(other, after, leave, again)
+                while True:
+                    found = begin | self._block(body, begin, after, begin)
+                    if found == begin:
+                        return found
+                    begin = found
+        return after | called_in(node)
+
+
+def called_in(node: ast.AST) -> Calls:
+    """The names of the functions that are called in a node."""
+    return frozenset(
+        call.func.id
+        for call in ast.walk(node)
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
+    )
+
+
+def _is_barrier(node: ast.expr) -> bool:
+    kind = getattr(node, "callee", None)
+    return isinstance(kind, Named) and kind.path == ("cuda", "syncthreads")
