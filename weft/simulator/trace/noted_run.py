@@ -143,14 +143,14 @@ class NotedRun(WatchedRun):
         unit = x._unit
         while at % unit or size % unit:
             unit //= 2
-        key = self.site(sys._getframe(1)), x._id, operation, unit, size, own
+        site = self.site(sys._getframe(1)) if site is None else site
+        key = site, x._id, operation, unit, size, own
         if key in self._numbers:
             spot = self._more[self._numbers[key] - self._static]
             spot.kinds = own | (spot.kinds & every)
         else:
             self._numbers[key] = self._static + len(self._more)
-            site, space = key[0], _SPACES[x._space]
-            where = self.place_of(site >> OPERATION)
+            where, space = self.place_of(site >> OPERATION), _SPACES[x._space]
             spot = Spot(where, operation, space, x._id, unit, size, own | every)
             spot.site = site >> OPERATION
             self._more.append(spot)

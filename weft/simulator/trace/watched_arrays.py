@@ -1,5 +1,6 @@
 """Arrays that say what is accessed in them, for a launch that writes that down."""
 
+import sys
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -54,7 +55,9 @@ class Watched(Array):
 
     def _fill(self, value: Any) -> None:
         """Store to every element: `x[2:5] = y` is three loads and three stores."""
-        if not isinstance(value, Watched) or value.shape != self.shape:
+        site = self._run.site(sys._getframe(1))
+        loads = isinstance(value, Watched) and value.shape == self.shape
+        if not loads:
             whole = value._data if isinstance(value, Array) else value
             try:
                 value = np.broadcast_to(np.asarray(whole), self.shape)
@@ -62,8 +65,8 @@ class Watched(Array):
                 self._fault("shape", f"{self._name} cannot take this: {error}")
         for at in np.ndindex(*self.shape):
             index = at if len(at) > 1 else at[0]
-            self._store(index, value[index])
-            self._note(index, WRITE, None)
+            self._store(index, value._load(index, site) if loads else value[index])
+            self._note(index, WRITE, site)
 
     def _note(self, index: Any, operation: int, site: Any) -> None:
         """Say an access to the element at `index`."""
