@@ -64,15 +64,16 @@ def notes_of(trace: Trace) -> Notes:
     unit = np.array([spot.unit for spot in spots] or [1])
     numbers = (trace.address[rows] // unit[of]).tolist()
     block, thread = trace.block[rows], trace.thread[rows]
-    cuts = columns.starts(of, block, thread)
+    cuts = columns.starts(of, block)
     threads = int(np.prod(trace.block_size))
     blocks: dict[int, Block] = {}
-    pieces = pairwise([*cuts.tolist(), len(numbers)])
-    where = (key[cuts].tolist() for key in (of, block, thread))
-    for (begin, end), k, number, t in zip(pieces, *where, strict=True):
+    pieces = pairwise([*cuts.tolist(), rows.size])
+    where = zip(pieces, of[cuts].tolist(), block[cuts].tolist(), strict=True)
+    for (begin, end), k, number in where:
+        each = np.bincount(thread[begin:end], minlength=threads)
+        ends = pairwise([begin, *(begin + np.cumsum(each)).tolist()])
         noted = blocks.setdefault(number, Block(number, [None] * len(spots)))
-        lists = noted.lists[k] = noted.lists[k] or [[] for _ in range(threads)]
-        lists[t] = numbers[begin:end]
+        noted.lists[k] = [numbers[start:stop] for start, stop in ends]
     regions = [
         Region(GLOBAL, 0, 0, name, dtype.kind)
         for name, dtype in zip(trace.arrays, trace.dtypes, strict=True)
