@@ -84,9 +84,9 @@ tma_store = _register(
     "tma_store",
     """Start to store a box: `(tensor_map, col, row, tile, i)`.
 
-    What is outside of the tensor is not written. `col` is at a multiple of 16 bytes and
-    not negative. `fence_async` has to come before, `bulk_commit` and a wait after. One
-    thread calls it.
+    What is outside of the tensor is not written. `col` is at a multiple of 16 bytes,
+    and neither `col` nor `row` is negative. `fence_async` has to come before,
+    `bulk_commit` and a wait after. One thread calls it.
     """,
     instruction(
         "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group "

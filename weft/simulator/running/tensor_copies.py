@@ -28,6 +28,7 @@ from weft.simulator.running.windows import Window, address_of
 from weft.wording import several
 
 Bytes = np.ndarray[Any, Any]
+AXES = "column", "row", "matrix"  # in the order of a call's numbers
 Corner = tuple[int, ...]
 
 
@@ -153,13 +154,14 @@ class TensorCopies:
         *at, tile, i = given
         boxes, x = self._boxes(call, tensor_map, axes)
         corner, run = _corner(call, boxes, at), self._run
-        if corner[-1] < 0:
+        below = [(axis, k) for axis, k in zip(AXES, reversed(corner)) if k < 0]
+        if below:
+            axis, k = below[0]
             run.fault(
                 "out-of-bounds",
-                f"`{call}` stores a box from column {corner[-1]} of "
-                f"`{tensor_map._name}`",
-                "A load may begin at a column below 0, and a store may not: on an H200 "
-                "this is the error `illegal instruction`, which ends the program.",
+                f"`{call}` stores a box from {axis} {k} of `{tensor_map._name}`",
+                f"A load may begin at a {axis} below 0, and a store may not: on an "
+                "H200 this is the error `illegal instruction`, which ends the program.",
             )
         window, start = self._place(call, tile, i, boxes)
         thread, beside = run.current, run.beside
