@@ -101,6 +101,7 @@ def on_page(text: str) -> list[tuple[str, str]]:
     return [(each.get("chapter", ""), each.get("exercise", "")) for each in blocks]
 
 
+@cache
 def digest(asked: tuple[tuple[str, str], ...]) -> str:
     """What the files of these checks depend on, as a short text."""
     found = hashlib.sha256(json.dumps(asked).encode())

@@ -342,6 +342,10 @@ class ndarray:
             return self._number(
                 self._offset + self.strides[0] * within(index, len(self))
             )
+        if type(index) is slice and len(self.shape) == 1:
+            return self._stretch(index)
+        if type(index) is tuple and len(index) == len(self.shape) and ints(index):
+            return self._number(position(self, index))
         parts = expanded(index, self.shape)
         if not any(isinstance(part, ndarray) for part in parts):
             found = basic(self, parts)
@@ -356,9 +360,30 @@ class ndarray:
             new(self._numbers(at), self.dtype, shape) if shape else self._number(at[0])
         )
 
+    def _stretch(self, part: slice) -> Any:
+        """A part of a vector."""
+        (side,), (step,) = self.shape, self.strides
+        start, stop, by = part.indices(side)
+        many = len(range(start, stop, by))
+        offset = self._offset + start * step if many else self._offset
+        made = seen(self._memory, offset, self.dtype, (many,), (step * by,))
+        made.base, made._writeable = self, self._writeable
+        return made
+
     def __setitem__(self, index: Any, value: Any) -> None:
         if not self._writeable:
             raise ValueError("assignment destination is read-only")
+        at = (index,) if type(index) is int else index
+        if type(at) is tuple and len(at) == len(self.shape) and ints(at):
+            begin = position(self, at)
+            number = value.item() if hasattr(value, "item") else value
+            end = begin + self.dtype.itemsize
+            self._memory.data[begin:end] = self.dtype.packed([number])
+            return
+        if type(index) is slice and len(self.shape) == 1:
+            there = self._stretch(index)
+            there._fill(spread(value, there.shape))
+            return
         parts = expanded(index, self.shape)
         if not any(isinstance(part, ndarray) for part in parts):
             there = basic(self, parts)
@@ -566,6 +591,16 @@ def nested(values: list[Any], shape: tuple[int, ...]) -> Any:
 
 
 # Indices
+
+
+def ints(index: tuple[Any, ...]) -> bool:
+    return all(type(part) is int for part in index)
+
+
+def position(a: ndarray, index: tuple[int, ...]) -> int:
+    """Where one element begins."""
+    steps_ = zip(index, a.shape, a.strides, strict=True)
+    return a._offset + sum(within(k, side) * step for k, side, step in steps_)
 
 
 def within(index: int, side: int) -> int:

@@ -27,6 +27,7 @@ from weft.in_page.numpy.types import (
 )
 
 NUMBERS = (bool, int, float, complex)
+SINGLE = (*NUMBERS, generic)
 
 
 class ufunc:
@@ -49,6 +50,7 @@ class ufunc:
         self.nargs = nin + 1
         self._function, self._gives = function, gives
         self.types = [f"{'d' * nin}->d"]
+        self._known: dict[Any, tuple[bool, Any]] = {}  # of single numbers
 
     def __repr__(self) -> str:
         return f"<ufunc '{self.__name__}'>"
@@ -58,6 +60,10 @@ class ufunc:
 
     def __call__(self, *given: Any, out: Any = None, **more: Any) -> Any:
         """Apply it to numbers or arrays, which are broadcast; into `out` if given."""
+        if out is None and len(given) == 2 and not more and self.nout == 1:
+            a, b = given
+            if isinstance(a, SINGLE) and isinstance(b, SINGLE):
+                return self._of_numbers(a, b)
         if len(given) > self.nin:
             *given, out = given  # type: ignore[assignment]
         sides = [
@@ -84,6 +90,20 @@ class ufunc:
         target = out[0] if isinstance(out, tuple) else out
         target._fill(values)
         return target
+
+    def _of_numbers(self, a: Any, b: Any) -> Any:
+        """The same for two single numbers."""
+        kinds = type(a), type(b)
+        if kinds not in self._known:
+            shared = result_type(a, b)
+            self._known[kinds] = shared.kind == "f", self._gives(shared)
+        is_float, gives = self._known[kinds]
+        a = a.item() if isinstance(a, generic) else a
+        b = b.item() if isinstance(b, generic) else b
+        if is_float and self.__name__ in BY_KIND:
+            a, b = a * 1.0, b * 1.0
+        value = self._function(a, b)
+        return gives.type(gives.integer(value) if gives.kind in "iu" else value)
 
     def _values(
         self, given: tuple[Any, ...], shape: tuple[int, ...], shared: dtype
