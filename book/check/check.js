@@ -203,6 +203,8 @@ class Check {
         ...verdict.places.map((each) => this.line(each))));
     for (const text of [verdict.text, verdict.why, verdict.hint].filter(Boolean))
       parts.push(...paragraphs(text));
+    if (verdict.who)
+      parts.push(element("p", { className: "weft-check-who", textContent: verdict.who }));
     if (verdict.facts.length)
       parts.push(element("ul", {}, ...verdict.facts.map((fact) =>
         element("li", {}, ...inline(fact)))));

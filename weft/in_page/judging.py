@@ -77,8 +77,9 @@ def as_data(verdict: Verdict) -> Data:
 
     ok; state: "passed", "to do" or "failed"; kind; name and headline, which make the
     title; text: what happened, why: the explanation, both with `code` in backticks;
-    hint: what to do next, "" where the verdict says nothing of it; places: lines of the
-    source, each with a note; facts; read: a part of the book, a title in it and its
+    hint: what to do next, "" where the verdict says nothing of it; who: which thread it
+    happened to, and on what data; places: lines, each with a note, and whether it is in
+    the reader's code; facts; read: a part of the book, a title in it and its
     address in the book, or None.
     """
     mark, _, title = verdict.title.partition(" ")
@@ -95,6 +96,7 @@ def as_data(verdict: Verdict) -> Data:
         "text": verdict.message,
         "why": "" if is_to_do else verdict.explanation,
         "hint": verdict.explanation if is_to_do else "",
+        "who": verdict.who,
         "places": [
             {
                 "line": place.line,
