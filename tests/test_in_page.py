@@ -355,28 +355,43 @@ def test_lines_that_are_not_the_readers_are_not_marked() -> None:
 AS_FROM_A_SNAPSHOT = """
 import json, pathlib, sys
 sys.path.insert(0, sys.argv[1])
-from weft.in_page.judging import judge, read_tables
-read_tables()
-for table in pathlib.Path(sys.argv[1]).rglob("*.toml"):
-    table.unlink()
-print(judge("while True: pass", json.load(sys.stdin))["text"])
+from weft.in_page.judging import judge, read_files
+source, exercise = json.load(sys.stdin)
+judge("", exercise)
+read_files()
+for file in pathlib.Path(sys.argv[1]).rglob("*.*"):
+    file.unlink()
+print(judge(source, exercise)["text"] or "passed")
 """
 
 
-def test_the_modules_come_with_the_tables_that_they_read(tmp_path: Path) -> None:
-    ring = exercise("22_hopper_gemm", "ring")
-    (trial,) = exporting.tried([ring])
-    checks.zip_modules(list(trial.modules), tmp_path / "modules.zip")
-    with zipfile.ZipFile(tmp_path / "modules.zip") as packed:
-        packed.extractall(tmp_path)
+def said_without_files(source: str, data: dict[str, Any], folder: Path) -> str:
+    """The verdict on a source, of a Python whose files are gone once it has begun."""
+    (trial,) = exporting.tried([data], few_sources=True)
+    ours = [module for module in trial.modules if module.startswith("weft")]
+    checks.zip_modules(ours, folder / "modules.zip")
+    with zipfile.ZipFile(folder / "modules.zip") as packed:
+        packed.extractall(folder)
     done = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", AS_FROM_A_SNAPSHOT, tmp_path],
-        input=json.dumps(ring),
+        [sys.executable, "-I", "-S", "-c", AS_FROM_A_SNAPSHOT, folder],
+        input=json.dumps([source, data]),
         capture_output=True,
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    assert re.match(r"This code has run .* lines of Python", done.stdout)
+    return done.stdout
+
+
+def test_the_modules_come_with_the_tables_that_they_read(tmp_path: Path) -> None:
+    ring = exercise("22_hopper_gemm", "ring")
+    said = said_without_files("while True: pass", ring, tmp_path)
+    assert re.match(r"This code has run .* lines of Python", said)
+
+
+def test_the_functions_that_a_kernel_calls_can_be_read(tmp_path: Path) -> None:
+    one = ("09_atomics", "atomic_max_float")
+    said = said_without_files(exporting.cell_of(*one), exercise(*one), tmp_path)
+    assert said == "passed\n"
 
 
 def test_an_explanation_that_needs_numpy_keeps_the_exercise_out() -> None:

@@ -18,7 +18,7 @@ python.unpackArchive(new Uint8Array(readFileSync(modules)), "zip", { extractDir:
 python.runPython(`
 import json, sys
 sys.path.insert(0, "/course")
-from weft.in_page.judging import judge, read_tables
+from weft.in_page.judging import judge, read_files
 
 def _check(source, exercise):
     return json.dumps(judge(source, json.loads(exercise)))
@@ -42,8 +42,8 @@ load(imports.join(" "));
 load.destroy();
 python.runPython(`
 import gc, linecache, tokenize, traceback
-read_tables()
 linecache.clearcache()
+read_files()
 gc.collect()
 `);
 clean(python._module);

@@ -30,6 +30,7 @@ from weft.wording import Words
 
 FILE = "<page>"  # what Python calls the reader's code
 GIVEN = "<given>"  # and what the lab gives
+FOR_KERNELS = (CHAPTERS, "weft.intrinsics", "weft.kernels.reruns")  # which they call
 MOST_PRINTED = 2_000  # characters that are shown
 # What a kernel that passes in a page is told: a page has no compiler and no GPU.
 NOT_HERE = "not compiled, and not run on a GPU: the check in the lab does that as well"
@@ -274,12 +275,21 @@ ROOMS: dict[str, Callable[[], Room]] = {
 }
 
 
-def read_tables() -> None:
-    """Read what the loaded modules say, for a Python that will go on without files."""
-    for module in modules():
-        for value in list(vars(sys.modules[module]).values()):
+def read_files() -> None:
+    """Read what a Python needs that will go on without files.
+
+    These are the tables of the loaded modules, and the source of functions that kernels
+    call.
+    """
+    for name in modules():
+        module = sys.modules[name]
+        for value in list(vars(module).values()):
             if isinstance(value, Words):
                 value.rows  # noqa: B018  read when it is first asked for
+        file = getattr(module, "__file__", None)
+        if file and name.startswith(FOR_KERNELS):
+            lines = linecache.getlines(file)
+            linecache.cache[file] = (len(lines), None, lines, file)
 
 
 def modules() -> list[str]:
