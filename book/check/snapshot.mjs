@@ -38,7 +38,7 @@ def load(names):
             import_module(name)
 load
 `);
-load(imports.join(" "));
+load([...imports, "_ast_unparse"].join(" ")); // which `ast` imports late
 load.destroy();
 python.runPython(`
 import gc, linecache, tokenize, traceback

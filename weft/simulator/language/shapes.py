@@ -14,7 +14,8 @@ from weft.places import Place
 from weft.simulator.faults import Fault
 from weft.simulator.translation.syntax import declared
 
-_FOLDED = {"RESUME", "LOAD_CONST", "RETURN_VALUE", "RETURN_CONST"}
+_CONSTANTS = ("LOAD_CONST", "RETURN_CONST", "LOAD_SMALL_INT")
+_FOLDED = {"RESUME", "RETURN_VALUE", *_CONSTANTS}
 _WHY = (
     "Numba has to know it when it compiles. Compute the number outside the kernel, "
     "give it a name, and use the name here."
@@ -145,5 +146,5 @@ def folded(node: ast.expr, slices: bool = False) -> bool:
     steps = list(dis.get_instructions(compile(ast.Expression(node), "", "eval")))
     if not {step.opname for step in steps} <= _FOLDED:
         return False
-    value = next(s.argval for s in steps if s.opname.endswith("_CONST"))
+    value = next(s.argval for s in steps if s.opname in _CONSTANTS)
     return all(type(v) is int for v in (value if isinstance(value, tuple) else [value]))

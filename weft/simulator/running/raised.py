@@ -108,5 +108,6 @@ def returning(code: CodeType) -> int:
             given = step.argval
         if step.opname in ("RETURN_VALUE", "RETURN_CONST") and given is not None:
             return step.offset
-        given = step.argval if step.opname == "LOAD_CONST" else step
+        is_constant = step.opname in ("LOAD_CONST", "LOAD_SMALL_INT")
+        given = step.argval if is_constant else step
     return 0
