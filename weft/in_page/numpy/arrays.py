@@ -338,6 +338,7 @@ class ndarray:
     # Its parts
 
     def __getitem__(self, index: Any) -> Any:
+        """A number, a view of the same memory, or a copy where arrays are indices."""
         if type(index) is int and len(self.shape) == 1:
             return self._number(
                 self._offset + self.strides[0] * within(index, len(self))
@@ -371,6 +372,7 @@ class ndarray:
         return made
 
     def __setitem__(self, index: Any, value: Any) -> None:
+        """Store a value, repeated where it is smaller than the part named."""
         if not self._writeable:
             raise ValueError("assignment destination is read-only")
         at = (index,) if type(index) is int else index
