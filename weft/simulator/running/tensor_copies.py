@@ -154,9 +154,9 @@ class TensorCopies:
         *at, tile, i = given
         boxes, x = self._boxes(call, tensor_map, axes)
         corner, run = _corner(call, boxes, at), self._run
-        below = [(axis, k) for axis, k in zip(AXES, reversed(corner)) if k < 0]
-        if below:
-            axis, k = below[0]
+        for axis, k in zip(AXES, corner[::-1], strict=False):
+            if k >= 0:
+                continue
             run.fault(
                 "out-of-bounds",
                 f"`{call}` stores a box from {axis} {k} of `{tensor_map._name}`",
