@@ -1,6 +1,9 @@
-// CUB's compaction behind a C function, for factors.py to call with ctypes.
+// CUB's compaction and scan behind C functions, for factors.py to call with ctypes.
+#include <cub/device/device_scan.cuh>
 #include <cub/device/device_select.cuh>
 #include <cub/version.cuh>
+
+#include <functional>
 
 struct Positive {
     __device__ bool operator()(float value) const { return value > 0; }
@@ -21,4 +24,18 @@ extern "C" int select_flagged(void* temp, size_t* bytes, const float* x,
                               void* stream) {
     return cub::DeviceSelect::Flagged(temp, *bytes, x, mask, out, count, n,
                                       static_cast<cudaStream_t>(stream));
+}
+
+// CUB's own addition, for which it has constants tuned for each GPU.
+extern "C" int scan_sum(void* temp, size_t* bytes, const float* x, float* out, int n,
+                        void* stream) {
+    return cub::DeviceScan::InclusiveSum(temp, *bytes, x, out, n,
+                                         static_cast<cudaStream_t>(stream));
+}
+
+// C++'s addition, which PyTorch passes: CUB does not recognise it.
+extern "C" int scan_plus(void* temp, size_t* bytes, const float* x, float* out, int n,
+                         void* stream) {
+    return cub::DeviceScan::InclusiveScan(temp, *bytes, x, out, std::plus<float>{}, n,
+                                          static_cast<cudaStream_t>(stream));
 }

@@ -1,4 +1,4 @@
-"""Time the compactions of lab 15 beside CUB's, and write down what each takes.
+"""Time compactions and scans of lab 15 beside CUB's, and write down what each takes.
 
 python factors.py [--out FOLDER], on a machine with a GPU, Numba, PyTorch and nvcc.
 """
@@ -19,16 +19,19 @@ from timed import Experiment, Launch, record  # noqa: E402
 
 WANTED = (
     *("selections", "three_kernels", "count_fours", "keep_fours", "keeping"),
-    *("x", "out", "use", "keep_positive"),
+    *("libraries", "in_one_pass", "once_sixteen", "in_rounds", "two_rounds"),
+    *("x", "out", "exact_sums", "use", "keep_positive"),
 )
 FLAGS = "-O3", "-arch=native", "-shared", "-Xcompiler", "-fPIC"
+RELAXED = "--expt-relaxed-constexpr"  # or a kernel could not call std::plus
 
 
 def built() -> ctypes.CDLL:
     """Compile device_select.cu and load it. Raises CalledProcessError, with nvcc's."""
     target = Path(tempfile.mkdtemp()) / "device_select.so"
     source = HERE / "device_select.cu"
-    subprocess.run(["nvcc", *FLAGS, "-o", str(target), str(source)], check=True)
+    command = ["nvcc", *FLAGS, RELAXED, "-o", str(target), str(source)]
+    subprocess.run(command, check=True)
     return ctypes.CDLL(str(target))
 
 
@@ -80,6 +83,18 @@ def compactions() -> dict[str, Launch]:
     }
 
 
+def scans() -> dict[str, Launch]:
+    """Return the ways to scan: PyTorch's, CUB's with both additions, the lab's."""
+    x, out = (ctypes.c_void_p(t.data_ptr()) for t in (of.x, of.out))
+    n = ctypes.c_int(of.x.numel())
+    return of.libraries() | {
+        "cub::DeviceScan, std::plus": called(library.scan_plus, x, out, n),
+        "cub::DeviceScan::InclusiveSum": called(library.scan_sum, x, out, n),
+        "sixteen fours": of.in_one_pass(of.once_sixteen, items=64, block=128),
+        "two rounds later": of.in_rounds(of.two_rounds),
+    }
+
+
 def right(name: str) -> None:
     """Compare what a launch has left in out with PyTorch's answer."""
     import torch
@@ -90,10 +105,20 @@ def right(name: str) -> None:
         of.out.fill_(float("nan"))
 
 
+def right_sums(name: str) -> None:
+    """Compare the sums that a launch has left in out with those in float64."""
+    if not name.startswith(("copy", "torch")):
+        exact = of.exact_sums()
+        off = (of.out - exact).abs().max()
+        assert off < 1e-4 * exact.abs().max(), name
+        of.out.fill_(float("nan"))
+
+
 if __name__ == "__main__":
     of, library = lab(HERE.name, *WANTED), built()
     of.use(keep_positive=of.keep_positive)
     kept = Experiment(
         "2^28 float32, keep half", compactions, "torch.masked_select", right
     )
-    record(__doc__, HERE, [kept], version())
+    scanned = Experiment("2^28 float32, scan", scans, "torch.cumsum", right_sums)
+    record(__doc__, HERE, [kept, scanned], version())
