@@ -173,6 +173,8 @@ check(
 # - `neighbours`: the kernel of exercise 1 before you fixed it, with eight neighbours
 #   per thread;
 # - `one each`: thread `i` copies element `i`, perfectly coalesced;
+# - `four in turn`: four elements per thread, a block apart, each stored before the next
+#   is loaded;
 # - `four each`: four scalar loads per thread, a block apart, then four stores;
 # - `copy4`: your kernel of exercise 2;
 # - `CUDA C++`: the same kernel in CUDA C++.
@@ -200,8 +202,10 @@ copies.expect("copy4", ceiling=0.95)
 # must be in flight, or 5.4 KB for each of 132 SMs. An SM holds 2048 threads. If each of
 # them waits for 4 bytes, 8 KB are in flight, but only while all of them wait. And a
 # thread also has to start: a million blocks that do nothing take longer than the whole
-# copy (chapter 14). With four elements per thread, more bytes are in flight and fewer
-# blocks start. This table does not separate the two.
+# copy (chapter 14). `four in turn` starts a quarter of the blocks, but still has one
+# load in flight per thread, and `four each` has four: what the first gains over
+# `one each` is due to the blocks, and what the second gains over the first is due to
+# the bytes in flight.
 #
 # `four each` shows that the *width* is not what matters here. Four scalar loads before
 # the first store also put 16 bytes in flight per thread, and are just as fast. `load4`

@@ -19,6 +19,7 @@ from .kernels import (
     copy4_cs,
     copy4_nc,
     four_each,
+    four_in_turn,
     gather,
     gather_pieces,
     gather_rows4,
@@ -132,7 +133,7 @@ def strided_writes(guess=None):
 
 
 def copies(copy4, guess=None):
-    """Copy 1 GiB with the learner's kernel, with three others, and with PyTorch."""
+    """Copy 1 GiB with the learner's kernel, with four others, and with PyTorch."""
     if weft.GPU:
         import cuda.core as core
 
@@ -157,6 +158,7 @@ def copies(copy4, guess=None):
             "copy_": lambda: large.copy_(big[:n]),
             "neighbours": lambda: neighbours[n // 2048, 256](d_part, d_large),
             "one each": lambda: one_each[n // 256, 256](d_part, d_large),
+            "four in turn": lambda: four_in_turn[n // 1024, 256](d_part, d_large),
             "four each": lambda: four_each[n // 1024, 256](d_part, d_large),
             "copy4": lambda: copy4[n // 512, 128](d_part, d_large),
             "CUDA C++": lambda: cpp_copy4(),
