@@ -104,7 +104,11 @@ def ladder(
         from weft.libraries import library
 
         # PyTorch's compiler, and NVIDIA's transpose as chapter 25 explains it
-        torch_made = torch.compile(lambda x: x.t().contiguous())
+        torch_made = torch.compile(
+            lambda x: x.t().contiguous(),
+            mode="max-autotune-no-cudagraphs",
+            dynamic=False,
+        )
         blas, handle = library("cublas"), c_void_p()
         blas.cublasCreate_v2(byref(handle))
         one, zero = byref(c_float(1)), byref(c_float(0))
