@@ -8,6 +8,7 @@ TILE = 32
 ROWS = 8
 PADDED = TILE + 1  # a kernel takes a name for a shape, but no sum of names
 WIDE = 64
+TALL = 128
 
 
 @cuda.jit
@@ -115,3 +116,57 @@ def fast_without(swizzle, down):
             store4(out, at, e[0], e[1], e[2], e[3])
 
     return kernel
+
+
+@cuda.jit
+def rows_down(x, out):
+    """transpose_rows with blocks in the order down x."""
+    tile = cuda.shared.array((TILE, PADDED), float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    top, left = cuda.blockIdx.x * TILE, cuda.blockIdx.y * TILE
+    m, n = x.shape
+
+    col = min(left + tx, n - 1)
+    for j in range(0, TILE, ROWS):
+        row = min(top + ty + j, m - 1)
+        tile[ty + j, tx] = x[row, col]
+    cuda.syncthreads()
+
+    for j in range(0, TILE, ROWS):
+        if left + ty + j < n and top + tx < m:
+            out[left + ty + j, top + tx] = tile[tx, ty + j]
+
+
+@cuda.jit
+def tall_tiles(x, out, m, n):
+    """Transpose x (m, n), both arrays flat, in tiles of TALL x TILE; any m and n.
+
+    Launch blocks of (TILE, 2 * ROWS) threads, a tile each, in the order down x.
+    """
+    tile = cuda.shared.array((TALL, PADDED), float32)
+    tx, ty = int32(cuda.threadIdx.x), int32(cuda.threadIdx.y)
+    top, left = int32(cuda.blockIdx.x * TALL), int32(cuda.blockIdx.y * TILE)
+    whole = top + TALL <= m and left + TILE <= n
+
+    if whole:
+        at = int32((top + ty) * n + left + tx)
+        for j in range(0, TALL, 2 * ROWS):
+            tile[ty + j, tx] = x[at + j * n]
+    else:
+        col = min(left + tx, n - 1)
+        for j in range(0, TALL, 2 * ROWS):
+            row = int32(min(top + ty + j, m - 1))
+            tile[ty + j, tx] = x[row * n + col]
+    cuda.syncthreads()
+
+    if whole:
+        at = int32((left + ty) * m + top + tx)
+        for j in range(0, TILE, 2 * ROWS):
+            for k in range(0, TALL, TILE):
+                out[at + j * m + k] = tile[tx + k, ty + j]
+    else:
+        for j in range(0, TILE, 2 * ROWS):
+            row = int32(left + ty + j)
+            for k in range(0, TALL, TILE):
+                if row < n and top + tx + k < m:
+                    out[row * m + top + tx + k] = tile[tx + k, ty + j]

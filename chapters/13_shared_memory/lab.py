@@ -742,7 +742,9 @@ print(f"padded keeps          {kept / 1e3:6.1f} KB in flight per SM")
 # In a matrix of 8191 × 8193, no tile at the edge is whole, and hardly any row begins at
 # a multiple of 128 bytes. Three rows in four do not even begin at a multiple of 16, so
 # `transpose_fast` cannot run. Do what libraries do: use the fast kernel where the shape
-# allows it, and a general kernel otherwise, here `transpose_rows`.
+# allows it, and a general kernel otherwise: `ours` is `transpose_rows` here. The rows
+# `blocks down` and `tall tiles` are two more kernels, from `kernels.py`. The first
+# starts the blocks in another order. What does that change for the stores?
 
 # %%
 guess = {"ours": None}
@@ -752,6 +754,8 @@ odd
 
 # %% tags=["solution"]
 odd.expect("ours", at_least=1.5, times="torch")
+odd.expect("blocks down", at_least=1.1, times="ours")
+odd.expect("tall tiles", at_least=0.85, times="copy")
 
 # %% [markdown] tags=["solution"]
 # ### What each idea is worth

@@ -4,6 +4,7 @@ On a GPU, importing this module makes three matrices of 8192 x 8192, which most
 measurements use. Without one, the tables show what the reference GPU measured.
 """
 
+import numpy as np
 from numba import cuda
 
 import weft
@@ -11,6 +12,7 @@ from weft import bench
 
 from .kernels import (
     ROWS,
+    TALL,
     TILE,
     WIDE,
     chase,
@@ -18,8 +20,10 @@ from .kernels import (
     fast_without,
     naive_read,
     naive_write,
+    rows_down,
     rows_guarded,
     rows_unpadded,
+    tall_tiles,
 )
 
 m = n = 8192 if weft.GPU else 64
@@ -37,6 +41,15 @@ square = (n // TILE, m // TILE), (TILE, TILE)
 flat = (n // TILE, m // TILE), (TILE, ROWS)
 wide = (m // WIDE, n // WIDE), (16, 16)
 across = (n // WIDE, m // WIDE), (16, 16)
+
+
+def tuned_transpose():
+    """Return the transpose that torch.compile makes with all its tuning."""
+    return torch.compile(
+        lambda x: x.t().contiguous(),
+        mode="max-autotune-no-cudagraphs",
+        dynamic=False,
+    )
 
 
 def naive(guess=None):
@@ -104,11 +117,7 @@ def ladder(
         from weft.libraries import library
 
         # PyTorch's compiler, and NVIDIA's transpose as chapter 25 explains it
-        torch_made = torch.compile(
-            lambda x: x.t().contiguous(),
-            mode="max-autotune-no-cudagraphs",
-            dynamic=False,
-        )
+        torch_made = tuned_transpose()
         blas, handle = library("cublas"), c_void_p()
         blas.cublasCreate_v2(byref(handle))
         one, zero = byref(c_float(1)), byref(c_float(0))
@@ -163,13 +172,25 @@ def odd(transpose_rows, transpose_fast, guess=None):
         odd_same = torch.empty_like(odd_x)
         odd_out = torch.empty(odd_n, odd_m, device="cuda")
         d_odd_x, d_odd_out = cuda.as_cuda_array(odd_x), cuda.as_cuda_array(odd_out)
+        flat_x, flat_out = (cuda.as_cuda_array(t.view(-1)) for t in (odd_x, odd_out))
+        torch_made = tuned_transpose()
+        sides = np.int32(odd_m), np.int32(odd_n)
+        down = -(-odd_m // TILE), -(-odd_n // TILE)
+        tall = -(-odd_m // TALL), -(-odd_n // TILE)
+        tall_tiles[tall, (TILE, 2 * ROWS)](flat_x, flat_out, *sides)
+        assert torch.equal(odd_out, odd_x.t())
 
     return bench.compare(
         "8191 x 8193 float32",
         {
             "copy": lambda: odd_same.copy_(odd_x),
             "torch": lambda: odd_x.t().contiguous(),
+            "torch.compile": lambda: torch_made(odd_x),
             "ours": lambda: transpose(d_odd_x, d_odd_out),
+            "blocks down": lambda: rows_down[down, (TILE, ROWS)](d_odd_x, d_odd_out),
+            "tall tiles": lambda: tall_tiles[tall, (TILE, 2 * ROWS)](
+                flat_x, flat_out, *sides
+            ),
         },
         baseline="torch",
         bytes=2 * 4 * odd_m * odd_n,
