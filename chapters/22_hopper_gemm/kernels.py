@@ -250,6 +250,7 @@ def warp_specialised(map_a, map_w, map_c, c, m, n, k, scale):
     if t == 0 and group == 0:
         fence_tensor_map(map_a)
         fence_tensor_map(map_w)
+        fence_tensor_map(map_c)
     if t == 0 and group == 1:
         for q in range(DEPTH):
             mbarrier_init(full, q, 1)
@@ -295,6 +296,7 @@ def warp_specialised(map_a, map_w, map_c, c, m, n, k, scale):
         if STORE_BY_TMA and t == 0:
             bulk_wait_read(0)
     if CLUSTER > 1:
+        cuda.syncwarp()  # the producer's warp waits for its first lane
         cluster_sync()
 
 

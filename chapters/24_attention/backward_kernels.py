@@ -146,8 +146,6 @@ def load_queries_for(
 ):
     """The producer of grads_kv: k and v once, then q and g tile by tile."""
     map_q, map_k, map_v, map_g = maps
-    for each in maps:
-        fence_tensor_map(each)
     row = j * int32(128)
     mbarrier_arrive_expect_tx(bars, int32(0), int32(2 * ROWS))
     two_boxes(memory, int32(0), BOX, map_k, row, plane, bars, int32(0))
@@ -226,6 +224,7 @@ def gather_kv(
         hold(dk, 64)
         hold_words(p, 16)
         hold_words(ds, 16)
+        cuda.syncwarp()  # all lanes have read `side`
         if lane == 0:
             mbarrier_arrive(bars, int32(KV_EMPTY) + stage)
         stage, phase = next_stage(stage, phase, DEEP)
@@ -263,6 +262,8 @@ def grads_kv(
     if CAUSAL:
         first = int32(2) * j
     if t == 0:
+        for each in (map_q, map_k, map_v, map_g, map_dk, map_dv):
+            fence_tensor_map(each)
         mbarrier_init(bars, int32(0), int32(1))
         for i in range(DEEP):
             mbarrier_init(bars, int32(KV_FULL + i), int32(1))
@@ -310,8 +311,6 @@ def grads_kv(
 def load_keys_for(memory, bars, maps, i, plane, count):
     """The producer of grads_queries: q and g once, then k and v."""
     map_q, map_k, map_v, map_g = maps
-    for each in maps:
-        fence_tensor_map(each)
     row = i * int32(128)
     mbarrier_arrive_expect_tx(bars, int32(0), int32(2 * ROWS))
     two_boxes(memory, int32(0), BOX, map_q, row, plane, bars, int32(0))
@@ -404,6 +403,8 @@ def grads_queries(map_q, map_k, map_v, map_g, map_dq, lse2, delta, seq, scale, f
         i = int32(cuda.gridDim.x) - int32(1) - i  # the longest first
         count = i + int32(1)
     if t == 0:
+        for each in (map_q, map_k, map_v, map_g, map_dq):
+            fence_tensor_map(each)
         mbarrier_init(bars, int32(0), int32(1))
         for b in range(4):
             mbarrier_init(bars, int32(1 + b), int32(1))

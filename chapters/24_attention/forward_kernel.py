@@ -205,9 +205,6 @@ def of_tile(tile, blocks):
 @cuda.jit(device=True)
 def load_tiles(memory, bars, tiles, counter, map_q, map_k, map_v, blocks, total):
     """The producer: queries, keys and values of one tile after the other."""
-    fence_tensor_map(map_q)
-    fence_tensor_map(map_k)
-    fence_tensor_map(map_v)
     stage, phase = int32(0), int32(1)
     b, q_phase = int32(0), int32(1)
     tile = int32(cuda.blockIdx.x)
@@ -353,6 +350,8 @@ def attend(map_q, map_k, map_v, map_o, lse, counter, seq, planes, scale):
     blocks = (int32(seq) + int32(127)) >> int32(7)
     total = blocks * int32(planes)
     if t == 0:
+        for each in (map_q, map_k, map_v, map_o):
+            fence_tensor_map(each)
         for b in range(2):
             mbarrier_init(bars, int32(Q_FULL + b), int32(1))
             mbarrier_init(bars, int32(Q_EMPTY + b), int32(2))

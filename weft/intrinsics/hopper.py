@@ -115,8 +115,12 @@ bulk_wait = _register(
 )
 fence_tensor_map = _register(
     "fence_tensor_map",
-    """Let this thread use a tensor map that others have written: `(tensor_map)`.""",
-    instruction("fence.proxy.tensormap::generic.acquire.gpu [$0], 128;", "MAP"),
+    """Let a block use a tensor map that the host has written: `(tensor_map)`.
+
+    A thread of each block calls it for each map, and the block synchronises, before
+    any thread of the block uses the map.
+    """,
+    instruction("fence.proxy.tensormap::generic.acquire.sys [$0], 128;", "MAP"),
     lambda hopper, tensor_map: hopper.tensors.fence(tensor_map),
 )
 fence_async = _register(
