@@ -475,8 +475,9 @@ assert counted["groups of 16, serpentine"] < counted["groups of 16"]
 # - `grouped`: the same kernel, with tiles in groups of 16 rows.
 # - `TMA store`: the same kernel, but its results go through shared memory and the TMA.
 #   The buffers for them leave room for three stages.
-# - `clusters`: the same kernel in clusters of two blocks, with multicast. It has half
-#   as many buffers and four stages, and its groups are 32 tiles high.
+# - `two buffers`: the same kernel with half as many buffers and four stages again.
+# - `clusters`: the same kernel in clusters of two blocks, with multicast. A group of 8
+#   rows of clusters is 16 tiles high, as before.
 #
 # The baseline `cuBLAS` is the fastest of several library calls: `torch.mm` with either
 # operand transposed, and every algorithm that cuBLASLt's heuristic suggests (chapter
@@ -492,6 +493,7 @@ guess = {
     "row by row": None,
     "grouped": None,
     "TMA store": None,
+    "two buffers": None,
     "clusters": None,
     "Triton, pointers": None,
     "Triton, descriptors": None,
@@ -570,8 +572,8 @@ shapes["ragged"].expect("ours", at_least=1.2, times="128 x 256")
 # values are stored divided by a scale, the kernel multiplies the sums by `scale` at the
 # end.
 #
-# The baseline is `torch._scaled_mm`, which calls cuBLASLt. It has two modes. In the
-# **fast** mode, the tensor cores add up all products along k. In the **exact** mode,
+# The baseline is the fastest algorithm of cuBLASLt, which `torch._scaled_mm` calls too.
+# It has two modes. In the **fast** mode, the tensor cores add up all products along k. In the **exact** mode,
 # their sums are added to ordinary float32 sums at regular intervals. Predict: is the
 # difference visible in the result? And which of these two modes does our kernel use?
 

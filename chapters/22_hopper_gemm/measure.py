@@ -121,7 +121,8 @@ def rungs(n):
         "row by row": gemm(*on, GROUP=1, **plain),
         "grouped": gemm(*on, **plain),
         "TMA store": gemm(*on),
-        "clusters": gemm(*on, CLUSTER=2, buffers=2),
+        "two buffers": gemm(*on, buffers=2),
+        "clusters": gemm(*on, CLUSTER=2, buffers=2, GROUP=8),
         **triton_gemms(*on),
     }
 
@@ -147,7 +148,7 @@ def verified():
             "one pipeline": {"kernel": one_pipeline},
             "grouped": {"STORE_BY_TMA": 0, "buffers": 2},
             "128 x 256": {},
-            "128 x 256, cluster": {"CLUSTER": 2, "buffers": 2},
+            "128 x 256, cluster": {"CLUSTER": 2, "buffers": 2, "GROUP": 8},
             "128 x 256, deep": {"buffers": 2, "GROUP": 4},
             "192 x 192, cluster": {
                 "bm": 192,
@@ -189,7 +190,7 @@ SHAPES = {
 }
 TILES = {
     "128 x 256": {},
-    "128 x 256, cluster": {"CLUSTER": 2, "buffers": 2},
+    "128 x 256, cluster": {"CLUSTER": 2, "buffers": 2, "GROUP": 8},
     "128 x 256, deep": {"buffers": 2, "GROUP": 4},
     "192 x 192, cluster": {
         "bm": 192,
@@ -264,7 +265,7 @@ def eights():
     return bench.compare(
         "8192 x 8192 x 8192 float8",
         lambda: float8(8192),
-        baseline="_scaled_mm, fast",
+        baseline="cuBLASLt, fast",
         flops=2 * 8192**3,
         stopwatch=BurstStopwatch(most=25) if weft.GPU else None,
     )
