@@ -140,22 +140,24 @@ def gemm_half(a, bt, c):
 
 @cuda.jit
 def mma_alone(out, rounds):
-    """Execute mma after mma, eight at a time that are independent."""
+    """Execute mma after mma, eight at a time that are independent.
+
+    They share a fragment of a, and each has its own of b: no word has to be moved.
+    """
     sums = cuda.local.array((8, SUMS), KIND)
     fa = cuda.local.array(4, int32)
-    fb = cuda.local.array(2, int32)
+    fb = cuda.local.array((8, 2), int32)
     for v in range(4):
         fa[v] = int32(cuda.threadIdx.x * 2654435 + v * 7919) & int32(0x3F3F3F3F)
-    fb[0], fb[1] = fa[0] ^ int32(0x15), fa[1] ^ int32(0x2A)
     for i in range(8):
+        fb[i, 0], fb[i, 1] = fa[i % 4] ^ int32(i), fa[(i + 1) % 4] ^ int32(0x2A + i)
         for v in range(SUMS):
             sums[i, v] = KIND(0)
 
     for n in range(rounds):
-        fb[0] ^= int32(n & 63)  # or the compiler would keep the products
+        fa[0] ^= int32(n & 63)  # or the compiler would keep the products
         for i in range(8):
-            pa = fa[i % 4], fa[(i + 1) % 4], fa[(i + 2) % 4], fa[(i + 3) % 4]
-            mma_f16(sums[i], pa, (fb[i // 4], fb[1 - i // 4]))
+            mma_f16(sums[i], fa, fb[i])
 
     for i in range(8):
         for v in range(SUMS):
@@ -296,7 +298,7 @@ def gemm_large(a, b, c, k):
     put_bf16(c, sums, row0 + wm, col0 + wn, lane)
 
 
-def sized(BM, BN, WM, WN, BK=64, STAGES=3, SETS=1):
+def sized(BM, BN, WM, WN, BK=64, STAGES=3, SETS=1, GROUP=8):
     """Return every constant that follows from these."""
     KW, NW, THREADS = BK // 2, BN // 2, 32 * (BM // WM) * (BN // WN)
     chosen = dict(locals())

@@ -608,16 +608,20 @@ check(
 # - `tiles`: your `gemm_tiled`, with block tiles of 128 × 128, eight warp tiles of 64 ×
 #   32 in each, and a `place` that does not swizzle.
 # - `swizzled`: the same kernel with the swizzle.
-# - `three stages`: your `gemm_pipelined`, with three pairs of tiles. It is compiled for
-#   at most 128 registers per thread, so two blocks fit on an SM.
+# - `two blocks`: the same kernel compiled for at most 128 registers per thread, so that
+#   two blocks fit on an SM, instead of one. Some of its values no longer fit into the
+#   registers, and go through local memory.
+# - `two stages`: your `gemm_pipelined`, with two blocks per SM and two pairs of tiles.
+# - `three stages`: the same kernel with three pairs of tiles.
 # - `addresses`: `gemm_large`, in `kernels.py`, which uses the same tiles. It keeps one
 #   address for each operand and adds to it, whereas `fetch` computes each address from
-#   a row and a column. It also takes the tiles in groups of eight rows of tiles.
+#   a row and a column.
+# - `grouped`: the same kernel, which takes the tiles in groups of eight rows of tiles.
 # - `64 x 64`: `gemm_large` with four warps in a block and warp tiles of 64 × 64.
 # - `in turns`: the same kernel with two sets of fragments. The next step's set is
 #   loaded while the current one is multiplied.
-# - `256 x 128`: block tiles of 256 × 128 with eight warp tiles of 64 × 64, and four
-#   pairs of tiles.
+# - `larger blocks`: block tiles of 256 × 128 with eight warp tiles of 64 × 64.
+# - `256 x 128`: the same kernel with four pairs of tiles.
 #
 # Three pairs of tiles of 128 × 64 and 64 × 128 take 96 KB. A launch may request that
 # much only if the kernel has permission: `large_shared` compiles the kernel and
@@ -634,10 +638,14 @@ guess = {
     "one warp": None,
     "tiles": None,
     "swizzled": None,
+    "two blocks": None,
+    "two stages": None,
     "three stages": None,
     "addresses": None,
+    "grouped": None,
     "64 x 64": None,
     "in turns": None,
+    "larger blocks": None,
     "256 x 128": None,
 }
 
@@ -649,20 +657,20 @@ ladder
 # %% tags=["solution"]
 ladder.expect("swizzled", at_least=2, times="tiles")
 ladder.expect("three stages", at_least=1.4, times="swizzled")
-ladder.expect("addresses", at_least=1.05, times="three stages")
-ladder.expect("64 x 64", at_least=1.03, times="addresses")
+ladder.expect("grouped", at_least=1.05, times="three stages")
+ladder.expect("64 x 64", at_least=1.03, times="grouped")
 ladder.expect("in turns", at_least=1.03, times="64 x 64")
 ladder.expect("256 x 128", at_least=0.57)
 
 # %% [markdown] tags=["solution"]
-# **The swizzle** removes 28 of the 32 passes of each `ldmatrix`. With **three stages**,
-# copies are in flight during the products, and two blocks share an SM, so one can
-# multiply while the other waits; the table does not separate the two. **Addresses**
-# removes instructions: computing an address from a row and a column takes a 64-bit
-# multiplication, but computing it from the previous address takes only an addition. It
-# also has another order of tiles. A warp tile of **64 × 64** loads 8 × 4 words per lane
-# for 32 `mma`, whereas 64 × 32 loads 6 × 4 for 16. **In turns**, an `mma` does not use
-# what the `ldmatrix` just before it loads.
+# **The swizzle** removes 28 of the 32 passes of each `ldmatrix`. With **two blocks** on
+# an SM, one can multiply while the other waits for its copies. With **stages**, copies
+# are in flight during the products of the same block, too. **Addresses** removes
+# instructions: computing an address from a row and a column takes a 64-bit
+# multiplication, but computing it from the previous address takes only an addition. A
+# warp tile of **64 × 64** loads 8 × 4 words per lane for 32 `mma`, whereas 64 × 32
+# loads 6 × 4 for 16. **In turns**, an `mma` does not use what the `ldmatrix` just
+# before it loads. **Larger blocks** load fewer bytes for each result.
 
 # %% [markdown]
 # ## More measurements
@@ -762,9 +770,8 @@ if weft.GPU:
 #
 # How fast is `mma.sync` when nothing has to be loaded? In the kernel of this table,
 # each warp has eight sums that do not depend on each other, and all operands are in
-# registers. The compiler moves operands from register to register between two `mma`,
-# most of all for float8, and that takes time as well. So these rates are lower bounds:
-# a kernel that also loads from memory can be faster, if it needs fewer moves.
+# registers. The eight share a fragment of `a`, and each has its own fragment of `b`, so
+# the compiler has nothing to move between two `mma`.
 #
 # Guess: how much faster is float8 than tf32? And is bfloat16 faster here than in
 # cuBLAS, on a product of 8192 × 8192 × 8192, which the ladder above measures?

@@ -126,7 +126,7 @@ def alone():
         instructions,
         flops=2 * multiprocessors * 8 * ROUNDS * 8 * 2 * 16 * 8 * 8,
         baseline="tf32",
-        graph=True,
+        stopwatch=BurstStopwatch(most=25) if weft.GPU else None,
     )
 
 
@@ -159,6 +159,16 @@ def launch_large(BM, BN, WM, WN, a, b, c, **more):
     return lambda: kernel[grid, threads, bench.stream(), shared](*on)
 
 
+def launch_pipelined(gemm_pipelined, stages, *on):
+    """Return a function that launches gemm_pipelined with so many pairs of tiles."""
+    chosen = sized(128, 128, 64, 32, STAGES=stages)
+    shared = 4 * stages * chosen["PAIR"]
+    kernel = specialise(gemm_pipelined, unroll=("s",), max_registers=128, **chosen)
+    large_shared(kernel, shared, *on)
+    rows, cols = on[2].shape[0] // 128, on[2].shape[1] // 64  # two numbers per word
+    return lambda: kernel[(cols, rows), 256, bench.stream(), shared](*on)
+
+
 def ladder_of(n, gemm_warp, gemm_tiled, gemm_pipelined, guess=None):
     """Time the ladder in bursts, each after a pause."""
 
@@ -169,12 +179,10 @@ def ladder_of(n, gemm_warp, gemm_tiled, gemm_pipelined, guess=None):
         on = pairs(a), pairs(b), pairs(c)
         bt, wide = pairs(b.t().contiguous()), cuda.as_cuda_array(wide)
         first = specialise(gemm_warp, mma_f16=mma_bf16)
-        deep = sized(128, 128, 64, 32)
-        small = deep | {"unroll": ("step",)}
+        small = sized(128, 128, 64, 32) | {"unroll": ("step",)}
         colliding = specialise(gemm_tiled, **small | {"place": plain})
         swizzled = specialise(gemm_tiled, **small)
-        staged = specialise(gemm_pipelined, unroll=("s",), max_registers=128, **deep)
-        large_shared(staged, 98304, *on)
+        capped = specialise(gemm_tiled, max_registers=128, **small)
         grid, stream = (n // 128, n // 128), bench.stream
 
         def one_warp():
@@ -186,10 +194,14 @@ def ladder_of(n, gemm_warp, gemm_tiled, gemm_pipelined, guess=None):
             "one warp": one_warp,
             "tiles": lambda: colliding[grid, 256, stream()](*on),
             "swizzled": lambda: swizzled[grid, 256, stream()](*on),
-            "three stages": lambda: staged[grid, 256, stream(), 98304](*on),
-            "addresses": launch_large(128, 128, 64, 32, a, b, c),
+            "two blocks": lambda: capped[grid, 256, stream()](*on),
+            "two stages": launch_pipelined(gemm_pipelined, 2, *on),
+            "three stages": launch_pipelined(gemm_pipelined, 3, *on),
+            "addresses": launch_large(128, 128, 64, 32, a, b, c, GROUP=1),
+            "grouped": launch_large(128, 128, 64, 32, a, b, c),
             "64 x 64": launch_large(128, 128, 64, 64, a, b, c),
             "in turns": launch_large(128, 128, 64, 64, a, b, c, SETS=2),
+            "larger blocks": launch_large(256, 128, 64, 64, a, b, c, SETS=2),
             "256 x 128": launch_large(256, 128, 64, 64, a, b, c, STAGES=4, SETS=2),
         }
 
