@@ -6,6 +6,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from weft import templates
@@ -13,6 +14,8 @@ from weft.device import toolkit
 from weft.errors import LearnerError
 from weft.kernels import hazards
 from weft.simulator.launch import record
+
+from numba import cuda, int32  # isort: skip
 
 ROOT = Path(__file__).parents[1]
 SCRIPT = """
@@ -100,3 +103,34 @@ def test_the_forward_kernel_runs_in_the_simulator(causal):
     wanted = torch.softmax(scores, -1) @ v.float()
     assert torch.allclose(out.float(), wanted, atol=0.02)
     assert torch.allclose(lse[:, :200], torch.logsumexp(scores, -1), atol=1e-4)
+
+
+kernels = import_module("weft.chapters.24_attention.kernels")
+copy_words = kernels.copy_words
+TILE, HW, PITCH = 16, 16, 20
+
+
+@cuda.jit
+def copied(x, out):
+    """Copy a tile of 16 rows, and write it out."""
+    tile = cuda.shared.array((TILE, PITCH), int32, alignment=16)
+    block, t = int32(cuda.blockIdx.x), int32(cuda.threadIdx.x)
+    copy_words(tile, x, 1, block * int32(TILE))
+    cuda.syncthreads()
+    for i in range(t, TILE * HW, 32):
+        out[block, i // HW, i % HW] = tile[i // HW, i % HW]
+
+
+def test_copies_with_all_loads_first_fill_the_same_tile():
+    sizes = {"TILE": TILE, "HW": HW, "WARPS": 1, "EACH": 2, "PITCH": PITCH}
+    x = np.arange(2 * 21 * 16, dtype=np.int32).reshape(2, 21, 16)
+
+    def tile_by(copy):
+        out = np.zeros((2, TILE, HW), np.int32)
+        templates.specialise(copied, copy_words=copy, **sizes)[2, 32](x, out)
+        return out
+
+    ready = tile_by(kernels.copy_words)
+    assert np.array_equal(tile_by(kernels.copy_words_first), ready)
+    assert ready[1, 4].any()
+    assert not ready[1, 5:].any()

@@ -19,6 +19,7 @@ HEAD, TILE, WARPS = 16, 16, 2  # numbers per row, keys per tile, warps
 HW = HEAD // 2  # words per row
 HEAD8, HEAD16, TILE8, TILE16 = HEAD // 8, HEAD // 16, TILE // 8, TILE // 16
 PITCH = HW + 4  # words from row to row of a tile: ldmatrix without conflicts
+EACH = 1  # pieces of 4 words that a thread copies, if all threads copy as many
 SCALE2 = float32(math.log2(math.e) * HEAD**-0.5)
 LN2 = float32(math.log(2))
 FULL = 0xFFFFFFFF
@@ -48,6 +49,26 @@ def copy_words(tile, x, head, start):
         else:
             zero = int32(0)
             store4(tile, (row, word), zero, zero, zero, zero)
+
+
+@cuda.jit(device=True)
+def copy_words_first(tile, x, head, start):
+    """Do the same, but load all pieces of a thread before the first is stored."""
+    held = cuda.local.array((EACH, 4), int32)
+    end = int32(x.shape[1])
+    for i in range(EACH):
+        at = int32(cuda.threadIdx.x) + int32(32 * WARPS * i)
+        row, word = at // int32(HW // 4), at % int32(HW // 4) * int32(4)
+        four = load4(x[head], (min(start + row, end - int32(1)), word))
+        held[i, 0], held[i, 1], held[i, 2], held[i, 3] = four
+    for i in range(EACH):
+        at = int32(cuda.threadIdx.x) + int32(32 * WARPS * i)
+        row, word = at // int32(HW // 4), at % int32(HW // 4) * int32(4)
+        if start + row >= end:
+            for part in range(4):
+                held[i, part] = int32(0)
+        place = row, word
+        store4(tile, place, held[i, 0], held[i, 1], held[i, 2], held[i, 3])
 
 
 @cuda.jit(device=True)

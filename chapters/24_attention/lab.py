@@ -630,7 +630,9 @@ check(
 # The problem has 16 heads of 4096 tokens and no mask, which makes 137 GFLOP. Write down
 # the speeds that you expect, relative to cuDNN. "ordinary cores" is exercise 2 in
 # float32, "mma.sync" is exercise 4 in bfloat16 with 64 queries per block and tiles of
-# 64 keys, and "TMA + wgmma" is the chapter's fast kernel (see *More measurements*).
+# 64 keys. "loads first" is the same kernel, but a thread loads all its pieces of a tile
+# before it stores the first. "TMA + wgmma" is the chapter's fast kernel (see *More
+# measurements*).
 # "three operations" is the formula in PyTorch, in bfloat16. "math" is PyTorch's own
 # backend for this formula, which keeps intermediate results in float32. "FlexAttention"
 # is what `torch.compile` turns into a Triton kernel.
@@ -641,6 +643,7 @@ guess = {
     "math": None,
     "ordinary cores": None,
     "mma.sync": None,
+    "loads first": None,
     "TMA + wgmma": None,
     "flash": None,
     "FlexAttention": None,
@@ -687,6 +690,16 @@ rungs.expect("TMA + wgmma", at_least=1.2, times="FlexAttention")
 
 # %%
 chapter.accuracy.report()
+
+# %% [markdown]
+# ### Three operations, one by one
+#
+# Which of the three operations takes most of the time: the first product, the softmax,
+# or the second product?
+
+# %%
+parts = chapter.measure.one_by_one()
+parts
 
 # %% [markdown]
 # ### More sizes

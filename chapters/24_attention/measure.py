@@ -13,6 +13,7 @@ from weft.timing import BurstStopwatch
 
 from .attention import SCALE128, WIDTH, Attention
 from .forward_kernel import LOG2E
+from .kernels import copy_words_first
 
 if weft.GPU:
     import torch
@@ -96,22 +97,25 @@ def rungs(flash_rows, flash_mma, guess=None):
         results = array(out), array(lse)
         rows = specialise(flash_rows, D=WIDTH, SCALE=float32(SCALE128))
         head, tile, warps = WIDTH, 64, 4
-        warp = specialise(
-            flash_mma,
-            launch_bounds=(32 * warps, 1),
-            HEAD=head,
-            TILE=tile,
-            WARPS=warps,
-            HW=head // 2,
-            PITCH=head // 2 + 4,
-            HEAD8=head // 8,
-            HEAD16=head // 16,
-            TILE8=tile // 8,
-            TILE16=tile // 16,
-            SCALE2=float32(SCALE128 * LOG2E),
-            mma_f16=mma_bf16,
-            f16_pair=bf16_pair,
-        )
+        chosen = {
+            "HEAD": head,
+            "TILE": tile,
+            "WARPS": warps,
+            "HW": head // 2,
+            "PITCH": head // 2 + 4,
+            "HEAD8": head // 8,
+            "HEAD16": head // 16,
+            "TILE8": tile // 8,
+            "TILE16": tile // 16,
+            "SCALE2": float32(SCALE128 * LOG2E),
+            "mma_f16": mma_bf16,
+            "f16_pair": bf16_pair,
+        }
+        bounds = 32 * warps, 1
+        warp = specialise(flash_mma, launch_bounds=bounds, **chosen)
+        each = tile * head // 8 // bounds[0]
+        chosen |= {"copy_words": copy_words_first, "EACH": each}
+        early = specialise(flash_mma, launch_bounds=bounds, **chosen)
         words = [array(x.view(torch.int32)) for x in (q, k, v)]
         grid, stream = (4096 // (16 * warps), HEADS), bench.stream
         return {
@@ -119,7 +123,8 @@ def rungs(flash_rows, flash_mma, guess=None):
             "three operations": lambda: torch.softmax(scaled @ k.mT, dim=-1) @ v,
             "math": backend("MATH", q, k, v, False),
             "ordinary cores": lambda: rows[(128, HEADS), 32, stream()](*wide, *results),
-            "mma.sync": lambda: warp[grid, 32 * warps, stream()](*words, *results),
+            "mma.sync": lambda: warp[grid, bounds[0], stream()](*words, *results),
+            "loads first": lambda: early[grid, bounds[0], stream()](*words, *results),
             "TMA + wgmma": Attention(q, k, v, False).forward,
             "flash": backend("FLASH_ATTENTION", q, k, v, False),
             "FlexAttention": flex(q, k, v),
@@ -130,6 +135,30 @@ def rungs(flash_rows, flash_mma, guess=None):
         forward_rungs,
         baseline="cuDNN",
         flops=4 * HEADS * 4096**2 * WIDTH,
+        guess=guess,
+        stopwatch=pause(),
+    )
+
+
+def one_by_one(guess=None):
+    """Time the three operations together, and each of them alone."""
+
+    def operations():
+        q, k, v = normal(3, HEADS, 4096)
+        scaled = q * SCALE128
+        s = scaled @ k.mT
+        p, out = torch.softmax(s, dim=-1), torch.empty_like(q)
+        return {
+            "all three": lambda: torch.softmax(scaled @ k.mT, dim=-1) @ v,
+            "first product": lambda: torch.bmm(scaled, k.mT, out=s),
+            "softmax": lambda: torch.softmax(s, dim=-1, out=p),
+            "second product": lambda: torch.bmm(p, v, out=out),
+        }
+
+    return bench.compare(
+        "three operations, 16 heads of 4096",
+        operations,
+        baseline="all three",
         guess=guess,
         stopwatch=pause(),
     )
