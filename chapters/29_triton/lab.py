@@ -576,6 +576,7 @@ looks.grouped(tile_of)
 # | *128 × 256* | tiles of 128 × 256 × 64, 8 warps, still 3 stages |
 # | *1 stage* | *128 × 256* with `num_stages=1`, for comparison |
 # | *grouped* | 128 × 256, 3 stages, in grouped order |
+# | *n x k* | the same, but `b` is stored transposed, as in `linear` |
 # | *descriptors* | the TMA loads the tiles |
 # | *persistent* | one program per SM |
 #
@@ -602,6 +603,9 @@ for table in products.values():
     table.expect("3 stages", at_least=1.3, times="64 x 64")
 
 # %% [markdown] tags=["solution"]
+# The products are timed in short bursts, each after a pause. Under a longer load, the
+# GPU lowers its clock (chapter 21), and times vary.
+#
 # With large tiles, **stages** gain a factor of two, for one argument of the launch.
 # Large **tiles** alone are hardly better than small tiles with a pipeline: each SM has
 # a single program, and no other to run while that one waits.
@@ -757,14 +761,14 @@ pieces.expect("mine", at_least=0.93, times="torch.compile")
 #
 # Now the size is 16,384, so a row of tiles needs twice as many bytes as before, and so
 # does a column. *Row by row* is `GROUP=1`. *Scattered* takes every 613th tile, so that
-# programs with neighbouring numbers have nothing in common. A wave takes 240 µs. What
-# does that mean for the three orders?
+# programs with neighbouring numbers have nothing in common. The product takes 63 waves.
+# How fast is each order, with *grouped* as 1.0?
 
 # %%
 guess = {"row by row": None, "scattered": None}
 
-looks.rates_by_order()
 in_orders = measure.in_orders(guess)
+looks.rates_by_order(in_orders)
 in_orders
 
 # %% tags=["solution"]
@@ -772,11 +776,12 @@ in_orders.expect("grouped", at_least=0.97, times="row by row")
 in_orders.expect("grouped", at_least=1.3, times="scattered")
 
 # %% [markdown] tags=["solution"]
-# The printed bytes are those that a wave needs at least once. If its programs drift
-# apart, some data have left the cache before the last program reads them, and are
-# loaded again. Row by row needs half of what memory can deliver, and loses a few per
-# cent at most. The scattered order needs all that memory can deliver, even if nothing
-# is loaded twice, so here the tensor cores have to wait.
+# The printed bytes are those that a wave needs at least once, and the rates are those
+# at which it needs them to be as fast as *grouped*. If its programs drift apart, some
+# data have left the cache before the last program reads them, and are loaded again. Row
+# by row needs little more than half of what an H200's memory can deliver. The scattered
+# order needs more than all of it, even if nothing is loaded twice, so here the tensor
+# cores have to wait.
 
 # %% [markdown]
 # ### A size that is not a multiple of 16

@@ -70,8 +70,12 @@ def bytes_by_group(group_guess):
         print(f"group {group:2}: {megabytes:4.0f} MB   {guessed}")
 
 
-def rates_by_order():
-    """Print what a wave of 240 us needs from memory, for three orders of tiles."""
+def rates_by_order(table):
+    """Print what a wave needs from memory to be as fast as `grouped` of the table."""
+    if not len(table):
+        return
+    wave = table["grouped"].ms / 1e3 / 63
+    print(f"a wave takes {wave * 1e6:.0f} µs")
     scattered = [order(128, 64, 1)[613 * k % 8192] for k in range(132)]
     for name, first in {
         "row by row": order(128, 64, 1)[:132],
@@ -79,5 +83,5 @@ def rates_by_order():
         "scattered": scattered,
     }.items():
         least = needed(first, 16384)
-        rate = least / 240e-6 / 1e12
+        rate = least / wave / 1e12
         print(f"{name:10}  {least / 1e6:4.0f} MB, {rate:.1f} TB/s")

@@ -9,7 +9,9 @@ import triton
 from numba import cuda
 from triton import cdiv
 
+import weft
 from weft import bench
+from weft.timing import BurstStopwatch
 
 from . import programs
 from .programs import launch, matmul_ieee
@@ -140,11 +142,16 @@ def pieces(rms_norm, guess=None):
     )
 
 
+def pause():
+    """Return a stopwatch for programs that draw much power."""
+    return BurstStopwatch(most=25) if weft.GPU else None
+
+
 def rungs(size):
     def build():
         a, b = (torch.randn(size, size, device="cuda").to(torch.bfloat16) for _ in "ab")
         c = torch.empty_like(a)
-        by_columns = b.t().contiguous().t()
+        w = b.t().contiguous()
         small = {"BM": 64, "BN": 64, "BK": 32, "num_warps": 4}
         rows = {
             "64 x 64": launch(programs.matmul, a, b, c, 1, **small),
@@ -152,6 +159,7 @@ def rungs(size):
             "128 x 256": launch(programs.matmul, a, b, c),
             "1 stage": launch(programs.matmul, a, b, c, 1),
             "grouped": launch(programs.matmul_grouped, a, b, c),
+            "n x k": launch(programs.matmul_weights, a, w, c),
             "descriptors": launch(programs.matmul_descriptors, a, b, c),
             "persistent": launch(programs.matmul_persistent, a, b, c),
         }
@@ -162,7 +170,7 @@ def rungs(size):
             assert error < 1e-2, f"{name} is wrong by {error:.2g}"
         library = {
             "cuBLAS": lambda: torch.matmul(a, b, out=c),
-            "cuBLAS, by columns": lambda: torch.matmul(a, by_columns, out=c),
+            "cuBLAS, by columns": lambda: torch.matmul(a, w.t(), out=c),
         }
         return library | rows
 
@@ -178,6 +186,7 @@ def ladder(guess=None):
             baseline="cuBLAS",
             flops=2 * size**3,
             guess=guess,
+            stopwatch=pause(),
         )
         for size in (4096, 8192)
     }
@@ -204,6 +213,7 @@ def in_orders(guess=None):
         baseline="grouped",
         flops=2 * 16384**3,
         guess=guess,
+        stopwatch=pause(),
     )
 
 
@@ -220,7 +230,11 @@ def odd_sizes():
 def odd(guess=None):
     """Multiply matrices whose rows begin at any multiple of 4 bytes."""
     return bench.compare(
-        "bfloat16, 8192 and 8190", odd_sizes, baseline="cuBLAS, 8192", guess=guess
+        "bfloat16, 8192 and 8190",
+        odd_sizes,
+        baseline="cuBLAS, 8192",
+        guess=guess,
+        stopwatch=pause(),
     )
 
 

@@ -38,6 +38,30 @@ def matmul_grouped(
 
 
 @triton.jit
+def matmul_weights(
+    a, w, c, M, N, K, GROUP: tl.constexpr,
+    BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
+):  # fmt: skip
+    grid_m, grid_n = tl.cdiv(M, BM), tl.cdiv(N, BN)
+    m, n = tile(tl.program_id(0), grid_m, grid_n, GROUP)
+    row = m * BM + tl.arange(0, BM)[:, None]
+    col = n * BN + tl.arange(0, BN)[None, :]
+
+    acc = tl.zeros((BM, BN), tl.float32)
+    for start in range(0, K, BK):
+        across = start + tl.arange(0, BK)[None, :]
+        down = start + tl.arange(0, BK)[:, None]
+        live = (row < M) & (across < K)
+        left = tl.load(a + row * K + across, mask=live, other=0.0)
+        live = (down < K) & (col < N)
+        right = tl.load(w + col * K + down, mask=live, other=0.0)
+        acc = tl.dot(left, right, acc)
+
+    live = (row < M) & (col < N)
+    tl.store(c + row * N + col, acc.to(c.dtype.element_ty), mask=live)
+
+
+@triton.jit
 def matmul_descriptors(
     a, b, c, M, N, K, GROUP: tl.constexpr,
     BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
@@ -93,8 +117,8 @@ def described(a, b, c, BM, BN, BK):
 
 
 def launch(program, a, b, c, num_stages=3, GROUP=8, **choice):
-    """Return a function that launches one of the four programs."""
-    sizes = a.shape[0], b.shape[1], a.shape[1]
+    """Return a function that launches one of the five programs."""
+    sizes = a.shape[0], c.shape[1], a.shape[1]
     choice = {**TILES, "num_stages": num_stages} | choice
     tiles = [choice[key] for key in ("BM", "BN", "BK")]
     grid = cdiv(sizes[1], tiles[1]), cdiv(sizes[0], tiles[0])
@@ -110,9 +134,11 @@ def launch(program, a, b, c, num_stages=3, GROUP=8, **choice):
 
 def use(*parts):
     """Take matmul and tile, in this order; compile anew what calls `tile`."""
-    global matmul, tile, matmul_grouped, matmul_descriptors, matmul_persistent
+    global matmul, tile, matmul_grouped, matmul_weights
+    global matmul_descriptors, matmul_persistent
     matmul, tile = parts
     matmul_grouped = triton.jit(matmul_grouped.fn)
+    matmul_weights = triton.jit(matmul_weights.fn)
     matmul_descriptors = triton.jit(matmul_descriptors.fn)
     matmul_persistent = triton.jit(matmul_persistent.fn)
 
