@@ -573,9 +573,10 @@ shapes["ragged"].expect("ours", at_least=1.2, times="128 x 256")
 # end.
 #
 # The baseline is the fastest algorithm of cuBLASLt, which `torch._scaled_mm` calls too.
-# It has two modes. In the **fast** mode, the tensor cores add up all products along k. In the **exact** mode,
-# their sums are added to ordinary float32 sums at regular intervals. Predict: is the
-# difference visible in the result? And which of these two modes does our kernel use?
+# It has two modes. In the **fast** mode, the tensor cores add up all products along k.
+# In the **exact** mode, their sums are added to ordinary float32 sums at regular
+# intervals. Predict: is the difference visible in the result? And which of these two
+# modes does our kernel use?
 
 # %%
 eight = chapter.measure.eights()
