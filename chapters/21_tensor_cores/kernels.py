@@ -208,17 +208,22 @@ def fetch_at(pool, to_a, to_b, a, b, from_a, from_b, lda, ldb, left_a, left_b):
 
 
 @cuda.jit(device=True)
-def load_at(fa, fb, z, pool, at_a, at_b, twist, columns, step):
+def load_at(fa, fb, fragment_set, pool, at_a, at_b, twist, columns, step):
     """Load the fragments of a step into set z."""
     at = at_a + (twist ^ int32(8 * step))
     for i in range(MF):
         f = ldmatrix_x4(pool, at + int32(16 * i * KW))
-        fa[z, i, 0], fa[z, i, 1], fa[z, i, 2], fa[z, i, 3] = f
+        (
+            fa[fragment_set, i, 0],
+            fa[fragment_set, i, 1],
+            fa[fragment_set, i, 2],
+            fa[fragment_set, i, 3],
+        ) = f
     for j in range(TWICE):
         at = at_b + columns[j] + int32(16 * step * NW)
         f = ldmatrix_x4_trans(pool, at)
-        fb[z, 2 * j, 0], fb[z, 2 * j, 1] = f[0], f[1]
-        fb[z, 2 * j + 1, 0], fb[z, 2 * j + 1, 1] = f[2], f[3]
+        fb[fragment_set, 2 * j, 0], fb[fragment_set, 2 * j, 1] = f[0], f[1]
+        fb[fragment_set, 2 * j + 1, 0], fb[fragment_set, 2 * j + 1, 1] = f[2], f[3]
 
 
 @cuda.jit
@@ -247,12 +252,12 @@ def gemm_large(a, b, c, k):
     from_b = rb * ldb + (col0 >> int32(1)) + int32(4) * pb
     left_a, left_b = lda - int32(4) * pa, int32(k) - rb  # until the end of k
 
-    near, far = lane & int32(15), lane >> int32(4)
-    at_a = (wm + near) * int32(KW)
-    at_b = int32(TILE_A) + near * int32(NW)
-    twist = place(near, far)
+    low, high = lane & int32(15), lane >> int32(4)
+    at_a = (wm + low) * int32(KW)
+    at_b = int32(TILE_A) + low * int32(NW)
+    twist = place(low, high)
     for j in range(TWICE):
-        columns[j] = place(near, (wn >> int32(3)) + int32(2 * j) + far)
+        columns[j] = place(low, (wn >> int32(3)) + int32(2 * j) + high)
     clear(sums)
 
     write = int32(0)
@@ -270,15 +275,18 @@ def gemm_large(a, b, c, k):
         load_at(fa, fb, 0, pool, at_a, at_b, twist, columns, 0)
     for _ in range(int32(0), lda, int32(KW)):
         for step in range(BK // 16):  # written out
+            # With one set, wait before the first step; with two sets, before the last,
+            # which loads the fragments of the next iteration's first step.
             if step == (SETS - 1) * (BK // 16 - 1):
                 wait_group(PENDING)
                 cuda.syncthreads()
                 if SETS == 2:  # those of the next step are in the next pair
                     end = read == int32(LAST * PAIR)
                     read = int32(0) if end else read + int32(PAIR)
-            z, ahead = (step + 1) % SETS, (step + SETS - 1) % (BK // 16)
+            # The set to load now, and the step that will use it.
+            fragment_set, ahead = (step + 1) % SETS, (step + SETS - 1) % (BK // 16)
             on_a, on_b = read + at_a, read + at_b
-            load_at(fa, fb, z, pool, on_a, on_b, twist, columns, ahead)
+            load_at(fa, fb, fragment_set, pool, on_a, on_b, twist, columns, ahead)
             if step == 0:
                 on_a, on_b = to_a + write, to_b + write
                 where = on_a, on_b, a, b, from_a, from_b

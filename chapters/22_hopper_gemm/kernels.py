@@ -74,7 +74,7 @@ wgmma = wgmma_bf16
 
 
 @cuda.jit(device=True)
-def place_of(number, rows, cols):
+def tile_of(number, rows, cols):
     """Return the row and the column of a tile, groups from left to right."""
     size = int32(int32(GROUP) * cols)
     which = int32(number // size)
@@ -86,9 +86,9 @@ def place_of(number, rows, cols):
 
 
 @cuda.jit(device=True)
-def multiply(acc, memory, at, own, add):
+def multiply(acc, memory, at, offset, add):
     """Start acc += a @ w.T for the stage at `at`; without `add`, acc = ..."""
-    a = descriptor(memory, at + own)
+    a = descriptor(memory, at + offset)
     w = descriptor(memory, at + int32(A_BYTES))
     wgmma_fence()
     wgmma(acc, BN, a, w, add)
@@ -99,12 +99,12 @@ def multiply(acc, memory, at, own, add):
 
 
 @cuda.jit(device=True)
-def following(slot, parity):
+def next_stage(stage, parity):
     """Return the stage and the parity of the next tile in the ring."""
-    slot += int32(1)
-    if slot == int32(DEPTH):
+    stage += int32(1)
+    if stage == int32(DEPTH):
         return int32(0), int32(parity ^ int32(1))
-    return int32(slot), int32(parity)
+    return int32(stage), int32(parity)
 
 
 @cuda.jit(device=True)
@@ -132,7 +132,7 @@ def one_pipeline(map_a, map_w, map_c, c, m, n, k, scale):
     rows = int32((m + int32(BM - 1)) // int32(BM))
     cols = int32((n + int32(BN - 1)) // int32(BN))
     steps = int32((k + int32(LINE - 1)) // int32(LINE))
-    i, j = place_of(int32(cuda.blockIdx.x), rows, cols)
+    i, j = tile_of(int32(cuda.blockIdx.x), rows, cols)
     row, col = i * int32(BM), j * int32(BN)
 
     if t == 0:
@@ -148,31 +148,31 @@ def one_pipeline(map_a, map_w, map_c, c, m, n, k, scale):
             tma_load(memory, at + int32(A_BYTES), map_w, x, col, full, q)
     cuda.syncthreads()
 
-    own = (t >> int32(7)) * int32(8192)  # 64 rows of 128 bytes
-    slot, parity = int32(0), int32(0)
+    offset = (t >> int32(7)) * int32(8192)  # 64 rows of 128 bytes
+    stage, parity = int32(0), int32(0)
     for step in range(steps):
-        at = slot * int32(STAGE_BYTES)
-        mbarrier_wait(full, slot, parity)
-        multiply(acc, memory, at, own, int32(step > 0))
+        at = stage * int32(STAGE_BYTES)
+        mbarrier_wait(full, stage, parity)
+        multiply(acc, memory, at, offset, int32(step > 0))
         wgmma_wait(0)
         cuda.syncthreads()
         x = (int32(step) + int32(DEPTH)) * int32(LINE)
         if t == 0 and step + DEPTH < steps:
-            mbarrier_arrive_expect_tx(full, slot, STAGE_BYTES)
-            tma_load(memory, at, map_a, x, row, full, slot)
-            tma_load(memory, at + int32(A_BYTES), map_w, x, col, full, slot)
-        slot, parity = following(slot, parity)
+            mbarrier_arrive_expect_tx(full, stage, STAGE_BYTES)
+            tma_load(memory, at, map_a, x, row, full, stage)
+            tma_load(memory, at + int32(A_BYTES), map_w, x, col, full, stage)
+        stage, parity = next_stage(stage, parity)
 
     hold(acc, SUMS)
-    put(c, acc, row + own // int32(128), col, t & int32(127), m, n)
+    put(c, acc, row + offset // int32(128), col, t & int32(127), m, n)
 
 
 @cuda.jit(device=True)
 def put_by_tma(map_c, acc, memory, at, row, col, t, group, scale):
     """Arrange the sums in shared memory, from where TMA stores them."""
     lane = t & int32(31)
-    line = (t >> int32(5)) * int32(16) + (lane & int32(15))
-    start = line * int32(128)
+    row_in_tile = (t >> int32(5)) * int32(16) + (lane & int32(15))
+    start = row_in_tile * int32(128)
     for p in range(BN // 64):
         here = int32(at + int32(p % BUFFERS * 8192))
         if t == 0:
@@ -180,7 +180,7 @@ def put_by_tma(map_c, acc, memory, at, row, col, t, group, scale):
         named_barrier(group, 128)
         for j in range(4):
             o = p * 32 + j * 8
-            piece = ((lane >> int32(4)) + int32(2 * j)) ^ (line & int32(7))
+            piece = ((lane >> int32(4)) + int32(2 * j)) ^ (row_in_tile & int32(7))
             stmatrix_x4(
                 memory,
                 here + start + piece * int32(16),
@@ -197,38 +197,38 @@ def put_by_tma(map_c, acc, memory, at, row, col, t, group, scale):
 
 
 @cuda.jit(device=True)
-def release(empty, slot, t):
+def release(empty, stage, t):
     """Tell the producers that this warpgroup has read a stage."""
     if CLUSTER > 1:
         if t < int32(CLUSTER):
-            mbarrier_arrive_at(empty, slot, t)
+            mbarrier_arrive_at(empty, stage, t)
     else:
         if t == 0:
-            mbarrier_arrive(empty, slot)
+            mbarrier_arrive(empty, stage)
 
 
 @cuda.jit(device=True)
 def produce(map_a, map_w, memory, full, empty, tiles, sizes):
     """Load the stages of all tiles of this block."""
     (begin, stride, rank), (rows, cols, steps) = tiles, sizes
-    slot, parity = int32(0), int32(1)
+    stage, parity = int32(0), int32(1)
     for tile in range(begin, rows * cols, stride):
-        i, j = place_of(int32(tile), rows, cols)
+        i, j = tile_of(int32(tile), rows, cols)
         row = (i * int32(CLUSTER) + rank) * int32(BM)
         part = rank * int32(BN // CLUSTER)
         col = j * int32(BN) + part
         for step in range(steps):
-            at, x = slot * int32(STAGE_BYTES), int32(step) * int32(LINE)
-            of_w = at + int32(A_BYTES) + part * int32(128)
-            mbarrier_wait(empty, slot, parity)
-            mbarrier_arrive_expect_tx(full, slot, STAGE_BYTES)
-            tma_load(memory, at, map_a, x, row, full, slot)
+            at, x = stage * int32(STAGE_BYTES), int32(step) * int32(LINE)
+            at_w = at + int32(A_BYTES) + part * int32(128)
+            mbarrier_wait(empty, stage, parity)
+            mbarrier_arrive_expect_tx(full, stage, STAGE_BYTES)
+            tma_load(memory, at, map_a, x, row, full, stage)
             if CLUSTER > 1:
-                every = int32(2**CLUSTER - 1)
-                tma_load_multicast(memory, of_w, map_w, x, col, full, slot, every)
+                mask = int32(2**CLUSTER - 1)
+                tma_load_multicast(memory, at_w, map_w, x, col, full, stage, mask)
             else:
-                tma_load(memory, of_w, map_w, x, col, full, slot)
-            slot, parity = following(slot, parity)
+                tma_load(memory, at_w, map_w, x, col, full, stage)
+            stage, parity = next_stage(stage, parity)
 
 
 @cuda.jit
@@ -268,24 +268,24 @@ def warp_specialised(map_a, map_w, map_c, c, m, n, k, scale):
             produce(map_a, map_w, memory, full, empty, tiles, sizes)
     else:
         setmaxnreg_inc(MORE)
-        mine = group - int32(1)
-        out = int32(DEPTH * STAGE_BYTES) + mine * int32(BUFFERS * 8192)
-        slot, parity = int32(0), int32(0)
+        consumer = group - int32(1)
+        out = int32(DEPTH * STAGE_BYTES) + consumer * int32(BUFFERS * 8192)
+        stage, parity = int32(0), int32(0)
         for tile in range(begin, rows * cols, stride):
-            i, j = place_of(int32(tile), rows, cols)
-            row = (i * int32(CLUSTER) + rank) * int32(BM) + mine * int32(64)
+            i, j = tile_of(int32(tile), rows, cols)
+            row = (i * int32(CLUSTER) + rank) * int32(BM) + consumer * int32(64)
             col = j * int32(BN)
             before = int32(0)
             for step in range(steps):
-                at = slot * int32(STAGE_BYTES)
-                mbarrier_wait(full, slot, parity)
+                at = stage * int32(STAGE_BYTES)
+                mbarrier_wait(full, stage, parity)
                 add = int32(step > 0)
-                multiply(acc, memory, at, mine * int32(8192), add)
+                multiply(acc, memory, at, consumer * int32(8192), add)
                 wgmma_wait(1)  # the stage before has been read
                 if step > 0:
                     release(empty, before, t)
-                before = slot
-                slot, parity = following(slot, parity)
+                before = stage
+                stage, parity = next_stage(stage, parity)
             wgmma_wait(0)
             release(empty, before, t)
             hold(acc, SUMS)

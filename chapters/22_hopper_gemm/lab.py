@@ -463,7 +463,7 @@ assert counted["groups of 16, serpentine"] < counted["groups of 16"]
 # - the ring of exercises 1 to 3, in `produce` and `warp_specialised`;
 # - the boxes of exercise 4, in `tma_load`, and the swizzle in `put_by_tma`;
 # - the descriptors of exercise 5, in `multiply`;
-# - the order of tiles, in `place_of`.
+# - the order of tiles, in `tile_of`.
 
 # %% [markdown]
 # ## Measure: the ladder

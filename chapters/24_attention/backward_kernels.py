@@ -150,11 +150,11 @@ def load_queries_for(
     mbarrier_arrive_expect_tx(bars, int32(0), int32(2 * ROWS))
     two_boxes(memory, int32(0), BOX, map_k, row, plane, bars, int32(0))
     two_boxes(memory, int32(ROWS), BOX, map_v, row, plane, bars, int32(0))
-    stage, phase = int32(0), int32(1)
+    stage, parity = int32(0), int32(1)
     for i in range(first, blocks):
         full, at = int32(KV_FULL) + stage, (stage + int32(2)) * int32(ROWS)
         row, near = int32(i) * int32(64), stage * int32(SIDE)
-        mbarrier_wait(bars, int32(KV_EMPTY) + stage, phase)
+        mbarrier_wait(bars, int32(KV_EMPTY) + stage, parity)
         mbarrier_arrive_expect_tx(bars, full, int32(ROWS + 512))
         two_boxes(memory, at, BOX // 2, map_q, row, plane, bars, full)
         at += int32(BOX)
@@ -163,7 +163,7 @@ def load_queries_for(
         bulk_copy(side, near, lse2, far, int32(256), bars, full)
         near += int32(64)
         bulk_copy(side, near, delta, far, int32(256), bars, full)
-        stage, phase = next_stage(stage, phase, DEEP)
+        stage, parity = next_stage(stage, parity, DEEP)
 
 
 @cuda.jit(device=True)
@@ -179,7 +179,7 @@ def gather_kv(
     j,
     plane,
     first,
-    h,
+    consumer,
 ):
     """A consumer of grads_kv: dk and dv of 64 keys."""
     s = cuda.local.array(32, float32)
@@ -188,21 +188,21 @@ def gather_kv(
     dv = cuda.local.array(64, float32)
     p = cuda.local.array(16, int32)
     ds = cuda.local.array(16, int32)
-    u = int32(cuda.threadIdx.x) & int32(127)
-    lane, col = u & int32(31), (u & int32(3)) * int32(2)
-    own = j * int32(128) + h * int32(64)
-    key = own + (u >> int32(5)) * int32(16) + (lane >> int32(2))
-    mine = h * int32(BOX // 2)
+    thread = int32(cuda.threadIdx.x) & int32(127)
+    lane, col = thread & int32(31), (thread & int32(3)) * int32(2)
+    first_key = j * int32(128) + consumer * int32(64)
+    key = first_key + (thread >> int32(5)) * int32(16) + (lane >> int32(2))
+    offset = consumer * int32(BOX // 2)
     for c in range(64):
         dk[c] = float32(0)
         dv[c] = float32(0)
-    k, v = descriptor(memory, mine), descriptor(memory, int32(ROWS) + mine)
-    stage, phase = int32(0), int32(0)
+    k, v = descriptor(memory, offset), descriptor(memory, int32(ROWS) + offset)
+    stage, parity = int32(0), int32(0)
     mbarrier_wait(bars, int32(0), int32(0))
     for i in range(first, blocks):
         at = (stage + int32(2)) * int32(ROWS)
         near = stage * int32(SIDE) + col
-        mbarrier_wait(bars, int32(KV_FULL) + stage, phase)
+        mbarrier_wait(bars, int32(KV_FULL) + stage, parity)
         products_64(s, k, descriptor(memory, at))
         products_64(dp, v, descriptor(memory, at + int32(BOX)))
         wgmma_wait(1)
@@ -227,12 +227,14 @@ def gather_kv(
         cuda.syncwarp()  # all lanes have read `side`
         if lane == 0:
             mbarrier_arrive(bars, int32(KV_EMPTY) + stage)
-        stage, phase = next_stage(stage, phase, DEEP)
-    one, group = float32(1), h + int32(1)
-    put_rows(memory, mine, dk, factor, factor, u, group, map_dk, own, plane)
-    mine += int32(ROWS)
-    put_rows(memory, mine, dv, one, one, u, group, map_dv, own, plane)
-    if u == 0:
+        stage, parity = next_stage(stage, parity, DEEP)
+    one, group = float32(1), consumer + int32(1)
+    put_rows(
+        memory, offset, dk, factor, factor, thread, group, map_dk, first_key, plane
+    )
+    offset += int32(ROWS)
+    put_rows(memory, offset, dv, one, one, thread, group, map_dv, first_key, plane)
+    if thread == 0:
         bulk_wait(0)
 
 
@@ -290,7 +292,7 @@ def grads_kv(
             )
     else:
         setmaxnreg_inc(240)
-        h, scale = (t >> int32(7)) - int32(1), float32(scale)
+        consumer, scale = (t >> int32(7)) - int32(1), float32(scale)
         gather_kv(
             memory,
             bars,
@@ -303,7 +305,7 @@ def grads_kv(
             j,
             plane,
             first,
-            h,
+            consumer,
         )
 
 
@@ -315,15 +317,15 @@ def load_keys_for(memory, bars, maps, i, plane, count):
     mbarrier_arrive_expect_tx(bars, int32(0), int32(2 * ROWS))
     two_boxes(memory, int32(0), BOX, map_q, row, plane, bars, int32(0))
     two_boxes(memory, int32(ROWS), BOX, map_g, row, plane, bars, int32(0))
-    stage, phase = int32(0), int32(1)
+    stage, parity = int32(0), int32(1)
     for j in range(count):
         at, row = (int32(2) + stage) * int32(ROWS), int32(j) * int32(128)
-        mbarrier_wait(bars, int32(5) + stage, phase)
+        mbarrier_wait(bars, int32(5) + stage, parity)
         load_rows(memory, at, map_k, row, plane, bars, int32(1) + stage)
         at += int32(2 * ROWS)
-        mbarrier_wait(bars, int32(7) + stage, phase)
+        mbarrier_wait(bars, int32(7) + stage, parity)
         load_rows(memory, at, map_v, row, plane, bars, int32(3) + stage)
-        stage, phase = next_stage(stage, phase, 2)
+        stage, parity = next_stage(stage, parity, 2)
 
 
 @cuda.jit(device=True)
@@ -343,29 +345,31 @@ def grads_of(dp, p, delta, k):
 
 
 @cuda.jit(device=True)
-def gather_q(memory, bars, map_dq, lse2, delta, scale, factor, i, plane, count, h):
+def gather_q(
+    memory, bars, map_dq, lse2, delta, scale, factor, i, plane, count, consumer
+):
     """A consumer of grads_queries: dq of 64 queries."""
     s = cuda.local.array(64, float32)
     dp = cuda.local.array(64, float32)
     dq = cuda.local.array(64, float32)
     ds = cuda.local.array(32, int32)
-    u = int32(cuda.threadIdx.x) & int32(127)
-    lane, col = u & int32(31), (u & int32(3)) * int32(2)
-    own = i * int32(128) + h * int32(64)
-    row = own + (u >> int32(5)) * int32(16) + (lane >> int32(2))
-    mine = h * int32(BOX // 2)
+    thread = int32(cuda.threadIdx.x) & int32(127)
+    lane, col = thread & int32(31), (thread & int32(3)) * int32(2)
+    first_row = i * int32(128) + consumer * int32(64)
+    row = first_row + (thread >> int32(5)) * int32(16) + (lane >> int32(2))
+    offset = consumer * int32(BOX // 2)
     for c in range(64):
         dq[c] = float32(0)
     lse0, lse1 = lse2[plane, row], lse2[plane, row + int32(8)]
     delta0, delta1 = delta[plane, row], delta[plane, row + int32(8)]
-    q, g = descriptor(memory, mine), descriptor(memory, int32(ROWS) + mine)
-    stage, phase = int32(0), int32(0)
+    q, g = descriptor(memory, offset), descriptor(memory, int32(ROWS) + offset)
+    stage, parity = int32(0), int32(0)
     mbarrier_wait(bars, int32(0), int32(0))
     for j in range(count):
         at = (int32(2) + stage) * int32(ROWS)
-        mbarrier_wait(bars, int32(1) + stage, phase)
+        mbarrier_wait(bars, int32(1) + stage, parity)
         products_128(s, q, descriptor(memory, at))
-        mbarrier_wait(bars, int32(3) + stage, phase)
+        mbarrier_wait(bars, int32(3) + stage, parity)
         products_128(dp, g, descriptor(memory, at + int32(2 * ROWS)))
         wgmma_wait(1)
         hold(s, 64)
@@ -375,7 +379,7 @@ def gather_q(memory, bars, map_dq, lse2, delta, scale, factor, i, plane, count, 
         weights_of(s, scale, lse1, 2)
         wgmma_wait(0)
         hold(dp, 64)
-        if u == 0:
+        if thread == 0:
             mbarrier_arrive(bars, int32(7) + stage)
         grads_of(dp, s, delta0, 0)
         grads_of(dp, s, delta1, 2)
@@ -384,11 +388,22 @@ def gather_q(memory, bars, map_dq, lse2, delta, scale, factor, i, plane, count, 
         wgmma_wait(0)
         hold(dq, 64)
         hold_words(ds, 32)
-        if u == 0:
+        if thread == 0:
             mbarrier_arrive(bars, int32(5) + stage)
-        stage, phase = next_stage(stage, phase, 2)
-    put_rows(memory, mine, dq, factor, factor, u, h + int32(1), map_dq, own, plane)
-    if u == 0:
+        stage, parity = next_stage(stage, parity, 2)
+    put_rows(
+        memory,
+        offset,
+        dq,
+        factor,
+        factor,
+        thread,
+        consumer + int32(1),
+        map_dq,
+        first_row,
+        plane,
+    )
+    if thread == 0:
         bulk_wait(0)
 
 
@@ -419,9 +434,11 @@ def grads_queries(map_q, map_k, map_v, map_g, map_dq, lse2, delta, seq, scale, f
             load_keys_for(memory, bars, maps, i, plane, count)
     else:
         setmaxnreg_inc(240)
-        h, scale, factor = (
+        consumer, scale, factor = (
             (t >> int32(7)) - int32(1),
             float32(scale),
             float32(factor),
         )
-        gather_q(memory, bars, map_dq, lse2, delta, scale, factor, i, plane, count, h)
+        gather_q(
+            memory, bars, map_dq, lse2, delta, scale, factor, i, plane, count, consumer
+        )

@@ -88,12 +88,12 @@ def two_boxes(memory, at, size, stack, row, plane, bars, s):
 
 
 @cuda.jit(device=True)
-def next_stage(stage, phase, stages):
-    """Return the stage that follows, and its phase."""
+def next_stage(stage, parity, stages):
+    """Return the stage and the parity of the next tile in the ring."""
     stage += int32(1)
     if stage == int32(stages):
-        return int32(0), phase ^ int32(1)
-    return stage, phase
+        return int32(0), parity ^ int32(1)
+    return stage, parity
 
 
 @cuda.jit(device=True)
@@ -166,17 +166,17 @@ def pack(words, s, count):
 
 
 @cuda.jit(device=True)
-def put_rows(memory, at, acc, f0, f1, u, group, stack, row, plane):
+def put_rows(memory, at, acc, f0, f1, thread, group, stack, row, plane):
     """Scale 64 rows of sums and start to store them, through shared memory."""
-    lane = u & int32(31)
-    line = ((u >> int32(5)) << int32(4)) + (lane & int32(15))
+    lane = thread & int32(31)
+    row_in_tile = ((thread >> int32(5)) << int32(4)) + (lane & int32(15))
     named_barrier(group, int32(128))
     for i in range(8):
-        piece = ((lane >> int32(4)) + int32(i % 4 * 2)) ^ (line & int32(7))
-        near = line * int32(128) + piece * int32(16)
+        piece = ((lane >> int32(4)) + int32(i % 4 * 2)) ^ (row_in_tile & int32(7))
+        inside = row_in_tile * int32(128) + piece * int32(16)
         stmatrix_x4(
             memory,
-            at + int32(i // 4 * BOX) + near,
+            at + int32(i // 4 * BOX) + inside,
             bf16_pair(acc[8 * i] * f0, acc[8 * i + 1] * f0),
             bf16_pair(acc[8 * i + 2] * f1, acc[8 * i + 3] * f1),
             bf16_pair(acc[8 * i + 4] * f0, acc[8 * i + 5] * f0),
@@ -184,7 +184,7 @@ def put_rows(memory, at, acc, f0, f1, u, group, stack, row, plane):
         )
     fence_async()
     named_barrier(group, int32(128))
-    if u == 0:
+    if thread == 0:
         tma_store_plane(stack, int32(0), row, plane, memory, at)
         at += int32(BOX)
         tma_store_plane(stack, int32(64), row, plane, memory, at)
@@ -205,27 +205,27 @@ def of_tile(tile, blocks):
 @cuda.jit(device=True)
 def load_tiles(memory, bars, tiles, counter, map_q, map_k, map_v, blocks, total):
     """The producer: queries, keys and values of one tile after the other."""
-    stage, phase = int32(0), int32(1)
-    b, q_phase = int32(0), int32(1)
+    stage, parity = int32(0), int32(1)
+    b, q_parity = int32(0), int32(1)
     tile = int32(cuda.blockIdx.x)
     while tile < total:
         plane, i, count = of_tile(tile, blocks)
-        mbarrier_wait(bars, int32(Q_EMPTY) + b, q_phase)
+        mbarrier_wait(bars, int32(Q_EMPTY) + b, q_parity)
         tiles[b] = tile
         at, row = b * int32(ROWS), i * int32(128)
         load_rows(memory, at, map_q, row, plane, bars, int32(Q_FULL) + b)
         for j in range(count):
             at, row = stage * int32(ROWS), int32(j) * int32(128)
             full = int32(K_FULL) + stage
-            mbarrier_wait(bars, int32(K_EMPTY) + stage, phase)
+            mbarrier_wait(bars, int32(K_EMPTY) + stage, parity)
             load_rows(memory, int32(FIRST_K) + at, map_k, row, plane, bars, full)
             full = int32(V_FULL) + stage
-            mbarrier_wait(bars, int32(V_EMPTY) + stage, phase)
+            mbarrier_wait(bars, int32(V_EMPTY) + stage, parity)
             load_rows(memory, int32(FIRST_V) + at, map_v, row, plane, bars, full)
-            stage, phase = next_stage(stage, phase, STAGES)
-        b, q_phase = next_stage(b, q_phase, 2)
+            stage, parity = next_stage(stage, parity, STAGES)
+        b, q_parity = next_stage(b, q_parity, 2)
         tile = int32(cuda.gridDim.x) + int32(cuda.atomic.add(counter, 0, 1))
-    mbarrier_wait(bars, int32(Q_EMPTY) + b, q_phase)
+    mbarrier_wait(bars, int32(Q_EMPTY) + b, q_parity)
     tiles[b] = total  # no more
     mbarrier_arrive(bars, int32(Q_FULL) + b)
     if cuda.atomic.add(counter, 1, 1) == int32(cuda.gridDim.x) - int32(1):
@@ -234,26 +234,26 @@ def load_tiles(memory, bars, tiles, counter, map_q, map_k, map_v, blocks, total)
 
 
 @cuda.jit(device=True)
-def attend_tiles(memory, bars, tiles, map_o, lse, seq, scale, blocks, total, h):
+def attend_tiles(memory, bars, tiles, map_o, lse, seq, scale, blocks, total, consumer):
     """A consumer: 64 rows of the output of each tile."""
     s = cuda.local.array(64, float32)
     o = cuda.local.array(64, float32)
     p = cuda.local.array(32, int32)
-    u = int32(cuda.threadIdx.x) & int32(127)
-    lane, own = u & int32(31), h * int32(64)
-    own += (u >> int32(5)) * int32(16) + (lane >> int32(2))
+    thread = int32(cuda.threadIdx.x) & int32(127)
+    lane, row_in_tile = thread & int32(31), consumer * int32(64)
+    row_in_tile += (thread >> int32(5)) * int32(16) + (lane >> int32(2))
     col = (lane & int32(3)) * int32(2)
     masked = CAUSAL or (seq & int32(127)) != int32(0)  # the last tile
-    stage, phase = int32(0), int32(0)
-    b, q_phase = int32(0), int32(0)
+    stage, parity = int32(0), int32(0)
+    b, q_parity = int32(0), int32(0)
 
     mbarrier_wait(bars, int32(Q_FULL), int32(0))
     tile = tiles[0]
     while tile < total:
         plane, i, count = of_tile(tile, blocks)
-        row = i * int32(128) + own
-        mine = b * int32(ROWS) + h * int32(BOX // 2)
-        q = descriptor(memory, mine)
+        row = i * int32(128) + row_in_tile
+        offset = b * int32(ROWS) + consumer * int32(BOX // 2)
+        q = descriptor(memory, offset)
         top0, top1 = FAR, FAR
         weight0, weight1 = float32(0), float32(0)
         for c in range(64):
@@ -261,11 +261,11 @@ def attend_tiles(memory, bars, tiles, map_o, lse, seq, scale, blocks, total, h):
 
         # the first tile of keys: its scores and weights
         at = stage * int32(ROWS)
-        mbarrier_wait(bars, int32(K_FULL) + stage, phase)
+        mbarrier_wait(bars, int32(K_FULL) + stage, parity)
         products_128(s, q, descriptor(memory, int32(FIRST_K) + at))
         wgmma_wait(0)
         hold(s, 64)
-        if u == 0:
+        if thread == 0:
             mbarrier_arrive(bars, int32(K_EMPTY) + stage)
             if tile >= int32(cuda.gridDim.x):  # not this block's first
                 bulk_wait_read(0)  # the output before has left its place
@@ -278,17 +278,17 @@ def attend_tiles(memory, bars, tiles, map_o, lse, seq, scale, blocks, total, h):
 
         # start the scores of tile j and the values of tile j - 1 together
         for j in range(int32(1), count):
-            old, old_phase, old_at = stage, phase, at
-            stage, phase = next_stage(stage, phase, STAGES)
+            old, old_parity, old_at = stage, parity, at
+            stage, parity = next_stage(stage, parity, STAGES)
             at = stage * int32(ROWS)
-            mbarrier_wait(bars, int32(K_FULL) + stage, phase)
+            mbarrier_wait(bars, int32(K_FULL) + stage, parity)
             products_128(s, q, descriptor(memory, int32(FIRST_K) + at))
-            mbarrier_wait(bars, int32(V_FULL) + old, old_phase)
+            mbarrier_wait(bars, int32(V_FULL) + old, old_parity)
             v = descriptor_columns(memory, int32(FIRST_V) + old_at, int32(BOX))
             chain_128(o, p, v)
             wgmma_wait(1)  # the scores
             hold(s, 64)
-            if u == 0:
+            if thread == 0:
                 mbarrier_arrive(bars, int32(K_EMPTY) + stage)
             if masked and j == count - 1:
                 hide(s, int32(j) * int32(128) + col, row, seq)
@@ -297,7 +297,7 @@ def attend_tiles(memory, bars, tiles, map_o, lse, seq, scale, blocks, total, h):
             wgmma_wait(0)  # the values
             hold(o, 64)
             hold_words(p, 32)
-            if u == 0:
+            if thread == 0:
                 mbarrier_arrive(bars, int32(V_EMPTY) + old)
             for c in range(16):
                 o[4 * c] *= factor0
@@ -307,29 +307,31 @@ def attend_tiles(memory, bars, tiles, map_o, lse, seq, scale, blocks, total, h):
             pack(p, s, 32)
 
         # the values of the last tile, and the output
-        mbarrier_wait(bars, int32(V_FULL) + stage, phase)
+        mbarrier_wait(bars, int32(V_FULL) + stage, parity)
         v = descriptor_columns(memory, int32(FIRST_V) + at, int32(BOX))
         chain_128(o, p, v)
-        for far in (1, 2):
-            weight0 += cuda.shfl_xor_sync(FULL, weight0, far)
-            weight1 += cuda.shfl_xor_sync(FULL, weight1, far)
+        for lanes in (1, 2):
+            weight0 += cuda.shfl_xor_sync(FULL, weight0, lanes)
+            weight1 += cuda.shfl_xor_sync(FULL, weight1, lanes)
         wgmma_wait(0)
         hold(o, 64)
         hold_words(p, 32)
-        if u == 0:
+        if thread == 0:
             mbarrier_arrive(bars, int32(V_EMPTY) + stage)
-        stage, phase = next_stage(stage, phase, STAGES)
+        stage, parity = next_stage(stage, parity, STAGES)
         f0, f1 = float32(1) / weight0, float32(1) / weight1
-        first = i * int32(128) + h * int32(64)
-        put_rows(memory, mine, o, f0, f1, u, h + int32(1), map_o, first, plane)
+        first = i * int32(128) + consumer * int32(64)
+        put_rows(
+            memory, offset, o, f0, f1, thread, consumer + int32(1), map_o, first, plane
+        )
         if col == 0:
             put_lse(lse, plane, row, seq, top0, weight0)
             put_lse(lse, plane, row + int32(8), seq, top1, weight1)
 
-        b, q_phase = next_stage(b, q_phase, 2)
-        mbarrier_wait(bars, int32(Q_FULL) + b, q_phase)
+        b, q_parity = next_stage(b, q_parity, 2)
+        mbarrier_wait(bars, int32(Q_FULL) + b, q_parity)
         tile = tiles[b]
-    if u == 0:
+    if thread == 0:
         bulk_wait(0)
 
 
@@ -369,7 +371,7 @@ def attend(map_q, map_k, map_v, map_o, lse, counter, seq, planes, scale):
             load_tiles(memory, bars, tiles, counter, map_q, map_k, map_v, blocks, total)
     else:
         setmaxnreg_inc(240)
-        h = (t >> int32(7)) - int32(1)
+        consumer = (t >> int32(7)) - int32(1)
         attend_tiles(
             memory,
             bars,
@@ -380,5 +382,5 @@ def attend(map_q, map_k, map_v, map_o, lse, counter, seq, planes, scale):
             float32(scale),
             blocks,
             total,
-            h,
+            consumer,
         )
