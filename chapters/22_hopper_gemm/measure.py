@@ -216,6 +216,8 @@ def shape_table(name):
             "cuBLAS": fastest(library(*on)),
             "ours": best,
             "128 x 256": ours["128 x 256"],
+            "128 x 256, two buffers": gemm(*on, buffers=2),
+            "128 x 256, cluster": ours["128 x 256, cluster"],
         }
 
     return bench.compare(
