@@ -45,8 +45,9 @@ for name, more in (
     made = templates._specialised(scope[name].py_func, set(), named)
     ptx, _ = cuda.compile_ptx(made, types, cc=(9, 0, "a"))
     what = re.findall(r"wgmma.mma_async\\S+|setmaxnreg.\\w+|multicast", ptx)
+    fences = len(re.findall("fence.proxy.tensormap::generic.acquire.sys", ptx))
     kinds = (kind in ptx for kind in ("sm_90a", ".local", ".f64"))
-    print(name, *kinds, *sorted(set(what)))
+    print(name, fences, *kinds, *sorted(set(what)))
 """
 
 
@@ -67,9 +68,9 @@ def test_the_kernels_compile_for_hopper():
     )
     more = "setmaxnreg.dec setmaxnreg.inc"
     assert done.stdout.splitlines() == [
-        f"one_pipeline True False False {bf16}",
-        f"warp_specialised True False False multicast {more} {bf16}",
-        f"warp_specialised True False False {more} {e4m3}",
+        f"one_pipeline 2 True False False {bf16}",
+        f"warp_specialised 3 True False False multicast {more} {bf16}",
+        f"warp_specialised 3 True False False {more} {e4m3}",
     ]
 
 
