@@ -201,6 +201,17 @@ def test_a_time_that_varies_a_lot_shows_it(render: Render) -> None:
     assert "; a host" in html
 
 
+def test_what_is_counted_has_no_bars_and_no_times(render: Render) -> None:
+    rows = [{"case": "a", "name": n, "value": 9.5, "unit": "us"} for n in ("b", "c")]
+    file = json.dumps({"lab": "13_parts", "device": DEVICE, "rows": rows})
+    files = {"results/13_parts.nvidia-h200.json": file}
+    html, warnings = render("```{ladder} 13_parts\n:case: a\n```", files=files)
+    assert warnings == []
+    assert "weft-bar" not in html
+    assert ">time<" not in html
+    assert "9.50\N{NO-BREAK SPACE}µs" in html
+
+
 def test_versions_are_those_of_the_run_and_of_the_course(render: Render) -> None:
     pinned = "numpy==2.4.6\ntorch==2.13.0\ntriton==3.7.1; sys_platform == 'linux'\n"
     text = "{versions}`13_demo`, and {versions}`installed`."

@@ -129,12 +129,14 @@ def columns_of(rows: list[Row], of: str) -> list[tuple[str, str]]:
     of: the title of the column of shares.
     """
     has_ceiling = any(row.ceiling is not None for row in rows)
+    timed = any(row.ms is not None for row in rows)
     columns = [("name", "")]
-    if has_ceiling or len(rows) > 1:
+    if has_ceiling or (timed and len(rows) > 1):
         columns.append(("bar", of if has_ceiling else "speed"))
     if any(row.value is not None for row in rows):
-        columns.append(("rate", "rate"))
-    columns.append(("time", "time"))
+        columns.append(("rate", "rate" if timed else ""))
+    if timed:
+        columns.append(("time", "time"))
     baseline = next((row.baseline for row in rows if row.baseline), None)
     if baseline and any(row.ratio is not None for row in rows):
         columns.append(("ratio", f"speed, × {baseline}"))
