@@ -623,8 +623,9 @@ if weft.GPU and curves:
 # - `19 launches, bare`: the same with arrays, but on the default stream.
 # - `PyTorch, graph` and `mine, graph`: the same two steps, captured in a CUDA graph
 #   once and then replayed (chapter 17), so that Python is out of the picture.
-# - `torch.compile, graph`: PyTorch's step, its loss compiled in the default mode, and
-#   the whole captured: the fastest of the ways to run PyTorch that are tried here.
+# - `torch.compile, graph`: PyTorch's step, its loss and its optimiser compiled in the
+#   default mode, and the whole captured; `autotuned, graph`: the same with
+#   `mode="max-autotune-no-cudagraphs"`.
 # - `mine, graph, warps`: your engine in a graph, with another kernel for sums: a warp
 #   per element of the result, instead of a thread.
 #
@@ -652,6 +653,7 @@ small.expect("mine, graph, warps", at_least=1.9, times="mine, graph")
 small.expect("mine, graph, warps", at_least=0.75, times="PyTorch, graph")
 small.expect("PyTorch, graph", at_least=7)
 small.expect("torch.compile, graph", at_least=1.2, times="PyTorch, graph")
+small.expect("autotuned, graph", at_least=0.9, times="torch.compile, graph")
 
 # %% [markdown] tags=["solution"]
 # Most of the time of `mine` goes into launches. Launches from Numba take long if their

@@ -1,5 +1,8 @@
 """The measurements of chapter 31."""
 
+import contextlib
+import io
+import logging
 import warnings
 
 import numpy as np
@@ -25,12 +28,15 @@ from .engine import (
 from .kernels import TILE, launch, nothing_kernel
 from .training import digits, my_loss, my_step, parameters, torch_loss
 
+TUNED = "max-autotune-no-cudagraphs"  # the step is captured in a graph of ours
+
 
 def graphed(step):
     """Return a function that replays one captured step."""
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(side):  # compiles and allocates before the capture
+    reports = contextlib.redirect_stderr(io.StringIO())  # of what was tuned
+    with torch.cuda.stream(side), reports:  # compiles, allocates before the capture
         for _ in range(3):
             step()
     torch.cuda.current_stream().wait_stream(side)
@@ -41,15 +47,22 @@ def graphed(step):
     return graph.replay
 
 
-def torch_training(loss_of, batch, start):
-    """Return a training step as most people write it."""
+def torch_training(batch, start, mode=None):
+    """Return a training step as most people write it.
+
+    mode: of `torch.compile`, for the loss and the optimiser; None for not compiled.
+    """
     leaves = [p.clone().requires_grad_() for p in start]
     optimiser = torch.optim.SGD(leaves, lr=0.01)
+    loss_of, update = torch_loss, optimiser.step
+    if mode is not None:
+        loss_of = torch.compile(loss_of, dynamic=False, mode=mode)
+        update = torch.compile(update, dynamic=False, mode=mode)
 
     def step():
         optimiser.zero_grad()
         loss_of(*batch, *leaves).backward()
-        optimiser.step()
+        update()
 
     return step
 
@@ -95,18 +108,19 @@ def training_steps(count, hidden, compiled):
         images, labels = digits(np.random.default_rng(0), count, 28)
         batch = [torch.tensor(v, device="cuda") for v in (images, labels)]
         start = parameters(28 * 28, hidden, 10)
-        rows = {"PyTorch": torch_training(torch_loss, batch, start)}
+        rows = {"PyTorch": torch_training(batch, start)}
         mine = ready()
         if mine:
             rows["mine"] = my_training(batch, start)
         if compiled:
             rows |= nineteen_launches(batch[0])
-        theirs = torch_training(torch_loss, batch, start)
-        rows["PyTorch, graph"] = graphed(theirs)
+        rows["PyTorch, graph"] = graphed(torch_training(batch, start))
         if compiled:
             warnings.filterwarnings("ignore", "TensorFloat32 tensor cores")
-            faster = torch_training(torch.compile(torch_loss), batch, start)
-            rows["torch.compile, graph"] = graphed(faster)
+            torch._logging.set_logs(all=logging.ERROR)  # compiling an optimiser warns
+            names = {"torch.compile, graph": "default", "autotuned, graph": TUNED}
+            for name, mode in names.items():
+                rows[name] = graphed(torch_training(batch, start, mode))
         if mine:
             rows |= my_graphs(batch, start)
         return rows
