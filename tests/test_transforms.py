@@ -8,10 +8,14 @@ import numpy as np
 import pytest
 import torch
 
+from verification import transform_calls
+from verification.library_calls import World
 from weft.chapters import Chapter
 from weft.libraries import cufft, curand, library, on_device
 from weft.libraries.cufft import Type
 from weft.libraries.faults import ModelFault
+from weft.libraries.loading import on_model
+from weft.libraries.model import Model
 from weft.libraries.model_curand import stream_words
 from weft.libraries.philox import open_at_zero, philox_words, words
 
@@ -19,6 +23,8 @@ arrays = Chapter("26_curand_cufft").arrays
 copy_corner, multiply, zeros = arrays.copy_corner, arrays.multiply, arrays.zeros
 
 RECORDED = Path(__file__).parents[1] / "book/recordings/26_curand_cufft/numbers.json"
+CALLS = Path(__file__).parents[1] / "verification/transform_calls.json"
+ANSWERS = json.loads(CALLS.read_text(encoding="utf-8"))
 PHILOX = curand.RngType.PSEUDO_PHILOX4_32_10
 ONES = 0xFFFFFFFF
 PI = (0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344), (0xA4093822, 0x299F31D0)
@@ -131,6 +137,20 @@ def test_arrays_are_padded_cropped_and_multiplied() -> None:
     copy_corner(on_device(torch.ones(3, 4)), wide)
     multiply(wide, on_device(torch.arange(5.0).view(1, 5)), 2)
     assert wide.cpu().tolist() == [[0, 2, 4, 6, 0]] * 2
+
+
+@pytest.mark.parametrize("case", transform_calls.CASES)
+def test_the_models_answer_as_the_libraries_did(case: str) -> None:
+    """Numbers agree up to the rounding of sums in float32."""
+    model = Model()
+    with on_model(model):
+        world = World(model.place, lambda x: x.cpu().double().numpy())
+        got = transform_calls.answer(world, case)
+    np.testing.assert_allclose(got, ANSWERS["answers"][case], atol=3e-3)
+
+
+def test_every_recorded_answer_has_its_call() -> None:
+    assert ANSWERS["answers"].keys() == transform_calls.CASES.keys()
 
 
 # cuRAND

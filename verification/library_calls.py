@@ -146,6 +146,7 @@ def lt(w: World, **change: Any) -> Any:
     f |= {"types": LT_TYPES, "compute": "COMPUTE_32F", "scale": "R_32F", "alpha": 1}
     f |= {"beta": 0, "epilogue": None, "bias": None, "bias_type": None, "kind": ""}
     f |= {"ask": None, "preferred": 0, "room": 0, "unaligned": 0, "show": 64}
+    f |= {"batch": 1}
     f |= change
     m, n, k = f["m"], f["n"], f["k"]
     shapes = [(k, m) if f["ta"] else (m, k), (n, k) if f["tb"] else (k, n)]
@@ -200,10 +201,18 @@ def lt(w: World, **change: Any) -> Any:
                 cublasLt.matrix_layout_set_attribute(
                     layout, MatrixLayoutAttribute.ORDER, buf.ctypes.data, buf.nbytes
                 )
+            if f["batch"] > 1:
+                for name, value, kind in (
+                    ("BATCH_COUNT", f["batch"], np.int32),
+                    ("STRIDED_BATCH_OFFSET", rows * cols, np.int64),
+                ):
+                    buf = w.keep(attribute(value, kind))
+                    cublasLt.matrix_layout_set_attribute(
+                        layout, MatrixLayoutAttribute[name], buf.ctypes.data, buf.nbytes
+                    )
             layouts.append(layout)
-            arrays.append(
-                w.small(*((rows, cols) if row_major else (cols, rows)), dtype, i + 1)
-            )
+            shape = (rows, cols) if row_major else (cols, rows)
+            arrays.append(w.small(f["batch"] * shape[0], shape[1], dtype, i + 1))
         found, algo = [], 0
         if f["ask"] is not None:
             pref = keep(
@@ -278,8 +287,9 @@ def handles(w: World, what: str) -> Any:
             ]
         if what == "pointer mode 7":
             cublas.set_pointer_mode(handle, 7)
-        if what == "math mode 99":
-            cublas.set_math_mode(handle, 99)
+        if what.startswith("math mode"):
+            cublas.set_math_mode(handle, int(what.split()[-1]))
+            return cublas.get_math_mode(handle)
         if what == "workspace off by 8":
             room = w.keep(w.place(torch.zeros(1 << 20, dtype=torch.uint8)))
             cublas.set_workspace(handle, room.data_ptr() + 8, 1 << 19)
@@ -426,6 +436,7 @@ CASES: dict[str, tuple[Callable[..., Any], Any]] = {
         for what in (
             *("defaults", "pointer mode 7", "math mode 99", "workspace off by 8"),
             *("workspace", "pointer mode back", "destroy null"),
+            *("math mode 16", "math mode 19"),
         )
     },
     **{
@@ -566,6 +577,10 @@ CASES: dict[str, tuple[Callable[..., Any], Any]] = {
     "lt, fp8, as they are": (lt, {"types": FP8, "m": 32, "k": 64}),
     "lt, fp8, B transposed": (lt, {"types": FP8, "tb": 1, "m": 32, "k": 64}),
     "lt, fp8, k of 24": (lt, {"types": FP8, "ta": 1, "m": 32, "k": 24}),
+    "lt, fp8, m of 24": (lt, {"types": FP8, "ta": 1, "m": 24, "k": 64}),
+    "lt, fp8, n of 17": (lt, {"types": FP8, "ta": 1, "m": 32, "n": 17, "k": 64}),
+    "lt, a batch": (lt, {"batch": 2, "m": 4, "n": 8, "k": 4}),
+    "lt, a batch of bf16": (lt, {"batch": 3, "types": BF16, "m": 8, "n": 8}),
     # Last, since it may break the context.
     "lt, no bias pointer": (lt, {"types": BF16, "epilogue": E.BIAS}),
 }
