@@ -141,7 +141,7 @@ def rows_down(x, out):
 def tall_tiles(x, out, m, n):
     """Transpose x (m, n), both arrays flat, in tiles of TALL x TILE; any m and n.
 
-    Launch blocks of (TILE, 2 * ROWS) threads, a tile each, in the order down x.
+    Launch blocks of (TILE, ROWS) threads, a tile each, in the order down x.
     """
     tile = cuda.shared.array((TALL, PADDED), float32)
     tx, ty = int32(cuda.threadIdx.x), int32(cuda.threadIdx.y)
@@ -150,22 +150,22 @@ def tall_tiles(x, out, m, n):
 
     if whole:
         at = int32((top + ty) * n + left + tx)
-        for j in range(0, TALL, 2 * ROWS):
+        for j in range(0, TALL, ROWS):
             tile[ty + j, tx] = x[at + j * n]
     else:
         col = min(left + tx, n - 1)
-        for j in range(0, TALL, 2 * ROWS):
+        for j in range(0, TALL, ROWS):
             row = int32(min(top + ty + j, m - 1))
             tile[ty + j, tx] = x[row * n + col]
     cuda.syncthreads()
 
     if whole:
         at = int32((left + ty) * m + top + tx)
-        for j in range(0, TILE, 2 * ROWS):
+        for j in range(0, TILE, ROWS):
             for k in range(0, TALL, TILE):
                 out[at + j * m + k] = tile[tx + k, ty + j]
     else:
-        for j in range(0, TILE, 2 * ROWS):
+        for j in range(0, TILE, ROWS):
             row = int32(left + ty + j)
             for k in range(0, TALL, TILE):
                 if row < n and top + tx + k < m:

@@ -177,7 +177,7 @@ def odd(transpose_rows, transpose_fast, guess=None):
         sides = np.int32(odd_m), np.int32(odd_n)
         down = -(-odd_m // TILE), -(-odd_n // TILE)
         tall = -(-odd_m // TALL), -(-odd_n // TILE)
-        tall_tiles[tall, (TILE, 2 * ROWS)](flat_x, flat_out, *sides)
+        tall_tiles[tall, (TILE, ROWS)](flat_x, flat_out, *sides)
         assert torch.equal(odd_out, odd_x.t())
 
     return bench.compare(
@@ -188,7 +188,7 @@ def odd(transpose_rows, transpose_fast, guess=None):
             "torch.compile": lambda: torch_made(odd_x),
             "ours": lambda: transpose(d_odd_x, d_odd_out),
             "blocks down": lambda: rows_down[down, (TILE, ROWS)](d_odd_x, d_odd_out),
-            "tall tiles": lambda: tall_tiles[tall, (TILE, 2 * ROWS)](
+            "tall tiles": lambda: tall_tiles[tall, (TILE, ROWS)](
                 flat_x, flat_out, *sides
             ),
         },
