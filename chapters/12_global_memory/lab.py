@@ -197,9 +197,9 @@ copies.expect("copy4", ceiling=0.95)
 # %% [markdown] tags=["solution"]
 # Coalescing gains the most, but it does not bring a kernel to the copy's speed. One
 # element per thread is too little, for two reasons. By **Little's law**, the bytes in
-# flight must at every moment amount to rate × latency. On an H200 half of a copy's 4.26
-# TB/s is reading, and a load takes about 336 ns (you measure that below), so 0.7 MB
-# must be in flight, or 5.4 KB for each of 132 SMs. An SM holds 2048 threads. If each of
+# flight must at every moment amount to rate × latency. On an H200 half of a copy's 4.24
+# TB/s is reading, and a load takes about 345 ns (you measure that below), so 0.7 MB
+# must be in flight, or 5.5 KB for each of 132 SMs. An SM holds 2048 threads. If each of
 # them waits for 4 bytes, 8 KB are in flight, but only while all of them wait. And a
 # thread also has to start: a million blocks that do nothing take longer than the whole
 # copy (chapter 14). `four in turn` starts a quarter of the blocks, but still has one
@@ -621,7 +621,7 @@ for f in (4, 8) if len(fields) else ():
 # %% [markdown] tags=["solution"]
 # With columns a warp reads 4 sectors and writes 4, with structs of 4 it reads 16 and
 # writes 16, and with structs of 8 it reads 32 and writes 32. That is four and eight
-# times as many sectors, and on an H200 the kernel takes 4.3 and 9.0 times as long.
+# times as many sectors, and on an H200 the kernel takes 4.4 and 9.2 times as long.
 # (With structs of 4, the partial writes cause no extra reads: the sector is already in
 # L2. With structs of 8, the profiler counts 14 % more bytes read.)
 #

@@ -572,7 +572,7 @@ check(
 # ## Measure: every kernel so far
 #
 # Here are all the kernels in one table, with the two naive ones and three that others
-# wrote: `torch` copies a transposed view, `torch.compile` generates a kernel for it,
+# wrote: `torch` copies a transposed view, `torch.compile` generates and tunes a kernel,
 # and `cublasSgeam` is the transpose of NVIDIA's cuBLAS. How close does your last kernel
 # come to the copy? Write your guesses as multiples of PyTorch's speed. A kernel that
 # you have not written yet does nothing, very quickly, so leave it out of your

@@ -665,12 +665,15 @@ ladder.expect("256 x 128", at_least=0.57)
 # %% [markdown] tags=["solution"]
 # **The swizzle** removes 28 of the 32 passes of each `ldmatrix`. With **two blocks** on
 # an SM, one can multiply while the other waits for its copies. With **stages**, copies
-# are in flight during the products of the same block, too. **Addresses** removes
+# are in flight during the products of the same block, too, and that gains far more. A
+# third pair of tiles adds nothing to the second. **Addresses** removes
 # instructions: computing an address from a row and a column takes a 64-bit
 # multiplication, but computing it from the previous address takes only an addition. A
 # warp tile of **64 × 64** loads 8 × 4 words per lane for 32 `mma`, whereas 64 × 32
 # loads 6 × 4 for 16. **In turns**, an `mma` does not use what the `ldmatrix` just
-# before it loads. **Larger blocks** load fewer bytes for each result.
+# before it loads. **Grouped** tiles share operands in L2, and **larger blocks** load
+# fewer bytes for each result. At 4096, where both operands together are hardly larger
+# than L2, neither gains anything.
 
 # %% [markdown]
 # ## More measurements
@@ -782,8 +785,10 @@ alone
 
 # %% [markdown] tags=["solution"]
 # Halving the width from tf32 to float16 doubles the rate. float8 would have to double
-# it again. But on an H200, `mma.sync` turns float8 into float16 and multiplies these:
-# the fast float8 multipliers are only available to another instruction (chapter 22).
+# it again, but is slower than float16. On an H200, `mma.sync` turns float8 into float16
+# and multiplies these: the fast float8 multipliers are only available to another
+# instruction (chapter 22). And so is the full rate of bfloat16: `mma.sync` alone is
+# slower than the whole product in cuBLAS.
 
 # %% [markdown]
 # ## If you want more
