@@ -656,9 +656,17 @@ rungs
 rungs.expect("flash", at_least=2, times="three operations")
 rungs.expect("three operations", at_least=1.5, times="math")
 rungs.expect("mma.sync", at_least=10, times="ordinary cores")
+rungs.expect("loads first", at_least=2, times="mma.sync")
 rungs.expect("TMA + wgmma", at_least=1, times="cuDNN")
 rungs.expect("TMA + wgmma", at_least=1.7, times="flash")
 rungs.expect("TMA + wgmma", at_least=1.2, times="FlexAttention")
+
+# %% [markdown] tags=["solution"]
+# `mma.sync` is slower than the three operations, although it never stores the scores.
+# Each of its threads has one load in flight: it waits for 16 bytes, stores them, and
+# only then loads the next. `loads first` changes nothing else, and is more than three
+# times as fast. What remains between it and `flash` is probably that `flash` copies
+# asynchronously, while it multiplies.
 
 # %% [markdown]
 # ## More measurements
@@ -667,8 +675,6 @@ rungs.expect("TMA + wgmma", at_least=1.2, times="FlexAttention")
 # use a Hopper GPU fully, their errors, and two more measurements. All code is in the
 # modules of `chapters/24_attention`. The solution and the chapter's page explain what
 # each table shows. (`flash` is PyTorch's FlashAttention-2, `cuDNN` NVIDIA's kernel.)
-#
-# The solution and the chapter's page explain what each table shows.
 #
 # ### The kernels at full speed
 #
@@ -700,6 +706,11 @@ chapter.accuracy.report()
 # %%
 parts = chapter.measure.one_by_one()
 parts
+
+# %% [markdown] tags=["solution"]
+# The softmax, which does next to no arithmetic, takes more than twice as long as both
+# products together. It only moves the matrix of scores, and PyTorch's kernel does not
+# even do that at the speed of a copy.
 
 # %% [markdown]
 # ### More sizes

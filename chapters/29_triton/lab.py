@@ -600,22 +600,26 @@ for table in products.values():
     table.expect("persistent", at_least=1.05, times="grouped")
     table.expect("128 x 256", at_least=0.85)
     table.expect("128 x 256", at_least=1.8, times="1 stage")
-    table.expect("3 stages", at_least=1.3, times="64 x 64")
+    table.expect("3 stages", at_least=1.2, times="64 x 64")
 
 # %% [markdown] tags=["solution"]
 # The products are timed in short bursts, each after a pause. Under a longer load, the
 # GPU lowers its clock (chapter 21), and times vary.
 #
 # With large tiles, **stages** gain a factor of two, for one argument of the launch.
-# Large **tiles** alone are hardly better than small tiles with a pipeline: each SM has
-# a single program, and no other to run while that one waits.
+# Large **tiles** alone are only 10 to 20 % faster than small tiles with a pipeline: each
+# SM has a single program, and no other to run while that one waits.
 #
-# **Grouped** order does not help here. By hand: 16 waves take 1.6 ms, so one wave takes
-# 100 µs. In that time the memory of an H200 delivers 400 MB, whereas the worst of the
-# orders in your table needs 151 MB. So memory is not the limit. But chapter 22's kernel
-# gains a tenth from such an order at 8192, although the same count holds for it. On an
-# A100, which has less than half of the bandwidth, Triton's tutorial reports a gain of
-# more than 10 %.
+# **Grouped** order gains nothing at 4096, and three per cent at 8192. By hand: there,
+# 16 waves take 1.5 ms, so one wave takes nearly 100 µs. In that time the memory of an
+# H200 delivers 400 MB, whereas the worst of the orders in your table needs 151 MB. So
+# by this count, memory is not the limit. But chapter 22's kernel gains nearly a tenth
+# from such an order at 8192, although the same count holds for it. On an A100, which
+# has less than half of the bandwidth, Triton's tutorial reports a gain of more than
+# 10 %. Section *The order of tiles* below shows what happens at 16,384.
+#
+# ***n x k*** loses a fifth of the speed, with nothing changed but the layout of `b` in
+# memory. We have not measured why.
 #
 # **Descriptors** replace the 36 copies per thread, with their addresses and masks, by
 # one instruction for a whole tile. The **persistent** loop fills the gap between two
@@ -772,16 +776,17 @@ looks.rates_by_order(in_orders)
 in_orders
 
 # %% tags=["solution"]
-in_orders.expect("grouped", at_least=0.97, times="row by row")
+in_orders.expect("grouped", at_least=1.2, times="row by row")
 in_orders.expect("grouped", at_least=1.3, times="scattered")
 
 # %% [markdown] tags=["solution"]
 # The printed bytes are those that a wave needs at least once, and the rates are those
-# at which it needs them to be as fast as *grouped*. If its programs drift apart, some
-# data have left the cache before the last program reads them, and are loaded again. Row
-# by row needs little more than half of what an H200's memory can deliver. The scattered
-# order needs more than all of it, even if nothing is loaded twice, so here the tensor
-# cores have to wait.
+# at which it needs them to be as fast as *grouped*. The scattered order needs more than
+# an H200's memory can deliver, even if nothing is loaded twice, so here the tensor
+# cores have to wait. Row by row needs less than a copy moves, but is slow as well.
+# Probably its programs drift apart. Some data have then left the cache before the last
+# program reads them, and are loaded again. Such a count finds the orders that cannot be
+# fast, but not the one that is.
 
 # %% [markdown]
 # ### A size that is not a multiple of 16
