@@ -660,11 +660,11 @@ flatter.expect("cuBLASLt", at_least=1.3, times="mm, then pointwise")
 #
 # In cuBLASLt, an 8-bit type is just another type for a layout. On Hopper, `e4m3`
 # requires that, in the library's order, the first operand is transposed and the second
-# is not, and that the sizes are multiples of 16. Our layer already meets the first
-# condition: `k` is the contiguous axis of both the activations and the weights.
-# `fast sums` sets the attribute `FAST_ACCUM`, which lets the tensor cores accumulate
-# with fewer bits, and the last row is PyTorch's own function. (On GPUs before compute
-# capability 8.9, the rows other than `bf16` are missing.)
+# is not, and that `k` is a multiple of 16. Our layer already meets the first condition:
+# `k` is the contiguous axis of both the activations and the weights. `fast sums` sets
+# the attribute `FAST_ACCUM`, which lets the tensor cores accumulate with fewer bits,
+# and the last row is PyTorch's own function. (On GPUs before compute capability 8.9,
+# the rows other than `bf16` are missing.)
 
 # %%
 guess = {"fp8": None, "fp8, fast sums": None}

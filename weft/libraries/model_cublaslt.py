@@ -150,8 +150,8 @@ class Matmul:
             as_it_is = "fp8 needs A transposed and B as it is, in column-major order."
             needs(order, as_it_is, none)
             needs(a.rows % 16 == 0, "fp8 needs a k that is a multiple of 16.", none)
-            if a.cols % 16 or b.cols % 16:
-                self.model.lacks("fp8 with an m or n that is no multiple of 16")
+            if a.cols % 8:
+                self.model.lacks("fp8 with an m that is no multiple of 8")
             if FP8[0] not in (a.kind, b.kind) or d.kind not in (BF16, HALF, SINGLE):
                 self.model.lacks(
                     f"fp8 with {a.kind.name}, {b.kind.name}, {d.kind.name}"

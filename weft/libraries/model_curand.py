@@ -49,14 +49,16 @@ class CuRAND(Library):
         return self.make("create_generator", a)
 
     def set_pseudo_random_generator_seed(self, a: Any) -> None:
-        self._begin_again(a, seed=a.seed)
+        """Set the seed. A seed that the generator has already changes nothing."""
+        held: Generator = self.held(a.generator, "generator")
+        if held.made and a.seed != held.seed:
+            self.model.lacks("another seed for a generator that has made numbers")
+        held.seed = a.seed
 
     def set_generator_offset(self, a: Any) -> None:
-        self._begin_again(a, offset=a.offset)
-
-    def _begin_again(self, a: Any, **fields: int) -> None:
-        """Set a field. The next number is then that of the offset."""
-        vars(self.held(a.generator, "generator")).update(fields, made=0)
+        """Set the offset. The next number is then that of the offset."""
+        held: Generator = self.held(a.generator, "generator")
+        held.offset, held.made = a.offset, 0
 
     def get_version(self, a: Any) -> int:
         return VERSION
