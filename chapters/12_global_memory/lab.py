@@ -761,7 +761,7 @@ rates.expect("shared memory", at_least=0.9, times="L1")
 # %% [markdown] tags=["solution"]
 # Shared memory and L1 are the same piece of hardware, which delivers 128 bytes per
 # cycle: 132 SMs × 128 bytes × 1.98 GHz = 33.5 TB/s, and both come close to that. When
-# memory is only read, it delivers 3 % more than in a copy on an H100, and 8 % more on
+# memory is only read, it delivers 3 % more than in a copy on an H100, and 10 % more on
 # an H200.
 #
 # Does it matter now whether a lane loads 4 bytes or 16? Measure that twice: in a loop

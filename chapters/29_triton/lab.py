@@ -607,8 +607,8 @@ for table in products.values():
 # GPU lowers its clock (chapter 21), and times vary.
 #
 # With large tiles, **stages** gain a factor of two, for one argument of the launch.
-# Large **tiles** alone are only 10 to 20 % faster than small tiles with a pipeline: each
-# SM has a single program, and no other to run while that one waits.
+# Large **tiles** alone are only 10 to 20 % faster than small tiles with a pipeline:
+# each SM has a single program, and no other to run while that one waits.
 #
 # **Grouped** order gains nothing at 4096, and three per cent at 8192. By hand: there,
 # 16 waves take 1.5 ms, so one wave takes nearly 100 µs. In that time the memory of an
