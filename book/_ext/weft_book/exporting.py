@@ -278,7 +278,10 @@ def named(function: Any) -> str | None:
 
 
 def explains(given: list[Any]) -> Data | None:
-    """The source of `because` and the like, with what it needs. Raises NotInPage."""
+    """The source of `because`, `same` and others, with what they need.
+
+    Raises NotInPage.
+    """
     functions = [function for function in given if function is not None]
     homes = {getattr(f, "__module__", "") for f in functions}
     if not functions:

@@ -34,7 +34,7 @@ def prepare() -> None:
 def judged(exercise: dict, sources: list) -> dict:
     """The verdicts on some sources of an exercise, and the modules that are there.
 
-    Where the check itself fails, its error is in place of a verdict.
+    Where the check itself fails, the result has its error and no verdict.
     """
     from weft.in_page.judging import judge
 

@@ -1,4 +1,4 @@
-"""The types of numbers, `float32` and the like, and `dtype`, which describes one."""
+"""The types of numbers, such as `float32`, and `dtype`, which describes one."""
 
 import math
 import numbers

@@ -50,7 +50,7 @@ _EXCHANGES = {
 
 
 def exchange(name: str) -> str:
-    """What stands in a kernel for an operation of a warp."""
+    """The name that a kernel has for an operation of a warp."""
     return f"__weft_{name}__"
 
 
@@ -203,7 +203,7 @@ class GiveWay(ast.NodeTransformer):
         return node
 
     def _told(self, node: ast.Call) -> ast.expr | None:
-        """What the scheduler is told in place of a call, None where that is called."""
+        """What the scheduler is told instead of a call; None where the call stays."""
         kind, args = getattr(node, "callee", None), node.args
         if not isinstance(kind, Named) or len(kind.path) != 2 or node.keywords:
             return None

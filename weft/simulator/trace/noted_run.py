@@ -84,7 +84,7 @@ class NotedRun(WatchedRun):
     def _did(self, steps: int) -> None:
         """Count iterations and accesses; now and then look whether to go on.
 
-        Raises `Suspicious` where somebody wants to look at the launch as it grows.
+        Raises `Suspicious` where `look` finds, as the launch grows, that it is.
         """
         self._done += steps
         if self._done < self._next_look or self.recording.look is None:
