@@ -57,7 +57,7 @@ async function fetched(file) {
 class Check {
   constructor(place, name, exercise) {
     Object.assign(this, { place, name, exercise, hints: 0 });
-    const { starter } = this.exercise;
+    const { starter, told } = this.exercise;
     const button = (label, action) => {
       const made = element("button", { type: "button", textContent: label });
       made.addEventListener("click", action);
@@ -86,7 +86,10 @@ class Check {
     const box = element("div", { className: "weft-check-editor" });
     const row = element("div", { className: "weft-check-buttons" },
       this.check, this.stop, this.hint, this.reset, this.status);
-    const live = element("div", {}, box, row, keys, this.hintList, this.verdict);
+    const given = element("p", { className: "weft-check-given" },
+      "The lab gives ", ...told.flatMap((each, n) =>
+        [n ? ", " : "", element("code", { textContent: each })]), ".");
+    const live = element("div", {}, box, ...(told.length ? [given] : []), row, keys, this.hintList, this.verdict);
     this.editor = makeEditor({
       parent: box,
       text: kept.get(name).text ?? starter,

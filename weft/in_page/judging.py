@@ -136,13 +136,11 @@ def ran(source: str, exercise: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def given(exercise: Mapping[str, Any]) -> dict[str, Any]:
-    """The names that the lab gives: constants, functions, and what is in modules."""
+    """The names that the lab gives: constants, and what is in modules."""
     found: dict[str, Any] = {}
     for name, what in exercise["given"].items():
         if "value" in what:
             found[name] = decoded(what["value"])
-        elif "source" in what:
-            exec(compile(what["source"], "<given>", "exec"), found)
         else:
             module = import_module(what["module"])
             found[name] = getattr(module, what["name"]) if "name" in what else module
@@ -150,8 +148,8 @@ def given(exercise: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def code_of_the_lab(exercise: Mapping[str, Any], scope: dict[str, Any]) -> None:
-    """Run the code that the lab gives, such as a device function."""
-    source = exercise.get("code", "")
+    """Run the code that the lab gives: functions of its own."""
+    source = exercise["code"]
     lines = source.splitlines(keepends=True)
     linecache.cache[GIVEN] = (len(source), None, lines, GIVEN)
     exec(compile(source, GIVEN, "exec"), scope)

@@ -39,10 +39,12 @@ Data = dict[str, Any]
 ROOT = Path(__file__).resolve().parents[3]
 SOURCES = ROOT / "book" / "check"
 KEPT = ROOT / "_build" / "checks"
+RECORDS = ROOT / "_build" / "exercises"  # as exported, with what their trial said
 MOST_KEPT = 4  # earlier versions
 PLACE = "check"  # under the pages' _static
 LOADED = ("load.js", "check.js", "python.js", "worker.js", "editor.js", "check.css")
-SHOWN = ("chapter", "name", "title", "hints", "starter")
+SHOWN = ("chapter", "name", "title", "hints", "starter", "told")
+CHAPTER = re.compile(r"\b\d\d_[a-z]\w+")
 WARMED = {"functions": 9, "kernels": 1}  # exercises that the snapshot has checked
 PAGE = 65_536  # bytes, in which WebAssembly counts memory
 WRITTEN = re.compile(r"^```\{check\} *\n((?::\w+:.*\n)+)```", re.M)
@@ -104,10 +106,27 @@ def on_page(text: str) -> list[tuple[str, str]]:
 @cache
 def digest(asked: tuple[tuple[str, str], ...]) -> str:
     """What the files of these checks depend on, as a short text."""
-    found = hashlib.sha256(json.dumps(asked).encode())
-    labs = {lab for lab, _ in asked}
-    patterns = [*DEPENDS, *(f"chapters/{lab}/**/*" for lab in labs)]
-    for pattern in sorted(patterns):
+    labs = {lab: digest_of(lab) for lab, _ in asked}
+    return hashlib.sha256(json.dumps([asked, labs]).encode()).hexdigest()[:16]
+
+
+@cache
+def digest_of(lab: str) -> str:
+    """What the exercises of a lab depend on: also chapters that its code names."""
+    labs, todo = set(), {lab}
+    while todo:
+        labs |= todo
+        code = [p for each in todo for p in (ROOT / "chapters" / each).rglob("*.py")]
+        named = {n for p in code for n in CHAPTER.findall(p.read_text("utf-8"))}
+        todo = {n for n in named if (ROOT / "chapters" / n).is_dir()} - labs
+    return contents((*DEPENDS, *(f"chapters/{each}/**/*" for each in sorted(labs))))
+
+
+@cache
+def contents(patterns: tuple[str, ...]) -> str:
+    """A digest of the files that fit some patterns."""
+    found = hashlib.sha256()
+    for pattern in patterns:
         for path in sorted(ROOT.glob(pattern)):
             if path.is_file() and "__pycache__" not in path.parts:
                 found.update(str(path.relative_to(ROOT)).encode())
@@ -121,7 +140,7 @@ def prepared(asked: tuple[tuple[str, str], ...]) -> Checks:
     folder = KEPT / digest(asked)
     if not (folder / "refused.json").is_file():
         KEPT.mkdir(parents=True, exist_ok=True)
-        prune(path for path in KEPT.iterdir() if path.is_dir())
+        prune([path for path in KEPT.iterdir() if path.is_dir()], MOST_KEPT)
         with tempfile.TemporaryDirectory(dir=KEPT) as scratch:
             refused = write_exercises(asked, Path(scratch))
             Path(scratch, "refused.json").write_text(json.dumps(refused))
@@ -145,9 +164,9 @@ def fetched() -> tuple[Path | None, str]:
         return None, str(reason)
 
 
-def prune(paths: Iterable[Path]) -> None:
+def prune(paths: Iterable[Path], most: int) -> None:
     """Delete all but the newest few of what earlier builds have made."""
-    for path in sorted(paths, key=lambda path: path.stat().st_mtime)[:-MOST_KEPT]:
+    for path in sorted(paths, key=lambda path: path.stat().st_mtime)[:-most]:
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
         else:
@@ -158,34 +177,73 @@ def write_exercises(
     asked: tuple[tuple[str, str], ...], folder: Path
 ) -> list[tuple[tuple[str, str], str]]:
     """Write each exercise and the modules that judge them; return those refused."""
-    from . import exporting  # with the labs, which a page without checks needs not
-
-    refused, exported = [], []
-    for lab, name in asked:
-        try:
-            exported.append(exporting.export(lab, name))
-        except exporting.NotInPage as reason:
-            refused.append(((lab, name), str(reason)))
+    refused = []
     modules: set[str] = set()
     kinds: Counter[str] = Counter()
     first = []  # what the snapshot's Python has checked
-    for each, trial in zip(
-        exported, exporting.tried(exported, few_sources=True), strict=True
-    ):
-        if trial.reason:
-            refused.append(((each["chapter"], each["name"]), trial.reason))
+    for one, record in zip(asked, records(asked), strict=True):
+        if record["reason"]:
+            refused.append((one, record["reason"]))
             continue
-        modules |= set(trial.modules)
+        each = record["exercise"]
+        modules |= set(record["modules"])
         write_exercise(each, folder)
         kinds[each["kind"]] += 1
         if kinds[each["kind"]] <= WARMED[each["kind"]]:
-            tries = list(exporting.few(each))
-            first.append({"exercise": each, "sources": [s for _, s, _ in tries]})
+            first.append({"exercise": each, "sources": record["sources"]})
     about = {"imports": sorted(modules), "checks": first}
     (folder / "first.json").write_text(json.dumps(about))
     ours = {name for name in modules if name.partition(".")[0] == "weft"}
     zip_modules(sorted(ours), folder / "modules.zip")
     return refused
+
+
+def records(asked: tuple[tuple[str, str], ...]) -> list[Data]:
+    """Export each exercise and try it, or find what was found before.
+
+    reason: why no page can have it, "" if it can. Then exercise, the modules that it
+    needs, and the sources that were tried.
+    """
+    RECORDS.mkdir(parents=True, exist_ok=True)
+    paths = [RECORDS / f"{lab}.{name}.{digest_of(lab)}.json" for lab, name in asked]
+    missing = {
+        path: one for path, one in zip(paths, asked, strict=True) if not path.is_file()
+    }
+    for path, record in zip(missing, made(list(missing.values())), strict=True):
+        with tempfile.NamedTemporaryFile("w", dir=RECORDS, delete=False) as fresh:
+            json.dump(record, fresh)
+        Path(fresh.name).rename(path)
+    found = [json.loads(path.read_text("utf-8")) for path in paths]
+    prune(RECORDS.glob("*.json"), MOST_KEPT * len(asked))
+    return found
+
+
+def made(asked: list[tuple[str, str]]) -> Iterator[Data]:
+    """The records of exercises that nobody has exported yet."""
+    if not asked:
+        return
+    from . import exporting  # with the labs, which a page without checks needs not
+
+    exported: dict[tuple[str, str], Data] = {}
+    reasons = {}
+    for one in asked:
+        try:
+            exported[one] = exporting.export(*one)
+        except exporting.NotInPage as reason:
+            reasons[one] = str(reason)
+    trials = exporting.tried(list(exported.values()), few_sources=True)
+    tried = dict(zip(exported, trials, strict=True))
+    for one in asked:
+        if one in reasons:
+            yield {"reason": reasons[one]}
+            continue
+        exercise, trial = exported[one], tried[one]
+        yield {
+            "reason": trial.reason,
+            "exercise": exercise,
+            "modules": list(trial.modules),
+            "sources": [source for _, source, _ in exporting.few(exercise)],
+        }
 
 
 def write_exercise(exercise: Data, folder: Path) -> None:
@@ -237,7 +295,7 @@ def snapshot(folder: Path, pyodide: Path) -> Path | None:
     for path in (script, *given):
         found.update(path.read_bytes())
     target = KEPT / f"{found.hexdigest()[:16]}.snapshot"
-    prune(KEPT.glob("*.snapshot"))
+    prune(KEPT.glob("*.snapshot"), MOST_KEPT)
     if target.is_file() or shutil.which("node") is None:
         return target if target.is_file() else None
     fresh = target.with_suffix(".new")
@@ -248,7 +306,8 @@ def snapshot(folder: Path, pyodide: Path) -> Path | None:
         check=False,
     )
     if done.returncode:
-        said = (done.stderr.strip().splitlines() or ["node failed"])[-1][:200]
+        lines = [line for line in done.stderr.splitlines() if "Error" in line[:200]]
+        said = (lines or ["node failed"])[-1][:200]
         print(f"Checks start slower, without a snapshot: {said}", file=sys.stderr)
         return None
     fresh.rename(target)

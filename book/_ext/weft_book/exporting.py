@@ -14,6 +14,7 @@ import io
 import json
 import subprocess
 import sys
+import textwrap
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stdout
@@ -43,6 +44,7 @@ from . import exporting_kernels
 ROOT = Path(__file__).resolve().parents[3]
 ALONE = Path(__file__).with_name("without_numpy.py")
 SEED = 20_26  # of the cases that an exercise does not list
+OWN = (CHAPTERS, "weft.intrinsics")  # modules whose functions a page explains
 OURS = {"check", "hint", "quiz", "weft", "chapter", "checks"}
 Data = dict[str, Any]
 
@@ -100,7 +102,9 @@ def export(lab: str, name: str, kernels: bool = True) -> Data:
     if not isinstance(thing, FunctionType):
         raise NotInPage("its answer is no plain function")
     exercise = FunctionExercise(written_by_learner=thing, **asked)
-    names, left_out = given(scope, name, words(lab, name))
+    code, used = code_given(lab, scope, words(lab, name))
+    names, left_out = given(scope, name, used)
+    left_out -= defined(code)
     missing = sorted(global_names(thing.__code__) & left_out)
     if missing:
         raise NotInPage(f"its answer uses `{missing[0]}`")
@@ -113,23 +117,23 @@ def export(lab: str, name: str, kernels: bool = True) -> Data:
         "because": named(exercise.because),
         "same": named(exercise.same),
         "explains": explains([exercise.because, exercise.same]),
+        "code": code,
         "given": names,
+        "told": told(scope, cell, names, code),
         "left_out": sorted(left_out),
     }
 
 
 def of_kernel(lab: str, scope: Data, asked: KernelExercise, source: str) -> Data:
     """What an exercise in kernels has besides its texts. Raises NotInPage."""
-    source += f"\n{asked.kernel.__name__}"  # where the launch is the exercise
-    code, ours = exporting_kernels.given_code(lab, scope, source)
+    # The kernel is the lab's where the launch is the exercise.
+    code, _ = code_given(lab, scope, {*names_in(source), asked.kernel.__name__})
     names, left_out = given(scope, asked.name, is_kernel=True)
-    left_out -= ours
     function = source_function(asked.kernel)
-    left_out -= {name for node in ast.parse(source).body for name in stored(node)}
+    left_out -= defined(code) | defined(source)
     missing = sorted(global_names(function.__code__) & left_out) if function else []
     if missing:
         raise NotInPage(f"its answer uses `{missing[0]}`")
-    told = [asked.because, *asked.describe.values()]
     try:
         made = exporting_kernels.export(asked)
     except NotAValue as wrong:
@@ -137,9 +141,10 @@ def of_kernel(lab: str, scope: Data, asked: KernelExercise, source: str) -> Data
     return made | {
         "because": named(asked.because),
         "describe": {output: named(f) for output, f in asked.describe.items()},
-        "explains": explains(told),
+        "explains": explains([asked.because, *asked.describe.values()]),
         "code": code,
         "given": names,
+        "told": told(scope, source, names, code),
         "left_out": sorted(left_out),
     }
 
@@ -235,9 +240,6 @@ def given(
 
 def origin(value: Any, is_kernel: bool = False) -> Data | None:
     """Where a page finds a value: in a module, or here; None where it does not."""
-    is_function = isinstance(value, FunctionType) and value.__module__ == "__main__"
-    if is_function and not is_kernel:
-        return {"source": inspect.getsource(value)}
     if isinstance(value, ModuleType):
         public = meaning.public_module(value.__name__)
         return {"module": public} if is_there(public, is_kernel) else None
@@ -255,6 +257,57 @@ def origin(value: Any, is_kernel: bool = False) -> Data | None:
     return None if has_array(data) and not is_kernel else {"value": data}
 
 
+def code_given(lab: str, scope: Data, used: set[str]) -> tuple[str, set[str]]:
+    """The source of the lab's own functions among some names, and of those they call.
+
+    With it all names that are used then.
+    """
+    used, found = set(used), {}
+    todo = sorted(used)
+    while todo:
+        name = todo.pop(0)
+        function = source_function(scope.get(name))
+        if name in found or function is None or not is_of(lab, function):
+            continue
+        found[name] = textwrap.dedent(inspect.getsource(function))
+        todo += sorted(names_in(found[name]))
+        used |= names_in(found[name])
+    return "\n\n".join(found[name] for name in scope if name in found), used
+
+
+def is_of(lab: str, function: FunctionType) -> bool:
+    """Whether a function is defined in a cell that a lab gives."""
+    return function.__code__.co_filename.startswith(f"<{lab} cell ")
+
+
+def defined(source: str) -> set[str]:
+    """The names that the statements of a source give values to."""
+    return {name for node in ast.parse(source).body for name in stored(node)}
+
+
+def told(scope: Data, source: str, names: dict[str, Data], code: str) -> list[str]:
+    """What the lab gives to an answer, as a page says it: constants and functions."""
+    found = []
+    for name in sorted(names_in(source) & (names.keys() | defined(code))):
+        value, what = scope[name], names.get(name, {})
+        function = source_function(value)
+        if "value" in what:
+            found.append(value_told(name, value))
+        elif function and (name in defined(code) or what["module"].startswith(OWN)):
+            parameters = inspect.signature(function).parameters.values()
+            plain = [each.replace(annotation=each.empty) for each in parameters]
+            found.append(f"{name}{inspect.Signature(plain)}")
+    return found
+
+
+def value_told(name: str, value: Any) -> str:
+    """A constant as a page says it; of an array the shape."""
+    if getattr(value, "shape", ()):
+        return f"{name}.shape = {value.shape}"
+    is_mask = type(value) is int and value > 0xFFFF
+    return f"{name} = {hex(value) if is_mask else value}"
+
+
 @cache
 def is_there(module: str, is_kernel: bool = False) -> bool:
     """Whether a page has a module: Python's own, or a chapter's that needs no more."""
@@ -263,7 +316,7 @@ def is_there(module: str, is_kernel: bool = False) -> bool:
         return True
     if is_kernel and module in ("numpy", "numba", "numba.cuda"):
         return True
-    ours = (CHAPTERS, "weft.intrinsics") if is_kernel else (CHAPTERS,)
+    ours = OWN if is_kernel else (CHAPTERS,)
     if not module.startswith(ours):
         return False
     done = alone("import", module, "kernels" if is_kernel else "functions")

@@ -4,12 +4,8 @@ The lab's answer is judged by the stages that a page has, and what these ask of 
 exercise is noted: the data of each size, what the spec makes of it, the launches.
 """
 
-import ast
 import inspect
-import textwrap
-from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
-from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -20,7 +16,6 @@ from weft.checking.verdict import Failed
 from weft.in_page.values import encoded
 from weft.kernels import stages
 from weft.kernels.exercise import KernelCase, KernelExercise
-from weft.starters import source_function
 
 Data = dict[str, Any]
 
@@ -127,30 +122,3 @@ def case(key: Any, made: KernelCase, exercise: KernelExercise) -> Data:
         "expected": encoded(tuple(map(np.ascontiguousarray, made.expected))),
         "outputs": outputs,
     }
-
-
-# What the lab gives besides constants: device functions, kernels
-
-
-def given_code(lab: str, scope: Data, source: str) -> tuple[str, set[str]]:
-    """The source of the lab's own functions that some source names; their names."""
-    found: dict[str, str] = {}
-    todo = sorted(names_in(source))
-    while todo:
-        name = todo.pop(0)
-        function = source_function(scope.get(name))
-        if name in found or function is None or not is_of(lab, function):
-            continue
-        found[name] = textwrap.dedent(inspect.getsource(function))
-        todo += sorted(names_in(found[name]))
-    order = sorted(found, key=lambda name: list(scope).index(name))
-    return "\n\n".join(found[name] for name in order), set(found)
-
-
-def is_of(lab: str, function: FunctionType) -> bool:
-    """Whether a function is defined in a cell that a lab gives."""
-    return function.__code__.co_filename.startswith(f"<{lab} cell ")
-
-
-def names_in(source: str) -> Iterator[str]:
-    return iter({n.id for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Name)})
