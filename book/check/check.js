@@ -57,7 +57,7 @@ async function fetched(file) {
 class Check {
   constructor(place, name, exercise) {
     Object.assign(this, { place, name, exercise, hints: 0 });
-    const { starter, told } = this.exercise;
+    const { starter, signature, told } = this.exercise;
     const button = (label, action) => {
       const made = element("button", { type: "button", textContent: label });
       made.addEventListener("click", action);
@@ -89,7 +89,9 @@ class Check {
     const given = element("p", { className: "weft-check-given" },
       "The lab gives ", ...told.flatMap((each, n) =>
         [n ? ", " : "", element("code", { textContent: each })]), ".");
-    const live = element("div", {}, box, ...(told.length ? [given] : []), row, keys, this.hintList, this.verdict);
+    const task = element("pre", { textContent: signature, tabIndex: 0 });
+    const live = element("div", {}, ...(signature ? [task] : []), box,
+      ...(told.length ? [given] : []), row, keys, this.hintList, this.verdict);
     this.editor = makeEditor({
       parent: box,
       text: kept.get(name).text ?? starter,

@@ -12,6 +12,7 @@ import ast
 import inspect
 import io
 import json
+import re
 import subprocess
 import sys
 import textwrap
@@ -26,6 +27,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
+from pipeline import notebook
 from pipeline.labs import STUB, undo
 from verification.cells import cells, checks, run, scope_of
 from weft import meaning
@@ -46,6 +48,7 @@ ALONE = Path(__file__).with_name("without_numpy.py")
 SEED = 20_26  # of the cases that an exercise does not list
 OWN = (CHAPTERS, "weft.intrinsics")  # modules whose functions a page explains
 OURS = {"check", "hint", "quiz", "weft", "chapter", "checks"}
+BLOCK = re.compile(r"^```python\n(.*?)\n```$", re.M | re.S)
 Data = dict[str, Any]
 
 
@@ -91,6 +94,7 @@ def export(lab: str, name: str, kernels: bool = True) -> Data:
         "title": described.title,
         "hints": list(described.hints),
         "starter": starter(cell),
+        "signature": signature(lab, name),
     }
     if room.exercise is KernelExercise and kernels:
         return common | of_kernel(
@@ -155,6 +159,16 @@ def cell_of(lab: str, name: str) -> str:
         if f"def {name}(" in cell.source and "BEGIN SOLUTION" in cell.source:
             return str(cell.source)
     raise NotInPage("its function is not in a cell of its own")
+
+
+def signature(lab: str, name: str) -> str:
+    """How a lab's task says what goes in and what comes out; "" where it does not."""
+    for cell in notebook.read_script(notebook.script(ROOT, lab)).cells:
+        if cell.cell_type == "markdown":
+            for block in BLOCK.findall(cell.source):
+                if re.search(rf"^{name}\(.*(#|->)", block, re.M):
+                    return str(block)
+    return ""
 
 
 def starter(cell: str) -> str:
