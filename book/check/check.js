@@ -43,8 +43,15 @@ function inline(text) {
 const paragraphs = (text) =>
   text.split("\n\n").map((part) => element("p", {}, ...inline(part)));
 
+const styled = new Promise((done) => {
+  const href = new URL("live.css", import.meta.url);
+  const link = { rel: "stylesheet", href, onload: done, onerror: done };
+  document.head.append(element("link", link));
+});
+
 export async function start(place) {
   const name = place.dataset.check;
+  await styled;
   new Check(place, name, JSON.parse(await fetched(`${name}.json`)));
 }
 
@@ -101,7 +108,7 @@ class Check {
       onCheck: () => this.run(),
     });
     const hadFocus = place.contains(document.activeElement);
-    place.querySelector(".weft-check-plain").replaceWith(live);
+    place.lastElementChild.replaceWith(live); // the starter as plain text
     place.dataset.woken = "yes";
     if (hadFocus) this.editor.focus();
     this.showReset();
@@ -218,7 +225,7 @@ class Check {
         element("pre", { textContent: verdict.printed, tabIndex: 0 }));
     if (verdict.read) {
       const { part, title: heading, address } = verdict.read;
-      const href = new URL(address, new URL(this.place.dataset.book, location.href));
+      const href = new URL(`../../book/${address}`, import.meta.url);
       parts.push(element("p", {}, `→ ${part}, `, element("a", { href, textContent: `“${heading}”` })));
     }
     this.verdict.replaceChildren(

@@ -42,23 +42,21 @@ KEPT = ROOT / "_build" / "checks"
 RECORDS = ROOT / "_build" / "exercises"  # as exported, with what their trial said
 MOST_KEPT = 4  # earlier versions
 PLACE = "check"  # under the pages' _static
-LOADED = ("load.js", "check.js", "python.js", "worker.js", "editor.js", "check.css")
+LOADED = ("load.js", "check.js", "python.js", "worker.js", "editor.js")
+STYLES = ("check.css", "live.css")
 SHOWN = ("chapter", "name", "title", "hints", "starter", "signature", "told")
 CHAPTER = re.compile(r"\b\d\d_[a-z]\w+")
 WARMED = {"functions": 9, "kernels": 1}  # exercises that the snapshot has checked
 PAGE = 65_536  # bytes, in which WebAssembly counts memory
 WRITTEN = re.compile(r"^```\{check\} *\n((?::\w+:.*\n)+)```", re.M)
 OPTION = re.compile(r"^:(\w+): *(.*?) *$", re.M)
-# What the exported exercises, the modules and the snapshot depend on, with the labs.
+# What an exported exercise depends on, with its lab.
 DEPENDS = (
     "weft/**/*.py",
     "weft/**/*.toml",
     "weft/**/*.json",
     "book/_ext/weft_book/exporting*.py",
     "book/_ext/weft_book/without_numpy.py",
-    "book/_ext/weft_book/checks.py",
-    "book/check/snapshot.mjs",
-    "book/check/package-lock.json",
     "pipeline/labs.py",
     "verification/cells.py",
 )
@@ -107,7 +105,8 @@ def on_page(text: str) -> list[tuple[str, str]]:
 def digest(asked: tuple[tuple[str, str], ...]) -> str:
     """What the files of these checks depend on, as a short text."""
     labs = {lab: digest_of(lab) for lab, _ in asked}
-    return hashlib.sha256(json.dumps([asked, labs]).encode()).hexdigest()[:16]
+    ours = contents(("book/_ext/weft_book/checks.py",))
+    return hashlib.sha256(json.dumps([asked, labs, ours]).encode()).hexdigest()[:16]
 
 
 @cache
@@ -199,51 +198,23 @@ def write_exercises(
 
 
 def records(asked: tuple[tuple[str, str], ...]) -> list[Data]:
-    """Export each exercise and try it, or find what was found before.
-
-    reason: why no page can have it, "" if it can. Then exercise, the modules that it
-    needs, and the sources that were tried.
-    """
+    """What `exporting.records` says of each exercise, or has said before."""
     RECORDS.mkdir(parents=True, exist_ok=True)
     paths = [RECORDS / f"{lab}.{name}.{digest_of(lab)}.json" for lab, name in asked]
-    missing = {
-        path: one for path, one in zip(paths, asked, strict=True) if not path.is_file()
-    }
-    for path, record in zip(missing, made(list(missing.values())), strict=True):
+    pairs = zip(paths, asked, strict=True)
+    missing = {path: one for path, one in pairs if not path.is_file()}
+    made = []
+    if missing:
+        from . import exporting  # with the labs, which a page without checks needs not
+
+        made = exporting.records(list(missing.values()))
+    for path, record in zip(missing, made, strict=True):
         with tempfile.NamedTemporaryFile("w", dir=RECORDS, delete=False) as fresh:
             json.dump(record, fresh)
         Path(fresh.name).rename(path)
     found = [json.loads(path.read_text("utf-8")) for path in paths]
     prune(RECORDS.glob("*.json"), MOST_KEPT * len(asked))
     return found
-
-
-def made(asked: list[tuple[str, str]]) -> Iterator[Data]:
-    """The records of exercises that nobody has exported yet."""
-    if not asked:
-        return
-    from . import exporting  # with the labs, which a page without checks needs not
-
-    exported: dict[tuple[str, str], Data] = {}
-    reasons = {}
-    for one in asked:
-        try:
-            exported[one] = exporting.export(*one)
-        except exporting.NotInPage as reason:
-            reasons[one] = str(reason)
-    trials = exporting.tried(list(exported.values()), few_sources=True)
-    tried = dict(zip(exported, trials, strict=True))
-    for one in asked:
-        if one in reasons:
-            yield {"reason": reasons[one]}
-            continue
-        exercise, trial = exported[one], tried[one]
-        yield {
-            "reason": trial.reason,
-            "exercise": exercise,
-            "modules": list(trial.modules),
-            "sources": [source for _, source, _ in exporting.few(exercise)],
-        }
 
 
 def write_exercise(exercise: Data, folder: Path) -> None:
@@ -364,7 +335,7 @@ def copy_files(app: Sphinx) -> None:
         print(f"The pages have no checks: {checks.missing}.", file=sys.stderr)
         return
     shutil.copytree(checks.pyodide, target / "pyodide")
-    for name in LOADED:
+    for name in LOADED + STYLES:
         shutil.copyfile(SOURCES / name, target / name)
     for path in checks.folder.iterdir():
         if path.name not in ("refused.json", "first.json"):
@@ -416,13 +387,11 @@ def html_of(exercise: Data, up: str, works: bool) -> str:
     number = lab.partition("_")[0]
     link = f'<a href="{up}labs/{lab}.html">lab {number}</a>'
     told = "<p>With JavaScript, you can write and check it here.</p>" if works else ""
-    data = f' data-check="{lab}.{name}" data-book="{up}book/"' if works else ""
+    data = f' data-check="{lab}.{name}"' if works else ""
     return (
         f'<div class="weft-check" id="check-{name}"{data}>'
         f'<div class="weft-check-head"><b>{title}</b> <span>from {link}</span></div>'
-        '<div class="weft-check-plain">'
-        f'<pre tabindex="0">{escape(exercise["starter"])}</pre>{told}'
-        "</div></div>"
+        f'<div><pre tabindex="0">{escape(exercise["starter"])}</pre>{told}</div></div>'
     )
 
 

@@ -67,6 +67,33 @@ class Trial:
     modules: tuple[str, ...] = ()
 
 
+# All that a page needs to know
+
+
+def records(asked: list[tuple[str, str]]) -> list[Data]:
+    """Export exercises and try them.
+
+    reason: why no page can have one, "" if it can. Then exercise, modules: what it
+    imports, and sources: what was tried.
+    """
+    exported: dict[tuple[str, str], Data] = {}
+    found: dict[tuple[str, str], Data] = {}
+    for one in asked:
+        try:
+            exported[one] = export(*one)
+        except NotInPage as reason:
+            found[one] = {"reason": str(reason)}
+    trials = tried(list(exported.values()), few_sources=True)
+    for (one, exercise), trial in zip(exported.items(), trials, strict=True):
+        found[one] = {
+            "reason": trial.reason,
+            "exercise": exercise,
+            "modules": list(trial.modules),
+            "sources": [source for _, source, _ in few(exercise)],
+        }
+    return [found[one] for one in asked]
+
+
 # One exercise
 
 
