@@ -1,16 +1,23 @@
-"""Film the kernel with switches on the landing page, for the README.
+"""Film two checks in the book's pages, for the README.
 
     python book/film.py      after `make book`, in Chromium
 
-Switches are moved one at a time until the check accepts the kernel. The picture keeps
-a digest of what it shows, so a test can tell when it is out of date.
+On the landing page, switches of a kernel are moved one at a time until the check
+accepts it. On a phone, a kernel of chapter 5 is written, first without its guard. Each
+film keeps a digest of what it shows, so a test can tell when it is out of date.
 """
 
+import functools
 import hashlib
+import http.server
 import io
+import json
 import os
 import shutil
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +25,32 @@ from PIL import Image
 from stills import NAMES
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "_build" / "html" / "book" / "index.html"
+HTML = ROOT / "_build" / "html"
+PAGE = HTML / "book" / "index.html"
 FILM = ROOT / "book" / "_static" / "switches.gif"
 MOVES = ("", "barrier", "guard", "guard", "padding")  # a frame after each
 WIDTH, HEIGHT = 1000, 520  # CSS pixels of the kernel's box; it may be higher
 FRAME, LAST = 3000, 5000  # ms
 COLOURS = 48
 BOX = ".weft-switches"
+CHECKED = ROOT / "book" / "_static" / "check.gif"
+PHONE = {"width": 390, "height": 844}
+LAB, EXERCISE = "05_first_kernel", "vector_add"
+UNGUARDED = """\
+@cuda.jit
+def vector_add(a, b, out):
+    i = cuda.grid(1)
+
+    out[i] = a[i] + b[i]
+"""
+GUARDED = """\
+@cuda.jit
+def vector_add(a, b, out):
+    i = cuda.grid(1)
+
+    if i < out.size:
+        out[i] = a[i] + b[i]
+"""
 
 
 def filmed(page: str) -> str:
@@ -50,6 +76,59 @@ def frames(browser: Any) -> list[Image.Image]:
             box.locator(f"input[value={name}]").click()
         page.mouse.move(0, 0)
         found.append(Image.open(io.BytesIO(box.screenshot())).convert("RGB"))
+    page.close()
+    return found
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """Serve a folder; yield its address. From files, a page loads no Python."""
+    handler = functools.partial(Quiet, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def digest_of_check(html: Path) -> str:
+    """What the film of a check depends on: the exercise, and the verdicts on it."""
+    from weft.in_page.judging import judge
+
+    folder = html / "_static" / "check"
+    shown = (folder / f"{LAB}.{EXERCISE}.json").read_text("utf-8")
+    exercise = json.loads((folder / f"{LAB}.{EXERCISE}.cases.json").read_text("utf-8"))
+    said = [shown, *(judge(source, exercise) for source in (UNGUARDED, GUARDED))]
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
+
+
+def checked(browser: Any, address: str) -> list[Image.Image]:
+    """Write a wrong and a right kernel on a phone; return what the check looks like."""
+    page = browser.new_page(viewport=PHONE, device_scale_factor=2, has_touch=True)
+    page.set_default_timeout(600_000)
+    page.goto(f"{address}/book/{LAB}.html")
+    box = page.locator(f"#check-{EXERCISE}")
+    box.scroll_into_view_if_needed()
+    editor = box.locator(".cm-content")
+    editor.wait_for()
+
+    def picture() -> Image.Image:
+        editor.evaluate("each => each.blur()")  # no cursor, which blinks
+        return Image.open(io.BytesIO(box.screenshot())).convert("RGB")
+
+    found = [picture()]
+    for source in (UNGUARDED, GUARDED):
+        editor.focus()
+        page.keyboard.press("ControlOrMeta+A")
+        page.keyboard.insert_text(source)
+        found.append(picture())
+        box.get_by_role("button", name="Check", exact=True).click()
+        box.locator("[data-kind]").wait_for()
+        found.append(picture())
     page.close()
     return found
 
@@ -81,19 +160,26 @@ def main() -> int:
         return 1
     with sync_playwright() as playwright:
         chrome = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        first, *others = joined(frames(chrome))
+        save(FILM, frames(chrome), digest(PAGE.read_text(encoding="utf8")))
+        with served(HTML) as address:
+            save(CHECKED, checked(chrome, address), digest_of_check(HTML))
         chrome.close()
+    return 0
+
+
+def save(film: Path, found: list[Image.Image], about: str) -> None:
+    """Write a film of some frames, with a digest of what it shows."""
+    first, *others = joined(found)
     times = [FRAME] * len(others) + [LAST]
     first.save(
-        FILM,
+        film,
         save_all=True,
         append_images=others,
         duration=times,
         loop=0,
-        comment=digest(PAGE.read_text(encoding="utf8")).encode(),
+        comment=about.encode(),
     )
-    print(f"{FILM.relative_to(ROOT)}: {FILM.stat().st_size // 1024} KB")
-    return 0
+    print(f"{film.relative_to(ROOT)}: {film.stat().st_size // 1024} KB")
 
 
 if __name__ == "__main__":

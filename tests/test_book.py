@@ -222,6 +222,14 @@ def test_the_film_shows_today_s_verdicts(book: Book) -> None:
         assert shown.n_frames == len(film.MOVES)
 
 
+def test_the_film_of_a_check_shows_today_s_verdicts(book: Book) -> None:
+    if not (book.html / "_static" / "check" / "files.json").is_file():
+        pytest.skip("the book was built without checks: npm could not fetch Pyodide")
+    with Image.open(film.CHECKED) as shown:
+        assert shown.info["comment"] == film.digest_of_check(book.html).encode()
+        assert shown.n_frames == 5  # the starter, and two kernels with their verdicts
+
+
 def test_the_site_has_a_map_and_says_where_a_page_is_missing(book: Book) -> None:
     places = (book.html / "sitemap.xml").read_text(encoding="utf8")
     assert f"{PUBLIC}/book/13_shared_memory.html" in places
