@@ -94,9 +94,9 @@ class Check {
     const row = element("div", { className: "weft-check-buttons" },
       this.check, this.stop, this.hint, this.reset, this.status);
     const given = element("p", { className: "weft-check-given" },
-      "The lab gives ", ...told.flatMap((each, n) =>
-        [n ? ", " : "", element("code", { textContent: each })]), ".");
-    const task = element("pre", { textContent: signature, tabIndex: 0 });
+      "Given: ", ...told.flatMap((each, n) =>
+        [n ? ", " : "", element("code", { textContent: each })]));
+    const task = element("pre", { className: "weft-check-task", textContent: signature.replace(/ +# /g, "  #\u00a0") }); // not at the end of a line
     const live = element("div", {}, ...(signature ? [task] : []), box,
       ...(told.length ? [given] : []), row, keys, this.hintList, this.verdict);
     this.editor = makeEditor({
