@@ -96,7 +96,8 @@ class Check {
     const given = element("p", { className: "weft-check-given" },
       "Given: ", ...told.flatMap((each, n) =>
         [n ? ", " : "", element("code", { textContent: each })]));
-    const task = element("pre", { className: "weft-check-task", textContent: signature.replace(/ +# /g, "  #\u00a0") }); // not at the end of a line
+    const unbroken = signature.replace(/ +# /g, "  #\u00a0"); // no line ends in a `#`
+    const task = element("pre", { className: "weft-check-task", textContent: unbroken });
     const live = element("div", {}, ...(signature ? [task] : []), box,
       ...(told.length ? [given] : []), row, keys, this.hintList, this.verdict);
     this.editor = makeEditor({
