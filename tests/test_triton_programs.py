@@ -99,6 +99,16 @@ def add(x, y, out, n, BLOCK: tl.constexpr):
     tl.store(out + offsets, a + b, mask=mask)
 
 
+ONE = tl.constexpr(1.0)
+
+
+@triton.jit
+def add_by_methods(x, y, out, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    a, b = tl.load(x + i, mask=i < n), tl.load(y + i, mask=i < n)
+    tl.store(out + i, ONE * a + b + 0 * (a.exp() + (b.abs() + 1).log()), mask=i < n)
+
+
 @triton.jit
 def offsets_of(program, n, BLOCK: tl.constexpr):
     offsets = program * BLOCK + tl.arange(0, BLOCK)
@@ -179,6 +189,23 @@ def matmul(
         col = first + tl.arange(0, BK)[None, :]
         left = tl.load(a + m * lda + col, mask=(m < M) & (col < K), other=0.0)
         right = tl.load(b + row * ldb + n, mask=(row < K) & (n < N), other=0.0)
+        acc = tl.dot(left, right, acc)
+    tl.store(out + m * ldo + n, acc, mask=(m < M) & (n < N))
+
+
+@triton.jit
+def matmul_one_other(
+    a, b, out, M, N, K, lda, ldb, ldo,
+    BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
+):  # fmt: skip
+    m = tl.program_id(0) * BM + tl.arange(0, BM)[:, None]
+    n = tl.program_id(1) * BN + tl.arange(0, BN)[None, :]
+    acc = tl.zeros((BM, BN), tl.float32)
+    for first in range(0, K, BK):
+        row = first + tl.arange(0, BK)[:, None]
+        col = first + tl.arange(0, BK)[None, :]
+        left = tl.load(a + m * lda + col, mask=(m < M) & (col < K), other=0.0)
+        right = tl.load(b + row * ldb + n, mask=(row < K) & (n < N))
         acc = tl.dot(left, right, acc)
     tl.store(out + m * ldo + n, acc, mask=(m < M) & (n < N))
 
@@ -645,8 +672,14 @@ def test_only_a_missing_other_is_blamed_on_it() -> None:
         ("tl.load(x + y, mask=i < n)", "Two pointers"),
         ("tl.load(x + i / 2, mask=i < n)", "not an integer"),
         ("np.exp(tl.load(x + i, mask=i < n))", "with `tl.` functions"),
+        ("math.sin(tl.load(x + i, mask=i < n))", "with `tl.` functions"),
+        ("mix(tl.load(x + i, i < n), i)", "`mix` is a function of Python"),
+        ("tl.load(x + i, i < n) + tl.load(y + i, i < n)[0]", "Unsupported tensor"),
+        ("tl.load(x + i, i < n) + x.shape[0]", "neither elements nor a shape"),
+        ("tl.load(x + i, i < n).shape[1]", "does not have that axis"),
+        ("tl.broadcast_to(1.0, (BLOCK,))", "a block is expected"),
         ("tl.load(x + i, mask=tl.arange(0, 32) < n)", "shapes do not fit"),
-        ("tl.load(x + i, mask=i < m)", "NameError: name 'm' is not defined"),
+        ("tl.load(x + i, mask=i < m)", "`m` is not defined"),
         ("tl.load(x + tl.arange(0, n))", "numbers that the compiler knows"),
         ("tl.load(x + i, mask=0 <= i < n)", "taken for true or false"),
     ],
@@ -656,8 +689,8 @@ def test_what_the_language_refuses_is_said_in_words(
 ) -> None:
     file = tmp_path / "program.py"
     file.write_text(
-        "import numpy as np\nimport triton\nimport triton.language as tl\n\n"
-        "@triton.jit\ndef add(x, y, out, n, BLOCK: tl.constexpr):\n"
+        "import math, numpy as np\nimport triton\nimport triton.language as tl\n"
+        "def mix(a, b): return a + b\n@triton.jit\ndef add(x, y, out, n, BLOCK: tl.constexpr):\n"
         "    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n"
         f"    v = {line}\n"
         "    tl.store(out + i, v, mask=i < n)\n"
@@ -879,3 +912,14 @@ def test_machine_code_is_for_the_gpu_that_is_named(
 def test_machine_code_refuses_arguments_that_do_not_fit() -> None:
     with pytest.raises(TypeError, match="BLOCK"):
         machine_code(add, torch.empty(8), torch.empty(8), torch.empty(8), 8)
+
+
+def test_methods_and_constants_of_triton_pass() -> None:
+    verdict = check(add_by_methods, **ADD)
+    assert verdict, verdict
+
+
+def test_other_forgotten_on_one_side_of_a_product_is_seen() -> None:
+    verdict = check(matmul_one_other, **MATMUL)
+    assert verdict.kind == "wrong-value", verdict
+    assert "no `other`" in str(verdict), verdict

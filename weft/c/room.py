@@ -35,7 +35,7 @@ class CExercise(Exercise):
     """
 
     needs: ClassVar[tuple[str, ...]] = ()
-    unused: ClassVar[tuple[str, ...]] = ("limits",)
+    unused: ClassVar[tuple[str, ...]] = ("because", "limits")
 
     prototype: str = ""
     call: str = ""

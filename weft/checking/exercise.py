@@ -25,6 +25,8 @@ class Exercise:
     sizes: an integer or a tuple each; counters use the last. tolerance: relative,
     against the spec in double precision. limits: see `weft.checking.limits`. unseen:
     also run a size that is not listed, with data that belong to the learner's source.
+    because: `(*inputs, *outputs)` → what has led to these wrong outputs, "" if that
+    cannot be told.
 
     A subclass adds the arguments of its room. Raises ValueError where it is incomplete.
     """
@@ -39,6 +41,7 @@ class Exercise:
     tolerance: float = 1e-5
     limits: Mapping[str, Any] = field(default_factory=dict)
     unseen: bool = True
+    because: Any = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sizes", tuple(self.sizes))
@@ -64,6 +67,10 @@ class Exercise:
     def failed(self, kind: str, *said: Any, **more: Any) -> Failed:
         """What ends its check, with such a verdict."""
         return Failed(self.verdict(kind, *said, **more))
+
+    def likely(self, *values: Any) -> str:
+        """What has led to wrong outputs, as far as the exercise can tell."""
+        return str(self.because(*copies(values))) if self.because else ""
 
     def case(self, size: Any, seed: int = SEED) -> Case:
         """Make the data for one size: seeded, so that every run sees the same."""

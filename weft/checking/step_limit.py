@@ -3,18 +3,20 @@
 import ast
 import dis
 import functools
+import io
 import linecache
 import sys
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from types import CodeType, FrameType
 from typing import Any
 
 from weft import effort
 from weft.checking.cases import copies
-from weft.checking.source import tree_of
+from weft.checking.source import at_line, returns, tree_of
 from weft.checking.verdict import Failed, common
 from weft.checking.watchdog import LONGEST, watchdog
-from weft.places import Place
+from weft.places import Note, Place
 from weft.starters import source_function
 from weft.tracebacks import deliberate
 
@@ -232,3 +234,28 @@ def loops_around(code: CodeType, stopped: int) -> list[ast.While | ast.For]:
         and node.lineno <= stopped <= (node.end_lineno or node.lineno)
     ]
     return sorted(found, key=lambda node: node.lineno)
+
+
+def ended(function: Any, again: Callable[[], Any]) -> list[Note]:
+    """The place of the `return` that `again`, the same call once more, ends with."""
+    inner = source_function(function)
+    lines: list[int] = []
+
+    def watch(frame: FrameType, event: str, _: Any) -> None:
+        if event == "return" and inner and frame.f_code is inner.__code__:
+            lines.append(frame.f_lineno)
+
+    before = sys.getprofile()
+    sys.setprofile(watch)
+    try:
+        with redirect_stdout(io.StringIO()):  # what it prints has been printed
+            again()
+    except (Exception, Endless):  # the first call used up what it was given
+        lines.clear()
+    finally:
+        sys.setprofile(before)
+    if inner and lines:
+        place = at_line(inner, lines[-1])
+        if place.text.startswith("return"):
+            return [(place, "")]
+    return returns(function)

@@ -2,7 +2,8 @@
 
 import html
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +51,18 @@ class Failed(Exception):
         self.verdict, self.clue = verdict, clue
 
 
+@contextmanager
+def right_before(size: str) -> Iterator[None]:
+    """Say of a wrong value at which size, of those before it, all was right."""
+    try:
+        yield
+    except Failed as failed:
+        verdict = failed.verdict
+        if verdict.kind == "wrong-value" and not verdict.before:
+            raise Failed(verdict.but(before=size), failed.clue) from None
+        raise
+
+
 @dataclass(frozen=True, repr=False)
 class Verdict:
     """The outcome of a check; true if it passed. It does not change once it is made.
@@ -61,6 +74,7 @@ class Verdict:
     accesses in the trace to which the first of the places belong. premise: what the
     explanation begins with, of the order in which things run. only: the sentence of
     `why` on the one block, warp or lane whose results alone are wrong, or right.
+    before: a size at which all was right.
     onward: what comes after a pass, None where nothing keeps count.
 
     Raises ValueError for a kind or a topic that is in no table.
@@ -80,6 +94,7 @@ class Verdict:
     rows: Sequence[int] = ()
     premise: str = ""
     only: str = ""
+    before: str = ""
     onward: "Onward | None" = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
@@ -129,7 +144,8 @@ class Verdict:
             parts.append(f"thread {named(self.thread)} of block {named(self.block)}")
         if self.when:
             parts.append(self.when)
-        return ", ".join(parts)
+        right = f"; right for {self.before}" if self.before else ""
+        return ", ".join(parts) + right
 
     @property
     def page(self) -> str:

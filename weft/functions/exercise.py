@@ -28,7 +28,6 @@ class FunctionExercise(Exercise):
     needs: ClassVar[tuple[str, ...]] = ("spec", "inputs")
     unused: ClassVar[tuple[str, ...]] = ("sizes", "limits")
 
-    because: Any = None
     without: tuple[str, ...] = ()
     same: Any = None
     lines: int | None = None

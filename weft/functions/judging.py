@@ -14,10 +14,10 @@ from weft import chapters, doing
 from weft.checking.cases import copies
 from weft.checking.gaming import belongs, of_another, watched
 from weft.checking.source import begin, raised, raised_at
-from weft.checking.step_limit import Endless, endless
+from weft.checking.step_limit import Endless, counted, ended, endless
 from weft.checking.verdict import Failed, Verdict
 from weft.functions.exercise import FunctionExercise
-from weft.functions.values import compare, ended, is_number
+from weft.functions.values import compare, is_number
 from weft.functions.wording import brief, wrong_answer
 from weft.places import Note
 from weft.python_errors import power
@@ -151,11 +151,12 @@ def explained(
     verdict: Verdict,
 ) -> Verdict:
     """The verdict, with the exercise's own reason and the `return` that was reached."""
-    has_reason = exercise.because is not None and is_number(got)
-    if has_reason and (verdict.kind != "type" or got != wanted):
+    number = is_number(got) and (verdict.kind != "type" or got != wanted)
+    if exercise.because is not None and (number or verdict.kind == "wrong-value"):
         why = exercise.because(*args, got) or verdict.why
         verdict = verdict.but(why=why)
     if verdict.places:
-        places = ended(exercise.written_by_learner, copies(args))
+        function = exercise.written_by_learner
+        places = ended(function, lambda: counted(function, copies(args)))
         verdict = verdict.but(places=places)
     return verdict

@@ -4,23 +4,14 @@ Plain values are compared without NumPy, which a page of the book does not have.
 imported where there is an array, or a tensor, or a number of NumPy's.
 """
 
-import io
-import sys
-from collections.abc import Callable
-from contextlib import redirect_stdout
 from numbers import Real
-from types import FrameType
 from typing import Any
 
 from weft.checking.plain import is_plain, leaves
-from weft.checking.source import returns
-from weft.checking.step_limit import Endless, counted
 from weft.checking.verdict import Failed
 from weft.functions import plain
 from weft.functions.exercise import FunctionExercise
 from weft.functions.wording import in_ctypes, wrong_answer
-from weft.places import Note, Place
-from weft.starters import source, source_function
 
 
 def compare(exercise: FunctionExercise, call: str, got: Any, wanted: Any) -> None:
@@ -62,31 +53,6 @@ def in_numpy(value: Any) -> bool:
     """Whether a value, or a leaf of it, is NumPy's or PyTorch's."""
     types = (type(leaf) for _, leaf in leaves(value))
     return any(t.__module__.partition(".")[0] in ("numpy", "torch") for t in types)
-
-
-def ended(function: Callable[..., Any], args: Any) -> list[Note]:
-    """The place of the `return` that a call ends with: call it again and watch."""
-    inner = source_function(function)
-    lines: list[int] = []
-
-    def watch(frame: FrameType, event: str, _: Any) -> None:
-        if event == "return" and inner and frame.f_code is inner.__code__:
-            lines.append(frame.f_lineno)
-
-    before = sys.getprofile()
-    sys.setprofile(watch)
-    try:
-        with redirect_stdout(io.StringIO()):  # what it prints has been printed
-            counted(function, args)
-    except (Exception, Endless):  # the first call used up what it was given
-        lines.clear()
-    finally:
-        sys.setprofile(before)
-    if inner and lines:
-        text = source(function).splitlines()[lines[-1] - inner.__code__.co_firstlineno]
-        if text.lstrip().startswith("return"):
-            return [(Place(inner.__name__, lines[-1], text.strip()), "")]
-    return returns(function)
 
 
 def is_number(value: Any) -> bool:

@@ -8,10 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
-from weft.checking.cases import copies
 from weft.checking.compare import Array, close
 from weft.checking.differences import Difference, Pattern, show
 from weft.checking.source import parameter_names
+from weft.checking.unread import never_read
 from weft.checking.verdict import Failed, Verdict
 from weft.kernels.trial import Done, Trial
 from weft.places import named, unravel
@@ -137,15 +137,41 @@ def wrong_value(result: Result, verdict: Verdict) -> Failed:
     known = result.wrong.size and not described  # not where only rounding tells
     found = clue(result) if known else Clue()
     verdict = verdict.adding(found.text).but(only=found.text * found.only)
-    if exercise.because is not None:
-        reason = exercise.because(*copies(trial.case.inputs), *done.outputs)
-        verdict = verdict.adding(reason)
+    likely = exercise.likely(*trial.case.inputs, *done.outputs)
+    verdict = verdict.adding(likely or unread(result))
     stores = done.trace.stores(result.name, result.byte)
     stored = np.unique(done.trace.block[stores] * 1024 + done.trace.thread[stores]).size
     if stored > 1:
         more = f"{stored:,} threads have stored to {result.at}."
         verdict = verdict.adding(more)
     return Failed(verdict, found)
+
+
+def unread(result: Result) -> str:
+    """Name an element that the result depends on, and that no thread has read."""
+    trial, trace = result.trial, result.done.trace
+    if trace.blocks < trace.all_blocks or trace.bulk.copies:
+        return ""
+    number = list(result.done.launch.written).index(result.name)
+    names = parameter_names(trial.exercise.kernel)
+    read = {
+        k: (name, marked(trace, name, x))
+        for k, (name, x) in enumerate(zip(names, trial.case.inputs, strict=False))
+        if isinstance(x, np.ndarray) and x.dtype.kind in "fiu" and x.size
+        if name in trace.bases and x.flags.c_contiguous
+    }
+    return never_read(trial.exercise, trial.case, read, number, result.first.index)
+
+
+def marked(trace: Trace, name: str, x: Array) -> Array:
+    """Which elements of a global array have been read, in its shape."""
+    mine = np.array([a == name for a in trace.arrays] or [False])[trace.array]
+    rows = np.flatnonzero(mine & (trace.space == GLOBAL) & (trace.operation != WRITE))
+    begin = (trace.address[rows] - trace.bases[name]) // x.itemsize
+    at, _ = columns.spread(begin, begin + trace.size[rows] // x.itemsize)
+    marks = np.zeros(x.size, bool)
+    marks[at] = True
+    return marks.reshape(x.shape)
 
 
 def stored_at(result: Result, verdict: Verdict, row: int) -> Verdict:

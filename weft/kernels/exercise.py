@@ -41,8 +41,6 @@ class KernelExercise(Exercise):
         "cuda.atomic.max float32" for arrays of that type alone.
     describe: output → `(index, got, wanted)` → what a verdict says of an element that
         is wrong, where numbers alone say little. These outputs are compared first.
-    because: `(*inputs, *outputs)` → what has led to these wrong outputs, "" if that
-        cannot be told.
     """
 
     needs: ClassVar[tuple[str, ...]] = ("spec", "inputs", "sizes", "launch")
@@ -55,7 +53,6 @@ class KernelExercise(Exercise):
     larger: Any = None
     without: tuple[str, ...] = ()
     describe: Mapping[str, Any] = field(default_factory=dict)
-    because: Any = None
 
     def __post_init__(self) -> None:
         if self.kernel is None or self.kernel is self.written_by_learner:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from weft.checking.source import begin, device_functions, global_names, line_with
-from weft.checking.verdict import Failed, Verdict
+from weft.checking.verdict import Failed, Verdict, right_before
 from weft.kernels import advice, hazards, requests, reruns
 from weft.kernels.advice import Adviser, Facts
 from weft.kernels.exercise import KernelExercise
@@ -41,11 +41,15 @@ ADVISERS: tuple[Adviser, ...] = (  # in the order in which a failed trial goes t
 
 def run(exercise: KernelExercise) -> tuple[list[str], Trace]:
     """Run every size. Gives facts, and the last trace; raises `Failed`."""
-    elements = 0
+    elements, right = 0, ""
     for size in exercise.sizes:
-        done = run_trial(configure(exercise, exercise.case(size)))
+        trial = configure(exercise, exercise.case(size))
+        with right_before(right):
+            done = run_trial(trial)
         elements += sum(o.size for o in done.outputs)
-    extra = run_unseen(exercise)
+        right = trial.case.written
+    with right_before(right):
+        extra = run_unseen(exercise)
     run_apart(exercise)
     fact = (
         f"right in the simulator: {several(len(exercise.sizes), 'size')}"

@@ -23,8 +23,6 @@ class LibraryExercise(Exercise):
     spec: NumPy function of the inputs, which it gets in double precision.
     refuses: a function of C, such as "cublasGemmEx", that fails in one more run: what
         the learner wrote has to raise an exception then.
-    because: `(*inputs, result)` → what has led to this wrong result, "" if that cannot
-        be told.
     full: the size for arrays on a GPU, where there is one.
     lines: how many lines of Python one call may run; see `weft.checking.step_limit`.
     """
@@ -35,7 +33,6 @@ class LibraryExercise(Exercise):
     given: Any = None
     result: str = ""
     refuses: str = ""
-    because: Any = None
     full: Any = None
     lines: int | None = None
 

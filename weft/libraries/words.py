@@ -98,8 +98,8 @@ def compare(run: Run) -> None:
         kind, missing = "unwritten", int(np.isnan(got).sum())
         message = f"{several(missing, 'element')} of {name} never got a result."
         why = "Was the right address passed, and are there as many results as needed?"
-    elif run.exercise.because is not None:
-        why = run.exercise.because(*run.case.inputs, got) or why
+    else:
+        why = run.exercise.likely(*run.case.inputs, got) or why
     raise run.failed(kind, message, why, call.places)
 
 

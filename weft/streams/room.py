@@ -44,6 +44,7 @@ class HostExercise(Exercise):
     """
 
     needs: ClassVar[tuple[str, ...]] = ()
+    unused: ClassVar[tuple[str, ...]] = ("because",)
 
     given: Any = None
     result: str = ""

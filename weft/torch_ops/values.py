@@ -12,7 +12,8 @@ import torch
 from weft.checking.compare import difference
 from weft.checking.room import Facts
 from weft.checking.source import returns
-from weft.checking.verdict import Failed
+from weft.checking.step_limit import ended
+from weft.checking.verdict import Failed, right_before
 from weft.places import Note, Place
 from weft.starters import source_function
 from weft.torch_ops.calls import Calls, quiet
@@ -55,16 +56,27 @@ class Call:
 
     def failed(self, kind: str, message: str, why: str = "", **more: Any) -> Failed:
         """Refuse it, on the line that returns."""
-        given = {"places": returns(self.exercise.written.main), "when": self.when}
+        given = {"places": self.ended, "when": self.when}
         return self.exercise.failed(kind, message, why, **(given | more))
+
+    @property
+    def ended(self) -> list[Note]:
+        """The line with which the call has returned."""
+        exercise = self.exercise
+        with quiet():
+            return ended(
+                exercise.written.main, lambda: exercise.results(*clones(self.before))
+            )
 
 
 def run(exercise: TorchExercise, calls: Calls) -> Facts:
     """Call it on every case, then on strided inputs. Raises `Failed`."""
-    count, last = 0, None
+    count, last, right = 0, None, ""
     for case in exercise.cases(exercise.written.seed):
-        one(exercise, calls, case)
+        with right_before(right):
+            one(exercise, calls, case)
         count += 1
+        right = case.written
         last = case if case.listed and has_strides(inputs_of(calls, case)) else last
     if exercise.launches and not calls.launches.count:
         raise exercise.failed(
@@ -198,7 +210,8 @@ def compare(call: Call, name: str, got: Tensor, wanted: np.ndarray[Any, Any]) ->
     if wrong is not None and not (aim and got.dtype != aim and is_whole(got, aim)):
         if found.dtype.kind == "f" and is_blank(wrong.got):
             raise never_written(call, name, found, wrong.index)
-        raise call.failed("wrong-value", wrong.sentence(name), wrong.hint)
+        why = call.exercise.likely(*call.case.inputs, *map(array, call.results))
+        raise call.failed("wrong-value", wrong.sentence(name), why or wrong.hint)
     assert aim is not None
     wide = got.dtype == torch.float64
     why = (

@@ -9,16 +9,20 @@ import re
 import warnings
 from collections import Counter
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any
 
+from weft.checking.source import line_with
 from weft.checking.verdict import Failed, Verdict
-from weft.places import Place
+from weft.places import Note, Place
 from weft.triton_programs.exercise import ProgramExercise
 from weft.triton_programs.interpreted import bound
 from weft.triton_programs.launching import Launch, launches
 from weft.triton_programs.programs import OPTIONS, Meta
+from weft.triton_programs.wording import words
 from weft.wording import sentence
 
+NOT_THE_PROGRAM = (ImportError, MemoryError, OSError)  # a compiler that is not there
 CAPABILITIES = (80, 90)  # of Ampere, the oldest that Triton supports, and Hopper
 
 
@@ -31,18 +35,28 @@ def compile_stage(exercise: ProgramExercise) -> list[str]:
     facts = []
     for capability in CAPABILITIES:
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                binary = compiled(kernel, launch, capability)
-        except Exception as error:
-            inner = innermost(error)
-            if hasattr(inner, "error_message") or hasattr(inner, "node"):
-                raise Failed(refused(launch, inner)) from None
+            binary = compiled(kernel, launch, capability)
+        except NOT_THE_PROGRAM as error:
             return [f"not compiled: {type(error).__name__}: {first_line(error)}"]
+        except Exception as error:
+            raise Failed(refused(launch, innermost(error))) from None
         unit = "wgmma" if "wgmma" in binary.asm["ptx"] else "mma"
         has_unit = f"{unit}." in binary.asm["ptx"]
         facts.append(f"{capability / 10}{f' ({unit})' * has_unit}")
     return [f"compiles for compute capability {' and '.join(facts)}"]
+
+
+def refusal(launch: Launch) -> Verdict | None:
+    """The verdict on a launch that Triton's compiler refuses, None on any other."""
+    kernel = compilable(launch.exercise.kernel)
+    try:
+        if kernel is not None:
+            compiled(kernel, launch, CAPABILITIES[-1])
+    except NOT_THE_PROGRAM:
+        return None
+    except Exception as error:
+        return refused(launch, innermost(error))
+    return None
 
 
 def compilable(program: Any) -> Any:
@@ -69,7 +83,9 @@ def compiled(kernel: Any, launch: Launch, capability: int) -> Any:
     values = {n: v for n, v in launch.arguments.items() if signature[n] == "constexpr"}
     source = ASTSource(kernel, signature, constexprs=values)
     options = {k: v for k, v in launch.options.items() if v is not None}
-    return triton.compile(source, GPUTarget("cuda", capability, 32), options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return triton.compile(source, GPUTarget("cuda", capability, 32), options)
 
 
 def innermost(error: BaseException) -> BaseException:
@@ -80,27 +96,32 @@ def innermost(error: BaseException) -> BaseException:
 
 
 def refused(launch: Launch, error: Any) -> Verdict:
-    """Word what the compiler refuses."""
+    """Word what the compiler refuses, on the line that it names or speaks of."""
     function = launch.exercise.program.function
+    said = str(getattr(error, "error_message", None) or error.__cause__ or error)
+    said = re.sub(r"""^\w+\((["'])(.*)\1\)$""", r"\2", said.strip(), flags=re.DOTALL)
+    if found := re.search(words.rows["plain-function"]["pattern"], said):
+        places = line_with(function, rf".*\b{found[1]}\(")
+        return launch.verdict("plain-function", places, function=found[1])
+    places = place_of(function, error)
+    if fits := words.matching(said):
+        return launch.verdict(fits[0], places, kind="program")
+    said = re.sub(r"^(\w+) is not defined", r"`\1` is not defined", said)
+    said = sentence(" ".join(said.split())[:300]) if said else ""
+    message = "Triton's compiler refuses this line." if places else "Triton refuses it."
+    return Verdict(launch.name, "program", message, said, places, when=launch.when)
+
+
+def place_of(function: FunctionType, error: Any) -> list[Note]:
+    """The line at which the compiler has stopped; [] if it does not say."""
     lines = (getattr(error, "src", "") or "").splitlines()
-    number = getattr(error.node, "lineno", 0)
-    places = []
-    if 0 < number <= len(lines):
-        text = lines[number - 1].strip()
-        file = function.__code__.co_filename
-        at = beginning(file, lines[0]) + number - 1
-        name = lines[0].partition("(")[0].removeprefix("def ").strip()
-        places = [(Place(name, at, text, file=file), "")]
-    said = str(error.error_message or error.__cause__ or "").strip()
-    said = re.sub(r"""^\w+\((["'])(.*)\1\)$""", r"\2", said, flags=re.DOTALL)
-    return Verdict(
-        launch.name,
-        "program",
-        "Triton's compiler refuses this line." if places else "Triton refuses it.",
-        sentence(" ".join(said.split())[:300]) if said else "",
-        places,
-        when=launch.when,
-    )
+    number = getattr(getattr(error, "node", None), "lineno", 0)
+    if not 0 < number <= len(lines):
+        return []
+    file = function.__code__.co_filename
+    at = beginning(file, lines[0]) + number - 1
+    name = lines[0].partition("(")[0].removeprefix("def ").strip()
+    return [(Place(name, at, lines[number - 1].strip(), file=file), "")]
 
 
 def beginning(file: str, first: str) -> int:

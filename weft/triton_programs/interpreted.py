@@ -61,7 +61,10 @@ class Session:
         """A copy of a function's globals, with what it has from functions around it."""
         key = id(function.__globals__)
         if key not in self._scopes:
-            self._scopes[key] = dict(function.__globals__)
+            self._scopes[key] = {
+                name: getattr(value, "value", value) if is_constant(value) else value
+                for name, value in function.__globals__.items()
+            }
             if not str(function.__module__).startswith("triton."):
                 self._own.add(id(self._scopes[key]))
         scope = self._scopes[key]
@@ -142,6 +145,8 @@ def interpreting(session: Session, ambiguous: Callable[[], Any]) -> Iterator[Any
         for name, member in list(vars(tl.tensor).items()):
             if isinstance(member, jit.JITFunction):  # x.sum() as well as tl.sum(x)
                 scope.set_attr(tl.tensor, name, method(call, member))
+            elif not name.startswith("_") and callable(getattr(tl.math, name, None)):
+                scope.set_attr(tl.tensor, name, getattr(tl.math, name))  # x.exp()
         scope.set_attr(tl.tensor, "__bool__", truth)
         scope.set_attr(tl.tensor, "__index__", whole)  # Triton 3.6 needs NumPy < 2.4
         with triton.knobs.runtime.scope(), np.errstate(all="ignore"):
@@ -151,6 +156,13 @@ def interpreting(session: Session, ambiguous: Callable[[], Any]) -> Iterator[Any
         scope.restore()
         for name in [n for n in vars(builder) if n.startswith("create_")]:
             delattr(builder, name)
+
+
+def is_constant(value: Any) -> bool:
+    """Whether it is a `tl.constexpr`, which does not compute with the interpreter's."""
+    from triton.language import constexpr
+
+    return isinstance(value, constexpr)
 
 
 def whole(tensor: Any) -> int:

@@ -7,6 +7,7 @@ import numpy as np
 from weft.checking.compare import difference
 from weft.checking.differences import Difference
 from weft.checking.source import begin, line_with, returns
+from weft.checking.unread import never_read
 from weft.checking.verdict import Failed, Verdict
 from weft.kernels.outputs import left_out
 from weft.places import Note
@@ -87,8 +88,25 @@ def wrong_value(
             why = words("same-address", same=same)["why"]
         elif left := from_left_out(done, region, wrong, backwards):
             notes, why = [*left, *notes], words("left-out")["why"]
+        else:
+            likely = launch.exercise.likely(*launch.case.inputs, *done.outputs)
+            why = likely or why or unread(done, region, wrong.index)
     said = message, why.strip(), notes
     return launch.exercise.verdict("wrong-value", *said, when=launch.when)
+
+
+def unread(done: Done, region: Region, index: tuple[int, ...]) -> str:
+    """Name an element that a result depends on, and that no program has read."""
+    launch, trace = done.launch, done.trace
+    cells = trace.address[trace.operation == READ]
+    regions = launch.arena.regions
+    arrays = [k for k, v in enumerate(launch.case.inputs) if isinstance(v, np.ndarray)]
+    read = {
+        k: (own.name, launch.arena.written(own, cells))
+        for k, own in zip(arrays, regions, strict=False)
+    }
+    number = [r.start for r in regions if not r.readonly].index(region.start)
+    return never_read(launch.exercise, launch.case, read, number, index)
 
 
 def from_left_out(

@@ -12,7 +12,7 @@ from weft.checking.verdict import Failed, Verdict
 from weft.places import Place
 from weft.simulator.trace.columns import Columns
 from weft.starters import has_stub
-from weft.triton_programs import hazards, interpreted
+from weft.triton_programs import compiled, hazards, interpreted
 from weft.triton_programs.launching import Launch
 from weft.triton_programs.trace import Accesses, Call, who
 from weft.triton_programs.tracer import Tracer
@@ -92,13 +92,19 @@ def raised(launch: Launch, error: Exception, places: tuple[Place, ...]) -> Verdi
     text = str(error).strip().split("\n")[-1]
     line = places[0].text if places else ""
     for region in launch.arena.regions:
-        if re.search(rf"(?<![\w.]){re.escape(region.name)}\[", line):
+        if re.search(rf"(?<![\w.]){re.escape(region.name)}(\[|\.shape\b)", line):
             return launch.verdict("indexed", called(places), array=region.name)
-    if fits := words.matching(text):
-        return launch.verdict(fits[0], called(places), kind="program")
-    said = f"{type(error).__name__}: {text}"
+    fits = words.matching(text)
+    if fits:
+        row = fits[0]
+        if row == "not-an-address" and not re.search(r"\btl\.(load|store|at)", line):
+            row = "not-a-block"
+        return launch.verdict(row, called(places), kind="program")
     if isinstance(error, AssertionError):
-        said = f"An assertion fails: {text}" if text else "One fails"
-    said = sentence(said)
-    exercise, notes = launch.exercise, called(places)
-    return exercise.verdict("exception", said, places=notes, when=launch.when)
+        said = sentence(f"An assertion fails: {text}" if text else "One fails")
+        own = launch.exercise.verdict
+        return own("exception", said, places=called(places), when=launch.when)
+    if (found := compiled.refusal(launch)) is not None:
+        return found
+    said = sentence(f"{type(error).__name__}: {text}")
+    return launch.verdict("interpreter", called(places), said=said)

@@ -3,12 +3,13 @@
 import numpy as np
 
 from weft.checking.source import line_with, parameter_names, returns, seed
-from weft.checking.verdict import Failed, Verdict
+from weft.checking.verdict import Failed, Verdict, right_before
 from weft.kernels.exercise import KernelCase
 from weft.places import Place
 from weft.sanitizer import unwritten
 from weft.simulator.trace.trace import ATOMIC, READ, WRITE
 from weft.triton_programs import hazards, outputs
+from weft.triton_programs.compiled import refusal
 from weft.triton_programs.exercise import ProgramExercise
 from weft.triton_programs.launching import Launch, launches
 from weft.triton_programs.memory import Region
@@ -22,15 +23,18 @@ OTHER_ORDER = "Where program 0 comes first, it is right."
 
 def interpret(exercise: ProgramExercise) -> tuple[list[str], Done]:
     """Run every size. Gives facts, and the last run; raises `Failed`."""
-    elements = 0
+    elements, right = 0, ""
     for size in exercise.sizes:
-        done = run_case(exercise, exercise.case(size))
+        with right_before(right):
+            done = run_case(exercise, exercise.case(size))
         elements += sum(o.size for o in done.outputs)
+        right = done.launch.case.written
     for k, launch in enumerate(launches(exercise, done.launch.case, every=True)):
         if 0 < k < MOST_CONFIGS:
             look_at(launch, False)
     unseen = exercise.unseen_case(seed(exercise.source))
-    extra = 0 if unseen is None else run_unseen(exercise, unseen)
+    with right_before(right):
+        extra = 0 if unseen is None else run_unseen(exercise, unseen)
     tuned_again(exercise, done)
     fact = (
         f"right in Triton's interpreter: {several(len(exercise.sizes), 'size')}"
@@ -57,7 +61,11 @@ def judged(
     try:
         return look_at(launch, backwards)
     except Failed as failed:
-        return reordered(launch, failed.verdict)
+        verdict = reordered(launch, failed.verdict)
+    if verdict.kind == "wrong-value":  # what does not compile has no value
+        found = refusal(launch)
+        verdict = verdict if found is None else found
+    return verdict
 
 
 def run_unseen(exercise: ProgramExercise, case: KernelCase) -> int:

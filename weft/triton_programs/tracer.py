@@ -11,11 +11,6 @@ from weft.triton_programs.interpreted import Session
 from weft.triton_programs.memory import Arena
 from weft.triton_programs.trace import Call, Log
 
-# What a load gives for an element that its mask leaves out, unless `other` says:
-# anything. Large numbers of both signs show up in a maximum as well as in a minimum;
-# the positive ones are twice as large, so they also show up in a sum.
-LEFT_OUT = {2: 6e4, 4: 1e30, 8: 1e30}
-
 Outside = Callable[[Call, Columns, Columns, Columns], None]
 
 
@@ -108,8 +103,7 @@ class Tracer:
         if not self._zeros:
             flat = data.reshape(-1)
             if data.dtype.kind == "f":
-                flat[:] = LEFT_OUT[data.itemsize]
-                flat[1::2] *= -0.5
+                flat[:] = np.nan  # shows up in a sum, and in a product with 0
             elif data.dtype.kind in "iu":
                 flat[:] = np.array(0x5EEDBEEF, np.int64).astype(data.dtype)
         return TensorHandle(data, element), True
