@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from weft.checking.slips import result_if
+
 
 def normal(rng, *shape, dtype=np.float32):
     """Return random numbers around 0."""
@@ -12,6 +14,36 @@ def log_shares(x):
     """Return the logarithm of the softmax of each row."""
     x = x - x.max(axis=1, keepdims=True)
     return x - np.log(np.exp(x).sum(axis=1, keepdims=True))
+
+
+FROM_B = result_if({"it goes from b to a": lambda a, b, t: b + t * (a - b)})
+
+
+def shares_in_float32(x, first=None, fill=None):
+    """Return log_shares as a program computes it, with some other maximum."""
+    x = x.astype(np.float32)
+    if fill is not None:
+        wide = 1 << (x.shape[1] - 1).bit_length()
+        padded = np.pad(x, ((0, 0), (0, wide - x.shape[1])), constant_values=fill)
+    else:
+        padded = x
+    top = padded.max(axis=1, keepdims=True) if first is None else first(padded)
+    return x - top - np.log(np.exp(padded - top).sum(axis=1, keepdims=True))
+
+
+SHARES = result_if(
+    {
+        "the maximum begins at 0": lambda x: shares_in_float32(
+            x, lambda x: np.maximum(x.max(axis=1, keepdims=True), 0)
+        ),
+        "the maximum is not subtracted": lambda x: shares_in_float32(
+            x, lambda x: np.float32(0)
+        ),
+        "elements beyond the row count as 0": lambda x: shares_in_float32(x, fill=0),
+        "no logarithm is taken": lambda x: np.exp(log_shares(x)),
+    },
+    tolerance=1e-5,
+)
 
 
 def gapped(rng, rows, cols):
@@ -34,6 +66,55 @@ def loud_rows(rng, rows, cols):
     return x.astype(np.float16), normal(rng, cols, dtype=np.float16), 1e4
 
 
+def scaled(mean=lambda squares: squares.mean(axis=1, keepdims=True), weigh=True):
+    """Return RMSNorm with another mean, or without the weight."""
+
+    def norm(x, weight, eps):
+        squares = x.astype(np.float64) ** 2
+        return x / np.sqrt(mean(squares) + eps) * (weight if weigh else 1)
+
+    return norm
+
+
+NORMS = result_if(
+    {
+        "the weight is left out": scaled(weigh=False),
+        "eps is left out": lambda x, weight, eps: scaled()(x, weight, 0),
+        "eps is added to the root": lambda x, weight, eps: (
+            x / (np.sqrt((x**2).mean(axis=1, keepdims=True)) + eps) * weight
+        ),
+        "the sum is divided by the length of the block": scaled(
+            lambda squares: squares.sum(axis=1, keepdims=True) / 64
+        ),
+        "only the last block of a row is added up": scaled(
+            lambda squares: (
+                squares[:, (squares.shape[1] - 1) // 64 * 64 :].sum(
+                    axis=1, keepdims=True
+                )
+                / squares.shape[1]
+            )
+        ),
+        "nothing is added up over the columns": scaled(
+            lambda squares: (
+                sum(
+                    np.pad(squares, ((0, 0), (0, 64)))[:, first : first + 64]
+                    for first in range(0, squares.shape[1], 64)
+                )[:, np.arange(squares.shape[1]) % 64]
+                / squares.shape[1]
+            )
+        ),
+        "squares do not fit into float16": lambda x, weight, eps: scaled(
+            lambda _: (
+                (x.astype(np.float16) ** 2)
+                .astype(np.float32)
+                .mean(axis=1, keepdims=True)
+            )
+        )(x, weight, eps),
+    },
+    tolerance=3e-3,
+)
+
+
 def layer(x, w, bias):
     """Return relu(x @ w.T + bias), computed in double precision."""
     x, w, bias = (each.astype(np.float64) for each in (x, w, bias))
@@ -50,6 +131,59 @@ def layer_data(rng, m, n, k):
     w[:, half : 2 * half] = w[:, :half]
     bias = 20 * normal(rng, n)
     return tuple(each.astype(np.float16) for each in (x, w, bias))
+
+
+def in_steps(x, w, after=lambda total: total, keep=True):
+    """Return x @ w.T in steps of 16, with something done after each step."""
+    total = np.zeros((x.shape[0], w.shape[0]))
+    for k in range(0, x.shape[1], 16):
+        part = x[:, k : k + 16] @ w[:, k : k + 16].T
+        total = after(total * keep + part)
+    return total
+
+
+def rectified(x):
+    """Return x, and 0 where it is negative."""
+    return np.maximum(x, 0)
+
+
+LAYERS = result_if(
+    {
+        "`w` is read as if it were (K, N)": lambda x, w, bias: rectified(
+            x @ w.reshape(w.shape[::-1]) + bias
+        ),
+        "the bias is chosen by the row": lambda x, w, bias: rectified(
+            x @ w.T + np.resize(bias, len(x))[:, None]
+        ),
+        "the bias is left out": lambda x, w, bias: rectified(x @ w.T),
+        "the bias is added after the maximum": lambda x, w, bias: (
+            rectified(x @ w.T) + bias
+        ),
+        "the bias is added in every step": lambda x, w, bias: rectified(
+            in_steps(x, w, lambda total: total + bias)
+        ),
+        "the maximum is taken in every step": lambda x, w, bias: rectified(
+            in_steps(x, w, rectified) + bias
+        ),
+        "each step replaces the sums so far": lambda x, w, bias: rectified(
+            in_steps(x, w, keep=False) + bias
+        ),
+        "the sums are kept in float16": lambda x, w, bias: rectified(
+            in_steps(x, w, lambda total: total.astype(np.float16).astype(float)) + bias
+        ),
+        "negative numbers are kept": lambda x, w, bias: x @ w.T + bias,
+    },
+    tolerance=3e-3,
+)
+
+
+SUMS = result_if(
+    {
+        "each program replaces the sums of the others": lambda x: x[
+            (len(x) - 1) // 16 * 16 :
+        ].sum(axis=0),
+    }
+)
 
 
 def order(grid_m, grid_n, group):

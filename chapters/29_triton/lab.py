@@ -60,6 +60,7 @@ checks, looks, measure = chapter.checks, chapter.looks, chapter.measure
 # become a **mask**: a block of truth values, one per element. There is no `threadIdx`,
 # because you do not get to see threads.
 
+
 # %%
 @cuda.jit
 def numba_add(a, b, out):
@@ -76,6 +77,7 @@ def triton_add(a, b, out, n, BLOCK: tl.constexpr):
 
     total = tl.load(a + i, mask=live) + tl.load(b + i, mask=live)
     tl.store(out + i, total, mask=live)
+
 
 # %% [markdown]
 # `BLOCK: tl.constexpr` is a compile-time constant: the program is compiled anew for
@@ -100,6 +102,7 @@ def triton_add(a, b, out, n, BLOCK: tl.constexpr):
 # The check runs every program in the interpreter and looks up each address that the
 # program touches. Stuck? Run `hint("lerp")`; there are three hints.
 
+
 # %%
 @triton.jit
 def lerp(a, b, t, out, n, BLOCK: tl.constexpr):
@@ -114,10 +117,12 @@ def lerp(a, b, t, out, n, BLOCK: tl.constexpr):
     tl.store(out + i, start + t * (end - start), mask=live)
     # END SOLUTION
 
+
 # %%
 check(
     lerp,
     spec=lambda a, b, t: a + t * (b - a),
+    because=checks.FROM_B,
     inputs=lambda rng, n: (checks.normal(rng, n), checks.normal(rng, n), 0.25),
     sizes=[97, 300],
     launch=lambda n, BLOCK=64: ((cdiv(n, BLOCK),), {"BLOCK": BLOCK}),
@@ -182,6 +187,7 @@ for n in (4096, 4095):
 #
 # `tl.exp` and `tl.log` work on blocks and on numbers. Stuck? `hint("log_softmax")`.
 
+
 # %%
 @triton.jit
 def log_softmax(x, out, cols, x_stride, out_stride, WIDTH: tl.constexpr):
@@ -198,10 +204,12 @@ def log_softmax(x, out, cols, x_stride, out_stride, WIDTH: tl.constexpr):
     tl.store(out + row * out_stride + col, value, mask=live)
     # END SOLUTION
 
+
 # %%
 check(
     log_softmax,
     spec=checks.log_shares,
+    because=checks.SHARES,
     inputs=checks.gapped,
     sizes=[(3, 70), (4, 128), (5, 37)],
     arguments=lambda x, out: (x, out, x.shape[1], x.stride(0), out.stride(0)),
@@ -242,6 +250,7 @@ check(
 # `tl.zeros((BLOCK,), tl.float32)` is a block of zeros; `tl.rsqrt` computes 1 over the
 # square root. Stuck? `hint("rms_norm")`.
 
+
 # %%
 @triton.jit
 def rms_norm(x, weight, out, cols, stride, eps, BLOCK: tl.constexpr):
@@ -266,10 +275,12 @@ def rms_norm(x, weight, out, cols, stride, eps, BLOCK: tl.constexpr):
         tl.store(out + row * stride + col, value * scale * factor, mask=live)
     # END SOLUTION
 
+
 # %%
 check(
     rms_norm,
     spec=checks.normed,
+    because=checks.NORMS,
     inputs=checks.loud_rows,
     sizes=[(2, 64), (3, 300), (2, 37)],
     arguments=lambda x, weight, eps, out: (
@@ -297,6 +308,7 @@ check(
 # of row numbers, and `[None, :]` makes a row of column numbers. A pointer plus such
 # indices is a block of addresses.
 
+
 # %%
 @triton.jit
 def matmul(
@@ -317,6 +329,7 @@ def matmul(
 
     live = (row < M) & (col < N)
     tl.store(c + row * N + col, acc.to(c.dtype.element_ty), mask=live)
+
 
 # %% [markdown]
 # Now write a linear layer, as PyTorch defines it. It differs from `matmul` in three
@@ -340,6 +353,7 @@ def matmul(
 # ```
 #
 # Stuck? `hint("linear")`.
+
 
 # %%
 @triton.jit
@@ -374,10 +388,12 @@ def linear(
     tl.store(place, total.to(tl.float16), mask=in_m[:, None] & in_n[None, :])
     # END SOLUTION
 
+
 # %%
 check(
     linear,
     spec=checks.layer,
+    because=checks.LAYERS,
     inputs=checks.layer_data,
     sizes=[(16, 32, 32), (20, 40, 37), (33, 17, 16)],
     arguments=lambda x, w, bias, out: (
@@ -505,6 +521,7 @@ looks.bytes_by_group(group_guess)
 #
 # Stuck? `hint("tile_of")`.
 
+
 # %%
 def tile_of(number, grid_m, grid_n, group):
     """Return row and column of a tile, given its number in grouped order."""
@@ -516,6 +533,7 @@ def tile_of(number, grid_m, grid_n, group):
     inside = number % band
     return top + inside % height, inside // height
     # END SOLUTION
+
 
 # %%
 check(
@@ -649,6 +667,7 @@ for table in products.values():
 #
 # Stuck? `hint("column_sums")`.
 
+
 # %%
 @triton.autotune(
     [triton.Config({"ROWS": rows, "COLS": 32}) for rows in (16, 64)],
@@ -670,10 +689,12 @@ def column_sums(x, out, rows, cols, ROWS: tl.constexpr, COLS: tl.constexpr):
     tl.atomic_add(out + col, tl.sum(block, axis=0), mask=col < cols)
     # END SOLUTION
 
+
 # %%
 check(
     column_sums,
     spec=lambda x: x.sum(axis=0),
+    because=checks.SUMS,
     inputs=lambda rng, rows, cols: (checks.normal(rng, rows, cols),),
     sizes=[(20, 33), (70, 50)],
     out=lambda x: np.zeros(x.shape[1], np.float32),
@@ -815,9 +836,7 @@ odd.expect("8192", at_least=2.0, times="8190")
 measure.requirements()
 
 if weft.on_gpu("tuning needs a clock"):
-    a, b = (
-        torch.randn(8192, 8192, device="cuda").to(torch.bfloat16) for _ in "ab"
-    )
+    a, b = (torch.randn(8192, 8192, device="cuda").to(torch.bfloat16) for _ in "ab")
     measure.tune(a, b)
 
 # %% [markdown] tags=["solution"]
