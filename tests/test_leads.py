@@ -327,7 +327,6 @@ def test_the_guilty_line_of_a_wrong_value_stands_out(
     ("name", "changes"),
     [
         ("gemm_tiled", [("    total *= alpha\n", "")]),
-        ("gemm_tiled", [("a.shape[1], TILE", "b.shape[1], TILE")]),
         ("gemm_tiled", [("tb[i, tx]", "tb[i, ty]")]),
         ("gemm_tiled", [("total += beta", "total -= beta")]),
         ("gemm_ragged", CLAMPED),
@@ -340,6 +339,12 @@ def test_where_no_line_stands_out_none_is_blamed(name: str, changes: Any) -> Non
     assert [p.text for p, _ in verdict.places] == ["c[row, col] = total"]
     assert "stand" not in verdict.why
     assert f"`explore({name})` shows" in verdict.why
+
+
+def test_an_element_that_is_never_read_is_named_and_what_was_right_before() -> None:
+    verdict = verdict_on("gemm_tiled", ("a.shape[1], TILE", "b.shape[1], TILE"))
+    assert "`a[0, 16]` is never read (nor are 511 others)" in verdict.why
+    assert verdict.right_for == "size 16 × 16 × 16 × 1"
 
 
 def test_guards_of_c_around_the_loads_are_wrong_at_the_edges() -> None:

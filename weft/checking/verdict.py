@@ -58,8 +58,8 @@ def right_before(size: str) -> Iterator[None]:
         yield
     except Failed as failed:
         verdict = failed.verdict
-        if verdict.kind == "wrong-value" and not verdict.before:
-            raise Failed(verdict.but(before=size), failed.clue) from None
+        if verdict.kind == "wrong-value" and not verdict.right_for:
+            raise Failed(verdict.but(right_for=size), failed.clue) from None
         raise
 
 
@@ -74,7 +74,7 @@ class Verdict:
     accesses in the trace to which the first of the places belong. premise: what the
     explanation begins with, of the order in which things run. only: the sentence of
     `why` on the one block, warp or lane whose results alone are wrong, or right.
-    before: a size at which all was right.
+    right_for: a size at which all was right.
     onward: what comes after a pass, None where nothing keeps count.
 
     Raises ValueError for a kind or a topic that is in no table.
@@ -94,7 +94,7 @@ class Verdict:
     rows: Sequence[int] = ()
     premise: str = ""
     only: str = ""
-    before: str = ""
+    right_for: str = ""
     onward: "Onward | None" = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
@@ -144,7 +144,7 @@ class Verdict:
             parts.append(f"thread {named(self.thread)} of block {named(self.block)}")
         if self.when:
             parts.append(self.when)
-        right = f"; right for {self.before}" if self.before else ""
+        right = f"; right for {self.right_for}" if self.right_for else ""
         return ", ".join(parts) + right
 
     @property
