@@ -646,7 +646,8 @@ def test_given_code_that_stores_is_followed_to_the_learners_lines() -> None:
         source = source.replace(old, new)
     run(source, "<cell>", scope)
     verdict = run(checks(lab)["scan_once"], "<check>", scope)
-    assert "in the chapter's `kernels.py`" in verdict.places[0][1]
+    assert "in the chapter's `kernels.py`" in verdict.places[-1][1]
+    assert {place.function for place, _ in verdict.places[:-1]} == {"scan_once"}
     assert note_on(verdict, "store_tile(out") == "called here"
     assert note_on(verdict, "sums[lane] = before") == "`sums` is set here"
     assert note_on(verdict, "before += warp_total") == "`before` is set here"

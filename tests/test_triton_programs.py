@@ -690,7 +690,8 @@ def test_what_the_language_refuses_is_said_in_words(
     file = tmp_path / "program.py"
     file.write_text(
         "import math, numpy as np\nimport triton\nimport triton.language as tl\n"
-        "def mix(a, b): return a + b\n@triton.jit\ndef add(x, y, out, n, BLOCK: tl.constexpr):\n"
+        "def mix(a, b): return a + b\n@triton.jit\n"
+        "def add(x, y, out, n, BLOCK: tl.constexpr):\n"
         "    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n"
         f"    v = {line}\n"
         "    tl.store(out + i, v, mask=i < n)\n"

@@ -7,6 +7,8 @@ import itertools
 
 import numpy as np
 
+from weft.checking.slips import result_if
+
 
 def words(x):
     """Return a float16 matrix as int32, two neighbours of a row in each."""
@@ -56,6 +58,25 @@ def owned(matrix, row, col):
     return TABLES[matrix][row, col]
 
 
+def not_its_owner(matrix, row, col, answer):
+    """Say what is wrong with an owner, if that is known."""
+    if not isinstance(answer, tuple) or len(answer) != 2:
+        return "Return two numbers: the lane, and which of its numbers it is."
+    wanted = owned(matrix, row, col)
+    if answer == wanted[::-1]:
+        return "Lane and number are exchanged."
+    if answer[0] != wanted[0]:
+        if matrix == "b" and answer[0] == row % 8 * 4 + col // 2:
+            return "In `b` the column decides g, and the row t: a pair runs along k."
+        return f"Lane {wanted[0]} has it: g is {wanted[0] // 4}, and t {wanted[0] % 4}."
+    if answer[1] in range(8) and answer[1] ^ wanted[1] == 1:
+        return "Of the two numbers in a register, the first is that of the even place."
+    return (
+        f"The lane is right. It holds {8 if matrix == 'a' else 4} numbers, two to a "
+        "register: which register is that of the second 8 rows, or columns?"
+    )
+
+
 def transposed_operands(rng, m, n, k):
     """Return a and the transposed b, as words."""
     return words(eighths(rng, m, k)), words(eighths(rng, n, k))
@@ -71,9 +92,25 @@ def evens_first(x):
     return x.reshape(len(x), -1, 4, 2).swapaxes(2, 3).reshape(x.shape)
 
 
+WARPS = result_if(
+    {
+        "the sums begin anew in each step": lambda a, bt: product_bt(
+            a[:, -8:], bt[:, -8:]
+        ),
+        "only the first step counts": lambda a, bt: product_bt(a[:, :8], bt[:, :8]),
+    },
+    tolerance=1e-6,
+)
+
+
 def mixed_up(a, bt, c):
     """Say what is exchanged in a fragment, if that explains c."""
-    return exchanged(a, bt, c) or exchanged(evens_first(a), evens_first(bt), c)
+    found = exchanged(a, bt, c) or exchanged(evens_first(a), evens_first(bt), c)
+    if not found and np.array_equal(c, c.astype(np.float16)):
+        right = product_bt(a, bt)
+        if np.allclose(c, right, 2e-3, 0.1) and not np.array_equal(c, right):
+            return "Every result is a number of float16: where are the sums kept?"
+    return found or WARPS(a, bt, c)
 
 
 def exchanged(a, bt, c):
@@ -86,8 +123,15 @@ def exchanged(a, bt, c):
         moved = flat[list(order)].reshape(2, 2, m // 16, 8, steps, 4)
         other = moved.transpose(2, 1, 3, 4, 0, 5).reshape(a.shape)
         if order != (0, 1, 2, 3) and np.array_equal(product_bt(other, bt), c):
-            places = [i for i in range(4) if order[i] != i]
-            return f"In this result registers {places} of `a` are mixed up."
+            places = ", ".join(str(i) for i in range(4) if order[i] != i)
+            or_else = {
+                (1, 0, 3, 2): ", or the rows g and g + 8 where `c` is stored",
+                (2, 3, 0, 1): ", or the two registers of `b`",
+            }.get(order, "")
+            return (
+                f"This is the result if registers {places} of `a` are "
+                f"exchanged{or_else}."
+            )
     halves = np.ascontiguousarray(bt.reshape(n, steps, 2, 4)[:, :, ::-1])
     if np.array_equal(product_bt(a, halves.reshape(bt.shape)), c):
         return "This is the result if the two registers of `b` are exchanged."
@@ -140,9 +184,37 @@ def misloaded(x, y, c):
         return "The matrices are right, but none is transposed."
     for order in itertools.permutations(range(4)):
         if gives(whole([quarters(p)[i] for i in order]), q):
-            return "The four matrices of `a` are right, but not in this order."
+            return in_order("a")
         if gives(p, whole([quarters(q)[i] for i in order])):
-            return "The four matrices of `b` are right, but not in this order."
+            return in_order("b")
+    return BY_HAND(x, y, c)
+
+
+def in_order(matrix):
+    """Say that the matrices of a fragment come in another order."""
+    more = ", or `left` and `right`" if matrix == "b" else ""
+    return f"This is the result if the matrices of `{matrix}` are exchanged{more}."
+
+
+BY_HAND = result_if(
+    {
+        "`a` is read as it is stored, and not transposed": lambda x, y: sum(
+            numbers(x[k : k + 16]).astype("f4") @ numbers(y[k : k + 16]).astype("f4")
+            for k in range(0, len(x), 16)
+        )
+    }
+)
+
+
+def pieces_turned(x, out):
+    """Say whether `ldmatrix` has transposed the matrices of words."""
+    half = numbers(out.reshape(-1, 1)).reshape(2, 2, 32, 4, 2)
+    wanted = numbers(as_fragments(x).reshape(-1, 1)).reshape(half.shape)
+    square = wanted.reshape(2, 2, 8, 4, 4, 2).transpose(0, 1, 4, 2, 3, 5)
+    turned = square.reshape(2, 2, 4, 8, 8).swapaxes(3, 4)
+    found = half.reshape(2, 2, 8, 4, 4, 2).transpose(0, 1, 4, 2, 3, 5)
+    if np.array_equal(found.reshape(turned.shape), turned):
+        return "This is the result if each matrix is transposed."
     return ""
 
 
@@ -164,3 +236,65 @@ def as_fragments(x):
 def operands(rng, m, n, k):
     """Return a and b, as words."""
     return words(eighths(rng, m, k)), words(eighths(rng, k, n))
+
+
+def in_strides(a, b, of_b=lambda b, k: numbers(b)[k : k + 64], first=0, turn=None):
+    """Return a @ b in strides of 64 along k, with some other rows of b."""
+    x, total = numbers(a).astype("f4"), 0
+    for k in range(first, x.shape[1], 64):
+        part = x[:, k : k + 64]
+        rows = np.zeros((part.shape[1], numbers(b).shape[1]), "f4")
+        found = of_b(b, k)[: len(rows)]
+        rows[: len(found)] = found
+        total = total + part @ (rows if turn is None else turn(rows))
+    return total
+
+
+def blocks_of_8(rows):
+    """Return a matrix as 8 x 8 matrices: (down, across, row, column)."""
+    return rows.reshape(len(rows) // 8, 8, -1, 8).swapaxes(1, 2)
+
+
+def each_turned(rows):
+    """Return a matrix with each 8 x 8 matrix transposed."""
+    return blocks_of_8(rows).transpose(0, 3, 1, 2).reshape(rows.shape)
+
+
+def two_exchanged(rows):
+    """Return b with the two matrices beside the diagonal exchanged."""
+    k, n = rows.shape
+    wide = np.pad(rows, ((0, -k % 16), (0, -n % 16)))
+    four = wide.reshape(len(wide) // 16, 2, 8, -1, 2, 8)
+    return four.transpose(0, 4, 2, 3, 1, 5).reshape(wide.shape)[:k, :n]
+
+
+TILES = result_if(
+    {
+        "`b` is not transposed while it is loaded": lambda a, b: in_strides(
+            a, b, turn=each_turned
+        ),
+        "words 1 and 2 of `b` are exchanged": lambda a, b: in_strides(
+            a, b, turn=two_exchanged
+        ),
+        "rows of `b` are counted in words": lambda a, b: in_strides(
+            a, b, lambda b, k: numbers(b)[k // 2 : k // 2 + 64]
+        ),
+        "the sums begin anew in each stride": lambda a, b: in_strides(
+            a, b, first=(numbers(a).shape[1] - 1) // 64 * 64
+        ),
+    },
+    tolerance=1e-6,
+)
+
+
+def not_ahead(a, b, c):
+    """Say which stride is multiplied again and again, if that explains c."""
+    x, y = numbers(a).astype("f4"), numbers(b).astype("f4")
+    parts = [x[:, k : k + 64] @ y[k : k + 64] for k in range(0, x.shape[1], 64)]
+    if len(parts) < 2:
+        return ""
+    for used in itertools.combinations_with_replacement(range(len(parts) + 1), 4):
+        if np.array_equal(sum([*parts, 0 * parts[0]][k] for k in used), c):
+            which = ", ".join(str(k) for k in used if k < len(parts))
+            return f"This is the result if strides {which} are multiplied."
+    return TILES(a, b, c)

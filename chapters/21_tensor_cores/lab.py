@@ -108,6 +108,7 @@ def owner(matrix, row, col):
 check(
     owner,
     spec=checks.owned,
+    because=checks.not_its_owner,
     inputs=[
         (matrix, row, col)
         for matrix, (rows, cols) in checks.LAYOUT.items()
@@ -359,6 +360,7 @@ def fragments(x, out):
 check(
     fragments,
     spec=checks.as_fragments,
+    because=checks.pieces_turned,
     inputs=checks.any_words,
     sizes=[()],
     launch=lambda: (1, 64),
@@ -476,6 +478,7 @@ def gemm_tiled(a, b, c):
 check(
     gemm_tiled,
     spec=checks.product,
+    because=checks.TILES,
     inputs=checks.operands,
     sizes=[(16, 64, 64), (8, 8, 72), (20, 64, 64)],
     launch=lambda m, n, k: ((-(-n // BN), -(-m // BM)), THREADS),
@@ -578,6 +581,7 @@ def gemm_pipelined(a, b, c):
 check(
     gemm_pipelined,
     spec=checks.product,
+    because=checks.not_ahead,
     inputs=checks.operands,
     sizes=[(16, 64, 64), (8, 8, 200)],
     launch=lambda m, n, k: (

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from weft.checking.slips import result_if
+
 
 def rings(k, stages):
     """Go through the ring tile by tile, as the kernels do."""
@@ -53,6 +55,19 @@ def two_matrices(rng, k, n):
 def column_products(x, y):
     """Return the product of each column of x with that of y."""
     return (x.astype(np.float64) * y).sum(0).astype(np.float32)
+
+
+COLUMNS = result_if(
+    {
+        "x is multiplied with itself": lambda x, y: (x * x).sum(0),
+        "y is multiplied with itself": lambda x, y: (y * y).sum(0),
+        "all blocks take the columns of block 0": lambda x, y: np.resize(
+            (x * y)[:, :64].sum(0), x.shape[1]
+        ),
+        "only the first row counts": lambda x, y: x[0] * y[0],
+        "only the last row counts": lambda x, y: x[-1] * y[-1],
+    }
+)
 
 
 def boxes(x, row, col, rows):
@@ -166,4 +181,10 @@ def wrong_tile(number, rows, cols, group, answer):
     which = number // (group * cols)
     if (which + 1) * group > rows:
         return f"This is in the last group, which has {rows % group} rows."
-    return ""
+    first = which * group
+    if not first <= answer[0] < first + group:
+        return f"It is in group {which}: rows {first} to {first + group - 1}."
+    return (
+        f"It is number {number - first * cols} of its group. A group goes column by "
+        f"column, each from top to bottom; group 0 from left to right, group 1 back."
+    )

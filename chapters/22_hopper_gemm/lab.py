@@ -254,6 +254,7 @@ def dot_columns(x, y, out):
 check(
     dot_columns,
     spec=checks.column_products,
+    because=checks.COLUMNS,
     inputs=checks.two_matrices,
     sizes=[(2, 64), (8, 128)],
     launch=lambda k, n: (n // WIDTH, 32 + WIDTH),

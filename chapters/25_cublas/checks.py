@@ -3,11 +3,29 @@
 import numpy as np
 import torch
 
+from weft.checking.slips import result_if
 from weft.libraries import cublasLt
 from weft.libraries.cublas import Operation
 
 N, T = Operation.N, Operation.T
 ROOM = 1 << 20  # bytes of workspace
+
+
+def packed(x):
+    """Return a matrix as it is read without the gaps between its rows."""
+    return torch.as_strided(x, x.shape, (x.shape[1], 1)).double()
+
+
+LINEAR = result_if(
+    {
+        "rows of w are read without the gaps between them": lambda x, w, y: (
+            x.double() @ packed(w).T
+        ),
+        "rows of x are read without the gaps between them": lambda x, w, y: (
+            packed(x) @ w.double().T
+        ),
+    }
+)
 
 
 def for_binding(rng, m, n, k):
@@ -149,3 +167,34 @@ def why_slower(run, count, got):
     if any(i == best for i, _ in run.slow):
         return f"{text} One of its runs was slow, by chance."
     return f"{text} When was each of them run, and how fast was the clock then?"
+
+
+def by_hand(after, extra=True):
+    """Return what `after` makes of x @ w.T + bias, or of x @ w.T."""
+
+    def spec(x, w, bias, y):
+        total = (x.double() @ w.double().T).numpy()
+        return after(total + bias.double().numpy() * extra)
+
+    return spec
+
+
+EPILOGUES = result_if(
+    {
+        "the bias is left out": by_hand(gelu, extra=False),
+        "the epilogue is ReLU": by_hand(lambda total: np.maximum(total, 0)),
+        "the epilogue adds the bias alone": by_hand(lambda total: total),
+    },
+    tolerance=1e-2,
+)
+SCALES = result_if(
+    {
+        "the scores are not scaled": lambda q, k, s: (
+            scaled(q.double().numpy(), k.double().numpy(), s) * q.shape[2] ** 0.5
+        ),
+        "the scores are divided by d": lambda q, k, s: (
+            scaled(q.double().numpy(), k.double().numpy(), s) / q.shape[2] ** 0.5
+        ),
+    },
+    tolerance=1e-2,
+)

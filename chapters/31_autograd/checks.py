@@ -6,6 +6,8 @@ import operator
 import numpy as np
 import torch
 
+from weft.checking.slips import result_if
+
 from .engine import Tensor
 from .kernels import mm
 
@@ -157,6 +159,47 @@ def to_be_summed(rng, n, m, rows, cols):
     return g, 1 if rows == 1 else n, 1 if cols == 1 else m
 
 
+def every(step, g, rows, cols):
+    """Return `step` of the elements of g that meet in each element of out."""
+    return np.array(
+        [[step(g[i::rows, j::cols]) for j in range(cols)] for i in range(rows)]
+    )
+
+
+TOTALS = result_if(
+    {
+        "rows are summed, and columns never": lambda g, rows, cols: np.resize(
+            g.sum(axis=0)[:cols], (rows, cols)
+        ),
+        "columns are summed, and rows never": lambda g, rows, cols: (
+            np.resize(g.sum(axis=1)[:rows], (cols, rows)).T
+        ),
+        "each element is the sum of all of g": lambda g, rows, cols: np.full(
+            (rows, cols), g.sum()
+        ),
+        "only the first share counts": lambda g, rows, cols: g[:rows, :cols],
+        "the mean is taken, not the sum": lambda g, rows, cols: every(
+            np.mean, g, rows, cols
+        ),
+        "`rows` and `cols` are exchanged": lambda g, rows, cols: np.array(
+            [[g[i::cols, j::rows].sum() for j in range(cols)] for i in range(rows)]
+        ),
+    }
+)
+
+
+RESHAPED = result_if(
+    {
+        "an operand is reshaped where it should be transposed": lambda g, a, b, which: (
+            a.reshape(-1, g.shape[0]) @ g if which else g @ b.reshape(g.shape[1], -1)
+        ),
+        "g is multiplied with the operand as it is": lambda g, a, b, which: (
+            a @ g if which else g @ b
+        ),
+    }
+)
+
+
 def matmul_gradients(g, a, b, which):
     """Return the gradient of a or of b, with NumPy."""
     wanted = "ij,pj->ip" if which == 0 else "ij,ip->pj"
@@ -197,6 +240,75 @@ def losses_and_gradient(x, target):
     gradient = np.exp(log_p)
     gradient[right] -= 1
     return -log_p[right][:, None] / n, gradient / n
+
+
+def losses_with(x, target, top=None, loss=None, own=False):
+    """Return losses and the gradient in float32, with something left out.
+
+    top: the maximum of the rows, by default the right one. loss: of (logarithm of the
+    sum, maximum, right score, right share). own: whether a lane's own sum is all.
+    """
+    x, n = x.astype(np.float32), len(x)
+    top = x.max(axis=1, keepdims=True) if top is None else top(x)
+    power = np.exp(x - top)
+    total = power.sum(axis=1, keepdims=True)
+    if own:
+        lane = np.arange(x.shape[1]) % 32
+        total = np.stack([power[:, lane == k].sum(axis=1) for k in lane], axis=1)
+    p, right = power / total, (np.arange(n), target)
+    whole = np.broadcast_to(np.log(total), x.shape)[right]
+    top = np.broadcast_to(top, x.shape)[right]
+    value = whole + top - x[right]
+    if loss is not None:
+        value = loss(whole, top, x[right], p[right])
+    return (value / n)[:, None]
+
+
+def zero(x):
+    """Return 0 for every row."""
+    return np.zeros((len(x), 1), np.float32)
+
+
+def first_loss(**options):
+    """Return a slip that is compared with the losses alone."""
+    return lambda x, target: losses_with(x, target, **options)
+
+
+LOSSES = result_if(
+    {
+        "the maximum is not subtracted": first_loss(top=zero),
+        "the maximum begins at 0": first_loss(
+            top=lambda x: np.maximum(x.max(axis=1, keepdims=True), 0)
+        ),
+        "the loss forgets the maximum": first_loss(loss=lambda t, top, x, p: t - x),
+        "the loss is the logarithm of a share that may be 0": first_loss(
+            loss=lambda t, top, x, p: -np.log(p)
+        ),
+        "a lane divides by the sum that it has made alone": first_loss(own=True),
+    },
+    tolerance=1e-4,
+)
+SHARES = result_if(
+    {
+        "the gradient is that of the sum of the losses": lambda x, target: (
+            losses_and_gradient(x, target)[1] * len(x)
+        ),
+        "nothing is subtracted for the right class": lambda x, target: (
+            losses_and_gradient(x, target)[1] + np.eye(x.shape[1])[target] / len(x)
+        ),
+    },
+    tolerance=1e-4,
+)
+
+
+def wrong_losses(x, target, losses, grad):
+    """Say what a wrong loss, or else a wrong gradient, would follow from."""
+    right, shares = losses_and_gradient(x.astype(float), target)
+    if not np.allclose(losses, right, 1e-4, 1e-4):
+        if (losses == 0).any() and np.allclose(grad, shares, 1e-4, 1e-4):
+            return "The gradient is right. Which lanes store a loss, and which last?"
+        return LOSSES(x, target, losses)
+    return SHARES(x, target, grad)
 
 
 def scores(rng, n, c):

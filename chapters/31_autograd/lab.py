@@ -247,6 +247,7 @@ def sum_to(g, rows, cols, out):
 check(
     sum_to,
     spec=checks.summed_by_numpy,
+    because=checks.TOTALS,
     inputs=checks.to_be_summed,
     sizes=[
         (3, 4, 1, 4),
@@ -315,6 +316,7 @@ def matmul_vjp(g, a, b, which):
 check(
     matmul_vjp,
     spec=checks.matmul_gradients,
+    because=checks.RESHAPED,
     inputs=checks.products,
     sizes=[(5, 3, 4, 0), (5, 3, 4, 1), (4, 4, 4, 0), (4, 4, 4, 1)],
     call=checks.by_one_product,
@@ -397,6 +399,7 @@ def softmax_loss(x, target, losses, grad):
 check(
     softmax_loss,
     spec=checks.losses_and_gradient,
+    because=checks.wrong_losses,
     inputs=checks.scores,
     sizes=[(1, 2), (4, 10), (3, 45)],
     launch=lambda n, c: (n, 32),

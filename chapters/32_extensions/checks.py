@@ -5,10 +5,21 @@ from typing import NamedTuple
 
 import numpy as np
 
+from weft.checking.slips import result_if
+
 
 def poly_spec(x, a, b):
     """Return a x³ + b x."""
     return a * x**3 + b * x
+
+
+EXCHANGED = result_if(
+    {
+        "a and b are exchanged": lambda x, a, b: poly_spec(x, b, a),
+        "a term is left out": lambda x, a, b: a * x**3,
+        "x is squared, not cubed": lambda x, a, b: a * x**2 + b * x,
+    }
+)
 
 
 def poly_inputs(rng, *shape):

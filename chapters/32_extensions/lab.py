@@ -124,6 +124,7 @@ def _(x, a, b):
 check(
     poly_forward,
     spec=checks.poly_spec,
+    because=checks.EXCHANGED,
     inputs=checks.poly_inputs,
     sizes=[(0, 3), (1, 5), (13, 41)],
     gradient=False,

@@ -6,6 +6,8 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
+from weft.checking.slips import result_if
+
 from .kernels import EPS
 from .model import BF16, DEVICE, UNet, embed
 
@@ -55,6 +57,75 @@ def worth_spec(profile, bandwidth, rate, floor):
     return int(gain.argmax()), seconds.sum() / (seconds.sum() - gain.max())
 
 
+def worth_by(
+    least=lambda calls, moved, computed, floor: (
+        calls * np.maximum(np.maximum(moved, computed), floor)
+    ),
+    pick=lambda seconds, gain, least: gain.argmax(),
+    factor=lambda seconds, gain, k: seconds.sum() / (seconds.sum() - gain[k]),
+    lowest=0,
+):
+    """Return the spec with another limit, another row or another factor.
+
+    least: from calls, seconds for the bytes and for the arithmetic of one, and floor.
+    """
+
+    def spec(profile, bandwidth, rate, floor):
+        calls, seconds, moved, computed = np.array(profile).T
+        limit = least(calls, moved / bandwidth, computed / rate, floor)
+        gain = np.clip(seconds - limit, lowest, None)
+        k = pick(seconds, gain, limit)
+        return int(k), factor(seconds, gain, k)
+
+    return spec
+
+
+WORTH = result_if(
+    {
+        "an empty kernel takes no time": worth_by(
+            lambda calls, moved, computed, floor: calls * np.maximum(moved, computed)
+        ),
+        "the floor is added to the limit": worth_by(
+            lambda calls, moved, computed, floor: (
+                calls * (np.maximum(moved, computed) + floor)
+            )
+        ),
+        "the floor counts once for all calls": worth_by(
+            lambda calls, moved, computed, floor: np.maximum(
+                calls * np.maximum(moved, computed), floor
+            )
+        ),
+        "the limit is that of one call": worth_by(
+            lambda calls, moved, computed, floor: np.maximum(
+                np.maximum(moved, computed), floor
+            )
+        ),
+        "bytes and arithmetic are added up": worth_by(
+            lambda calls, moved, computed, floor: (
+                calls * np.maximum(moved + computed, floor)
+            )
+        ),
+        "a row below its limit has a negative gain": worth_by(lowest=None),
+        "all rows are brought to their limits": worth_by(
+            factor=lambda seconds, gain, k: seconds.sum() / (seconds - gain).sum()
+        ),
+        "the factor is that of the row alone": worth_by(
+            factor=lambda seconds, gain, k: seconds[k] / (seconds[k] - gain[k])
+        ),
+        "the row takes no time at all any more": worth_by(
+            factor=lambda seconds, gain, k: seconds.sum() / (seconds.sum() - seconds[k])
+        ),
+        "the longest row is taken": worth_by(
+            pick=lambda seconds, gain, least: seconds.argmax()
+        ),
+        "the row is taken that is furthest from its limit as a factor": worth_by(
+            pick=lambda seconds, gain, least: (seconds / least).argmax()
+        ),
+    },
+    tolerance=1e-6,
+)
+
+
 def toy_model(x, t, text):
     """Return something that depends on each sample, its time and its text."""
     if not len(x) == len(t) == len(text):
@@ -83,12 +154,92 @@ def in_two_calls(x, t, text, empty, scale):
     return nothing + scale * (toy_model(x, t, text) - nothing)
 
 
+def guided_by(
+    mix=lambda nothing, something, scale: nothing + scale * (something - nothing),
+    images=None,
+    times=None,
+    empty=1,
+    split=None,
+):
+    """Return guidance in one call, with something in another order, or left out."""
+
+    def spec(x, t, text, none, scale):
+        x, t, text, none = (torch.from_numpy(v) for v in (x, t, text, none))
+        texts = torch.cat([empty * none.expand_as(text), text])
+        both = toy_model(
+            x.repeat_interleave(2, 0) if images else torch.cat([x, x]),
+            t.repeat_interleave(2) if times else torch.cat([t, t]),
+            texts,
+        )
+        halves = (both[::2], both[1::2]) if split else both.chunk(2)
+        return mix(*halves, scale)
+
+    return spec
+
+
+GUIDED = result_if(
+    {
+        "it begins at the prediction with the text": guided_by(
+            lambda nothing, something, scale: something + scale * (something - nothing)
+        ),
+        "the two halves are exchanged": guided_by(
+            lambda nothing, something, scale: something + scale * (nothing - something)
+        ),
+        "the difference has the wrong sign": guided_by(
+            lambda nothing, something, scale: nothing + scale * (nothing - something)
+        ),
+        "only the difference is returned": guided_by(
+            lambda nothing, something, scale: scale * (something - nothing)
+        ),
+        "the empty text is zeros": guided_by(empty=0),
+        "each latent is repeated, and the texts come in halves": guided_by(images=True),
+        "each time is repeated, and the latents come in halves": guided_by(times=True),
+        "every second result is taken for that of the text": guided_by(split=True),
+    }
+)
+
+
 def guidance_inputs(rng, n, tokens):
     """Return latents, times, texts, the empty text and a scale."""
     x = rng.standard_normal((n, 4, 3, 2)).astype(np.float32)
     t = rng.uniform(0, 9, n).astype(np.float32)
     text = rng.standard_normal((n, tokens, 6)).astype(np.float32)
     return x, t, text, rng.uniform(-2, 0, (tokens, 6)).astype(np.float32), 3.5
+
+
+def shifts_by(
+    vector=F.silu, bias=lambda block: block.conv1.bias, after=lambda x: x, count=False
+):
+    """Return a slip of `constants` in the tables: of another vector, or bias."""
+
+    def spec(times, text):
+        t = torch.from_numpy(times).float()
+        t = torch.arange(len(t)) if count else t
+        vectors = vector(tiny.time(embed(t, tiny.widths[0])))
+        tables = [after(block.time(vectors)) + bias(block) for block in tiny.res]
+        return *tables, *step_by_step(t.float(), torch.from_numpy(text))[len(tables) :]
+
+    return spec
+
+
+def values_first(times, text):
+    """Return the constants, with each pair in the other order."""
+    found = step_by_step(torch.from_numpy(times), torch.from_numpy(text))
+    tables, pairs = found[: len(tiny.res)], found[len(tiny.res) :]
+    both = zip(pairs[1::2], pairs[::2], strict=True)
+    return *tables, *(part for pair in both for part in pair)
+
+
+CONSTANTS = result_if(
+    {
+        "values come before keys": values_first,
+        "the bias of `conv1` is left out": shifts_by(bias=lambda block: 0),
+        "the bias is that of `conv2`": shifts_by(bias=lambda block: block.conv2.bias),
+        "SiLU is left out": shifts_by(lambda x: x),
+        "SiLU comes after the layer": shifts_by(lambda x: x, after=F.silu),
+        "the steps' numbers are embedded, not their times": shifts_by(count=True),
+    }
+)
 
 
 def step_by_step(times, text):
@@ -137,6 +288,73 @@ def normed(x, shift, gamma, beta):
     return z.transpose(1, 2).float().numpy()
 
 
+def normed_by(
+    moved=None,
+    stored=None,
+    scale=1,
+    weigh=None,
+    after=F.silu,
+    groups=GROUPS,
+    eps=EPS,
+    share=1,
+):
+    """Return the norm with something else.
+
+    moved, stored: what is added before mean and variance are taken, and before the
+    result is, from the shift. scale: the result's, before gamma. weigh: gamma and beta,
+    from each. groups: how many there are. share: channels per element counted.
+    """
+
+    def spec(x, shift, gamma, beta):
+        image = torch.from_numpy(to_floats(x)).double()
+        own = torch.from_numpy(shift).double()[:, None]
+        z = image + (own if moved is None else moved(own))
+        n, pixels, _ = z.shape
+        parts = z.reshape(n, pixels, groups, -1)
+        mean = parts.mean((1, 3), keepdim=True)
+        spread = parts.var((1, 3), correction=0, keepdim=True)
+        spread, mean = share * (spread + ((1 - share) * mean) ** 2), share * mean
+        w = image + (own if stored is None else stored(own))
+        w = w.reshape(parts.shape)
+        root = torch.sqrt(spread + eps) if scale == 1 else scale(spread)
+        w = ((w - mean) / root).reshape(z.shape)
+        gamma, beta = (torch.from_numpy(v).double() for v in (gamma, beta))
+        if weigh is not None:
+            gamma, beta = weigh(gamma), weigh(beta)
+        return (
+            after(w, gamma, beta) if after is not F.silu else F.silu(w * gamma + beta)
+        )
+
+    return spec
+
+
+NORMS = result_if(
+    {
+        "the shift is forgotten where the result is stored": normed_by(
+            stored=lambda shift: 0 * shift
+        ),
+        "mean and variance are taken before the shift": normed_by(
+            moved=lambda shift: 0 * shift
+        ),
+        "the shift is left out, or the same for both channels of a word": normed_by(
+            moved=lambda shift: 0 * shift, stored=lambda shift: 0 * shift
+        ),
+        "all channels of a pixel are one group": normed_by(groups=1),
+        "the sums are divided by the number of words": normed_by(share=2),
+        "EPS is left out": normed_by(eps=0),
+        "EPS is added to the root": normed_by(scale=lambda v: torch.sqrt(v) + EPS),
+        "SiLU is left out": normed_by(after=lambda w, gamma, beta: w * gamma + beta),
+        "SiLU comes before gamma and beta": normed_by(
+            after=lambda w, gamma, beta: F.silu(w) * gamma + beta
+        ),
+        "gamma and beta are those of the word's number": normed_by(
+            weigh=lambda v: v[torch.arange(len(v)) // 2]
+        ),
+    },
+    tolerance=2e-4,
+)
+
+
 def norm_inputs(rng, n, pixels, width):
     """Return an image, shifts, and the norm's parameters."""
     channels = 2 * width * GROUPS
@@ -171,3 +389,31 @@ def phases_by_trying(weight):
                         if p in (0, 1) and q in (0, 1):
                             merged[a, b, :, k, p, q] = middle[:, a, b]
     return merged
+
+
+def merged(rows):
+    """Return the phases, from (rows of weights) -> above and below, of both phases."""
+
+    def spec(weight):
+        weight = torch.as_tensor(weight)
+        made = []
+        for pair in rows(*weight.unbind(2)):
+            for left, right in rows(*torch.stack(pair, 2).unbind(3)):
+                made.append(torch.stack([left, right], 3))
+        return torch.stack(made).unflatten(0, (2, 2))
+
+    return spec
+
+
+PHASES = result_if(
+    {
+        "weights that meet the same pixel are averaged": merged(
+            lambda a, b, c: [(a, (b + c) / 2), ((a + b) / 2, c)]
+        ),
+        "the middle weights are left out": merged(lambda a, b, c: [(a, c), (a, c)]),
+        "parts are cut out, and nothing is added": merged(
+            lambda a, b, c: [(a, b), (b, c)]
+        ),
+        "all phases are like the first": merged(lambda a, b, c: [(a, b + c)] * 2),
+    }
+)

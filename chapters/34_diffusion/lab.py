@@ -129,7 +129,12 @@ def worth(profile, bandwidth, rate, floor):
 
 
 # %%
-check(worth, spec=checks.worth_spec, inputs=checks.profiles)
+check(
+    worth,
+    spec=checks.worth_spec,
+    because=checks.WORTH,
+    inputs=checks.profiles,
+)
 
 # %% [markdown] tags=["solution"]
 # The result is an upper bound, and it is usually sobering. A row that takes a fifth of
@@ -175,6 +180,7 @@ def guided(model, x, t, text, empty, scale):
 check(
     guided,
     spec=checks.in_two_calls,
+    because=checks.GUIDED,
     inputs=checks.guidance_inputs,
     sizes=[(1, 5), (3, 4), (4, 1)],
     call=lambda guided, *given: guided(
@@ -234,6 +240,7 @@ def constants(net, times, text):
 check(
     constants,
     spec=checks.step_by_step,
+    because=checks.CONSTANTS,
     inputs=checks.times_and_text,
     sizes=[(3, 2), (9, 1)],
     call=lambda constants, *given: checks.listed(
@@ -336,6 +343,7 @@ def group_norm_silu(x, shift, gamma, beta, out):
 check(
     group_norm_silu,
     spec=checks.normed,
+    because=checks.NORMS,
     inputs=checks.norm_inputs,
     sizes=[(1, 7, 1), (2, 9, 5), (3, 30, 3)],
     launch=lambda n, pixels, width: (
@@ -404,6 +412,7 @@ def phases(weight):
 check(
     phases,
     spec=lambda weight: checks.phases_by_trying(torch.as_tensor(weight)),
+    because=checks.PHASES,
     inputs=lambda rng, m, n: rng.uniform(-1, 2, (m, n, 3, 3)).astype(
         np.float32
     ),

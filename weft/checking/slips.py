@@ -28,11 +28,16 @@ def result_if(slips: Mapping[str, Slip], tolerance: float = 1e-3) -> Slip:
             given, got = values[:count], values[count:]
             with np.errstate(all="ignore"):
                 made = as_tuple(slip(*(widened(x) for x in copies(given))))
-                if alike(got, made, tolerance):
+                if alike(alone(got), alone(made), tolerance):
                     return f"This is the result if {what}."
         return ""
 
     return because
+
+
+def alone(values: tuple[Any, ...]) -> Any:
+    """The one value of a tuple, or the tuple itself where it has more."""
+    return values[0] if len(values) == 1 else values
 
 
 def alike(got: Any, wanted: Any, tolerance: float) -> bool:

@@ -7,13 +7,19 @@ came from that they store, and which condition keeps threads from them.
 
 import ast
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import FunctionType
 
 import numpy as np
 
-from weft.checking.source import at_line, line_with, parameter_names, tree_of
+from weft.checking.source import (
+    at_line,
+    device_functions,
+    line_with,
+    parameter_names,
+    tree_of,
+)
 from weft.checking.verdict import Verdict
 from weft.intrinsics import registry
 from weft.kernels.evidence import Clue
@@ -150,17 +156,35 @@ def trace_value(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
     calls = [p.line for p, _ in verdict.places if p.function == function.__name__]
     if not calls:
         return verdict
-    shown = {p.line for p, _ in verdict.places if not exercise.elsewhere(p)}
+    own = [note for note in verdict.places if not exercise.elsewhere(note[0])]
+    given = [note for note in verdict.places if note not in own]
+    shown = {p.line for p, _ in own}
     more: list[Note] = [
         (at_line(function, line), f"`{name}` is set here")
-        for line, name in came_from(exercise, calls[0])
+        for line, name in came_from(exercise, calls[0], handed(exercise, stored))
         if line not in shown
     ]
-    return verdict.but(places=[*verdict.places, *more])
+    return verdict.but(places=[*more[::-1], *own, *given])
 
 
-def came_from(exercise: KernelExercise, line: int) -> list[tuple[int, str]]:
-    """The lines before `line` that last set a name used there, and used on those."""
+def handed(exercise: KernelExercise, stored: Place) -> list[int]:
+    """Which parameters of a given function the value comes from that it stores."""
+    inner = device_functions(exercise.kernel).get(stored.function)
+    try:
+        statement = ast.parse(stored.text).body[0]
+    except SyntaxError:
+        return []
+    names = parameter_names(inner) if inner else []
+    return [k for k, name in enumerate(names) if name in values_in(statement)]
+
+
+def came_from(
+    exercise: KernelExercise, line: int, handed: list[int]
+) -> list[tuple[int, str]]:
+    """The lines before `line` that last set a name used there, and used on those.
+
+    handed: which arguments of the call on `line` count; all if there are none.
+    """
     plain = [
         node
         for node, _ in statements(exercise.function())
@@ -169,7 +193,7 @@ def came_from(exercise: KernelExercise, line: int) -> list[tuple[int, str]]:
     here = next((n for n in plain if n.lineno <= line <= (n.end_lineno or 0)), None)
     found: list[tuple[int, str]] = []
     while here is not None and len(found) < STEPS:
-        used = values_in(here)
+        used = values_in(here, handed if not found else [])
         before = [n for n in plain if n.lineno < here.lineno and used & set_by(n)]
         here = max(before, key=lambda n: n.lineno, default=None)
         if here is not None:
@@ -177,12 +201,16 @@ def came_from(exercise: KernelExercise, line: int) -> list[tuple[int, str]]:
     return found
 
 
-def values_in(node: ast.stmt) -> set[str]:
+def values_in(node: ast.stmt, handed: Sequence[int] = ()) -> set[str]:
     """The names whose values a statement passes on: those of arrays, if it has any.
 
-    What is between brackets says where, and not what.
+    What is between brackets says where, and not what. handed: the arguments of a call
+    that count; of a call for its effect all but the first, which it changes.
     """
     value = getattr(node, "value", node)
+    if isinstance(node, ast.Expr) and isinstance(value, ast.Call):
+        some = [a for k, a in enumerate(value.args) if k in handed] or value.args[1:]
+        return {n.id for a in some for n in ast.walk(a) if isinstance(n, ast.Name)}
     arrays = {
         n.value.id
         for n in ast.walk(value)
@@ -198,6 +226,8 @@ def set_by(node: ast.stmt) -> set[str]:
         targets = node.targets
     elif isinstance(node, ast.AugAssign):
         targets = [node.target]
+    elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        targets = node.value.args[:1]
     names: set[str] = set()
     for target in targets:
         for part in target.elts if isinstance(target, ast.Tuple) else [target]:

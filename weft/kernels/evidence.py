@@ -136,8 +136,10 @@ def wrong_value(result: Result, verdict: Verdict) -> Failed:
     described = result.name in exercise.describe
     known = result.wrong.size and not described  # not where only rounding tells
     found = clue(result) if known else Clue()
-    verdict = verdict.adding(found.text).but(only=found.text * found.only)
     likely = exercise.likely(*trial.case.inputs, *done.outputs)
+    if found.is_ratio and likely:  # which says why
+        found = Clue()
+    verdict = verdict.adding(found.text).but(only=found.text * found.only)
     verdict = verdict.adding(likely or unread(result))
     stores = done.trace.stores(result.name, result.byte)
     stored = np.unique(done.trace.block[stores] * 1024 + done.trace.thread[stores]).size
