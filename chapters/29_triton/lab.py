@@ -60,7 +60,6 @@ checks, looks, measure = chapter.checks, chapter.looks, chapter.measure
 # become a **mask**: a block of truth values, one per element. There is no `threadIdx`,
 # because you do not get to see threads.
 
-
 # %%
 @cuda.jit
 def numba_add(a, b, out):
@@ -77,7 +76,6 @@ def triton_add(a, b, out, n, BLOCK: tl.constexpr):
 
     total = tl.load(a + i, mask=live) + tl.load(b + i, mask=live)
     tl.store(out + i, total, mask=live)
-
 
 # %% [markdown]
 # `BLOCK: tl.constexpr` is a compile-time constant: the program is compiled anew for
@@ -102,7 +100,6 @@ def triton_add(a, b, out, n, BLOCK: tl.constexpr):
 # The check runs every program in the interpreter and looks up each address that the
 # program touches. Stuck? Run `hint("lerp")`; there are three hints.
 
-
 # %%
 @triton.jit
 def lerp(a, b, t, out, n, BLOCK: tl.constexpr):
@@ -116,7 +113,6 @@ def lerp(a, b, t, out, n, BLOCK: tl.constexpr):
     end = tl.load(b + i, mask=live)
     tl.store(out + i, start + t * (end - start), mask=live)
     # END SOLUTION
-
 
 # %%
 check(
@@ -187,7 +183,6 @@ for n in (4096, 4095):
 #
 # `tl.exp` and `tl.log` work on blocks and on numbers. Stuck? `hint("log_softmax")`.
 
-
 # %%
 @triton.jit
 def log_softmax(x, out, cols, x_stride, out_stride, WIDTH: tl.constexpr):
@@ -203,7 +198,6 @@ def log_softmax(x, out, cols, x_stride, out_stride, WIDTH: tl.constexpr):
     value -= tl.log(tl.sum(tl.exp(value), axis=0))
     tl.store(out + row * out_stride + col, value, mask=live)
     # END SOLUTION
-
 
 # %%
 check(
@@ -250,7 +244,6 @@ check(
 # `tl.zeros((BLOCK,), tl.float32)` is a block of zeros; `tl.rsqrt` computes 1 over the
 # square root. Stuck? `hint("rms_norm")`.
 
-
 # %%
 @triton.jit
 def rms_norm(x, weight, out, cols, stride, eps, BLOCK: tl.constexpr):
@@ -274,7 +267,6 @@ def rms_norm(x, weight, out, cols, stride, eps, BLOCK: tl.constexpr):
         factor = tl.load(weight + col, mask=live).to(tl.float32)
         tl.store(out + row * stride + col, value * scale * factor, mask=live)
     # END SOLUTION
-
 
 # %%
 check(
@@ -308,7 +300,6 @@ check(
 # of row numbers, and `[None, :]` makes a row of column numbers. A pointer plus such
 # indices is a block of addresses.
 
-
 # %%
 @triton.jit
 def matmul(
@@ -329,7 +320,6 @@ def matmul(
 
     live = (row < M) & (col < N)
     tl.store(c + row * N + col, acc.to(c.dtype.element_ty), mask=live)
-
 
 # %% [markdown]
 # Now write a linear layer, as PyTorch defines it. It differs from `matmul` in three
@@ -353,7 +343,6 @@ def matmul(
 # ```
 #
 # Stuck? `hint("linear")`.
-
 
 # %%
 @triton.jit
@@ -387,7 +376,6 @@ def linear(
     place = out + m[:, None] * N + n[None, :]
     tl.store(place, total.to(tl.float16), mask=in_m[:, None] & in_n[None, :])
     # END SOLUTION
-
 
 # %%
 check(
@@ -521,7 +509,6 @@ looks.bytes_by_group(group_guess)
 #
 # Stuck? `hint("tile_of")`.
 
-
 # %%
 def tile_of(number, grid_m, grid_n, group):
     """Return row and column of a tile, given its number in grouped order."""
@@ -533,7 +520,6 @@ def tile_of(number, grid_m, grid_n, group):
     inside = number % band
     return top + inside % height, inside // height
     # END SOLUTION
-
 
 # %%
 check(
@@ -667,7 +653,6 @@ for table in products.values():
 #
 # Stuck? `hint("column_sums")`.
 
-
 # %%
 @triton.autotune(
     [triton.Config({"ROWS": rows, "COLS": 32}) for rows in (16, 64)],
@@ -688,7 +673,6 @@ def column_sums(x, out, rows, cols, ROWS: tl.constexpr, COLS: tl.constexpr):
     col = tl.program_id(1) * COLS + tl.arange(0, COLS)
     tl.atomic_add(out + col, tl.sum(block, axis=0), mask=col < cols)
     # END SOLUTION
-
 
 # %%
 check(
@@ -836,7 +820,9 @@ odd.expect("8192", at_least=2.0, times="8190")
 measure.requirements()
 
 if weft.on_gpu("tuning needs a clock"):
-    a, b = (torch.randn(8192, 8192, device="cuda").to(torch.bfloat16) for _ in "ab")
+    a, b = (
+        torch.randn(8192, 8192, device="cuda").to(torch.bfloat16) for _ in "ab"
+    )
     measure.tune(a, b)
 
 # %% [markdown] tags=["solution"]
