@@ -91,7 +91,7 @@ def test_a_warp_that_is_not_full_is_refused() -> None:
 
     fault = refused(kernel, 48)
     assert fault.message == (
-        "warp_dot needs all 32 lanes of a warp, and lanes 16–31 are not there: the "
+        "`warp_dot` needs all 32 lanes of a warp, and lanes 16–31 are not there: the "
         "warp has 16 lanes"
     )
     assert fault.places[0].text == "out[cuda.grid(1)] = warp_dot(x[0], x[1])"

@@ -90,6 +90,13 @@ def test_a_name_of_the_exercise_is_something_else(
         assert verdict.line == line
 
 
+def test_an_import_of_the_exercise_is_gone() -> None:
+    cell = answer("05_first_kernel", "vector_add") + "\ndel np\n"
+    verdict = judged("05_first_kernel", "vector_add", cell)
+    assert verdict.kind == "given", verdict
+    assert "`np` is not there" in verdict.message
+
+
 def test_a_name_of_the_exercise_given_again_is_fine() -> None:
     cell = f"BLOCK = 64\nTILE = 5\n{answer('13_shared_memory', 'reverse_blocks')}"
     assert judged("13_shared_memory", "reverse_blocks", cell)

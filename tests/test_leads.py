@@ -15,8 +15,10 @@ from numba import cuda, float32  # isort: skip
 from weft import check, explore
 from weft.checking.verdict import Verdict
 from weft.device import toolkit
+from weft.intrinsics import load4
 from weft.kernels.float64_sources import sources
 from weft.kernels.trial import last_stopped
+from weft.python_errors import advice
 
 NAMES = {"18": "18_gemm_tiles", "13": "13_shared_memory", "15": "15_scan"}
 needs_compiler = pytest.mark.skipif(bool(toolkit.find().missing), reason="no compiler")
@@ -727,3 +729,35 @@ def test_where_a_float64_begins(
     found = sources(function, {first + computing})
     assert list(found) == ([first + line] if note else [])
     assert note in "".join(found.values())
+
+
+@pytest.mark.parametrize("at", ["x[t]", "x[t, 2:]", "x[t, 1:]"])
+def test_a_view_may_begin_between_two_boundaries(at: str) -> None:
+    scope: dict[str, Any] = {"cuda": cuda, "load4": load4}
+    source = f"""\
+@cuda.jit
+def fours(x, out):
+    t = cuda.grid(1)
+    if t < out.size:
+        a, b, c, d = load4({at}, 0)
+        out[t] = a + b + c + d
+"""
+    run(source, "<views>", scope)
+    verdict = check(
+        scope["fours"],
+        spec=lambda x: x[:, :4].sum(axis=1),
+        inputs=lambda rng, n: (rng.random((n, 6), np.float32),),
+        sizes=[8],
+        launch=lambda n: (1, 32),
+    )
+    assert verdict.kind == "misaligned", verdict
+    assert "this view at element" in verdict.message
+
+
+def test_a_kernel_that_launches_a_kernel_is_told_so() -> None:
+    said = advice(
+        TypeError("'function' object is not subscriptable"),
+        "other[1, 32](out)",
+        frozenset(),
+    )
+    assert said.startswith("A kernel cannot launch another one.")

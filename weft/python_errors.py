@@ -37,6 +37,11 @@ def advice(error: Exception, text: str, functions: frozenset[str]) -> str:
             return f"`cuda.{name}` has three parts: `cuda.{name}.x`, `.y` and `.z`."
         if name in functions:
             return f"`cuda.{name}` is a function: call it, with round brackets."
+    if "not subscriptable" in str(error) and re.search(r"\w\[[^\]]*\]\(", text):
+        return (
+            "A kernel cannot launch another one. A device function is called without a "
+            "grid, `f(x)`; a second kernel is launched afterwards, by the host."
+        )
     if FUNCTION.search(str(error)):
         return (
             "One side is a function. Where was it assigned, and which call is missing "

@@ -253,12 +253,13 @@ check(
 #
 # Now write the other side of a launch. Given: the kernel, with the guard that it
 # needs. Your part is the function that chooses a launch for any `n`. It returns two
-# integers, the number of blocks and the number of threads per block, and four things
+# integers, the number of blocks and the number of threads per block, and five things
 # can go wrong with them:
 #
 # - too few threads in all, so that elements are left out;
 # - whole blocks that have nothing to do;
 # - a block of more than 1024 threads, which no GPU accepts;
+# - a block of fewer than 32 threads, since the hardware runs 32 at a time;
 # - a number that is not an integer.
 #
 # ```python
@@ -295,10 +296,10 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Any number of threads from 1 to 1024 is correct here. A multiple of 32 is sensible,
-# since the hardware runs threads 32 at a time. What you must not do is fit the block to
-# the data: `(1, n)` works for 255 elements, and then `n` grows. Further down you will
-# measure what a poor choice costs.
+# Any number of threads from 32 to 1024 is correct here, and a multiple of 32 is
+# sensible: otherwise the last lanes of each block have nothing to do. What you must not
+# do is fit the block to the data: `(1, n)` works for 255 elements, and then `n` grows.
+# Further down you will measure what a poor choice costs.
 
 # %% [markdown]
 # ## 6 · The grid-stride loop
@@ -341,7 +342,9 @@ check(
     inputs=lambda rng, n: (np.float32(2.5), rng.random(n, np.float32)),
     out=lambda alpha, x: x[::-1].copy(),  # y before; any values would do
     sizes=[128, 300, 3000, 1],
-    launch=lambda n: (3, 32) if n == 300 else (2, 64),
+    launch=lambda n: (
+        (1, 32) if 3000 < n < 1 << 20 else (3, 32) if n == 300 else (2, 64)
+    ),
     full=1 << 20,
     limits={"loads": 48, "size": 3000},
 )

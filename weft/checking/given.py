@@ -29,6 +29,7 @@ from weft.wording import kind_of
 
 Names = Mapping[str, list[str]]
 originals.watch("numpy.random", "numpy.linalg", "numpy.fft")
+GONE = object()  # instead of the value of a name that is not there
 FUNCTIONS = ("spec", "launch", "out")  # of an exercise, besides what makes its inputs
 
 
@@ -79,7 +80,9 @@ def changed(
     found = []
     for name in checks.get(exercise, ()):
         what, text = names[name]
-        if name in scope and not is_still(scope[name], what, text, scope):
+        if name not in scope and what == "import":
+            found.append((name, GONE, (what, text)))
+        elif name in scope and not is_still(scope[name], what, text, scope):
             found.append((name, scope[name], (what, text)))
     # A value computed from another one has changed with it: name the other.
     order = ("import", "value", "def")
@@ -137,6 +140,8 @@ def no_longer(
 
 def described(value: Any) -> str:
     """A value, or the kind of thing that it is, in a sentence."""
+    if value is GONE:
+        return "not there"
     if is_kernel(value):
         return "a device function" if is_device_function(value) else "a kernel"
     if isinstance(value, FunctionType):

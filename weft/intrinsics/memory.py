@@ -41,19 +41,23 @@ def first_of_four(call: str, x: Any, index: Any) -> tuple[Any, ...]:
         needed = "(row, column) for a matrix" if x.ndim == 2 else "an integer"
         raise TypeError(f"{call}: the index must be {needed}; got {index!r}")
     element = at[0] * x.shape[1] + at[1] if x.ndim == 2 else at[0]
-    if element % 4:
-        raise _misaligned_index(call, x, at, int(element))
+    skipped = getattr(x, "_skipped", 0)
+    if (element + skipped) % 4:
+        raise _misaligned_index(call, x, at, int(element), skipped)
     if getattr(x, "_loose", False):
         raise _misaligned_array(call, x)
     return at
 
 
 def _misaligned_index(
-    call: str, x: Any, at: tuple[Any, ...], element: int
+    call: str, x: Any, at: tuple[Any, ...], element: int, skipped: int
 ) -> Misaligned:
     where = f"{getattr(x, '_name', 'x')}[{', '.join(str(int(k)) for k in at)}]"
     row = ""
-    if x.ndim == 2:
+    if skipped % 4:
+        element += skipped
+        where += f", and this view at element {skipped} of its array"
+    elif x.ndim == 2:
         where += f", which is element {element} of the array"
         if at[1] % 4 == 0:
             row = (

@@ -68,8 +68,8 @@ def without_source(name: str, hidden: list[str]) -> Verdict:
         f"The source of {joined(f'`{one}`' for one in hidden)} cannot be read.",
         "A check reads a kernel, and every device function that it calls, to say "
         "whether Numba compiles it and which line is wrong. A function made by `exec` "
-        "or `eval` has no source to read. Write it with `def` in a cell, and run the "
-        "cell.",
+        "or `eval` has no source to read, and `%%time` makes one in this way. Write it "
+        "with `def` in a cell of its own, and run the cell.",
         headline="a kernel that cannot be read",
     )
 

@@ -16,7 +16,7 @@ from weft.meaning import python_function
 from weft.places import Note, Place
 from weft.simulator import Fault, LaunchError, record
 from weft.simulator.launch import Launch
-from weft.simulator.limits import Dim, configuration
+from weft.simulator.limits import WARP, Dim, configuration
 from weft.simulator.trace.trace import READ, Trace
 from weft.simulator.trace.watched_run import Fill
 from weft.starters import has_stub, source
@@ -237,6 +237,12 @@ def wasteful(trial: Trial, done: Done) -> None:
         message = (
             f"{blocks:,} blocks of {several(threads, 'thread')} are launched where "
             f"{needed:,} would be enough."
+        )
+        raise Failed(refused(trial, message))
+    if threads < WARP < trial.case.expected[0].size:
+        message = (
+            f"Each block has {several(threads, 'thread')}, and a warp has {WARP}: of "
+            f"each warp {several(WARP - threads, 'lane')} would have nothing to do."
         )
         raise Failed(refused(trial, message))
 

@@ -46,6 +46,7 @@ _STATEMENTS: dict[type[ast.AST], tuple[str, str]] = {
     ast.Dict: ("a kernel cannot make a dict", _SIZES),
     ast.Set: ("a kernel cannot make a set", _SIZES),
     ast.JoinedStr: ("a kernel cannot make strings", _SIZES),
+    ast.NamedExpr: ("a kernel has no `:=`", "Assign in a line of its own."),
     ast.Delete: ("a kernel has no `del`", "Leave the name alone."),
     ast.Starred: (
         "a kernel cannot unpack with `*`",

@@ -126,6 +126,17 @@ class Array:
         return self._memory.space
 
     @property
+    def _skipped(self) -> int:
+        """How many elements of its memory come before a view."""
+        root = self._data
+        while isinstance(root.base, np.ndarray):
+            root = root.base
+        start, first = (
+            int(data.__array_interface__["data"][0]) for data in (root, self._data)
+        )
+        return (first - start) // self.itemsize
+
+    @property
     def _loose(self) -> bool:
         return self._memory.loose
 

@@ -190,7 +190,7 @@ def incomplete_warp(
         fate = f"{'are' if several else 'is'} not there: the warp has {len(warp)} lanes"
     return where.fault(
         "warp",
-        f"{first.waiting[0].name} needs all 32 lanes of a warp, and lane{several} "
+        f"`{first.waiting[0].name}` needs all 32 lanes of a warp, and lane{several} "
         f"{ranges(lanes)} {fate}",
         ALL_LANES,
         where.stop(first),
