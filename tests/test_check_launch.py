@@ -35,6 +35,21 @@ def test_idle_blocks_of_two_dimensions(grid: Any, needed: int) -> None:
     assert not needed or f"where {needed} would be enough" in verdict.message
 
 
+def test_blocks_of_less_than_a_warp_are_refused() -> None:
+    def launch_for(n):
+        return -(-n // 5), 5
+
+    verdict = check(
+        launch_for,
+        kernel=halve_all,
+        spec=lambda x: x // 2,
+        inputs=lambda rng, n: rng.integers(0, 9, n, np.int32),
+        sizes=[1000],
+    )
+    assert verdict.kind == "launch", verdict
+    assert "27 lanes would have nothing to do" in verdict.message
+
+
 def test_a_launch_that_is_not_handed_back() -> None:
     @cuda.jit
     def copy(x, out):
@@ -65,7 +80,7 @@ def halve_all(x, out):
 
 @pytest.mark.parametrize(
     ("size", "config", "needed"),
-    [(1, (256, 1), 1), (1000, (200, 5), 0), (1000, (250, 5), 200), (3, (99, 2), 2)],
+    [(1, (256, 1), 1), (1000, (25, 40), 0), (1000, (250, 5), 200), (3, (99, 2), 2)],
 )
 def test_idle_blocks_of_a_grid_with_many(size: Any, config: Any, needed: int) -> None:
     def launch_for(n):

@@ -158,8 +158,8 @@ def left_out(q, k, v, out, lse):
     right, its_lse = by_tiles(q, k, v, KEYS)
     if np.allclose(right, out, 1e-3, 1e-3):
         if np.allclose(lse, np.exp(its_lse), 1e-3):
-            return "The output is right. `lse` is a sum, without its logarithm."
-        return "The output is right, and `lse` is not."
+            return "`lse` is a sum, without its logarithm."
+        return ""
     return slipped(q, k, v, KEYS, out, {"rtol": 1e-3, "atol": 1e-3})
 
 
@@ -229,7 +229,7 @@ def in_fragments(q, k, v, out, lse):
     seq, close = q.shape[1], {"rtol": 4e-3, "atol": 4e-3}
     right = attention(q, k, v)[0]
     if np.allclose(right, out, **close):
-        return "The output is right, and `lse` is not."
+        return ""
     lane = {
         "the mask forgets the lane's `2 * t`": {
             "seen": lambda j: j - j % 8 // 2 * 2 < seq
@@ -343,7 +343,7 @@ def badly_merged(parts, lses, out, lse):
             "count for more."
         )
     if np.allclose(out, right, 1e-3, 1e-3):
-        return "The output is right, and `lse` is not."
+        return ""
     weight = np.exp(its_lse - lses.max(axis=1))[:, None]
     if np.allclose(out, right * weight, 1e-3, 1e-3):
         return "The weights do not sum to 1: they have not been divided."

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from weft.checking.compare import Array, difference
+from weft.checking.compare import Array, agrees, difference
 from weft.checking.differences import Difference
 from weft.checking.source import begin, line_with, returns
 from weft.checking.verdict import Failed, Verdict
@@ -16,7 +16,9 @@ from weft.places import Note
 from weft.python_errors import comparison
 from weft.simulator.trace.trace import ATOMIC, Trace
 from weft.starters import has_stub
-from weft.wording import capital
+from weft.wording import capital, joined
+
+Output = tuple[str, Array, Array]  # its name, what it is, what it should be
 
 
 def judge(trial: Trial, done: Done) -> None:
@@ -35,10 +37,25 @@ def judge(trial: Trial, done: Done) -> None:
         if exercise.out is None and not written[name].all():
             raise Failed(unwritten(trial, done.trace, name, written[name]))
         if wrong := difference(got, wanted, exercise.tolerance):
-            raise refused(Result(trial, done, name, got, wanted, wrong))
+            failed = refused(Result(trial, done, name, got, wanted, wrong))
+            raise Failed(compared(failed.verdict, name, outputs, trial), failed.clue)
     if small := mistaken(trial, done.outputs):
         number, wrong = small
         raise refused(Result(trial, done, *outputs[number], wrong))
+
+
+def compared(
+    verdict: Verdict, wrong: str, outputs: Sequence[Output], trial: Trial
+) -> Verdict:
+    """Say of the other outputs which are right."""
+    others = [output for output in outputs if output[0] != wrong]
+    tolerance = trial.exercise.tolerance
+    right = [f"`{n}`" for n, got, aim in others if agrees(got, aim, tolerance)]
+    if not right:
+        return verdict
+    return verdict.adding(
+        f"{joined(right)} {'is' if len(right) == 1 else 'are'} right."
+    )
 
 
 def refused(result: Result) -> Failed:
