@@ -57,73 +57,53 @@ def worth_spec(profile, bandwidth, rate, floor):
     return int(gain.argmax()), seconds.sum() / (seconds.sum() - gain.max())
 
 
-def worth_by(
-    least=lambda calls, moved, computed, floor: (
-        calls * np.maximum(np.maximum(moved, computed), floor)
-    ),
-    pick=lambda seconds, gain, least: gain.argmax(),
-    factor=lambda seconds, gain, k: seconds.sum() / (seconds.sum() - gain[k]),
-    lowest=0,
-):
-    """Return the spec with another limit, another row or another factor.
+def wrong_worth(profile, bandwidth, rate, floor, answer):
+    """Say with which slip this row and this factor come out, if one is known."""
+    seconds = [row[1] for row in profile]
+    rows = [(c, m / bandwidth, a / rate) for c, _, m, a in profile]
+    least = [c * max(m, a, floor) for c, m, a in rows]
+    limits = {
+        "an empty kernel takes no time": [c * max(m, a) for c, m, a in rows],
+        "the floor is added to the limit": [
+            c * (max(m, a) + floor) for c, m, a in rows
+        ],
+        "the floor counts once for all calls": [
+            max(c * max(m, a), floor) for c, m, a in rows
+        ],
+        "the limit is that of one call": [max(m, a, floor) for _, m, a in rows],
+        "bytes and arithmetic are added up": [
+            c * max(m + a, floor) for c, m, a in rows
+        ],
+    }
 
-    least: from calls, seconds for the bytes and for the arithmetic of one, and floor.
-    """
+    def gains(limit, lowest=0.0):
+        return [max(s - t, lowest) for s, t in zip(seconds, limit, strict=True)]
 
-    def spec(profile, bandwidth, rate, floor):
-        calls, seconds, moved, computed = np.array(profile).T
-        limit = least(calls, moved / bandwidth, computed / rate, floor)
-        gain = np.clip(seconds - limit, lowest, None)
-        k = pick(seconds, gain, limit)
-        return int(k), factor(seconds, gain, k)
+    def best(values):
+        return max(range(len(values)), key=lambda k: values[k])
 
-    return spec
+    def step(k, gain):
+        return k, sum(seconds) / (sum(seconds) - gain[k])
 
-
-WORTH = result_if(
-    {
-        "an empty kernel takes no time": worth_by(
-            lambda calls, moved, computed, floor: calls * np.maximum(moved, computed)
-        ),
-        "the floor is added to the limit": worth_by(
-            lambda calls, moved, computed, floor: (
-                calls * (np.maximum(moved, computed) + floor)
-            )
-        ),
-        "the floor counts once for all calls": worth_by(
-            lambda calls, moved, computed, floor: np.maximum(
-                calls * np.maximum(moved, computed), floor
-            )
-        ),
-        "the limit is that of one call": worth_by(
-            lambda calls, moved, computed, floor: np.maximum(
-                np.maximum(moved, computed), floor
-            )
-        ),
-        "bytes and arithmetic are added up": worth_by(
-            lambda calls, moved, computed, floor: (
-                calls * np.maximum(moved + computed, floor)
-            )
-        ),
-        "a row below its limit has a negative gain": worth_by(lowest=None),
-        "all rows are brought to their limits": worth_by(
-            factor=lambda seconds, gain, k: seconds.sum() / (seconds - gain).sum()
-        ),
-        "the factor is that of the row alone": worth_by(
-            factor=lambda seconds, gain, k: seconds[k] / (seconds[k] - gain[k])
-        ),
-        "the row takes no time at all any more": worth_by(
-            factor=lambda seconds, gain, k: seconds.sum() / (seconds.sum() - seconds[k])
-        ),
-        "the longest row is taken": worth_by(
-            pick=lambda seconds, gain, least: seconds.argmax()
-        ),
-        "the row is taken that is furthest from its limit as a factor": worth_by(
-            pick=lambda seconds, gain, least: (seconds / least).argmax()
-        ),
-    },
-    tolerance=1e-6,
-)
+    own, signed = gains(least), gains(least, -float("inf"))
+    k = best(own)
+    furthest = best([s / t for s, t in zip(seconds, least, strict=True)])
+    found = {reason: step(best(gains(t)), gains(t)) for reason, t in limits.items()}
+    found["a row below its limit has a negative gain"] = step(best(signed), signed)
+    found["the longest row is taken"] = step(best(seconds), own)
+    found["the row is taken that is the most times its limit"] = step(furthest, own)
+    whole = sum(seconds)
+    factors = {
+        "all rows are brought to their limits": (whole, whole - sum(own)),
+        "the factor is that of the row alone": (seconds[k], seconds[k] - own[k]),
+        "the row takes no time at all any more": (whole, whole - seconds[k]),
+    }
+    for reason, (before, after) in factors.items():
+        found[reason] = k, before / after if after else float("inf")
+    for reason, (row, factor) in found.items():
+        if answer[0] == row and abs(answer[1] - factor) <= 1e-6 * abs(factor):
+            return f"This is the result if {reason}."
+    return ""
 
 
 def toy_model(x, t, text):

@@ -132,7 +132,7 @@ def worth(profile, bandwidth, rate, floor):
 check(
     worth,
     spec=checks.worth_spec,
-    because=checks.WORTH,
+    because=checks.wrong_worth,
     inputs=checks.profiles,
 )
 
