@@ -43,17 +43,17 @@ def first_of_four(call: str, x: Any, index: Any) -> tuple[Any, ...]:
     element = at[0] * x.shape[1] + at[1] if x.ndim == 2 else at[0]
     skipped = getattr(x, "_skipped", 0)
     if (element + skipped) % 4:
-        raise _misaligned_index(call, x, at, int(element), skipped)
+        raise _misaligned_index(call, x, at, int(element))
     if getattr(x, "_loose", False):
         raise _misaligned_array(call, x)
     return at
 
 
 def _misaligned_index(
-    call: str, x: Any, at: tuple[Any, ...], element: int, skipped: int
+    call: str, x: Any, at: tuple[Any, ...], element: int
 ) -> Misaligned:
     where = f"{getattr(x, '_name', 'x')}[{', '.join(str(int(k)) for k in at)}]"
-    row = ""
+    row, skipped = "", getattr(x, "_skipped", 0)
     if skipped % 4:
         element += skipped
         where += f", and this view at element {skipped} of its array"
