@@ -211,7 +211,7 @@ def test_nothing_is_loaded_before_it_is_needed(watched: Any, under: str) -> None
     assert not [name for name in loaded(watched) if "worker" in name]
     assert check.button("Stop").is_disabled()
     assert not [name for name in loaded(watched) if "cases" in name]
-    page.goto(f"{under}/book/01_why_gpus.html", wait_until="load")
+    page.goto(f"{under}/book/17_fusion.html", wait_until="load")
     assert loaded(watched) == []
 
 
