@@ -52,6 +52,10 @@ def first_of_four(call: str, x: Any, index: Any) -> tuple[Any, ...]:
 def _misaligned_index(
     call: str, x: Any, at: tuple[Any, ...], element: int
 ) -> Misaligned:
+    """What is said of an index that is not at a multiple of 16 bytes.
+
+    at: the index; element: its place in the array, or in a view of one.
+    """
     where = f"{getattr(x, '_name', 'x')}[{', '.join(str(int(k)) for k in at)}]"
     row, skipped = "", getattr(x, "_skipped", 0)
     if skipped % 4:

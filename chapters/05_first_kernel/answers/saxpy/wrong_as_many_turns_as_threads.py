@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# One lap for each thread of the grid.
+# One iteration for each thread of the grid.
 @cuda.jit
 def saxpy(alpha, x, y):
     i, step = cuda.grid(1), cuda.gridsize(1)
