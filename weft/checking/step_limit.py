@@ -20,14 +20,6 @@ from weft.places import Note, Place
 from weft.starters import source_function
 from weft.tracebacks import deliberate
 
-try:
-    from greenlet import GreenletExit
-except ImportError:  # then no kernel runs here
-
-    class GreenletExit(BaseException):  # type: ignore[no-redef]
-        """What would end a thread of a kernel."""
-
-
 MOST_LINES = 3_000_000  # of the learner's, that one call may run
 BOUNDED = 20  # times as many where every loop that is running is a `for`
 

@@ -156,7 +156,7 @@ def export(lab: str, name: str, kernels: bool = True) -> Data:
 
 
 def of_kernel(lab: str, scope: Data, asked: KernelExercise, source: str) -> Data:
-    """What an exercise in kernels has besides its texts. Raises NotInPage."""
+    """What an exercise in kernels has in addition to its texts. Raises NotInPage."""
     # The kernel is the lab's where the launch is the exercise.
     code, _ = code_given(lab, scope, {*names_in(source), asked.kernel.__name__})
     names, left_out = given(scope, asked.name, is_kernel=True)

@@ -13,6 +13,7 @@ import numpy as np
 from weft import lesson
 from weft.checking.cases import SEED, as_tuple, unseen_size
 from weft.checking.verdict import Failed
+from weft.in_page.kernels import constants_now, key_of
 from weft.in_page.values import encoded
 from weft.kernels import stages
 from weft.kernels.exercise import KernelCase, KernelExercise
@@ -32,16 +33,7 @@ class Noted(KernelExercise):
 
     def case(self, size: Any, seed: int = SEED) -> KernelCase:
         made: KernelCase = super().case(size, seed)
-        key = constants_now(self), as_tuple(size), seed == SEED
-        return self.cases.setdefault(key, made)
-
-
-def constants_now(exercise: KernelExercise) -> tuple[Any, ...]:
-    """The values that the exercise's constants have now."""
-    function = exercise.function()
-    scope = function.__globals__ if function else {}
-    names = sorted({name for some in exercise.constants for name in some})
-    return tuple(scope.get(name) for name in names)
+        return self.cases.setdefault(key_of(self, as_tuple(size), seed), made)
 
 
 def noted(asked: KernelExercise) -> Noted:

@@ -19,7 +19,7 @@ from weft.in_page.numpy.arrays import (
     steps,
 )
 from weft.in_page.numpy.elementwise import UFUNCS, lines_of
-from weft.in_page.numpy.types import BOOL, FLOAT64, INT64, _dtype, generic, result_type
+from weft.in_page.numpy.types import BOOL, FLOAT64, INT64, _dtype, result_type
 
 # New arrays
 
@@ -476,14 +476,6 @@ def ndim_of(a: Any) -> Any:
 
 def size_of(a: Any) -> Any:
     return asarray(a).size
-
-
-def isscalar(value: Any) -> bool:
-    return isinstance(value, (generic, bool, int, float, complex, str))
-
-
-def issubdtype(a: Any, b: Any) -> bool:
-    return issubclass(_dtype(a).type, b if isinstance(b, type) else _dtype(b).type)
 
 
 def method_of(name: str, function: Any) -> None:

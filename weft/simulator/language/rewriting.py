@@ -89,7 +89,7 @@ def rewritten(
 
     given: what its arguments are. scope: what its names stand for outside. callees:
     rewrites what it calls, and says what that returns. kernel: whether it is one, or a
-    device function. change: what is done to its source besides. Raises `Fault` for what
+    device function. change: what else is done to its source. Raises `Fault` for what
     Numba refuses, and for a function without source, as `exec` makes it.
     """
     file = fn.__code__.co_filename  # two cells may have equal code

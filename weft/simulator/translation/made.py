@@ -109,7 +109,7 @@ class Body:
 
 @dataclass(frozen=True)
 class Given:
-    """A parameter that a kernel has besides its own.
+    """A parameter that a kernel has in addition to its own.
 
     part: of the argument `of`, see `accesses.part_of`, or where that is "" of the
     thread: "threadIdx_x", "grid_x", "laneid", ... With `of` None it is CELL, SHARED,
@@ -123,7 +123,7 @@ class Given:
 
 @dataclass
 class Made:
-    """What a translated function needs besides its code.
+    """What a translated function needs in addition to its code.
 
     `helpers` are what names of arithmetic stand for, `positions` what threads know from
     the beginning, `aliases` the arrays that are indexed by their names, with their
