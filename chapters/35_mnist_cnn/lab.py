@@ -569,8 +569,11 @@ assert losses[-1] < 0.6 * losses[0]
 # - `torch, eager`: as tutorials write it, in float32, but with the data on the GPU;
 # - `torch, bfloat16, graph`: with autocast and channels-last, and the step in one CUDA
 #   graph;
-# - `torch, best`: the same, but with the model and the optimiser compiled, in the
-#   default mode: the fastest of these ways, not of all that there are;
+# - `torch, compiled`: the same, but with the model and the optimiser compiled, in the
+#   default mode;
+# - `torch, best`: compiled with all tuning, `mode="max-autotune-no-cudagraphs"`. Like
+#   the two rows before it, it takes the pooled maps in channels-last order, and has
+#   both steps in one graph, as `fused, one graph` has;
 # - `plain kernels`: your kernels and the given ones, one launch for each;
 # - `plain, one graph`: the same launches, captured in a CUDA graph;
 # - `fused`: six kernels, in bfloat16 on tensor cores with float32 weights;
@@ -589,7 +592,8 @@ small = chapter.measure.batch_64(guess)
 small
 
 # %% tags=["solution"]
-small.expect("fused, one graph", at_least=3)
+small.expect("fused, one graph", at_least=2.5)
+small.expect("torch, best", at_least=0.97, times="torch, compiled")
 small.expect("torch, best", at_least=3, times="torch, eager")
 small.expect("plain, one graph", at_least=4, times="NumPy")
 small.expect("fused", at_least=3, times="plain, one graph")
@@ -641,7 +645,8 @@ large = chapter.measure.batch_1024(guess)
 large
 
 # %% tags=["solution"]
-large.expect("fused, one graph", at_least=4)
+large.expect("fused, one graph", at_least=3)
+large.expect("torch, best", at_least=0.97, times="torch, compiled")
 large.expect("torch, best", at_least=1.5, times="torch, bfloat16, graph")
 
 # %% [markdown] tags=["solution"]
@@ -649,7 +654,21 @@ large.expect("torch, best", at_least=1.5, times="torch, bfloat16, graph")
 # It does not put pooling into the convolution, nor the unpooling into the loads of the
 # gradients. The fused step does both: it writes neither the result of a convolution nor
 # its gradient. The bytes that this saves explain only a small part of the difference in
-# time; the page has the count.
+# time; the page has the count. To see what explains it, profile PyTorch's step.
+
+# %% [markdown]
+# ### Where PyTorch's time goes
+#
+# The cell profiles two steps of `torch, best` with 1024 images, without and with batch
+# normalisation. It adds up the kernels by what they do, judging by their names, and
+# lists the longest. A name that begins with `triton` is that of a kernel which the
+# compiler generated. Which kinds of work does the fused step not have at all?
+
+# %%
+torch_kinds = chapter.measure.torch_kernels()
+
+# %%
+normalised_torch_kinds = chapter.measure.torch_kernels(norm=True)
 
 # %% [markdown]
 # ### Batch normalisation
@@ -660,9 +679,9 @@ large.expect("torch, best", at_least=1.5, times="torch, bfloat16, graph")
 # more kernel (see the page's section "Fusion 3").
 #
 # Guess how fast two of the steps are for 64 images, where 1.0 is as fast as `torch,
-# best`, which normalises too. (Its convolutions have biases all the same, whose
-# gradients cost it time.) Then compare the times with those above: by what factor
-# has each step become slower?
+# best`, which normalises too. (Its convolutions have no biases, like the fused step's,
+# since a normalisation subtracts them.) Then compare the times with those above: by
+# what factor has each step become slower?
 
 # %%
 guess = {"plain, one graph": None, "fused, one graph": None}
@@ -679,8 +698,8 @@ normalised_large = chapter.measure.normalised_1024()
 normalised_large
 
 # %% tags=["solution"]
-normalised.expect("fused, one graph", at_least=3)
-normalised_large.expect("fused, one graph", at_least=4)
+normalised.expect("fused, one graph", at_least=2.5)
+normalised_large.expect("fused, one graph", at_least=3)
 
 # %% [markdown] tags=["solution"]
 # For 1024 images, both steps become slower by about the same factor. Even so, the fused
@@ -759,10 +778,13 @@ if epoch:
 # weights. The cell compares the mean
 # accuracy on unseen digits, and how much it varies.
 #
-# There are 9000 real digits for training and 1000 for testing. Training takes five
-# epochs with batches of 64, for each of ten seeds. With batch normalisation, the test
-# uses the running averages of means and variances that training has left. The standard
-# deviations are in percentage points.
+# The 10,000 real digits are cut into ten parts. Each network trains on nine of them for
+# five epochs, with batches of 64, and is tested on the tenth; there are thirty seeds,
+# three for each part. With batch normalisation, the test uses the running averages of
+# means and variances that training has left. The difference is the fused step's
+# accuracy minus PyTorch's, for the same seed; `half` is half of the 95 % confidence
+# interval of its mean, in percentage points. `averages without biases` is the fused
+# network with a bug of the test: the averages lack a bias that the network adds.
 
 # %%
 accuracy = chapter.training.accuracy()
@@ -773,11 +795,11 @@ normalised_accuracy = chapter.training.normalised_accuracy()
 # %% tags=["solution"]
 for found in (accuracy, normalised_accuracy):
     if found:
-        apart = abs(found["fused, mean"] - found["torch, mean"])
-        spread = found["fused, deviation"] + found["torch, deviation"]
+        apart, half = found["difference, mean"], found["difference, half"]
         bench.always(
-            "the accuracies differ by less than they vary", apart <= spread
+            "the accuracies differ by less than half a point", abs(apart) < 0.5
         )
+        bench.always("the test is precise enough to tell", half < 0.35)
 
 # %% [markdown]
 # The plain kernels, with batch normalisation, train on the same digits for two epochs.

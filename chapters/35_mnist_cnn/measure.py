@@ -4,19 +4,24 @@
 """
 
 import functools
+import logging
+import re
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from numba import cuda
 
+import weft
 from weft import bench
+from weft.bench import results
 
 from . import digits
 from .fused import Fused
 from .network import Plain, fresh, network
 from .opponents import (
     DEVICE,
+    TUNED,
     InNumPy,
     Net,
     as_module,
@@ -78,9 +83,24 @@ def plain_step(batch, norm):
 
 
 def fast_settings():
+    torch._logging.set_logs(all=logging.ERROR)  # compiling an optimiser warns
     torch.backends.cudnn.benchmark = True
     torch.backends.cudnn.allow_tf32 = True
     torch.set_float32_matmul_precision("high")
+
+
+def torch_steps(data, order, batch, norm=False):
+    """Return two steps of PyTorch, in four ways: a graph of both, but for the last."""
+
+    def graph(mode):
+        return best_step(data, order, batch, norm, mode)
+
+    return {
+        "torch, best": graph(TUNED),
+        "torch, compiled": graph("default"),
+        "torch, bfloat16, graph": graph(None),
+        "torch, eager": twice(eager_step(data, batch, norm)),
+    }
 
 
 def steps_of_64():
@@ -94,11 +114,8 @@ def steps_of_64():
         fused.step(0)
         fused.step(1)
 
-    return {
-        "torch, best": twice(best_step(data, order, 64)),
+    return torch_steps(data, order, 64) | {
         "NumPy": twice(in_numpy.step),
-        "torch, eager": twice(eager_step(data, 64)),
-        "torch, bfloat16, graph": twice(best_step(data, order, 64, compiled=False)),
         "plain kernels": twice(plain),
         "plain, one graph": captured(plain),
         "fused": launches,
@@ -107,7 +124,7 @@ def steps_of_64():
 
 
 def batch_64(guess=None):
-    """Take two steps with 64 images each, in eight ways."""
+    """Take two steps with 64 images each, in nine ways."""
     return bench.compare(
         "2 steps, batch 64",
         steps_of_64,
@@ -143,7 +160,7 @@ def compared(norm, batch=1024, rate=1.0):
         return {k: v.grad for k, v in p.items() if k not in zero}
 
     def averages_of(autocast):
-        pupil = Net(norm=True).to(DEVICE)
+        pupil = Net(norm=True, tutorial=True).to(DEVICE)
         pupil.load_state_dict(as_module(given))
         with torch.autocast("cuda", torch.bfloat16, enabled=autocast):
             pupil(x.permute(0, 3, 1, 2))
@@ -182,12 +199,7 @@ def steps_of_1024():
     fast_settings()
     data, order = on_device(real, real_labels), mixed_order(1024 * 8)
     fused = fused_net(data, order, 1024)
-    return {
-        "torch, best": twice(best_step(data, order, 1024)),
-        "torch, eager": twice(eager_step(data, 1024)),
-        "torch, bfloat16, graph": twice(best_step(data, order, 1024, compiled=False)),
-        "fused, one graph": fused.graph().replay,
-    }
+    return torch_steps(data, order, 1024) | {"fused, one graph": fused.graph().replay}
 
 
 def batch_1024(guess=None):
@@ -205,10 +217,7 @@ def normalised_steps(batch):
     fast_settings()
     data, order = on_device(real, real_labels), mixed_order(batch * 8)
     fused = fused_net(data, order, batch, norm=True)
-    steps = {
-        "torch, best": twice(best_step(data, order, batch, norm=True)),
-        "torch, eager": twice(eager_step(data, batch, norm=True)),
-    }
+    steps = torch_steps(data, order, batch, norm=True)
     if batch == 64:
         steps["plain, one graph"] = captured(plain_step(64, norm=True))
     return steps | {"fused, one graph": fused.graph().replay}
@@ -234,6 +243,78 @@ def normalised_1024():
         baseline="torch, best",
         host=True,
     )
+
+
+def noted(case, unit, measure):
+    """Print what `measure` finds on a GPU; without one, what is recorded."""
+    lab = "35_mnist_cnn"
+    if weft.GPU:
+        found = {name: float(f"{value:.4g}") for name, value in measure().items()}
+        rows = [
+            {"case": case, "name": name, "value": value, "unit": unit}
+            for name, value in found.items()
+        ]
+        results.record(lab, rows)
+    else:
+        recorded = results.of_case(results.reference(lab), case)
+        found = {name: row["value"] for name, row in recorded.items()}
+        print("There is no GPU here. Recorded on the reference GPU:")
+    for name, value in found.items():
+        print(f"{name:28}{value:>10,g} {unit}")
+    return found
+
+
+KINDS = {  # of kernels, by their names, the first that fits
+    "convolutions": "fprop|dgrad|wgrad|conv2d|convolve|cudnn|triton_tem.*convolution",
+    "pooling and its gradient": "max_pool",
+    "matrix products": "gemm|nvjet|cutlass|splitk|triton_tem",
+    "sums": "triton_red|triton_per|reduce",
+    "other generated kernels": "triton",
+}
+
+
+def kind_of(kernel):
+    """Return what a kernel does, by its name."""
+    fits = (kind for kind, part in KINDS.items() if re.search(part, kernel.lower()))
+    return next(fits, "the rest")
+
+
+def kernel_times(replay):
+    """Return the µs of each kernel in a replay, by name."""
+    replay()
+    torch.cuda.synchronize()
+    activities = [torch.profiler.ProfilerActivity.CUDA]
+    with torch.profiler.profile(activities=activities) as seen:
+        replay()
+        torch.cuda.synchronize()
+    return {event.key: event.self_device_time_total for event in seen.key_averages()}
+
+
+def torch_kernels(norm=False):
+    """Print where the time of PyTorch's best step goes, two steps of 1024 images."""
+    case = "2 steps, batch 1024"
+    if norm:
+        case += ", batch normalisation"
+
+    @functools.cache
+    def times():
+        fast_settings()
+        data, order = on_device(real, real_labels), mixed_order(1024 * 8)
+        return kernel_times(best_step(data, order, 1024, norm))
+
+    def by_kind():
+        found = dict.fromkeys([*KINDS, "the rest"], 0.0)
+        for name, time in times().items():
+            found[kind_of(name)] += time
+        return found
+
+    def longest():
+        found = sorted(times().items(), key=lambda item: -item[1])
+        return {name.removeprefix("void ")[:60]: time for name, time in found[:8]}
+
+    kinds = noted(f"torch, best: {case}, by kind", "us", by_kind)
+    noted(f"torch, best: {case}, longest kernels", "us", longest)
+    return kinds
 
 
 def kernels_of(batch, norm=False):

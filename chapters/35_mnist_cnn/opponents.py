@@ -1,5 +1,8 @@
 """The steps that the fused step is compared with: in PyTorch and in NumPy."""
 
+import contextlib
+import io
+
 import numpy as np
 import torch
 import torch.nn.functional as F
@@ -13,13 +16,22 @@ from .network import fresh
 DEVICE = torch.device("cuda" if weft.GPU else "cpu", 0)
 
 
-class Net(nn.Module):
-    """The network, as a PyTorch tutorial would write it."""
+TUNED = "max-autotune-no-cudagraphs"  # the step is captured in a graph of ours
 
-    def __init__(self, norm=False):
+
+class Net(nn.Module):
+    """The network in PyTorch.
+
+    tutorial: as tutorials write it, with biases before a normalisation, which have no
+    effect there, and with the channels of the pooled maps in order. Otherwise without
+    these biases, and with the pixels in order, as channels-last has them.
+    """
+
+    def __init__(self, norm=False, tutorial=False):
         super().__init__()
-        self.conv1 = nn.Conv2d(1, 32, 3, padding=1)
-        self.conv2 = nn.Conv2d(32, 64, 3, padding=1)
+        self.tutorial, bias = tutorial, tutorial or not norm
+        self.conv1 = nn.Conv2d(1, 32, 3, padding=1, bias=bias)
+        self.conv2 = nn.Conv2d(32, 64, 3, padding=1, bias=bias)
         self.norm1 = nn.BatchNorm2d(32) if norm else nn.Identity()
         self.norm2 = nn.BatchNorm2d(64) if norm else nn.Identity()
         self.fc1, self.fc2 = nn.Linear(3136, 128), nn.Linear(128, 10)
@@ -27,17 +39,19 @@ class Net(nn.Module):
     def forward(self, x):
         x = F.max_pool2d(F.relu(self.norm1(self.conv1(x))), 2)
         x = F.max_pool2d(F.relu(self.norm2(self.conv2(x))), 2)
+        x = x if self.tutorial else x.permute(0, 2, 3, 1)
         x = self.fc2(F.relu(self.fc1(x.flatten(1))))
         return F.log_softmax(x, dim=1)
 
 
-def as_module(given, averages=None):
+def as_module(given, averages=None, tutorial=True):
     """Return parameters as the state of a Net; averages: of its norms."""
     given = {name: torch.as_tensor(value) for name, value in given.items()}
     found = {}
     for k in (1, 2):
         found[f"conv{k}.weight"] = given[f"w{k}"].permute(0, 3, 1, 2)
-        found[f"conv{k}.bias"] = given[f"b{k}"]
+        if tutorial or "gamma1" not in given:
+            found[f"conv{k}.bias"] = given[f"b{k}"]
         if "gamma1" not in given:
             continue
         found[f"norm{k}.weight"] = given[f"gamma{k}"]
@@ -47,7 +61,8 @@ def as_module(given, averages=None):
         found[f"norm{k}.running_mean"] = start[f"mean{k}"]
         found[f"norm{k}.running_var"] = start[f"var{k}"]
         found[f"norm{k}.num_batches_tracked"] = torch.tensor(0)
-    w = given["w3"].view(128, 7, 7, 64).permute(0, 3, 1, 2)
+    w = given["w3"].view(128, 7, 7, 64)
+    w = w.permute(0, 3, 1, 2) if tutorial else w
     found |= {"fc1.weight": w.reshape(128, 3136), "fc1.bias": given["b3"]}
     return found | {"fc2.weight": given["w4"], "fc2.bias": given["b4"]}
 
@@ -67,7 +82,7 @@ def on_device(images, labels):
 
 def eager_step(data, batch, norm=False):
     """Return a step of PyTorch, float32, on batches of random rows."""
-    net = Net(norm).to(DEVICE)
+    net = Net(norm, tutorial=True).to(DEVICE)
     optimiser = torch.optim.SGD(net.parameters(), 0.02)
     labels = data["labels"].long()
     rows = torch.randperm(len(labels), device=DEVICE)[:batch]
@@ -81,42 +96,54 @@ def eager_step(data, batch, norm=False):
     return step
 
 
-def best_step(data, order, batch, norm=False, compiled=True, net=None, rate=0.02):
-    """Return a step of PyTorch in one CUDA graph; `order` has the images."""
-    net = Net(norm) if net is None else net
-    net = net.to(DEVICE, memory_format=torch.channels_last)
+def half_step(data, order, batch, net, mode=None, rate=0.02):
+    """Return a step of PyTorch in bfloat16; `order` has the images of each batch.
+
+    mode: of `torch.compile`, None for a step that is not compiled.
+    """
     optimiser = torch.optim.SGD(net.parameters(), rate)
     labels, steps = data["labels"].long(), len(order) // batch
     counter = torch.zeros(1, dtype=torch.long, device=DEVICE)
     numbers = torch.arange(batch, device=DEVICE)
 
     def loss_of():
-        rows = order[counter * batch + numbers].long()
+        rows = order[counter % steps * batch + numbers].long()
         x = loaded(data, rows).bfloat16()
         x = x.contiguous(memory_format=torch.channels_last)
-        with torch.autocast("cuda", torch.bfloat16):
+        with torch.autocast(DEVICE.type, torch.bfloat16):
             return F.nll_loss(net(x).float(), labels[rows])
 
     update = optimiser.step
-    if compiled:
-        loss_of = torch.compile(loss_of, dynamic=False)
-        update = torch.compile(update, dynamic=False)
+    if mode is not None:
+        torch._dynamo.reset()  # it compiles the same code for a few networks only
+        loss_of = torch.compile(loss_of, dynamic=False, mode=mode)
+        update = torch.compile(update, dynamic=False, mode=mode)
 
     def step():
         optimiser.zero_grad(set_to_none=True)
         loss_of().backward()
         update()
-        counter.add_(1).remainder_(steps)
+        counter.add_(1)
 
+    return step
+
+
+def best_step(data, order, batch, norm=False, mode=TUNED, net=None, rate=0.02, steps=2):
+    """Return a CUDA graph of so many steps of PyTorch in bfloat16, see `half_step`."""
+    net = Net(norm) if net is None else net
+    net = net.to(DEVICE, memory_format=torch.channels_last)
+    step = half_step(data, order, batch, net, mode, rate)
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(side):
+    reports = contextlib.redirect_stderr(io.StringIO())  # of what was tuned
+    with torch.cuda.stream(side), reports:
         for _ in range(3):
             step()
     torch.cuda.current_stream().wait_stream(side)
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
-        step()
+        for _ in range(steps):
+            step()
     graph.step = step  # a graph knows addresses: keep the tensors behind them
     return graph.replay
 

@@ -4,6 +4,7 @@ Without a GPU, the functions print what the reference GPU has recorded.
 """
 
 import functools
+import math
 import statistics
 import time
 
@@ -12,10 +13,7 @@ import torch
 import torch.nn.functional as F
 from numba import cuda
 
-import weft
-from weft.bench import results
-
-from .measure import fast_settings, fused_net, mixed_order, real, real_labels
+from .measure import fast_settings, fused_net, mixed_order, noted, real, real_labels
 from .network import Plain, fresh, network
 from .opponents import DEVICE, Net, as_module, best_step, loaded, on_device
 
@@ -32,7 +30,7 @@ class Digits(torch.utils.data.Dataset):
 
 
 def tutorial_epoch(norm):
-    net = Net(norm).to(DEVICE)
+    net = Net(norm, tutorial=True).to(DEVICE)
     optimiser = torch.optim.SGD(net.parameters(), 0.02)
     loader = torch.utils.data.DataLoader(
         Digits(), 64, shuffle=True, num_workers=1, pin_memory=True
@@ -43,25 +41,6 @@ def tutorial_epoch(norm):
         loss = F.nll_loss(net(images), labels)
         loss.backward()
         optimiser.step()
-
-
-def noted(case, unit, measure):
-    """Print what `measure` finds on a GPU; without one, what is recorded."""
-    lab = "35_mnist_cnn"
-    if weft.GPU:
-        found = {name: float(f"{value:.4g}") for name, value in measure().items()}
-        rows = [
-            {"case": case, "name": name, "value": value, "unit": unit}
-            for name, value in found.items()
-        ]
-        results.record(lab, rows)
-    else:
-        recorded = results.of_case(results.reference(lab), case)
-        found = {name: row["value"] for name, row in recorded.items()}
-        print("There is no GPU here. Recorded on the reference GPU:")
-    for name, value in found.items():
-        print(f"{name:28}{value:>10,g} {unit}")
-    return found
 
 
 def clocked(epoch, times=3):
@@ -84,15 +63,15 @@ def shuffled_into(order):
 def epochs_of(norm):
     """Return the times of three ways to train for an epoch."""
     data = on_device(real, real_labels)
-    steps = 60_000 // 64  # 937, the last images are left out
+    steps = 60_000 // 64 // 4 * 4  # 936, in graphs of four: the last are left out
     order = mixed_order(64 * steps)
-    best = best_step(data, order, 64, norm)
+    best = best_step(data, order, 64, norm, steps=4)
     net = fused_net(data, order, 64, norm=norm)
     graph = net.graph(4)
 
     def best_epoch():
         shuffled_into(order)
-        for _ in range(steps):
+        for _ in range(steps // 4):
             best()
 
     def fused_epoch():
@@ -100,7 +79,6 @@ def epochs_of(norm):
         net.counter.zero_()
         for _ in range(steps // 4):
             graph.replay()
-        net.step(0)  # the 937th
 
     fused_epoch()
     return {
@@ -122,62 +100,95 @@ def epoch():
     return noted("epoch of 60,000 images, batch 64", "ms", epochs)
 
 
-def taught(norm):
-    """Return test accuracies: means and standard deviations over ten seeds."""
+SEEDS = 30
+STUDENT = 2.045  # 97.5th percentile of Student's t, 29 degrees of freedom
+
+
+def taught(norm, seeds=SEEDS):
+    """Return test accuracies, and the difference of the two programs, in %.
+
+    Each seed is tested on a tenth of the digits, three seeds on each, and trains on the
+    others; both programs begin with the same weights. half: of the 95 % confidence
+    interval of the difference, from the pairs. With norms, also the fused networks'
+    mean if the running means lack the biases that the tested network adds.
+    """
     fast_settings()
     data = on_device(real, real_labels)
-    tests = torch.arange(0, 10_000, 10, device=DEVICE)
     numbers = torch.arange(10_000, device=DEVICE)
-    train = numbers[numbers % 10 != 0]
-    steps = len(train) // 64
-    order = train[: 64 * steps].int()
+    found = {"fused": [], "torch": []} | (
+        {"averages without biases": []} if norm else {}
+    )
+    for seed in range(seeds):
+        tests, train = numbers[seed % 10 :: 10], numbers[numbers % 10 != seed % 10]
+        order = train[: len(train) // 64 * 64].int()
+        pupil = fused_pupil(data, order, train, seed, norm)
+        parameters, averages = pupil.parameters(), pupil.averages() if norm else None
+        found["fused"].append(tested(data, tests, parameters, averages))
+        if norm:
+            off = {
+                f"mean{k}": averages[f"mean{k}"] - parameters[f"b{k}"] for k in (1, 2)
+            }
+            wrong = tested(data, tests, parameters, averages | off)
+            found["averages without biases"].append(wrong)
+        theirs = torch_pupil(data, order, train, seed, norm)
+        found["torch"].append(right(theirs, data, tests))
+    apart = [a - b for a, b in zip(found["fused"], found["torch"], strict=True)]
+    half = STUDENT * statistics.stdev(apart) / math.sqrt(seeds)
+    rows = {f"{name}, mean": statistics.mean(each) for name, each in found.items()}
+    for name in ("fused", "torch"):
+        rows[f"{name}, deviation"] = statistics.stdev(found[name])
+    return rows | {"difference, mean": statistics.mean(apart), "difference, half": half}
 
-    def again():
-        order.copy_(train[torch.randperm(len(train), device=DEVICE)][: len(order)])
 
-    def right(net):
-        net.eval()
-        with torch.no_grad():
-            found = net(loaded(data, tests)).argmax(1)
-        return 100 * (found == data["labels"][tests]).float().mean().item()
+def shuffled(order, train):
+    """Fill `order` with images of `train` in a new order."""
+    order.copy_(train[torch.randperm(len(train), device=DEVICE)][: len(order)])
 
-    def fused(seed):
-        torch.manual_seed(seed)
-        net = fused_net(data, order, 64, rate=0.1, seed=seed, norm=norm)
-        graph = net.graph(steps)
-        for _ in range(5):
-            again()
-            graph.replay()
-        trained = Net(norm).to(DEVICE)
-        averages = net.averages() if norm else None
-        trained.load_state_dict(as_module(net.parameters(), averages))
-        return right(trained)
 
-    def theirs(seed):
-        given = fresh(np.random.default_rng(seed), norm=norm)
-        initial = as_module(given)
-        net = Net(norm)
-        step = best_step(data, order, 64, compiled=False, net=net, rate=0.1)
-        with torch.no_grad():  # the steps before the capture are undone
-            for name, value in net.state_dict().items():
-                value.copy_(initial[name])
-        torch.manual_seed(seed)
-        for _ in range(5):
-            again()
-            for _ in range(steps):
-                step()
-        return right(net)
+def fused_pupil(data, order, train, seed, norm, epochs=5):
+    """Train the fused step, and return it."""
+    torch.manual_seed(seed)
+    net = fused_net(data, order, 64, rate=0.1, seed=seed, norm=norm)
+    graph = net.graph(len(order) // 64)
+    for _ in range(epochs):
+        shuffled(order, train)
+        graph.replay()
+    return net
 
-    found = {}
-    for name, teach in {"fused": fused, "torch": theirs}.items():
-        accuracies = [teach(seed) for seed in range(10)]
-        found[f"{name}, mean"] = statistics.mean(accuracies)
-        found[f"{name}, deviation"] = statistics.stdev(accuracies)
-    return found
+
+def torch_pupil(data, order, train, seed, norm, epochs=5):
+    """Train PyTorch's step from the same weights, not compiled; return the network."""
+    initial = as_module(fresh(np.random.default_rng(seed), norm=norm), tutorial=False)
+    net, steps = Net(norm), len(order) // 64
+    step = best_step(data, order, 64, norm, mode=None, net=net, rate=0.1)
+    with torch.no_grad():  # the steps before the capture are undone
+        for name, value in net.state_dict().items():
+            value.copy_(initial[name])
+    torch.manual_seed(seed)
+    for _ in range(epochs):
+        shuffled(order, train)
+        for _ in range(steps // 2):
+            step()
+    return net
+
+
+def tested(data, tests, parameters, averages):
+    """Return the accuracy of a network with these parameters, in %."""
+    net = Net("gamma1" in parameters, tutorial=True).to(DEVICE)
+    net.load_state_dict(as_module(parameters, averages))
+    return right(net, data, tests)
+
+
+def right(net, data, tests):
+    """Return the accuracy of a network on images `tests`, in %."""
+    net.eval()
+    with torch.no_grad():
+        found = net(loaded(data, tests)).argmax(1)
+    return 100 * (found == data["labels"][tests]).float().mean().item()
 
 
 def accuracy():
-    """Train the fused step and PyTorch to the end, for ten seeds each."""
+    """Train the fused step and PyTorch to the end, for thirty seeds each."""
     return noted("accuracy after 5 epochs", "%", functools.partial(taught, norm=False))
 
 
