@@ -45,11 +45,11 @@ def parameters(norm: bool) -> dict[str, np.ndarray]:
     return {name: rng.standard_normal(s, np.float32) for name, s in shapes.items()}
 
 
-def net(norm: bool, count: int = 64, rows: int = 200) -> Any:
+def net(norm: bool, count: int = 64, rows: int = 200, kernels: Any = None) -> Any:
     images = torch.zeros(300, 28, 28, dtype=torch.uint8)
     labels = torch.zeros(300, dtype=torch.uint8)
     order = torch.arange(rows, dtype=torch.int32)
-    return OnCpu(parameters(norm), (images, labels), order, count, 0.5)
+    return OnCpu(parameters(norm), (images, labels), order, count, 0.5, kernels)
 
 
 def type_of(given: Any) -> str:

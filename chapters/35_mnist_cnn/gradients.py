@@ -23,7 +23,7 @@ def errors_of(norm, batch=3):
     """Print how far gradients of the kernels are from two others."""
     rng = np.random.default_rng(7)
     given = fresh(rng, side=8, c1=2, c2=3, hidden=5, norm=norm)
-    net = Plain(given, (batch, 8, 8), norm)
+    net = Plain(given, (batch, 8, 8), norm, slices=2)
     net.load(*tiny.values(), 0)
     net.forward()
     net.backward()
@@ -79,9 +79,8 @@ def by_heart(steps=6):
     """Train a small network on four digits; return the losses."""
     learner.report_stubs()
     rng = np.random.default_rng(2)
-    pupil = Plain(
-        fresh(rng, side=8, c1=4, c2=6, hidden=16), (4, 8, 8), norm=True, rate=0.2
-    )
+    given = fresh(rng, side=8, c1=4, c2=6, hidden=16)
+    pupil = Plain(given, (4, 8, 8), norm=True, rate=0.2, slices=2)
     losses = []
     for _ in range(steps):
         pupil.load(*tiny.values(), 0)

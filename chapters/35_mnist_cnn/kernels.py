@@ -2,7 +2,9 @@
 
 import math
 
-from numba import cuda, float32, int32
+from numba import cuda, float32, int16, int32
+
+from weft.intrinsics import bf16_pair
 
 THREADS = 64
 EPS = 1e-5
@@ -71,6 +73,44 @@ def load_labels(labels, order, first, out):
     n = cuda.grid(1)
     if n < out.size:
         out[n] = labels[order[first + n]]
+
+
+@cuda.jit
+def conv_bias(x, w, b, y):
+    """Convolve, with a frame of zeros, and add the bias: x (n, h, w, c)."""
+    at = cuda.grid(1)
+    if at < y.size:
+        f = at % y.shape[3]
+        rest = at // y.shape[3]
+        j = rest % y.shape[2]
+        i = rest // y.shape[2] % y.shape[1]
+        n = rest // y.shape[2] // y.shape[1]
+        found = b[f]
+        for tap in range(9):
+            row, col = i + tap // 3 - 1, j + tap % 3 - 1
+            if 0 <= row < x.shape[1] and 0 <= col < x.shape[2]:
+                for c in range(x.shape[3]):
+                    found += x[n, row, col, c] * w[f, tap // 3, tap % 3, c]
+        y[n, i, j, f] = found
+
+
+@cuda.jit
+def add_parts(parts, out):
+    """Add the rows of parts (slices, m), in order."""
+    at = cuda.grid(1)
+    if at < out.size:
+        found = float32(0)
+        for k in range(parts.shape[0]):
+            found += parts[k, at]
+        out[at] = found
+
+
+@cuda.jit
+def to_words(x, words):
+    """Round x, (2 m,), to bfloat16: (m,) words of two numbers."""
+    at = cuda.grid(1)
+    if at < words.size:
+        words[at] = bf16_pair(x[2 * at], x[2 * at + 1])
 
 
 @cuda.jit
@@ -164,6 +204,25 @@ def linear_weights(x, dy, dw):
 
 
 @cuda.jit
+def loss_gradient(z, labels, loss, dz):
+    """Write the loss of each row, and the gradient of the mean loss: z (n, k)."""
+    row = cuda.grid(1)
+    if row < z.shape[0]:
+        top = z[row, 0]
+        for k in range(1, z.shape[1]):
+            top = max(top, z[row, k])
+        total = float32(0)
+        for k in range(z.shape[1]):
+            total += math.exp(z[row, k] - top)
+        loss[row] = math.log(total) + top - z[row, labels[row]]
+        for k in range(z.shape[1]):
+            p = math.exp(z[row, k] - top) / total
+            if k == labels[row]:
+                p -= float32(1)
+            dz[row, k] = p / float32(z.shape[0])
+
+
+@cuda.jit
 def sgd(parameter, gradient, rate):
     at = cuda.grid(1)
     if at < parameter.size:
@@ -184,3 +243,31 @@ def clear(sums):
     for cell in range(4):
         sums[0, cell] = float32(0)
         sums[1, cell] = float32(0)
+
+
+@cuda.jit(device=True)
+def hidden_units(part, b, n, h):
+    """Finish the hidden layer for image n: four units per lane, from 4 lane on.
+
+    part: (slices, n, 128), sums that are still to be added; b: the biases. Writes h.
+    """
+    first = int32(4) * int32(cuda.threadIdx.x)
+    for e in range(4):
+        h[e] = b[first + e]
+        for k in range(part.shape[0]):
+            h[e] += part[k, n, first + e]
+        h[e] = max(h[e], float32(0))
+
+
+@cuda.jit(device=True)
+def warp_sum(value):
+    """Return the sum of `value` over the 32 lanes of a warp, to each of them."""
+    for delta in (16, 8, 4, 2, 1):
+        value += cuda.shfl_xor_sync(0xFFFFFFFF, value, delta)
+    return value
+
+
+@cuda.jit(device=True)
+def bf16_bits(value):
+    """Return the bits of a number rounded to bfloat16, as an int16."""
+    return int16(bf16_pair(value, float32(0)) & int32(0xFFFF))

@@ -1,20 +1,23 @@
 # %% [markdown]
 # # 35 · A CNN on MNIST
 #
-# [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/35_mnist_cnn.ipynb)
+# [Open in
+# Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/35_mnist_cnn.ipynb)
 #
 # **After this lab, you can**
 #
-# - write every layer of a convolutional network as a kernel, forward and backward:
-#   convolution, batch normalisation, ReLU, max-pooling, log-softmax and its loss;
-# - check gradients with finite differences and with PyTorch;
-# - train a network with kernels of your own, to the accuracy that PyTorch reaches;
-# - fuse a convolution, its bias, ReLU and pooling into one kernel on tensor cores;
+# - write the layers of a convolutional network as kernels, forward and backward, and
+#   check their gradients with finite differences and with PyTorch;
+# - split a sum among blocks, so that the result is the same every time;
+# - fuse a convolution, its bias, ReLU and pooling into one kernel on tensor cores, and
+#   the last layer, its loss and their gradients into another;
+# - put kernels of your own into a training step, and measure whether it is still
+#   faster than PyTorch's best;
 # - say where the time of a training step goes, and what limits each part.
 #
-# **You need** about three hours, and chapters 13, 14, 21 and 23. You do not need a GPU:
-# the exercises and a small training run work in the simulator, and without a GPU the
-# measurements show times from the reference GPU, an H200. If you use a GPU, the
+# **You need** three and a half hours, and chapters 13, 14, 21 and 23. You do not need a
+# GPU: the exercises and a small training run work in the simulator, and without a GPU
+# the measurements show times from the reference GPU, an H200. If you use a GPU, the
 # exercises need compute capability 8.0 or higher; the fused step was made for 9.0.
 
 # %%
@@ -27,7 +30,7 @@ except ModuleNotFoundError:  # on Colab: fetch the course first
 import math
 
 import numpy as np
-from numba import cuda, float32, int32, uint8
+from numba import cuda, float32, int32
 
 from weft import bench, check, hint, quiz
 from weft.intrinsics import mma_bf16
@@ -35,6 +38,8 @@ from weft.intrinsics import mma_bf16
 chapter = weft.lab("35_mnist_cnn")
 checks, digits, kernels = chapter.checks, chapter.digits, chapter.kernels
 block_sum, word_at, clear = kernels.block_sum, kernels.word_at, kernels.clear
+hidden_units, warp_sum = kernels.hidden_units, kernels.warp_sum
+bf16_bits = kernels.bf16_bits
 
 # %% [markdown]
 # ## The network
@@ -49,8 +54,10 @@ block_sum, word_at, clear = kernels.block_sum, kernels.word_at, kernels.clear
 # | linear, 128 → 10, log-softmax, negative log-likelihood | 1 | 1290 |
 #
 # All arrays are channels-last: images are (n, rows, cols, channels), and filters are
-# (filters, 3, 3, channels). At first, each layer is one plain kernel. You write six
-# kernels: five plain ones, and at the end one that does the work of three layers.
+# (filters, 3, 3, channels). There are two networks in this lab. `Plain` has one plain
+# kernel for each layer and gradient. The fused step is made of six kernels on tensor
+# cores. Both are given, except for kernels that you write: three of the plain network's
+# and three of the fused step's (`conv_pool` has a place in both).
 #
 # Two sources of digits come with the course: a program that draws digits, and 10,000
 # real digits from MNIST. `digits.mnist("data")` downloads all 70,000 and verifies their
@@ -75,67 +82,7 @@ for images, labels in ((drawn, drawn_labels), (real, real_labels)):
 THREADS = 64
 
 # %% [markdown]
-# ## 1 · Convolution
-#
-# With a frame of zeros, the result has as many pixels as the image:
-#
-#     y[n, i, j, f] = b[f] + sum over p, q, c of
-#                                x[n, i + p - 1, j + q - 1, c] * w[f, p, q, c]
-#
-# where x counts as 0 outside the image. One thread computes one element of y. Threads
-# are numbered in the order in which y is stored, from 0 to one less than the size of y:
-# neighbouring threads compute the same pixel for neighbouring filters. First find n, i,
-# j and f from the thread's number.
-#
-# ```python
-# conv_bias(x, w, b, y)
-#     # (n, rows, cols, c), (f, 3, 3, c), (f,) -> (n, rows, cols, f)
-# ```
-#
-# Stuck? Run `hint("conv_bias")`; there are three hints.
-
-# %%
-@cuda.jit
-def conv_bias(x, w, b, y):
-    """Convolve, with a frame of zeros, and add the bias."""
-    at = cuda.grid(1)
-
-    # about 14 lines
-    # BEGIN SOLUTION
-    if at < y.size:
-        f = at % y.shape[3]
-        pixel = at // y.shape[3]
-        j = pixel % y.shape[2]
-        i = pixel // y.shape[2] % y.shape[1]
-        n = pixel // y.shape[2] // y.shape[1]
-        total = b[f]
-        for p in range(3):
-            for q in range(3):
-                row, col = i + p - 1, j + q - 1
-                if 0 <= row < x.shape[1] and 0 <= col < x.shape[2]:
-                    for c in range(x.shape[3]):
-                        total += x[n, row, col, c] * w[f, p, q, c]
-        y[n, i, j, f] = total
-    # END SOLUTION
-
-# %%
-check(
-    conv_bias,
-    spec=checks.convolution,
-    inputs=checks.random_layer,
-    sizes=[(2, 3, 5, 2, 4), (1, 4, 2, 3, 5)],
-    launch=lambda n, h, w, c, f: kernels.blocks(n * h * w * f),
-    full=(16, 14, 13, 32, 64),
-    limits={"float64": 0},
-)
-
-# %% [markdown] tags=["solution"]
-# Neighbouring threads have neighbouring filters, so they read the same x, which is one
-# request for a warp, but weights that are 9c numbers apart. The fast kernels at the end
-# turn the convolution into a matrix product.
-
-# %% [markdown]
-# ## 2 · ReLU and pooling, and which pixel won
+# ## 1 · ReLU and pooling, and which pixel won
 #
 # Max-pooling keeps the largest number of each 2 × 2 window. ReLU keeps what is
 # positive. Both together are one operation: the largest number of the window, or 0 if
@@ -159,6 +106,7 @@ check(
 # ```
 #
 # Stuck? `hint("relu_pool")`.
+
 
 # %%
 @cuda.jit
@@ -185,6 +133,7 @@ def relu_pool(x, y, won):
         won[n, i, j, c] = winner
     # END SOLUTION
 
+
 # %%
 check(
     relu_pool,
@@ -205,30 +154,39 @@ check(
 # winner. The comparison is `>`, so among equal numbers the first one stays.
 
 # %% [markdown]
-# ## 3 · The gradient of the weights
+# ## 2 · The gradient of the weights, in parts
 #
-# Chapter 23 had one channel and no frame. Now a weight w[f, p, q, c] multiplies
-# x[n, i + p - 1, j + q - 1, c] in every y[n, i, j, f], so
+# A weight w[f, p, q, c] multiplies x[n, i + p - 1, j + q - 1, c] in every y[n, i, j, f]
+# of the convolution, so
 #
 #     dw[f, p, q, c] = sum over n, i, j of
 #                                x[n, i + p - 1, j + q - 1, c] * dy[n, i, j, f]
 #
-# where x counts as 0 outside the image. One thread computes one element of dw, and
-# threads are numbered in the order in which dw is stored. (The gradient of the bias,
-# the sum of dy, is given.)
+# where x counts as 0 outside the image. With one thread for each weight, the first
+# layer has 288 threads, fewer than three for each SM of an H200, and each of them adds
+# up all pixels of all images. So the images are split into slices, and `parts[k]` is
+# the sum over images k, k + slices, k + 2 · slices, ... A second kernel, which is
+# given, adds the parts. No atomic operation is needed, and the order of the sum is
+# always the same. This is split-K.
+#
+# The grid is two-dimensional: `cuda.blockIdx.y` is the slice k, and `cuda.grid(1)` the
+# number of the weight, in the order in which dw is stored. With one slice, your kernel
+# is the version that is not split; both are measured.
 #
 # ```python
-# conv_weights(x, dy, dw)
-#     # (n, rows, cols, c), (n, rows, cols, f) -> (f, 3, 3, c)
+# conv_weights(x, dy, parts)
+#     # (n, rows, cols, c), (n, rows, cols, f) -> (slices, f, 3, 3, c)
 # ```
 #
-# Stuck? `hint("conv_weights")`.
+# Stuck? Run `hint("conv_weights")`; there are three hints.
+
 
 # %%
 @cuda.jit
-def conv_weights(x, dy, dw):
-    """Write the gradient of the weights of a convolution."""
-    at = cuda.grid(1)
+def conv_weights(x, dy, parts):
+    """Write the gradient, slice k: of images k, k + slices, ..."""
+    at, k = cuda.grid(1), cuda.blockIdx.y
+    dw = parts[k]  # (f, 3, 3, c)
 
     # about 15 lines
     # BEGIN SOLUTION
@@ -239,7 +197,7 @@ def conv_weights(x, dy, dw):
         p = rest // 3 % 3
         f = rest // 9
         total = float32(0)
-        for n in range(x.shape[0]):
+        for n in range(k, x.shape[0], parts.shape[0]):
             for i in range(x.shape[1]):
                 for j in range(x.shape[2]):
                     row, col = i + p - 1, j + q - 1
@@ -248,25 +206,28 @@ def conv_weights(x, dy, dw):
         dw[f, p, q, c] = total
     # END SOLUTION
 
+
 # %%
 check(
     conv_weights,
     spec=checks.weights_gradient,
     inputs=checks.random_gradient,
-    sizes=[(2, 3, 4, 2, 4), (1, 5, 2, 3, 1)],
-    launch=lambda n, h, w, c, f: kernels.blocks(9 * c * f),
-    full=(4, 14, 13, 16, 32),
+    sizes=[(3, 3, 4, 2, 4), (5, 4, 2, 3, 1)],
+    launch=lambda n, h, w, c, f: (
+        (kernels.blocks(9 * c * f)[0], checks.slices_of(n)),
+        kernels.THREADS,
+    ),
+    full=(9, 14, 13, 16, 32),
     limits={"float64": 0},
 )
 
 # %% [markdown] tags=["solution"]
-# This kernel has as many threads as there are weights: 288 in the first layer, fewer
-# than three for each SM of an H200, and every thread adds up all pixels of all images.
-# The kernel lacks parallelism. Split the sum over n among blocks, and add the parts in
-# a second kernel: this is split-K, and the fused step uses it.
+# For 64 images and 64 slices, the first layer has 18,432 threads instead of 288, and
+# each adds up one image. The price is an array of 64 parts, which is written and read
+# once. The fused step does the same with its matrix products and its convolutions.
 
 # %% [markdown]
-# ## 4 · Batch normalisation, backwards
+# ## 3 · Batch normalisation, backwards
 #
 # Batch normalisation makes the numbers of a channel have mean 0 and variance 1 over the
 # batch, and then scales them by a parameter γ and shifts them by a parameter β. For a
@@ -293,6 +254,7 @@ check(
 # ```
 #
 # `norm_forward`, in `kernels.py`, shows the pattern. Stuck? `hint("norm_backward")`.
+
 
 # %%
 @cuda.jit
@@ -322,6 +284,7 @@ def norm_backward(x, mean, scale, gamma, dy, dx, dgamma, dbeta):
         dbeta[c] = sum_dy
     # END SOLUTION
 
+
 # %%
 check(
     norm_backward,
@@ -340,74 +303,15 @@ check(
 # does not change y (apart from ε), so dx has no component in those two directions.
 
 # %% [markdown]
-# ## 5 · The loss and its gradient
-#
-# The last layer gives ten numbers z for each image, the logits. Log-softmax turns them
-# into logarithms of probabilities. The loss of a row is the negative logarithm for the
-# right answer a, and the loss of the batch is the mean over its rows:
-#
-#     log p[k] = z[k] - log(sum of exp(z))          loss of the row = -log p[a]
-#
-# The gradient of this mean is the simplest in the network. With n rows in the batch:
-#
-#     dz[k] = (p[k] - [k is a]) / n
-#
-# So one kernel can write both the loss and the gradient, and p is never stored in
-# memory. One thread handles one row. The logits may be large, and exp(100) overflows in
-# float32, so subtract the largest logit of the row first, as in chapter 16.
-#
-# ```python
-# loss_gradient(z, labels, loss, dz)    # (n, k) float32, (n,) uint8 -> (n,), (n, k)
-# ```
-#
-# `loss` receives the loss of each row, not divided by n. Stuck?
-# `hint("loss_gradient")`.
-
-# %%
-@cuda.jit
-def loss_gradient(z, labels, loss, dz):
-    """Write the loss of each row, and the gradient of the mean loss."""
-    row = cuda.grid(1)
-
-    # about 13 lines
-    # BEGIN SOLUTION
-    if row < z.shape[0]:
-        top = z[row, 0]
-        for k in range(1, z.shape[1]):
-            top = max(top, z[row, k])
-        total = float32(0)
-        for k in range(z.shape[1]):
-            total += math.exp(z[row, k] - top)
-        loss[row] = math.log(total) + top - z[row, labels[row]]
-        for k in range(z.shape[1]):
-            p = math.exp(z[row, k] - top) / total
-            if k == labels[row]:
-                p -= float32(1)
-            dz[row, k] = p / float32(z.shape[0])
-    # END SOLUTION
-
-# %%
-check(
-    loss_gradient,
-    spec=checks.loss_and_gradient,
-    inputs=checks.random_logits,
-    sizes=[(5, 10), (67, 3)],
-    launch=lambda n, k: kernels.blocks(n),
-    full=(5000, 10),
-    limits={"float64": 0},
-    tolerance=1e-4,
-)
-
-# %% [markdown]
-# ## 6 · Three layers in one kernel
+# ## 4 · Three layers in one kernel
 #
 # After the convolution, the bias, ReLU and pooling perform only a few operations per
-# number, but a kernel for each would read and write all the numbers. The kernel of the
-# last exercise keeps them in registers. It multiplies on tensor cores (chapter 21), and
-# the trick is *which pixel goes where*.
+# number, but a kernel for each would read and write all the numbers. The kernel of this
+# exercise keeps them in registers. It multiplies on tensor cores (chapter 21), and the
+# trick is *which pixel goes where*.
 #
 # An `mma` multiplies 16 rows by 8 columns. Here a row is a pixel, a column is a filter,
-# and k runs over the 16 channels under one tap of the filter. In chapter 21 the rows
+# and k runs over 16 channels under one tap of the filter. In chapter 21 the rows
 # were neighbours in memory. They need not be: a lane may load any pixel. A lane's sums
 # c[0] and c[1] belong to row g, columns 2t and 2t + 1, and c[2] and c[3] belong to row
 # g + 8, where lane = 4g + t. So let
@@ -419,10 +323,12 @@ check(
 # `sums[1]` for the lower. Then all four pixels of a window are in one thread, and
 # pooling takes three comparisons, without a shuffle and without shared memory.
 #
-# One block is one warp, and handles windows 8 · `blockIdx.x` + g, counted over all
-# images. Images and filters consist of words of two bfloat16 numbers: x is (n, rows,
-# cols, 8), and w is (8, 9, 8): filter, tap 3p + q, word. The biases b are (8,), one for
-# each filter. The fragments are those of chapter 21, in words:
+# One block is one warp. It handles windows 8 · `blockIdx.x` + g, counted over all
+# images, and filters 8 · `blockIdx.y` to 8 · `blockIdx.y` + 7. Images and filters
+# consist of words of two bfloat16 numbers: x is (n, rows, cols, c), and w is (f, 9, c):
+# filter, tap 3p + q, word. c is a multiple of 8; each group of eight words is a product
+# of its own. The biases b are (f,). The fragments are those of chapter 21, in words of
+# one group:
 #
 #     a: (row g, word t),     (row g + 8, word t),
 #        (row g, word t + 4), (row g + 8, word t + 4)
@@ -435,10 +341,11 @@ check(
 # `mma_bf16`, even a lane without a window.
 #
 # ```python
-# conv_pool(x, w, b, y, won)    # -> (n, rows / 2, cols / 2, 8) float32, uint8
+# conv_pool(x, w, b, y, won)    # -> (n, rows / 2, cols / 2, f) float32, uint8
 # ```
 #
-# The bias, ReLU and `won` are as in exercises 1 and 2. Stuck? `hint("conv_pool")`.
+# ReLU and `won` are as in exercise 1, after the bias. Stuck? `hint("conv_pool")`.
+
 
 # %%
 @cuda.jit
@@ -448,6 +355,7 @@ def conv_pool(x, w, b, y, won):
     lane = int32(cuda.threadIdx.x)
     g, t = lane // int32(4), lane % int32(4)
     window = int32(cuda.blockIdx.x) * int32(8) + g
+    first = int32(cuda.blockIdx.y) * int32(8)
     count = int32(y.shape[0] * y.shape[1] * y.shape[2])
     known = min(window, count - int32(1))
     j = known % int32(y.shape[2])
@@ -455,26 +363,27 @@ def conv_pool(x, w, b, y, won):
     n = known // int32(y.shape[2]) // int32(y.shape[1])
     clear(sums)
 
-    # about 28 lines
+    # about 29 lines
     # BEGIN SOLUTION
     for p in range(3):
         for q in range(3):
             tap = 3 * p + q
-            fb = w[g, tap, t], w[g, tap, t + 4]
             left = 2 * j + q - 1
-            for lower in range(2):
-                row = 2 * i + lower + p - 1
-                fa = (
-                    word_at(x, n, row, left, t),
-                    word_at(x, n, row, left + 1, t),
-                    word_at(x, n, row, left, t + 4),
-                    word_at(x, n, row, left + 1, t + 4),
-                )
-                mma_bf16(sums[lower], fa, fb)
+            for s in range(t, x.shape[3], 8):
+                fb = w[first + g, tap, s], w[first + g, tap, s + 4]
+                for lower in range(2):
+                    row = 2 * i + lower + p - 1
+                    fa = (
+                        word_at(x, n, row, left, s),
+                        word_at(x, n, row, left + 1, s),
+                        word_at(x, n, row, left, s + 4),
+                        word_at(x, n, row, left + 1, s + 4),
+                    )
+                    mma_bf16(sums[lower], fa, fb)
 
     if window < count:
         for e in range(2):
-            f = 2 * t + e
+            f = first + 2 * t + e
             best = float32(0)
             winner = 4
             for k in range(4):
@@ -486,36 +395,202 @@ def conv_pool(x, w, b, y, won):
             won[n, i, j, f] = winner
     # END SOLUTION
 
+
 # %%
 check(
     conv_pool,
     spec=checks.three_layers,
     inputs=checks.random_words,
-    sizes=[(1, 2, 4), (2, 3, 2)],
-    launch=lambda n, h, w: (-(-n * h * w // 8), 32),
-    out=lambda x, w, b: (
-        np.full((x.shape[0], x.shape[1] // 2, x.shape[2] // 2, 8), -1, "f4"),
-        np.full((x.shape[0], x.shape[1] // 2, x.shape[2] // 2, 8), 9, "u1"),
-    ),
-    full=(64, 7, 7),
+    sizes=[(1, 2, 4, 2, 3), (2, 3, 2, 1, 1)],
+    launch=lambda n, h, w, c, f: ((-(-n * h * w // 8), f), 32),
+    out=checks.pool_outputs,
+    full=(64, 7, 7, 2, 8),
     limits={"float64": 0},
 )
 
 # %% [markdown] tags=["solution"]
 # The convolution's result is never written. It exists only in 8 registers of each lane,
-# one window at a time. For the 64 filters of the second layer, the fused step uses 64
-# such registers, loads with `ldmatrix` from a tile in shared memory, and keeps `won` in
-# four bits. The idea is the same.
+# one window at a time. The given kernel of the fused step, `forward`, does the same
+# with all 64 filters in one warp, and so 64 registers, loads with `ldmatrix` from a
+# tile in shared memory, and keeps `won` in four bits. The idea is the same.
+
+# %% [markdown]
+# ## 5 · The head
+#
+# This exercise starts from a blank cell: you get a specification, and a docstring.
+#
+# The hidden layer of the fused step has 128 units. `head` is the kernel that comes
+# after its matrix product. It finishes the forward pass and begins the backward pass:
+# linear layer 128 → 10, log-softmax, the loss, and the gradients of all of these. Let h
+# be the hidden units of an image, after their ReLU, and a its label, out of n images.
+# Then
+#
+#     z[k] = b4[k] + sum over j of w4[k, j] h[j]    p = softmax(z)
+#     loss = -log p[a]                              dz[k] = (p[k] - [k is a]) / n
+#     dw4[k, j] = dz[k] h[j]                        db4[k] = dz[k]
+#     dh[j] = sum over k of dz[k] w4[k, j]          0 where h[j] is 0
+#
+# One block is one warp, and does image `cuda.blockIdx.x`. Its label is `labels[i]` with
+# i = `order[counter[0] * n + cuda.blockIdx.x]`, where n is the number of images in the
+# batch, and counter[0] the number of the step. Lane l has units 4l to 4l + 3. Two
+# device functions are given: `hidden_units(part, b3, image, h)` writes the lane's four
+# units to `h`, a local array, and `warp_sum(value)` returns the sum over the lanes to
+# each of them. The logits may be so large that exp overflows.
+#
+# `dh` gets the gradient *before* the ReLU, and row i of `sums` the gradients of image i
+# for all parameters of the head: dw4 (as 1280 numbers), then db4 (10), then dh (128,
+# the gradient of b3), then the loss, not divided by n. The 53 numbers after that are
+# left as they are; a later kernel adds the rows.
+#
+# ```python
+# head(part, b3, w4, b4, labels, order, counter, dh, sums)
+#     # (slices, n, 128), (128,), (10, 128), (10,), uint8, int32, int32
+#     #     -> (n, 128), (n, 1472)
+# ```
+#
+# Stuck? `hint("head")`.
+
+
+# %%
+@cuda.jit
+def head(part, b3, w4, b4, labels, order, counter, dh, sums):
+    """Finish the forward pass and begin the backward pass, a warp per image."""
+    # about 30 lines
+    # BEGIN SOLUTION
+    image, lane = cuda.blockIdx.x, cuda.threadIdx.x
+    label = labels[order[counter[0] * part.shape[1] + image]]
+    h = cuda.local.array(4, float32)
+    d = cuda.local.array(4, float32)
+    z = cuda.local.array(10, float32)
+    hidden_units(part, b3, image, h)
+
+    top, mine = float32(-1e30), float32(0)
+    for k in range(10):
+        dot = float32(0)
+        for e in range(4):
+            dot += w4[k, 4 * lane + e] * h[e]
+        z[k] = warp_sum(dot) + b4[k]
+        top = max(top, z[k])
+        if k == label:
+            mine = z[k]
+    total = float32(0)
+    for k in range(10):
+        total += math.exp(z[k] - top)
+    if lane == 0:
+        sums[image, 1418] = math.log(total) + top - mine
+
+    for e in range(4):
+        d[e] = float32(0)
+    for k in range(10):
+        dz = math.exp(z[k] - top) / total
+        if k == label:
+            dz -= float32(1)
+        dz /= float32(part.shape[1])
+        if lane == 0:
+            sums[image, 1280 + k] = dz
+        for e in range(4):
+            j = 4 * lane + e
+            sums[image, 128 * k + j] = dz * h[e]
+            d[e] += dz * w4[k, j]
+    for e in range(4):
+        if h[e] == float32(0):
+            d[e] = float32(0)
+        dh[image, 4 * lane + e] = d[e]
+        sums[image, 1290 + 4 * lane + e] = d[e]
+    # END SOLUTION
+
+
+# %%
+check(
+    head,
+    spec=checks.head_gradients,
+    inputs=checks.random_head,
+    sizes=[(1, 2), (3, 3)],
+    launch=lambda slices, n: (n, 32),
+    out=checks.head_outputs,
+    full=(7, 1024),
+    limits={"float64": 0},
+    tolerance=1e-4,
+)
+
+# %% [markdown] tags=["solution"]
+# Neither the logits nor the probabilities are ever in memory: each lane has all ten of
+# them in registers. That is why the logit of the label is picked in the loop: an array
+# that is indexed by a variable, as in `z[label]`, cannot be in registers. The sums over
+# the images are left to the next kernel. The given `head` adds the images of a block
+# first, in shared memory, so it writes less.
+
+# %% [markdown]
+# ## 6 · The update
+#
+# The last kernel of the fused step adds the parts of the gradients, takes a step of
+# SGD, and keeps the copy in bfloat16 from which tensor cores read:
+#
+#     gradient[c] = sum of column c of conv          for the columns of conv,
+#                   sum of the next column of sums   for the parameters after them
+#     theta[c] = theta[c] - rate * gradient[c]       w2[c] = theta[c], rounded
+#
+# `w2` has copies of the first parameters only, and `sums` more columns than there are
+# parameters left. One thread handles one parameter, and adds its parts in the order of
+# the rows. `bf16_bits(value)` returns a number as w2 has it. One thread also moves
+# counter[0] on to the next step: after step `steps - 1` comes step 0. Then the host
+# need not count.
+#
+# ```python
+# update(conv, sums, rate, steps, theta, w2, counter)
+#     # (k, m), (n, l) float32, float32, int32
+#     #     -> in place: (p,) float32, (q,) int16, (1,) int32
+# ```
+#
+# Stuck? `hint("update")`.
+
+
+# %%
+@cuda.jit
+def update(conv, sums, rate, steps, theta, w2, counter):
+    """Take a step of SGD, one thread per parameter."""
+    c = cuda.grid(1)
+
+    # about 13 lines
+    # BEGIN SOLUTION
+    if c < theta.size:
+        gradient = float32(0)
+        if c < conv.shape[1]:
+            for k in range(conv.shape[0]):
+                gradient += conv[k, c]
+        else:
+            for k in range(sums.shape[0]):
+                gradient += sums[k, c - conv.shape[1]]
+        theta[c] -= rate * gradient
+        if c < w2.size:
+            w2[c] = bf16_bits(theta[c])
+    if c == 0:
+        counter[0] = (counter[0] + 1) % steps
+    # END SOLUTION
+
+
+# %%
+check(
+    update,
+    spec=checks.after_update,
+    inputs=checks.random_parts,
+    sizes=[(1, 2, 40), (3, 5, 50)],
+    launch=lambda k, n, m: kernels.blocks(m + 20),
+    out=checks.before_update,
+    full=(132, 64, 18816),
+    limits={"float64": 0},
+)
 
 # %% [markdown]
 # ## Look: a whole network, and its gradients
 #
 # `Plain`, in `network.py`, puts the kernels together: it allocates every array once,
 # and then `step` is a list of launches. It works with any number of filters, with and
-# without batch normalisation, on a GPU and in the simulator. Five of its kernels are
-# yours. The others are short, and they are in `kernels.py`: the remaining gradients of
-# the convolution, the two linear layers, and SGD. `unpool` passes each window's
-# gradient to the pixel that won.
+# without batch normalisation, on a GPU and in the simulator. Here, `relu_pool`,
+# `conv_weights` (in two slices) and `norm_backward` are yours. The others are short,
+# and they are in `kernels.py`: the convolution and its other gradients, the linear
+# layers, the loss, and SGD. `unpool` passes each window's gradient to the pixel that
+# won.
 #
 # The next cell uses a small network, with 2 and 3 filters and digits of 8 × 8 pixels.
 # It compares three gradients for the same batch: those of your kernels, those of
@@ -533,11 +608,12 @@ check(
 
 # %%
 chapter.learner.use(
-    conv_bias=conv_bias,
     relu_pool=relu_pool,
     conv_weights=conv_weights,
     norm_backward=norm_backward,
-    loss_gradient=loss_gradient,
+    conv_pool=conv_pool,
+    head=head,
+    update=update,
 )
 errors = chapter.gradients.of_plain()
 
@@ -576,7 +652,7 @@ assert losses[-1] < 0.6 * losses[0]
 #   both steps in one graph, as `fused, one graph` has;
 # - `plain kernels`: your kernels and the given ones, one launch for each;
 # - `plain, one graph`: the same launches, captured in a CUDA graph;
-# - `fused`: six kernels, in bfloat16 on tensor cores with float32 weights;
+# - `fused`: six given kernels, in bfloat16 on tensor cores with float32 weights;
 # - `fused, one graph`: the same six kernels, captured.
 #
 # None of these steps has batch normalisation, which comes further below. Compute by
@@ -600,6 +676,59 @@ small.expect("fused", at_least=3, times="plain, one graph")
 small.expect("fused, one graph", at_least=1.3, times="fused")
 
 # %% [markdown]
+# ## Measure: whose kernels?
+#
+# The fused kernels in the table above are all given. The rows of the next table lead
+# from the plain kernels to the fused step, and all but those of PyTorch and the last
+# one contain kernels of yours. The name says which; all others are given.
+#
+# - `plain`: as above, in one graph, with your `relu_pool`, and your `conv_weights` with
+#   one slice;
+# - `plain, your split`: `conv_weights` with 64 slices;
+# - `plain, your split, conv_pool`: your `conv_pool` does the second layer;
+# - `fused, your head`: the fused step, with your `head` instead of the given one;
+# - `fused, your head, update`: with your `update`, too;
+# - `fused, your head, update, conv_pool`: your `conv_pool` replaces `forward`, together
+#   with two short given kernels: one for the first layer, and one that packs the result
+#   and the winners as `backward` needs them;
+# - `fused, all given`: as above.
+#
+# All but `torch, eager` are CUDA graphs. Which is the first row that is faster than
+# `torch, eager`, and which is the first that is faster than `torch, best`? Guess how
+# fast two of them are; 1.0 is as fast as `torch, best`.
+
+# %%
+guess = {
+    "plain, your split, conv_pool": None,
+    "fused, your head, update, conv_pool": None,
+}
+
+whose = chapter.rungs.whose_kernels(guess)
+whose
+
+# %% tags=["solution"]
+whose.expect("plain, your split", at_least=2, times="plain")
+whose.expect("plain, your split, conv_pool", at_least=1, times="torch, eager")
+whose.expect("fused, your head, update, conv_pool", at_least=1.2)
+whose.expect("fused, all given", at_least=1, times="fused, your head")
+
+# %% [markdown]
+# Does the step with your kernels compute the same? The cell takes two steps with them
+# and with the given kernels, and prints by how much the parameters differ, relative to
+# the distance that they have moved. Rounding differs, so the numbers are not 0. Then it
+# takes twenty steps twice with your kernels, which should give the same bits.
+
+# %%
+if weft.on_gpu("the fused step is for full size"):
+    off, same_bits = chapter.rungs.differences()
+
+# %% tags=["solution"]
+if weft.GPU:
+    worst = max(off.values())
+    bench.always("the step with these kernels computes the same", worst < 0.02)
+    bench.always("the step with these kernels is deterministic", same_bits)
+
+# %% [markdown]
 # ## More measurements
 #
 # You have done the exercises. The rest of the lab is for the curious. In
@@ -620,9 +749,8 @@ small.expect("fused, one graph", at_least=1.3, times="fused")
 
 # %%
 if weft.on_gpu("the fused step is for full size"):
-    fused_errors = {
-        norm: chapter.measure.compared(norm) for norm in (False, True)
-    }
+    compared = chapter.measure.compared
+    fused_errors = {norm: compared(norm) for norm in (False, True)}
 
 # %% tags=["solution"]
 if weft.GPU:
@@ -819,12 +947,16 @@ if plain_accuracy:
 # 1. A network is a handful of kernels, and each has a gradient that a few lines of
 #    float64 code can check.
 # 2. Pooling keeps a number from 0 to 4 for its gradient. Log-softmax and its loss have
-#    a gradient so short that loss and gradient belong in one kernel.
+#    a gradient so short that loss and gradients belong in one kernel.
 # 3. Choose which pixel goes into which row of a tensor core's product, and pooling
 #    happens in registers.
 # 4. Fusion saves what is never written: here the results of both convolutions and the
 #    gradients of these results.
-# 5. Compare training runs by their accuracy over several seeds, and a step with the
+# 5. A sum over a batch needs parallelism: split it into parts, and add the parts in a
+#    fixed order in the next kernel. The result is the same every time.
+# 6. Kernels of a step can be replaced one at a time, if each reads and writes the same
+#    arrays. So you can measure what each of yours costs or gains.
+# 7. Compare training runs by their accuracy over several seeds, and a step with the
 #    best version of the library's that you can find.
 
 # %% [markdown]

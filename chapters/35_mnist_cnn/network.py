@@ -12,16 +12,20 @@ from . import learner
 from .kernels import (
     EPS,
     THREADS,
+    add_parts,
     blocks,
     column_sums,
+    conv_bias,
     conv_data,
     linear,
     linear_data,
     linear_weights,
     load_images,
     load_labels,
+    loss_gradient,
     norm_forward,
     sgd,
+    to_words,
     unpool,
 )
 
@@ -29,9 +33,15 @@ from .kernels import (
 class Plain:
     """The network, a plain kernel for each layer; all arrays float32."""
 
-    def __init__(self, parameters, shape, norm, rate=0.1):
-        """parameters: see `fresh`. shape: of a batch, (n, h, w)."""
+    def __init__(self, parameters, shape, norm, rate=0.1, slices=1, tensor=False):
+        """parameters: see `fresh`. shape: of a batch, (n, h, w).
+
+        slices: into how many the sums of `conv_weights` are split. tensor: whether
+        `conv_pool` does the second layer, in bfloat16, which takes 16 k channels and
+        8 k filters, and no normalisation.
+        """
         self.norm, self.rate = norm, rate
+        self.slices, self.tensor = slices, tensor
         self.p = {k: cuda.to_device(v) for k, v in parameters.items()}
         self.g = {k: self.zeros(*v.shape) for k, v in parameters.items()}
         n, h, w = shape
@@ -49,6 +59,12 @@ class Plain:
             stage |= {name: self.zeros(c) for name in ("mean", "scale")}
             stage["won"] = self.zeros(n, h, w, c, dtype=np.uint8)
             self.stages.append((k, stage))
+        if slices > 1:
+            self.parts = {k: self.zeros(slices, *self.p[k].shape) for k in ("w1", "w2")}
+        if tensor:
+            x, w = self.stages[0][1]["out"].shape, self.p["w2"].shape
+            self.words = self.zeros(*x[:3], x[3] // 2, dtype=np.int32)
+            self.filters = self.zeros(w[0], 9, w[3] // 2, dtype=np.int32)
         self.h, self.dh = (self.zeros(n, hidden) for _ in "hd")
         self.z, self.dz = (self.zeros(n, classes) for _ in "zd")
         self.loss = self.zeros(n)
@@ -72,7 +88,11 @@ class Plain:
         x, p = self.x, self.p
         for k, s in self.stages:
             w = p[f"w{k}"]
-            self.run(learner.conv_bias, s["y"].size, x, w, p[f"b{k}"], s["y"])
+            if self.tensor and k == 2:
+                self.second_layer(x, w, s)
+                x = s["out"]
+                continue
+            self.run(conv_bias, s["y"].size, x, w, p[f"b{k}"], s["y"])
             before = s["y"]
             if self.norm:
                 on = s["y"], p[f"gamma{k}"], p[f"beta{k}"], s["z"]
@@ -86,7 +106,28 @@ class Plain:
         h, z = self.h, self.z
         self.run(linear, h.size, self.flat, p["w3"], p["b3"], h, True)
         self.run(linear, z.size, h, p["w4"], p["b4"], z, False)
-        self.run(learner.loss_gradient, rows, z, self.label, self.loss, self.dz)
+        self.run(loss_gradient, rows, z, self.label, self.loss, self.dz)
+
+    def second_layer(self, x, w, s):
+        """Convolve, add the bias, ReLU and pool, on tensor cores."""
+        for numbers, words in ((x, self.words), (w, self.filters)):
+            flat = numbers.reshape(numbers.size), words.reshape(words.size)
+            self.run(to_words, words.size, *flat)
+        n, rows, cols, filters = s["out"].shape
+        grid = -(-n * rows * cols // 8), filters // 8
+        on = self.words, self.filters, self.p["b2"], s["out"], s["won"]
+        learner.conv_pool[grid, 32, bench.stream()](*on)
+
+    def weights(self, name, x, dy):
+        """Write the gradient of a convolution's weights; the parts first."""
+        found, slices = self.g[name], self.slices
+        parts = self.parts[name] if slices > 1 else found.reshape(1, *found.shape)
+        grid = blocks(found.size)[0], slices
+        on = x, dy, parts
+        learner.conv_weights[grid, THREADS, bench.stream()](*on)
+        if slices > 1:
+            rows = parts.reshape(slices, found.size)
+            self.run(add_parts, found.size, rows, found.reshape(found.size))
 
     def backward(self):
         p, g, h = self.p, self.g, self.h
@@ -109,7 +150,7 @@ class Plain:
                 on = s["y"], s["mean"], s["scale"], *gamma
                 gradients = g[f"gamma{k}"], g[f"beta{k}"]
                 self.columns(learner.norm_backward, w.shape[0], *on, *gradients)
-            self.run(learner.conv_weights, w.size, x, dy, g[f"w{k}"])
+            self.weights(f"w{k}", x, dy)
             self.columns(column_sums, w.shape[0], dy, g[f"b{k}"])
             if k == 2:
                 below = self.stages[0][1]["dout"]

@@ -1,6 +1,6 @@
 """The training step as a whole: its arrays, its launches, its graph."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from weft.errors import LearnerError
@@ -12,6 +12,7 @@ from . import (
     norm_backward,
     norm_forward,
     norm_update,
+    own,
     update,
 )
 from .kernels import NORMALISED, PLAIN, launch_of
@@ -46,7 +47,9 @@ class Fused:
     and b2 then have no effect, and stay as they are. digits: images and labels, uint8
     tensors on the GPU, (n, 28, 28) and (n,). order: int32, on the GPU, which images to
     train on; step k takes those from k * count on, and starts again at the end. rate:
-    of SGD. Raises LearnerError for a batch that is no multiple of 64.
+    of SGD. kernels: of the learner's, by name, which replace those of the step, see
+    `own`. Raises LearnerError for a batch that is no multiple of 64, and for a kernel
+    that has no place in the step.
     """
 
     device = "cuda"
@@ -58,6 +61,7 @@ class Fused:
         order: Any,
         count: int,
         rate: float,
+        kernels: Mapping[str, Any] | None = None,
     ) -> None:
         """Copy the parameters to the GPU, and make room for a batch."""
         import torch
@@ -75,6 +79,8 @@ class Fused:
             for name, value in parameters.items()
         }
         self.norm = "gamma1" in given
+        self.own = dict(kernels or {})
+        own.refuse(self.own, self.norm)
         self.biases = {name: given[name].clone() for name in ("b1", "b2")}
         self.theta = torch.zeros(NORM_SIZE, device=self.device)
         for name, place in self._places().items():
@@ -110,6 +116,12 @@ class Fused:
             size, device=self.device, dtype=dtype or self.torch.int32
         )
 
+    def numbers_of(self, name: str, size: int, dtype: Any = None) -> Any:
+        """Return an array that only a kernel of the learner's needs, float32."""
+        if name not in self.between:
+            self.between[name] = self._zeros(size, dtype or self.torch.float32)
+        return self.between[name]
+
     def _processors(self) -> int:
         return int(self.torch.cuda.get_device_properties(0).multi_processor_count)
 
@@ -121,10 +133,11 @@ class Fused:
         self.slices = 49 if small else 7
         self.tiles = 1 if small else 7
         self.rows = 1 if small else 2
-        self.heads = n // (4 * self.rows)
+        self.heads = n if "head" in self.own else n // (4 * self.rows)
         self.blocks = min(n, processors)
         self.forward_blocks = min(n, 2 * processors)
         self.data_blocks = n // 64 * (49 // self.tiles)
+        self.between: dict[str, Any] = {}
         self.x1, self.win1 = self._zeros(n * 3136), self._zeros(n * 784)
         self.x2, self.win2 = self._zeros(n * 1568), self._zeros(n * 392)
         self.dx2, self.dh = self._zeros(n * 1568), self._zeros(n * 64)
@@ -160,7 +173,15 @@ class Fused:
             launch, shared = launch_of(name, kernels[name]), kernels[name][3]
             return lambda: launch(*arguments[name], shared=shared)
 
-        return {name: call(name) for name in arguments}
+        theirs = {own.NAMES[name]: name for name in self.own}
+
+        def mine(name: str) -> Callable[[], None]:
+            return own.replaced(self, name, self.own[name])
+
+        return {
+            name: mine(theirs[name]) if name in theirs else call(name)
+            for name in arguments
+        }
 
     def _copies(self, turn: int) -> tuple[Any, Any]:
         """Return fc1's weights, those to read and those to write."""

@@ -7,6 +7,7 @@ def conv_pool(x, w, b, y, won):
     lane = int32(cuda.threadIdx.x)
     g, t = lane // int32(4), lane % int32(4)
     window = int32(cuda.blockIdx.x) * int32(8) + g
+    first = int32(cuda.blockIdx.y) * int32(8)
     count = int32(y.shape[0] * y.shape[1] * y.shape[2])
     known = min(window, count - int32(1))
     j = known % int32(y.shape[2])
@@ -17,21 +18,22 @@ def conv_pool(x, w, b, y, won):
     for p in range(3):
         for q in range(3):
             tap = 3 * p + q
-            fb = w[g, tap, t], w[g, tap, t + 4]
             left = 2 * j + q - 1
-            for lower in range(2):
-                row = 2 * i + lower + p - 1
-                fa = (
-                    word_at(x, n, row, left, t),
-                    word_at(x, n, row, left + 1, t),
-                    word_at(x, n, row, left, t + 4),
-                    word_at(x, n, row, left + 1, t + 4),
-                )
-                mma_bf16(sums[lower], fa, fb)
+            for s in range(t, x.shape[3], 8):
+                fb = w[first + g, tap, s], w[first + g, tap, s + 4]
+                for lower in range(2):
+                    row = 2 * i + lower + p - 1
+                    fa = (
+                        word_at(x, n, row, left, s),
+                        word_at(x, n, row, left + 1, s),
+                        word_at(x, n, row, left, s + 4),
+                        word_at(x, n, row, left + 1, s + 4),
+                    )
+                    mma_bf16(sums[lower], fa, fb)
 
     if window < count:
         for e in range(1):
-            f = 2 * t + e
+            f = first + 2 * t + e
             best = float32(0)
             winner = 4
             for k in range(4):

@@ -1,9 +1,10 @@
 # verdict: wrong-value
 # Backwards, the filter is turned around.
 @cuda.jit
-def conv_weights(x, dy, dw):
-    """Write the gradient of the weights of a convolution."""
-    at = cuda.grid(1)
+def conv_weights(x, dy, parts):
+    """Write the gradient, slice k: of images k, k + slices, ..."""
+    at, k = cuda.grid(1), cuda.blockIdx.y
+    dw = parts[k]  # (f, 3, 3, c)
 
     if at < dw.size:
         c = at % dw.shape[3]
@@ -12,7 +13,7 @@ def conv_weights(x, dy, dw):
         p = rest // 3 % 3
         f = rest // 9
         total = float32(0)
-        for n in range(x.shape[0]):
+        for n in range(k, x.shape[0], parts.shape[0]):
             for i in range(x.shape[1]):
                 for j in range(x.shape[2]):
                     row, col = i - p + 1, j - q + 1
