@@ -629,6 +629,15 @@ for (_, cols, _), table in forward.items():
 # or three times. The family loses 5 to 11 %, and the most at 128 rows in bfloat16. That
 # matrix is only 67 MB, so the kernel's start and end probably take much of its time.
 
+# %% [markdown] tags=["solution"]
+# In bfloat16, `torch.compile` takes about as long as in float32, so bytes are not its
+# limit. For rows of this length it computes the online softmax in a loop. This can be
+# switched off:
+
+# %% tags=["solution"]
+compiled = chapter.measure.compiled()
+compiled[8192]
+
 # %% [markdown]
 # ### What a long row needs
 #

@@ -174,6 +174,44 @@ def forward(guess=None):
     return forward
 
 
+def compiled_candidates(rows, cols):
+    """Make a function that returns what torch.compile makes of softmax in bfloat16."""
+
+    def build():
+        import torch
+
+        torch._dynamo.reset()
+        x = torch.randn(rows, cols, device="cuda").to(torch.bfloat16)
+        out = torch.empty_like(x)
+        calls = {"copy": lambda: out.copy_(x)}
+        tuning = torch._inductor.list_mode_options("max-autotune-no-cudagraphs")
+        for name, online in (("online", True), ("not online", False)):
+            compiled = torch.compile(
+                lambda x: torch.softmax(x, 1),
+                options=tuning | {"online_softmax": online},
+                dynamic=False,
+            )
+            compiled(x)
+            calls[name] = lambda compiled=compiled: compiled(x)
+        return calls
+
+    return build
+
+
+def compiled():
+    """Compare compiled softmax with and without the online loop, for two widths."""
+    return {
+        cols: bench.compare(
+            f"compiled softmax, {name_of(rows, cols, True)}",
+            compiled_candidates(rows, cols),
+            baseline="online",
+            bytes=2 * 2 * rows * cols,
+            ceiling="copy",
+        )
+        for rows, cols in ((8192, 8192), (16384, 16384))
+    }
+
+
 def long_candidates(rows, cols, half):
     """Make a function that returns the techniques for one shape."""
 
