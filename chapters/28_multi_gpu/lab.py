@@ -651,6 +651,18 @@ for name in ("one bucket", "25 MB buckets"):
 memory = two_train.values("memory per GPU, at most", "GB")
 
 # %% [markdown]
+# Is the host fast enough for these layers? The next cell shows how long it takes to
+# queue a step, without waiting for the GPU, and what a trace of `FSDP2` shows. Then it
+# times steps with 16,384 rows instead of 2048, in which each layer keeps the GPU busy
+# for about eight times as long.
+
+# %%
+queueing = two_train.values("host time of a step", "ms")
+traced = two_train.values("trace, FSDP2", "ms")
+longer = two_train.compare("a step with 16,384 rows", baseline="1 GPU")
+longer
+
+# %% [markdown]
 # Finally, time a large MLP, from 8192 to 28,672 and back to 8192 features in
 # bfloat16, on one GPU and split over two. With 16 rows, reading the weights takes most
 # of the time; with 2048 rows, the products do.

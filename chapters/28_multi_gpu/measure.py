@@ -6,6 +6,7 @@ Each function launches one process per rank, and returns what they measured.
 import contextlib
 import functools
 import math
+import time
 
 import numpy as np
 import torch
@@ -117,6 +118,7 @@ def data_parallel(dist, log):
         peak = torch.cuda.max_memory_allocated() - before
         if case == "a training step":
             log.value("memory per GPU, at most", name, peak / 1e9)
+            log.value("host time of a step", name, host_ms(dist, step))
         return step
 
     case = "a training step"
@@ -130,7 +132,10 @@ def data_parallel(dist, log):
         step = timed(case, name, functools.partial(ddp, megabytes))
         if megabytes != 1:
             trace(log, name, step)
-    timed(case, "FSDP2", fsdp)
+    trace(log, "FSDP2", timed(case, "FSDP2", fsdp), each=False)
+    case = "a step with 16,384 rows"
+    for name, make in (("1 GPU", alone), ("25 MB buckets", ddp), ("FSDP2", fsdp)):
+        timed(case, name, make, rows=8 * ROWS)
     case = "four passes and an update"
     options = {"rows": ROWS // 4, "passes": 4}
     timed(case, "1 GPU", alone, **options)
@@ -138,8 +143,25 @@ def data_parallel(dist, log):
     timed(case, "DDP, no_sync", ddp, quiet=True, **options)
 
 
-def trace(log, name, step):
-    """Note when the kernels of one step run: NCCL's, and all others."""
+def host_ms(dist, step, repeats=7):
+    """Return the ms in which the host queues a step, without waiting for the GPU."""
+    found = []
+    for _ in range(repeats):
+        torch.cuda.synchronize()
+        dist.barrier()
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        step()
+        found.append(1e3 * (time.perf_counter() - start))
+    torch.cuda.synchronize()
+    return float(np.median(found))
+
+
+def trace(log, name, step, each=True):
+    """Note when the kernels of one step run: NCCL's, and all others.
+
+    each: whether the begin and the end of each of NCCL's kernels is noted.
+    """
     from torch.profiler import ProfilerActivity, profile
 
     with profile(activities=[ProfilerActivity.CUDA]) as seen:
@@ -160,7 +182,7 @@ def trace(log, name, step):
     log.value(note, "all kernels end", (kernels[-1][1] - begin) / 1e3)
     log.value(note, "NCCL works", sum(k[1] - k[0] for k in reduced) / 1e3)
     log.value(note, "of it beside others", shared / 1e3)
-    for number, (start, end, _) in enumerate(reduced, 1):
+    for number, (start, end, _) in enumerate(reduced if each else (), 1):
         log.value(note, f"bucket {number} begins", (start - begin) / 1e3)
         log.value(note, f"bucket {number} ends", (end - begin) / 1e3)
 
