@@ -144,6 +144,7 @@ class Measured:
         bytes: float | None = None,
         flops: float | None = None,
         guess: Mapping[str, float | None] | None = None,
+        unsteady: str = "",
     ) -> Table:
         """Return the rows of a case as `bench.compare` does, with its arguments."""
         if self.missing:
@@ -167,6 +168,7 @@ class Measured:
             bytes=bytes,
             flops=flops,
             guess=guess,
+            unsteady=unsteady,
             stopwatch=watch,
         )
 
