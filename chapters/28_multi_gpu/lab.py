@@ -91,7 +91,6 @@ gradients, as_weights = checks.gradients, checks.as_weights
 # Afterwards, `out` on rank 1 contains rank 0's `x`, and `out` on rank 0 contains the
 # last rank's `x`. One step is enough for any number of ranks. Stuck? `hint("shift")`.
 
-
 # %%
 def shift(dist, x, out):
     """Receive the previous rank's x in out."""
@@ -107,7 +106,6 @@ def shift(dist, x, out):
     for work in works:
         work.wait()
     # END SOLUTION
-
 
 # %%
 check(
@@ -162,7 +160,6 @@ check(
 # chunk does it have to send next? `x.tensor_split(p)` cuts a tensor into `p` views
 # whose lengths differ by at most 1. Stuck? `hint("ring_all_reduce")`.
 
-
 # %%
 def ring_all_reduce(dist, x):
     """Replace x on every rank by the sum over all ranks."""
@@ -187,7 +184,6 @@ def ring_all_reduce(dist, x):
             take += arrived
     # END SOLUTION
 
-
 # %%
 check(
     ring_all_reduce,
@@ -208,7 +204,9 @@ check(
 # is a rank, and each column is a step.
 
 # %%
-ranks.timeline(ring_all_reduce, checks.vectors(np.random.default_rng(1), 4, 1000))
+ranks.timeline(
+    ring_all_reduce, checks.vectors(np.random.default_rng(1), 4, 1000)
+)
 
 # %% [markdown] tags=["solution"]
 # Both halves go through the chunks in the same order, so one loop is enough for both.
@@ -237,7 +235,6 @@ ranks.timeline(ring_all_reduce, checks.vectors(np.random.default_rng(1), 4, 1000
 # `2 ⌈log₂ p⌉` steps are enough for any number of ranks, powers of two or not. (Can you
 # find a way with fewer steps?) Stuck? `hint("tree_all_reduce")`.
 
-
 # %%
 def tree_all_reduce(dist, x):
     """Replace x on every rank by the sum over all ranks."""
@@ -261,7 +258,6 @@ def tree_all_reduce(dist, x):
             dist.send(x, rank + distance)
     # END SOLUTION
 
-
 # %%
 check(
     tree_all_reduce,
@@ -275,7 +271,9 @@ check(
 )
 
 # %%
-ranks.timeline(tree_all_reduce, checks.vectors(np.random.default_rng(1), 8, 1000))
+ranks.timeline(
+    tree_all_reduce, checks.vectors(np.random.default_rng(1), 8, 1000)
+)
 
 # %% [markdown] tags=["solution"]
 # At distance `d`, the ranks whose number is an odd multiple of `d` send to the rank `d`
@@ -379,7 +377,9 @@ short
 
 # %%
 guess = {"one-shot": None, "two-shot": None}
-huge = two.compare("all-reduce, 1 GiB", baseline="NCCL", bytes=1 << 30, guess=guess)
+huge = two.compare(
+    "all-reduce, 1 GiB", baseline="NCCL", bytes=1 << 30, guess=guess
+)
 huge
 
 # %% tags=["solution"]
@@ -407,7 +407,6 @@ huge.expect("two-shot", at_least=0.9)
 # rows, a list like `weights`. "In place" means in the memory of the tensors in this
 # list. Stuck? `hint("train_step")`.
 
-
 # %%
 def train_step(dist, weights, x, y, rate):
     """Update the weights, in place, with the gradients of all ranks."""
@@ -421,7 +420,6 @@ def train_step(dist, weights, x, y, rate):
     for weight, part in zip(weights, parts, strict=True):
         weight -= rate * part.view_as(weight) / total
     # END SOLUTION
-
 
 # %%
 check(
@@ -459,7 +457,6 @@ check(
 # One collective is enough. Where in the computation does it have to be? The ranks'
 # parts may have different widths. Stuck? `hint("parallel_mlp")`.
 
-
 # %%
 def parallel_mlp(dist, x, w1, b1, w2, b2):
     """Return relu(x @ w1 + b1) @ w2 + b2 for weights spread over the ranks."""
@@ -469,7 +466,6 @@ def parallel_mlp(dist, x, w1, b1, w2, b2):
     dist.all_reduce(y)
     return y + b2
     # END SOLUTION
-
 
 # %%
 check(
@@ -520,7 +516,6 @@ check(
 # %% tags=["given"]
 MOMENTUM = 0.9
 
-
 # %%
 def sharded_step(dist, state, x, y, rate):
     """Update this rank's shards of the weights and of the momentum."""
@@ -538,7 +533,6 @@ def sharded_step(dist, state, x, y, rate):
     momentum.mul_(MOMENTUM).add_(own / size)
     shard -= rate * momentum
     # END SOLUTION
-
 
 # %%
 check(
@@ -593,7 +587,8 @@ copied
 latency = two.values("latency of a step", "µs")
 bandwidth = two.values("bandwidth of a link", "GB/s")
 modelled_ms = {
-    length: two.values(f"modelled, {length}", "ms") for length in measure.LENGTHS
+    length: two.values(f"modelled, {length}", "ms")
+    for length in measure.LENGTHS
 }
 
 # %% [markdown]
