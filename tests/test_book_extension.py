@@ -327,6 +327,15 @@ def test_a_ladder_lets_the_reader_choose_a_gpu(render: Render) -> None:
     assert "NVIDIA H100 80GB HBM3" in second
 
 
+def test_a_ladder_says_that_a_gpu_ran_earlier_programs(render: Render) -> None:
+    text = "```{ladder} 13_demo\n:case: 8 x 8 float32\n```\n"
+    there = json.loads(h100(ROWS)[H100])
+    html, _ = render(text, files={H100: json.dumps(there | {"digest": "an older one"})})
+    first, second = html.split('<div class="weft-gpu">')[1:3]
+    assert "an earlier version of this lab" not in first
+    assert "an earlier version of this lab" in second
+
+
 def test_a_gpu_that_lacks_a_case_is_not_offered(render: Render) -> None:
     text = "```{ladder} 13_demo\n:case: 8 x 8 float32\n```\n"
     html, warnings = render(text, files=h100(ROWS[-1:]))

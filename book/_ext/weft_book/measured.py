@@ -102,6 +102,9 @@ def frameworks(versions: Mapping[str, str]) -> str:
     return re.sub(r" (?=\d)", results.NBSP, words)
 
 
+EARLIER = "an earlier version of this lab's kernels or measurements"
+
+
 def machine_facts(measured: Results) -> list[str]:
     """List where and when a file of results was measured."""
     device = measured.device
@@ -186,11 +189,12 @@ def ladder(
     titled: bool = True,
     anchor: str = "",
     of: str = "of the ceiling",
+    now: str | None = None,
 ) -> str:
     """Return the rows of one case as a table with bars: HTML and CSS, no script.
 
     anchor: the address of the case, where its rows have their own.
-    of: the title of the column of shares.
+    of: the title of the column of shares. now: today's digest of what the lab measures.
     """
     rows = measured.of_case(case)
     columns = columns_of(rows, of)
@@ -206,6 +210,8 @@ def ladder(
         mark = "weft-baseline" if row.name == row.baseline else ""
         body.append((mark, [cells[column] for column, _ in columns]))
     facts = [case, *machine_facts(measured)[:1], measured.date[:10]]
+    if now not in (None, measured.digest):
+        facts.append(EARLIER)
     caption = joined([fact for fact in facts if fact]) if titled else ""
     names = slugs(row.name for row in rows) if anchor else []
     ids = [f"{anchor}/{name}" for name in names]
@@ -250,15 +256,17 @@ class LadderDirective(ResultsDirective):
             return self.warn(missing)
         known = [first] if "gpu" in self.options else results.read_lab(root, lab, gpu)
         self.depend(*known)
-        shown = [(measured, self._of(measured)) for measured in known]
+        shown = [(measured, self._of(measured, first.digest)) for measured in known]
         return self.choice([(measured, html) for measured, html in shown if html])
 
-    def _of(self, measured: Results) -> str:
+    def _of(self, measured: Results, now: str) -> str:
         """Return what one GPU measured of the case, or of all; "" for nothing."""
         cases = [self.options["case"]] if "case" in self.options else measured.cases
         of = f"of the {self.options.get('of', 'ceiling')}"
         return "".join(
-            ladder(measured, case, of=of) for case in cases if case in measured.cases
+            ladder(measured, case, of=of, now=now)
+            for case in cases
+            if case in measured.cases
         )
 
 
@@ -374,7 +382,7 @@ def _whole(measured: Results, now: str) -> str:
     """Return everything that one GPU measured of a lab; `now` is today's digest."""
     facts = machine_facts(measured)
     if measured.digest != now:
-        facts.append("an earlier version of this lab's kernels or measurements")
+        facts.append(EARLIER)
     html = [f'<p class="weft-machine">{joined(facts)}</p>']
     for case, slug in zip(measured.cases, slugs(measured.cases), strict=True):
         html.append(_part(measured, case, f"{address(measured)}/{slug}"))
