@@ -31,6 +31,7 @@ FLOORS = [
     {"compiling", "lesson"},
     {"checking", "bench"},
     {"kernels"},
+    {"programs"},
     {
         *("functions", "streams", "c", "torch_ops", "triton_programs", "libraries"),
         "ranks",

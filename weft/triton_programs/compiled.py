@@ -15,10 +15,10 @@ from typing import Any
 from weft.checking.source import line_with
 from weft.checking.verdict import Failed, Verdict
 from weft.places import Note, Place
-from weft.triton_programs.exercise import ProgramExercise
-from weft.triton_programs.interpreted import bound
-from weft.triton_programs.launching import Launch, launches
-from weft.triton_programs.programs import OPTIONS, Meta
+from weft.programs.exercise import ProgramExercise
+from weft.programs.launching import Launch, bound, launches
+from weft.programs.program import Meta
+from weft.triton_programs.programs import OPTIONS
 from weft.triton_programs.wording import words
 from weft.wording import sentence
 

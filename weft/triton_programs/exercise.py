@@ -1,61 +1,51 @@
-"""An exercise in Triton: a program, its data, and how it is launched."""
+"""An exercise in Triton: how its program is run, and what its compiler says."""
 
 from dataclasses import dataclass
 from functools import cached_property
+from types import FunctionType
 from typing import Any, ClassVar
 
-from weft.checking.source import parameter_names
-from weft.kernels.exercise import KernelExercise
-from weft.triton_programs.programs import Program, function_of, taken_apart
+from weft.checking.verdict import Verdict
+from weft.programs.exercise import ProgramExercise
+from weft.programs.launching import Done, Launch
+from weft.programs.program import Program
+from weft.programs.wording import ProgramWords
+from weft.triton_programs.programs import OPTIONS, function_of, taken_apart
+from weft.triton_programs.wording import words
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProgramExercise(KernelExercise):
+class TritonExercise(ProgramExercise):
     """A Triton program, launched as `program[grid](*arguments, **meta)`.
 
     A natural signature has pointers first, then numbers, then constants:
     `def add(x, y, out, n, BLOCK: tl.constexpr)`.
-
-    inputs: `(rng, *size)` → NumPy arrays and numbers. Arrays arrive as tensors; a view
-        with gaps between its rows keeps them.
-    arguments: `(*inputs, *outputs)` → what the program is called with, from tensors:
-        `lambda x, out: (x, out, x.stride(0), x.shape[1])`. By default
-        `(*inputs, *outputs, *size)`.
-    launch: `(*size)` → the grid, or `(grid, meta)`: `lambda n, BLOCK=128:
-        ((cdiv(n, BLOCK),), {"BLOCK": BLOCK})`. The grid is a tuple, or a function from
-        meta to one, which an autotuned program needs. meta holds constants by name, and
-        options of the launch such as num_warps.
-    kernel: the program that is given, where the learner wrote the function that
-        chooses its launch.
     """
 
-    unused: ClassVar[tuple[str, ...]] = ("constants", "without")
-
-    arguments: Any = None
-
-    @property
-    def name(self) -> str:
-        written = self.written_by_learner
-        inner = function_of(written)
-        return str(getattr(inner or written, "__name__", written))
+    words: ClassVar[ProgramWords] = words
+    stores: ClassVar[str] = r"tl\.store"
+    where: ClassVar[str] = "in Triton's interpreter"
+    options: ClassVar[frozenset[str]] = OPTIONS
 
     @cached_property
     def program(self) -> Program:
         """The program that is run."""
         return taken_apart(self.kernel)
 
-    @property
-    def source(self) -> Any:
-        """The Python function that the learner wrote."""
-        return function_of(self.written_by_learner) or self.written_by_learner
+    def function_of(self, thing: Any) -> FunctionType | None:
+        return function_of(thing)
 
-    def array_names(self, inputs: int, outputs: int) -> list[str]:
-        """What to call the arrays and numbers that `arguments` gets."""
-        names = parameter_names(self.arguments if self.arguments else self.spec)
-        if len(names) == inputs + outputs:
-            return names
-        if len(names) != inputs:
-            names = [f"input {k}" for k in range(inputs)]
-        return names + (
-            ["out"] if outputs == 1 else [f"output {k}" for k in range(outputs)]
-        )
+    def run(self, launch: Launch, backwards: bool = False, zeros: bool = False) -> Done:
+        from weft.triton_programs.run import run
+
+        return run(launch, backwards, zeros)
+
+    def refusal(self, launch: Launch) -> Verdict | None:
+        from weft.triton_programs.compiled import refusal
+
+        return refusal(launch)
+
+    def look_again(self, done: Done) -> None:
+        from weft.triton_programs.tuning import tuned_again
+
+        tuned_again(self, done)

@@ -11,11 +11,12 @@ import numpy as np
 from weft.checking.values import judge_on_gpu
 from weft.checking.verdict import Failed, Verdict
 from weft.checking.waiting import RESTART, wait_for
+from weft.programs.exercise import ProgramExercise
+from weft.programs.launching import chosen, parameters, positional
+from weft.programs.memory import span_of
+from weft.programs.program import Meta
 from weft.triton_programs.compiled import compilable
-from weft.triton_programs.exercise import ProgramExercise
-from weft.triton_programs.launching import chosen, parameters, positional
-from weft.triton_programs.memory import span_of
-from weft.triton_programs.programs import OPTIONS, Meta
+from weft.triton_programs.programs import OPTIONS
 
 DEVICE = "cuda"
 ZONE = 1 << 20  # bytes before and after each array

@@ -8,7 +8,6 @@ function that it calls; afterwards Triton is as it was.
 
 import contextlib
 import functools
-import inspect
 import linecache
 import sys
 import textwrap
@@ -20,10 +19,9 @@ import numpy as np
 
 from weft.checking.step_limit import counted
 from weft.places import Place, led_to, place
+from weft.programs.trace import Dim
 
 MOST_LINES = 3_000  # of the learner's, that one program may run; about 3 s
-
-Dim = tuple[int, int, int]
 
 
 class Session:
@@ -177,7 +175,7 @@ def run(
     session: Session,
     function: FunctionType,
     arguments: Mapping[str, Any],
-    constants: set[str],
+    constants: frozenset[str],
     grid: Dim,
     backwards: bool,
 ) -> None:
@@ -204,12 +202,3 @@ def run(
     for index in programs[::-1] if backwards else programs:
         builder.set_grid_idx(*index)
         counted(rewritten, given, MOST_LINES)
-
-
-def bound(
-    function: FunctionType, positional: tuple[Any, ...], named: Mapping[str, Any]
-) -> dict[str, Any]:
-    """What each parameter gets. Raises TypeError where they do not fit."""
-    binding = inspect.signature(function).bind(*positional, **named)
-    binding.apply_defaults()
-    return dict(binding.arguments)

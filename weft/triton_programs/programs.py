@@ -1,12 +1,11 @@
 """A Triton program as the learner made it: its function, and what is around that."""
 
 import inspect
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-Meta = Mapping[str, Any]
+from weft.programs.program import Meta, Program
 
 # What a launch takes besides the program's own parameters.
 OPTIONS = frozenset(
@@ -17,40 +16,18 @@ OPTIONS = frozenset(
 )
 
 
-@dataclass(frozen=True)
-class Program:
-    """A function under `@triton.jit`, perhaps autotuned.
-
-    configs: the constants of each configuration, ({},) for a program that is not
-    autotuned. heuristics: functions that compute constants from the arguments.
-    restored: the parameters that tuning resets or restores between two runs. hooks:
-    for each configuration, what tuning calls before a run, or None.
-    """
-
-    function: FunctionType
-    configs: tuple[Meta, ...] = ({},)
-    heuristics: Mapping[str, Callable[[Meta], Any]] | None = None
-    restored: frozenset[str] = frozenset()
-    hooks: tuple[Callable[[Meta], Any] | None, ...] = ()
-
-    @property
-    def parameters(self) -> list[str]:
-        return list(inspect.signature(self.function).parameters)
-
-    @property
-    def constants(self) -> set[str]:
-        """The parameters that are annotated with `tl.constexpr`."""
-        signature = inspect.signature(self.function)
-        return {
-            name
-            for name, parameter in signature.parameters.items()
-            if "constexpr" in str(parameter.annotation)
-        }
+def constants(function: FunctionType) -> frozenset[str]:
+    """The parameters that are annotated with `tl.constexpr`."""
+    return frozenset(
+        name
+        for name, parameter in inspect.signature(function).parameters.items()
+        if "constexpr" in str(parameter.annotation)
+    )
 
 
 def lacks_decorator(thing: Any) -> bool:
     """Whether a plain function is written as a program: it has a `tl.constexpr`."""
-    return isinstance(thing, FunctionType) and bool(Program(thing).constants)
+    return isinstance(thing, FunctionType) and bool(constants(thing))
 
 
 def is_program(thing: Any) -> bool:
@@ -83,4 +60,5 @@ def taken_apart(thing: Any) -> Program:
         elif hasattr(thing, "values"):  # triton.heuristics
             heuristics |= thing.values
         thing = thing.fn
-    return Program(thing, configs, heuristics, frozenset(restored), hooks)
+    known = constants(thing)
+    return Program(thing, known, configs, heuristics, frozenset(restored), hooks)

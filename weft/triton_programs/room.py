@@ -9,7 +9,7 @@ from weft.checking.room import Facts
 from weft.checking.verdict import Failed
 from weft.device import for_triton
 from weft.triton_programs import missing
-from weft.triton_programs.exercise import ProgramExercise
+from weft.triton_programs.exercise import TritonExercise
 from weft.triton_programs.programs import is_program, lacks_decorator
 from weft.triton_programs.wording import words
 
@@ -18,7 +18,7 @@ class TritonPrograms:
     """Checks `@triton.jit` functions, and functions that choose their launch."""
 
     what = TRITON
-    exercise = ProgramExercise
+    exercise = TritonExercise
 
     def takes(self, thing: Any, asked: Mapping[str, Any]) -> bool:
         return (
@@ -28,7 +28,7 @@ class TritonPrograms:
             or "arguments" in asked
         )
 
-    def stages(self, exercise: ProgramExercise) -> Iterator[Facts]:
+    def stages(self, exercise: TritonExercise) -> Iterator[Facts]:
         """Interpret, compile, run on the GPU, count the cost."""
         name = exercise.name
         if not is_program(exercise.kernel):
@@ -38,7 +38,8 @@ class TritonPrograms:
             raise Failed(words.verdict(name, "not-a-program", type=made))
         if "gluon" in type(exercise.kernel).__module__:
             raise Failed(words.verdict(name, "gluon"))
-        from weft.triton_programs import compiled, full_size, stages
+        from weft.programs import stages
+        from weft.triton_programs import compiled, full_size
 
         facts, done = stages.interpret(exercise)
         yield facts

@@ -1,8 +1,6 @@
 """Running one launch under the tracer, and saying what stopped it."""
 
 import re
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -10,26 +8,16 @@ from weft.checking.source import begin
 from weft.checking.step_limit import Endless, endless
 from weft.checking.verdict import Failed, Verdict
 from weft.places import Place
+from weft.programs import hazards
+from weft.programs.launching import Done, Launch
+from weft.programs.trace import Call, who
+from weft.programs.wording import called
 from weft.simulator.trace.columns import Columns
 from weft.starters import has_stub
-from weft.triton_programs import compiled, hazards, interpreted
-from weft.triton_programs.launching import Launch
-from weft.triton_programs.trace import Accesses, Call, who
+from weft.triton_programs import compiled, interpreted
 from weft.triton_programs.tracer import Tracer
-from weft.triton_programs.wording import called, words
+from weft.triton_programs.wording import words
 from weft.wording import capital, sentence
-
-
-@dataclass(frozen=True)
-class Done:
-    """What a launch left behind."""
-
-    launch: Launch
-    trace: Accesses
-
-    @property
-    def outputs(self) -> list[np.ndarray[Any, Any]]:
-        return [r.data for r in self.launch.arena.regions if not r.readonly]
 
 
 def run(launch: Launch, backwards: bool = False, zeros: bool = False) -> Done:

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from weft.programs.memory import Arena
+from weft.programs.trace import Call, Log
 from weft.simulator.trace.columns import Columns
 from weft.simulator.trace.trace import ATOMIC, READ, WRITE
 from weft.triton_programs.interpreted import Session
-from weft.triton_programs.memory import Arena
-from weft.triton_programs.trace import Call, Log
 
 Outside = Callable[[Call, Columns, Columns, Columns], None]
 

@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 
 from weft.places import Place, named
+from weft.programs.memory import Arena
 from weft.simulator.trace.clocks import Clocks
 from weft.simulator.trace.columns import Columns
 from weft.simulator.trace.trace import ATOMIC, READ, Trace
-from weft.triton_programs.memory import Arena
+
+Dim = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ class Log:
             clocks.fence(actor, True, self._length)
         self._length += len(cells)
 
-    def trace(self, arena: Arena, grid: tuple[int, int, int], name: str) -> "Accesses":
+    def trace(self, arena: Arena, grid: Dim, name: str) -> "Accesses":
         """All that was written down, as columns."""
         lengths = [len(cells) for cells, _ in self._rows]
         call = np.repeat(np.arange(len(self.calls)), lengths)
@@ -152,7 +154,7 @@ class Accesses(Trace):
         return int(rows[-1]) if rows.size else None
 
 
-def who(program: int, grid: tuple[int, int, int]) -> str:
+def who(program: int, grid: Dim) -> str:
     """Name a program by its indices along the axes of the grid."""
     x, y, _ = grid
     index = (program % x, program // x % y, program // (x * y))

@@ -1,4 +1,4 @@
-"""Stage 1: the program in the interpreter, on small and ragged sizes."""
+"""Stage 1: the program on the CPU, on small and ragged sizes."""
 
 import numpy as np
 
@@ -6,15 +6,11 @@ from weft.checking.source import line_with, parameter_names, returns, seed
 from weft.checking.verdict import Failed, Verdict, right_before
 from weft.kernels.exercise import KernelCase
 from weft.places import Place
+from weft.programs import hazards, outputs
+from weft.programs.exercise import ProgramExercise
+from weft.programs.launching import Done, Launch, launches
 from weft.sanitizer import unwritten
-from weft.simulator.trace.trace import ATOMIC, READ, WRITE
-from weft.triton_programs import hazards, outputs
-from weft.triton_programs.compiled import refusal
-from weft.triton_programs.exercise import ProgramExercise
-from weft.triton_programs.launching import Launch, launches
-from weft.triton_programs.memory import Region
-from weft.triton_programs.run import Done, run
-from weft.triton_programs.wording import words
+from weft.simulator.trace.trace import READ, WRITE
 from weft.wording import several
 
 MOST_CONFIGS = 8  # of an autotuned program, that are tried
@@ -35,9 +31,9 @@ def interpret(exercise: ProgramExercise) -> tuple[list[str], Done]:
     unseen = exercise.unseen_case(seed(exercise.source))
     with right_before(right):
         extra = 0 if unseen is None else run_unseen(exercise, unseen)
-    tuned_again(exercise, done)
+    exercise.look_again(done)
     fact = (
-        f"right in Triton's interpreter: {several(len(exercise.sizes), 'size')}"
+        f"right {exercise.where}: {several(len(exercise.sizes), 'size')}"
         f"{' and one not listed' * (extra > 0)}, {elements + extra:,} results, "
         "every address in bounds, no race"
     )
@@ -63,7 +59,7 @@ def judged(
     except Failed as failed:
         verdict = reordered(launch, failed.verdict)
     if verdict.kind == "wrong-value":  # what does not compile has no value
-        found = refusal(launch)
+        found = exercise.refusal(launch)
         verdict = verdict if found is None else found
     return verdict
 
@@ -96,7 +92,7 @@ def look_at(launch: Launch, backwards: bool) -> Done:
     Two programs that store to the same element usually have their offsets wrong. What
     is missing from the output, or wrong in it, is then nearer to the mistake.
     """
-    done = run(launch, backwards)
+    done: Done = launch.exercise.run(launch, backwards)
     trace = done.trace
     race, early = hazards.race(trace), unwritten(trace)
     first = race is not None and not (race.stores or race.lost_update)
@@ -134,7 +130,7 @@ def reordered(launch: Launch, verdict: Verdict) -> Verdict:
         or [p for p in own if p in given] == given
     ):
         return verdict
-    return words.verdict(
+    return exercise.words.verdict(
         exercise.name,
         "arguments",
         line_with(exercise.program.function, r"def\b"),
@@ -156,55 +152,6 @@ def passed(launch: Launch) -> list[str]:
         for value in launch.arguments.values()
     ]
     return [name for name in found if name is not None]
-
-
-def tuned_again(exercise: ProgramExercise, done: Done) -> None:
-    """Refuse an autotuned program that adds to what its last run left behind.
-
-    Autotuning runs a program many times on the same arrays. Raises `Failed`.
-    """
-    program, trace = exercise.program, done.trace
-    if strange := sorted(program.restored - set(program.parameters)):
-        names = ", ".join(map(repr, strange))
-        raise Failed(
-            words.verdict(
-                exercise.name,
-                "lost-parameters",
-                line_with(program.function, r"def\b"),
-                strange=f"{names} {'is' if len(strange) == 1 else 'are'}",
-                parameters=", ".join(program.parameters),
-            )
-        )
-    if len(program.configs) < 2:
-        return
-    regions = [r for r in done.launch.arena.regions if not r.readonly]
-    for region, start in zip(regions, exercise.fresh(done.launch.case), strict=True):
-        if region.name in program.restored or set_back(done, region, start):
-            continue
-        mine = (trace.address >= region.first) & (
-            trace.address < region.first + region.span // region.itemsize
-        )
-        rows = np.flatnonzero(mine & np.isin(trace.operation, (READ, ATOMIC)))
-        if not rows.size:
-            continue
-        reads = trace.places[trace.site[rows[0]]]
-        places = [(reads, f"reads what is in {region.name}")]
-        raise Failed(done.launch.verdict("tuning", places, array=region.name))
-
-
-def set_back(done: Done, region: Region, start: np.ndarray) -> bool:
-    """Whether the hook of every configuration brings an array back to its start."""
-    left = region.data.copy()
-    for hook in done.launch.exercise.program.hooks:
-        region.data[...] = left
-        try:
-            if hook is not None:
-                hook(done.launch.arguments)
-        except Exception:
-            return False
-        if not np.array_equal(region.data, start):
-            return False
-    return True
 
 
 def cost(exercise: ProgramExercise, done: Done) -> list[str]:

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from weft.checking.verdict import Verdict
 from weft.kernels.hazards import words as of_kernels
 from weft.places import named
+from weft.programs.launching import Launch
+from weft.programs.trace import Accesses, Call, who
+from weft.programs.wording import called
 from weft.sanitizer import races
 from weft.simulator.trace.columns import Columns
 from weft.simulator.trace.trace import ATOMIC, READ, WRITE
-from weft.triton_programs.launching import Launch
-from weft.triton_programs.trace import Accesses, Call, who
-from weft.triton_programs.wording import called, words
 from weft.wording import capital, several
 
 ORDER = "Programs run in any order and at the same time."
@@ -72,14 +72,14 @@ def racing(launch: Launch, trace: Accesses, race: Race) -> Verdict:
     told = {"one": trace.who(one), "two": trace.who(two)}
     told |= {name.capitalize(): capital(each) for name, each in told.items()}
     told |= {"element": f"`{trace.element(two)}`", "space": "global", **NOUNS}
-    said, topic = words("race", **told), "lost-update"
+    said, topic = launch.words("race", **told), "lost-update"
     if race.lost_update:
         said = of_kernels("lost-update", **told)
     elif race.stores:
-        said |= of_kernels("two-writes", **told) | words("own-element")
+        said |= of_kernels("two-writes", **told) | launch.words("own-element")
         topic = "stores-race"
     elif READ not in (trace.operation[one], trace.operation[two]):
-        said |= of_kernels("with-an-atomic", **told) | words("one-is-atomic")
+        said |= of_kernels("with-an-atomic", **told) | launch.words("one-is-atomic")
     notes = [
         (trace.places[trace.site[row]], f"{done} by {trace.who(row)}")
         for row in (one, two)
@@ -136,15 +136,15 @@ def outside(
         size=several(cells, "element") + f" ({shape})" * (region.data.ndim > 1),
         ends=", with a gap after each row." if gap else f": offsets 0 to {cells - 1}.",
         few=f"{few} {'is' if lanes.size == 1 else 'are'}",
-        question=_mask(call, offset),
+        question=_mask(launch, call, offset),
     )
 
 
-def _mask(call: Call, offset: int) -> str:
+def _mask(launch: Launch, call: Call, offset: int) -> str:
     """A question about what should have kept the access inside."""
     if offset < 0:
-        return words("negative-offset")["why"]
+        return launch.words("negative-offset")["why"]
     if call.masked:
-        return words("wrong-mask")["why"]
+        return launch.words("wrong-mask")["why"]
     what = {ATOMIC: "atomic", READ: "load"}.get(call.operation, "store")
-    return words("no-mask", what=what)["why"]
+    return launch.words("no-mask", what=what)["why"]

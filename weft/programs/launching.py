@@ -1,7 +1,9 @@
 """One launch of a program: its data, its grid, and what each parameter gets."""
 
-from collections.abc import Iterator, Sequence
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -12,11 +14,11 @@ from weft.checking.verdict import Failed, Verdict
 from weft.kernels import trial
 from weft.kernels.exercise import KernelCase
 from weft.places import Note
-from weft.triton_programs.exercise import ProgramExercise
-from weft.triton_programs.interpreted import Dim, bound
-from weft.triton_programs.memory import Arena
-from weft.triton_programs.programs import OPTIONS, Meta
-from weft.triton_programs.wording import words
+from weft.programs.exercise import ProgramExercise
+from weft.programs.memory import Arena
+from weft.programs.program import Meta
+from weft.programs.trace import Accesses, Dim
+from weft.programs.wording import ProgramWords
 
 MOST_PROGRAMS = 4096  # that a check interprets
 
@@ -42,6 +44,10 @@ class Launch:
         return self.exercise.name
 
     @property
+    def words(self) -> ProgramWords:
+        return self.exercise.words
+
+    @property
     def when(self) -> str:
         return ", ".join(filter(None, (self.case.label, self.tuned)))
 
@@ -51,7 +57,20 @@ class Launch:
 
     def verdict(self, row: str, places: Sequence[Note] = (), **told: Any) -> Verdict:
         """The verdict of a row of `wording.toml` on this launch."""
-        return words.verdict(self.name, row, places, **{"when": self.when, **told})
+        told = {"when": self.when, **told}
+        return self.words.verdict(self.name, row, places, **told)
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a launch left behind."""
+
+    launch: Launch
+    trace: Accesses
+
+    @property
+    def outputs(self) -> list[np.ndarray[Any, Any]]:
+        return [r.data for r in self.launch.arena.regions if not r.readonly]
 
 
 def launches(
@@ -67,7 +86,7 @@ def launches(
         arena = Arena(case.inputs, exercise.fresh(case), exercise.out is None)
         given = positional(exercise, case, tensors(case, arena))
         arguments, options = parameters(exercise, case, given, {**meta, **config})
-        constants = {k: v for k, v in config.items() if k not in OPTIONS}
+        constants = {k: v for k, v in config.items() if k not in exercise.options}
         tuned = ", ".join(f"{k}={v}" for k, v in constants.items())
         size = dimensions(exercise, case, grid, {**arguments, **options})
         name_arrays(exercise, case, arena, arguments)
@@ -108,7 +127,7 @@ def parameters(
     options = {
         key: value
         for key, value in meta.items()
-        if key in OPTIONS and key not in program.parameters
+        if key in exercise.options and key not in program.parameters
     }
     constants = {key: value for key, value in meta.items() if key not in options}
     named = dict(zip(program.parameters, given, strict=False)) | constants
@@ -136,10 +155,10 @@ def misfit(
     lost = [c for c in program.constants if c not in constants]
     why = {}
     if unknown := [key for key in constants if key not in program.parameters]:
-        why = words("no-such-parameter", lost=unknown[0], parameters=own)
+        why = exercise.words("no-such-parameter", lost=unknown[0], parameters=own)
     elif lost and len(program.parameters) > given + len(constants):
-        why = words("no-value", lost=lost[0], parameters=own)
-    return words.verdict(
+        why = exercise.words("no-value", lost=lost[0], parameters=own)
+    return exercise.words.verdict(
         exercise.name,
         "misfit",
         line_with(program.function, r"def\b"),
@@ -192,9 +211,9 @@ def dimensions(
         if x * y * z <= MOST_PROGRAMS:
             return x, y, z
         count, most = x * y * z, MOST_PROGRAMS
-        said = words("many-programs", size=tuple(size), count=count, most=most)
+        said = exercise.words("many-programs", size=tuple(size), count=count, most=most)
     else:
-        said = words("no-grid", size=size if len(size) != 1 else repr(size[0]))
+        said = exercise.words("no-grid", size=size if len(size) != 1 else repr(size[0]))
     if not exercise.checks_launch:
         raise ValueError(
             f"check({exercise.name}, ...): {said['message']} {said['why']}"
@@ -202,3 +221,12 @@ def dimensions(
     places = returns(exercise.source)
     told = said["message"], said["why"], places
     raise exercise.failed("launch", *told, when=case.label)
+
+
+def bound(
+    function: FunctionType, positional: tuple[Any, ...], named: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What each parameter gets. Raises TypeError where they do not fit."""
+    binding = inspect.signature(function).bind(*positional, **named)
+    binding.apply_defaults()
+    return dict(binding.arguments)

@@ -11,12 +11,11 @@ from weft.checking.unread import never_read
 from weft.checking.verdict import Failed, Verdict
 from weft.kernels.outputs import left_out
 from weft.places import Note
+from weft.programs import hazards, launching
+from weft.programs.launching import Done
+from weft.programs.memory import Region
 from weft.simulator.trace.trace import READ
 from weft.starters import has_stub
-from weft.triton_programs import hazards, launching
-from weft.triton_programs.memory import Region
-from weft.triton_programs.run import Done, run
-from weft.triton_programs.wording import words
 from weft.wording import several
 
 
@@ -48,12 +47,12 @@ def unwritten(done: Done, region: Region, marks: Any) -> Verdict:
     count = f"The grid has {several(launch.programs, 'program')}"
     said = {"message": left_out(region.name, marks)}
     if launch.exercise.checks_launch:
-        said |= words("how-many-each", count=count)
+        said |= launch.words("how-many-each", count=count)
         return launch.verdict("launch", returns(launch.exercise.source), **said)
     stores = (trace.operation != READ) & (trace.address >= region.first)
     stores &= trace.address < region.first + region.span // region.itemsize
     if not stores.any():
-        places = line_with(launch.exercise.program.function, r"tl\.store")
+        places = line_with(launch.exercise.program.function, launch.exercise.stores)
         return launch.verdict("nothing-stored", places, array=region.name)
     calls = np.unique(trace.call[stores])
     lines = dict.fromkeys(trace.calls[k].place for k in calls)
@@ -62,12 +61,12 @@ def unwritten(done: Done, region: Region, marks: Any) -> Verdict:
     pairs = np.unique(np.stack([trace.address[stores], trace.block[stores]]), axis=1)
     times = int(np.unique(pairs[0], return_counts=True)[1].max())
     if times > 1:
-        said |= words("stored-twice", times=times, count=count)
+        said |= launch.words("stored-twice", times=times, count=count)
     elif programs < launch.programs:
         told = {"store": "stores" if programs == 1 else "store", "array": region.name}
-        said |= words("few-programs", count=count, programs=programs, **told)
+        said |= launch.words("few-programs", count=count, programs=programs, **told)
     else:
-        said |= words("no-program", count=count)
+        said |= launch.words("no-program", count=count)
     return launch.verdict("unwritten", notes, **said)
 
 
@@ -80,14 +79,14 @@ def wrong_value(
     row = trace.stored_last(launch.arena.cell_of(region, wrong.index))
     notes: list[Note] = []
     if row is None:
-        why = f"{why} {words('never-stored')['why']}"
+        why = f"{why} {launch.words('never-stored')['why']}"
     else:
         notes = [(trace.places[trace.site[row]], f"stored here, by {trace.who(row)}")]
         same = hazards.duplicates(trace, row)
         if same > 1:
-            why = words("same-address", same=same)["why"]
+            why = launch.words("same-address", same=same)["why"]
         elif left := from_left_out(done, region, wrong, backwards):
-            notes, why = [*left, *notes], words("left-out")["why"]
+            notes, why = [*left, *notes], launch.words("left-out")["why"]
         else:
             likely = launch.exercise.likely(*launch.case.inputs, *done.outputs)
             why = likely or why or unread(done, region, wrong.index)
@@ -123,7 +122,7 @@ def from_left_out(
     k = [r.start for r in launch.arena.regions].index(region.start)
     for again in launching.launches(launch.exercise, launch.case, every=True):
         if again.tuned == launch.tuned:
-            run(again, backwards, zeros=True)
+            launch.exercise.run(again, backwards, zeros=True)
             got = again.arena.regions[k].data[wrong.index]
             if not np.array_equal(got, wrong.got, equal_nan=True):
                 return [(place, "a mask, and no `other`") for place in filled]

@@ -1,0 +1,86 @@
+"""An exercise in programs of a grid: the program, its data, how it is launched."""
+
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any, ClassVar
+
+from weft.checking.source import parameter_names
+from weft.checking.verdict import Verdict
+from weft.kernels.exercise import KernelExercise
+from weft.programs.program import Program
+from weft.programs.wording import ProgramWords
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProgramExercise(KernelExercise):
+    """A program that each block of a grid runs, with arguments and constants.
+
+    words: the table of its language. stores: a pattern of the call that stores. where:
+    where it is run, for a fact. options: what a launch takes besides its parameters.
+
+    inputs: `(rng, *size)` → NumPy arrays and numbers. Arrays arrive as tensors; a view
+        with gaps between its rows keeps them.
+    arguments: `(*inputs, *outputs)` → what the program is called with, from tensors:
+        `lambda x, out: (x, out, x.stride(0), x.shape[1])`. By default
+        `(*inputs, *outputs, *size)`.
+    launch: `(*size)` → the grid, or `(grid, meta)`: `lambda n, BLOCK=128:
+        ((cdiv(n, BLOCK),), {"BLOCK": BLOCK})`. The grid is a tuple, or a function from
+        meta to one, which an autotuned program needs. meta holds constants by name, and
+        options of the launch such as num_warps.
+    kernel: the program that is given, where the learner wrote the function that
+        chooses its launch.
+    """
+
+    unused: ClassVar[tuple[str, ...]] = ("constants", "without")
+    words: ClassVar[ProgramWords]
+    stores: ClassVar[str]
+    where: ClassVar[str]
+    options: ClassVar[frozenset[str]] = frozenset()
+
+    arguments: Any = None
+
+    @property
+    def name(self) -> str:
+        written = self.written_by_learner
+        inner = self.function_of(written)
+        return str(getattr(inner or written, "__name__", written))
+
+    @property
+    def program(self) -> Program:
+        """The program that is run."""
+        raise NotImplementedError
+
+    def function_of(self, thing: Any) -> FunctionType | None:
+        """The Python function in a program; None if there is none."""
+        raise NotImplementedError
+
+    def run(self, launch: Any, backwards: bool = False, zeros: bool = False) -> Any:
+        """Run every program of a `Launch` on the CPU; returns `Done`. Raises `Failed`.
+
+        backwards: the last program first. zeros: what is left out of a load is zero,
+        not just anything.
+        """
+        raise NotImplementedError
+
+    def refusal(self, launch: Any) -> Verdict | None:
+        """What the compiler says of a launch that it refuses, None if it accepts it."""
+        raise NotImplementedError
+
+    def look_again(self, done: Any) -> None:
+        """Look for what is wrong with a program that has the right results."""
+
+    @property
+    def source(self) -> Any:
+        """The Python function that the learner wrote."""
+        return self.function_of(self.written_by_learner) or self.written_by_learner
+
+    def array_names(self, inputs: int, outputs: int) -> list[str]:
+        """What to call the arrays and numbers that `arguments` gets."""
+        names = parameter_names(self.arguments if self.arguments else self.spec)
+        if len(names) == inputs + outputs:
+            return names
+        if len(names) != inputs:
+            names = [f"input {k}" for k in range(inputs)]
+        return names + (
+            ["out"] if outputs == 1 else [f"output {k}" for k in range(outputs)]
+        )

@@ -1,0 +1,22 @@
+"""What is wrong with a program: a table for all languages, and one for each."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+from weft.checking.verdict import Verdicts
+from weft.places import Note, Place
+
+
+class ProgramWords(Verdicts):
+    """The table of one language, and this module's for what that lacks."""
+
+    @cached_property
+    def rows(self) -> dict[str, dict[str, Any]]:
+        """Every row by its name, each text in one line."""
+        return {**Verdicts(__file__).rows, **Verdicts(str(self.file)).rows}
+
+
+def called(places: Sequence[Place]) -> list[Note]:
+    """A line of the learner's, and the lines that called its function."""
+    return [(place, "called here" * place.calls) for place in places]
