@@ -34,7 +34,7 @@ FLOORS = [
     {"programs"},
     {
         *("functions", "streams", "c", "torch_ops", "triton_programs", "libraries"),
-        "ranks",
+        *("ranks", "tile_programs"),
     },
     {"dispatch", "in_page", "tracing"},
     {"diagnosis", "exploring"},

@@ -11,8 +11,8 @@ from weft.checking.verdict import Verdict
 # one takes all that nobody else wants.
 ROOMS = tuple(
     (
-        "weft.triton_programs weft.kernels weft.libraries weft.torch_ops "
-        "weft.ranks weft.functions"
+        "weft.triton_programs weft.tile_programs weft.kernels weft.libraries "
+        "weft.torch_ops weft.ranks weft.functions"
     ).split()
 )
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 KERNEL, HOST, TORCH = "a kernel", "host code", "an operator of PyTorch"
-TRITON = "a Triton program"
+PROGRAM = "a program of a grid"
 LIBRARY = "code that calls a library"
 RANKS = "a function of several ranks"
 

@@ -43,7 +43,7 @@ class Arena:
 
     A cell is one element of one array, or a gap between its rows; they are numbered
     through all arrays. `element` gives for each cell the number of its element in the
-    array, counted row by row, -1 for a gap.
+    array, counted row by row, -1 for a gap. `bytes` is the memory, `base` its address.
     """
 
     def __init__(self, inputs: Sequence[Any], outputs: Sequence[Array], fresh: bool):
@@ -52,8 +52,9 @@ class Arena:
         count = len(arrays) - len(outputs)
         spans = [span_of(a) for a in arrays]
         room = [GAP + -(-span // ALIGNMENT) * ALIGNMENT for span in spans]
-        self._bytes = np.empty(sum(room) + GAP + ALIGNMENT, np.uint8)
-        start = -(-(self._bytes.ctypes.data + GAP) // ALIGNMENT) * ALIGNMENT
+        self.bytes = np.empty(sum(room) + GAP + ALIGNMENT, np.uint8)
+        self.base = self.bytes.ctypes.data
+        start = -(-(self.base + GAP) // ALIGNMENT) * ALIGNMENT
         self.regions: list[Region] = []
         elements, cells = [], 0
         for k, (array, span) in enumerate(zip(arrays, spans, strict=True)):
@@ -74,8 +75,8 @@ class Arena:
         self.borders = (ends[:-1] + self.starts[1:]) // 2
 
     def _copy(self, array: Array, start: int, span: int) -> Array:
-        at = start - self._bytes.ctypes.data
-        flat = self._bytes[at : at + span].view(array.dtype)
+        at = start - self.base
+        flat = self.bytes[at : at + span].view(array.dtype)
         data = np.lib.stride_tricks.as_strided(flat, array.shape, array.strides)
         data[...] = array
         return data

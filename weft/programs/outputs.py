@@ -125,6 +125,6 @@ def from_left_out(
             launch.exercise.run(again, backwards, zeros=True)
             got = again.arena.regions[k].data[wrong.index]
             if not np.array_equal(got, wrong.got, equal_nan=True):
-                return [(place, "a mask, and no `other`") for place in filled]
+                return [(place, launch.exercise.spare) for place in filled]
             break
     return []

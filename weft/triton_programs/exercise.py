@@ -24,6 +24,7 @@ class TritonExercise(ProgramExercise):
 
     words: ClassVar[ProgramWords] = words
     stores: ClassVar[str] = r"tl\.store"
+    spare: ClassVar[str] = "a mask, and no `other`"
     where: ClassVar[str] = "in Triton's interpreter"
     options: ClassVar[frozenset[str]] = OPTIONS
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from weft import device
-from weft.checking.limits import TRITON
+from weft.checking.limits import PROGRAM
 from weft.checking.room import Facts
 from weft.checking.verdict import Failed
 from weft.device import for_triton
@@ -17,7 +17,7 @@ from weft.triton_programs.wording import words
 class TritonPrograms:
     """Checks `@triton.jit` functions, and functions that choose their launch."""
 
-    what = TRITON
+    what = PROGRAM
     exercise = TritonExercise
 
     def takes(self, thing: Any, asked: Mapping[str, Any]) -> bool:

@@ -1,0 +1,10 @@
+"""cuTile's kernels, checked without a GPU.
+
+cuTile is a package of its own, `cuda-tile`. Its compiler turns a kernel into typed
+instructions in Python; these are carried out here, in NumPy, with every access traced.
+Nothing here imports it before a check does.
+"""
+
+from weft.tile_programs.cutile import missing
+
+__all__ = ["missing"]

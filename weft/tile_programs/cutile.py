@@ -1,0 +1,158 @@
+"""cuTile's compiler, as far as a check uses it: the only file that knows its insides.
+
+`cuda.tile` translates a kernel to its own typed instructions in Python, without a GPU
+and without CUDA's compiler. A check takes these instructions, and refusals, from there.
+"""
+
+import inspect
+import linecache
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from weft.places import Place
+
+PACKAGE = "cuda.tile"
+LATEST = "V_13_4"  # the instructions that a kernel may use, by CUDA's version
+
+
+class Refused(Exception):
+    """cuTile's compiler does not accept a kernel, for a reason at a place."""
+
+    def __init__(self, reason: str, places: tuple[Place, ...]) -> None:
+        super().__init__(reason)
+        self.reason, self.places = reason, places
+
+
+def missing() -> str:
+    """What is missing for a check of tile kernels, as a sentence; "" for nothing."""
+    try:
+        found = find_spec(PACKAGE) is not None
+    except ModuleNotFoundError:  # not even the package `cuda`
+        found = False
+    if found:
+        return ""
+    if sys.platform == "darwin":
+        return "cuTile is not available for macOS."
+    return "cuTile is not installed: run `pip install cuda-tile`."
+
+
+def is_kernel(thing: Any) -> bool:
+    """Whether it was made by `@ct.kernel`."""
+    return type(thing).__module__.startswith(f"{PACKAGE}.") and (
+        function_of(thing) is not None
+    )
+
+
+def function_of(thing: Any) -> FunctionType | None:
+    """The Python function in a tile kernel, None if there is none."""
+    found = getattr(thing, "_pyfunc", None)
+    return found if isinstance(found, FunctionType) else None
+
+
+def constants(function: FunctionType) -> set[str]:
+    """The parameters that are annotated as `ct.Constant`."""
+    return {
+        name
+        for name, parameter in inspect.signature(function).parameters.items()
+        if "Constant" in str(parameter.annotation)
+    }
+
+
+@dataclass(frozen=True)
+class Typed:
+    """A kernel as typed instructions.
+
+    parameters: the variables that hold what the launch gives, for an array its address,
+    then its shape and its strides, in elements. body: the instructions.
+    """
+
+    parameters: tuple[str, ...]
+    body: Any
+
+
+def typed(kernel: Any, given: Sequence[Any]) -> Typed:
+    """Translate a kernel for these arguments. Raises `Refused`.
+
+    given: for each parameter an array with a dtype, a shape and strides (as torch's), a
+    number, or a constant of Python.
+    """
+    from cuda.tile import compilation
+    from cuda.tile._bytecode import BytecodeVersion
+    from cuda.tile._compile import compile_tile
+    from cuda.tile._exception import TileError
+
+    function = function_of(kernel)
+    assert function is not None
+    fixed = constants(function)
+    names = inspect.signature(function).parameters
+    about = [
+        compilation.ConstantConstraint(value) if name in fixed else _constraint(value)
+        for name, value in zip(names, given, strict=True)
+    ]
+    version = compilation.CallingConvention.cutile_python_v1()
+    signature = compilation.KernelSignature(about, version, symbol=function.__name__)
+    try:
+        found = compile_tile(
+            kernel._annotated_function,
+            [signature],
+            bytecode_version=BytecodeVersion[LATEST],
+            return_final_ir=True,
+            return_cubin=False,
+        )
+    except TileError as refused:
+        places = located(refused.loc)
+        raise Refused(refused.message.strip(), places) from None
+    body = found.final_ir[0]
+    return Typed(tuple(variable.name for variable in body.params), body)
+
+
+def _constraint(value: Any) -> Any:
+    """What the compiler knows of an argument that is no constant: its type."""
+    import cuda.tile as ct
+    from cuda.tile import compilation
+
+    if not hasattr(value, "shape"):
+        scalar = ct.float32 if isinstance(value, float) else ct.int32
+        return compilation.ScalarConstraint(scalar)
+    return compilation.ArrayConstraint(
+        getattr(ct, str(value.dtype).removeprefix("torch.").replace("bool", "bool_")),
+        len(value.shape),
+        index_dtype=ct.int32,
+        stride_lower_bound_incl=0,
+        alias_groups=[],
+        may_alias_internally=False,
+    )
+
+
+def located(loc: Any) -> tuple[Place, ...]:
+    """The learner's line, and the lines that called its function."""
+    return tuple(_places(loc))
+
+
+def _places(loc: Any) -> Iterator[Place]:
+    calls = False
+    while loc is not None and not loc.is_unknown():
+        text = linecache.getline(loc.filename or "", loc.line)
+        part = ""
+        if loc.last_line in (None, loc.line) and loc.end_col is not None:
+            part = text.encode()[loc.col : loc.end_col].decode(errors="replace")
+        name = getattr(loc.function, "name", None) or ""
+        yield Place(name, loc.line, text.strip(), part, loc.filename or "", calls)
+        loc, calls = loc.call_site, True
+
+
+def dtype_of(kind: Any) -> np.dtype[Any]:
+    """NumPy's type for the numbers of a tile; float32 for types that NumPy lacks."""
+    name = str(kind).removesuffix("_")
+    if name.startswith("pointer"):
+        return np.dtype(np.int64)
+    try:
+        return np.dtype(name)
+    except TypeError:
+        return np.dtype(np.float32)

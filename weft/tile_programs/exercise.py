@@ -1,0 +1,52 @@
+"""An exercise in cuTile: how its kernel is run, and what its compiler says."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from types import FunctionType
+from typing import Any, ClassVar
+
+from weft.checking.verdict import Verdict
+from weft.programs.exercise import ProgramExercise
+from weft.programs.launching import Done, Launch
+from weft.programs.program import Program
+from weft.programs.wording import ProgramWords
+from weft.tile_programs import cutile
+from weft.tile_programs.run import run
+from weft.tile_programs.wording import words
+
+
+@dataclass(frozen=True, kw_only=True)
+class TileExercise(ProgramExercise):
+    """A tile kernel, launched as `ct.launch(stream, grid, kernel, arguments)`.
+
+    A natural signature has arrays first, then numbers, then constants:
+    `def add(x, y, out, TILE: ct.Constant[int])`. Sizes are no parameters, as an array
+    knows its shape; so `arguments` is by default `(*inputs, *outputs)`.
+    """
+
+    unused: ClassVar[tuple[str, ...]] = ("constants", "without", "full")
+    words: ClassVar[ProgramWords] = words
+    stores: ClassVar[str] = r"ct\.(store|scatter)"
+    spare: ClassVar[str] = "reaches past the end"
+    where: ClassVar[str] = "tile by tile"
+    sized: ClassVar[bool] = False
+
+    @cached_property
+    def program(self) -> Program:
+        """The program that is run."""
+        function = self.function_of(self.kernel)
+        assert function is not None
+        return Program(function, frozenset(cutile.constants(function)))
+
+    def function_of(self, thing: Any) -> FunctionType | None:
+        found = cutile.function_of(thing)
+        if found is None and isinstance(thing, FunctionType):
+            return thing
+        return found
+
+    def run(self, launch: Launch, backwards: bool = False, zeros: bool = False) -> Done:
+        return run(launch, backwards, zeros)
+
+    def refusal(self, launch: Launch) -> Verdict | None:
+        """None: what the compiler refuses has not been run."""
+        return None

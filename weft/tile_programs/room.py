@@ -1,0 +1,48 @@
+"""The room of tile kernels: which things it takes, and its stages."""
+
+from collections.abc import Iterator, Mapping
+from types import FunctionType
+from typing import Any
+
+from weft.checking.limits import PROGRAM
+from weft.checking.room import Facts
+from weft.checking.verdict import Failed
+from weft.tile_programs import cutile
+from weft.tile_programs.exercise import TileExercise
+from weft.tile_programs.wording import words
+
+
+class TilePrograms:
+    """Checks `@ct.kernel` functions, and functions that choose their launch."""
+
+    what = PROGRAM
+    exercise = TileExercise
+
+    def takes(self, thing: Any, asked: Mapping[str, Any]) -> bool:
+        return (
+            cutile.is_kernel(thing)
+            or cutile.is_kernel(asked.get("kernel"))
+            or lacks_decorator(thing)
+        )
+
+    def stages(self, exercise: TileExercise) -> Iterator[Facts]:
+        """Compile and carry out on the CPU, then count the cost."""
+        name = exercise.name
+        if lacking := cutile.missing():
+            raise Failed(words.verdict(name, "no-cutile", missing=lacking))
+        if not cutile.is_kernel(exercise.kernel):
+            made = type(exercise.kernel).__name__
+            raise Failed(words.verdict(name, "not-a-kernel", type=made))
+        from weft.programs import stages
+
+        facts, done = stages.interpret(exercise)
+        yield facts
+        yield stages.cost(exercise, done)
+
+
+def lacks_decorator(thing: Any) -> bool:
+    """Whether a plain function is written as a kernel: it has a `ct.Constant`."""
+    return isinstance(thing, FunctionType) and bool(cutile.constants(thing))
+
+
+ROOM = TilePrograms()

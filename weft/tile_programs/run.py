@@ -1,0 +1,144 @@
+"""Running one launch of a tile kernel, and saying what stopped it."""
+
+from typing import Any
+
+import numpy as np
+
+from weft.checking.source import begin
+from weft.checking.step_limit import Endless, endless
+from weft.checking.verdict import Failed, Verdict
+from weft.programs import hazards
+from weft.programs.launching import Done, Launch
+from weft.programs.trace import Call, Dim, who
+from weft.programs.wording import called
+from weft.simulator.trace.columns import Columns
+from weft.simulator.trace.trace import READ
+from weft.starters import has_stub
+from weft.tile_programs import cutile
+from weft.tile_programs.evaluate import Access, Evaluator, TooLong, Unsupported
+from weft.tile_programs.traced import Traced
+from weft.tile_programs.wording import words
+from weft.wording import capital, sentence, several
+
+MOST = 200_000  # instructions that one program may run
+
+
+def run(launch: Launch, backwards: bool = False, zeros: bool = False) -> Done:
+    """Carry out every program of a launch. Raises `Failed` for what stops one.
+
+    zeros: what an index leaves outside an array is zero, not just anything.
+    """
+    exercise, arena = launch.exercise, launch.arena
+
+    def outside(call: Call, lanes: Columns, offsets: Columns, owners: Columns) -> None:
+        raise Failed(hazards.outside(launch, call, lanes, offsets, owners))
+
+    def past(call: Call, at: Access) -> None:
+        raise Failed(nowhere(launch, call, at))
+
+    def stored(call: Call, owners: Columns) -> None:
+        for number in np.unique(owners):
+            region = arena.regions[number]
+            if region.readonly:
+                who_stores = capital(who(call.program, launch.grid))
+                told = {"Who": who_stores, "array": region.name}
+                raise Failed(
+                    launch.verdict("input-written", called(call.places), **told)
+                )
+
+    typed = compiled(launch)
+    memory = Traced(arena, outside, past, stored, zeros)
+    evaluator = Evaluator(memory, launch.grid, MOST)
+    given = dict(zip(typed.parameters, flat(launch), strict=True))
+    count = launch.programs
+    for number in range(count)[::-1] if backwards else range(count):
+        memory.program = number
+        try:
+            evaluator.run(typed.body, given, index(number, launch.grid))
+        except Failed:
+            raise
+        except TooLong as stopped:
+            name = exercise.program.function.__name__
+            long = Endless(stopped.places[0], MOST)
+            raise endless(launch.name, f"A program of {name}", long, launch.when) from (
+                None
+            )
+        except Unsupported as unknown:
+            places = called(unknown.places)
+            said = launch.verdict("not-simulated", places, what=unknown.what)
+            raise Failed(said) from None
+        except AssertionError as failed:
+            text = sentence(
+                f"An assertion fails: {failed}" if str(failed) else "One fails"
+            )
+            places = called(evaluator.here())
+            raise Failed(
+                exercise.verdict("exception", text, places=places, when=launch.when)
+            ) from None
+    return Done(launch, memory.log.trace(arena, launch.grid, launch.name))
+
+
+def index(number: int, grid: Dim) -> Dim:
+    """Where a program is in the grid."""
+    x, y, _ = grid
+    return number % x, number // x % y, number // (x * y)
+
+
+def flat(launch: Launch) -> list[Any]:
+    """What the launch gives: addresses, shapes and strides, and numbers."""
+    found: list[Any] = []
+    for name, value in launch.arguments.items():
+        if name in launch.exercise.program.constants:
+            continue
+        if hasattr(value, "data_ptr"):
+            sizes = (*value.shape, *value.stride())
+            found += [np.int64(value.data_ptr()), *map(np.int32, sizes)]
+        else:
+            found.append(np.float32(value) if isinstance(value, float) else value)
+    return found
+
+
+def compiled(launch: Launch) -> cutile.Typed:
+    """The kernel as instructions for these arguments. Raises `Failed`."""
+    try:
+        return cutile.typed(launch.exercise.kernel, list(launch.arguments.values()))
+    except cutile.Refused as refused:
+        if has_stub(launch.exercise.source):
+            raise Failed(begin(launch.name)) from None
+        raise Failed(refusal(launch, refused)) from None
+
+
+def refusal(launch: Launch, refused: cutile.Refused) -> Verdict:
+    """Word what cuTile's compiler refuses."""
+    places = called(refused.places)
+    if not (reason := refused.reason):
+        return launch.verdict("gives-up", places)
+    if fits := words.matching(reason):
+        row, found = fits
+        told = {"said": sentence(reason), **found.groupdict()}
+        return launch.verdict(row, places, **{"kind": "program", **told})
+    return launch.verdict("refused", places, said=sentence(reason))
+
+
+def nowhere(launch: Launch, call: Call, at: Access) -> Verdict:
+    """Word a tile that is outside its array as a whole."""
+    assert at.whole is not None
+    view, which = at.whole
+    number = int(launch.arena.owners(np.array([at.array]))[0])
+    region = launch.arena.regions[number]
+    tiles = view.tiles
+    axis = next(k for k, i in enumerate(which) if not 0 <= i < tiles[k])
+    return launch.verdict(
+        "past-the-tiles",
+        called(call.places),
+        kind="negative-index" if which[axis] < 0 else "out-of-bounds",
+        Who=capital(who(call.program, launch.grid)),
+        verb="loads" if call.operation == READ else "stores",
+        index=f"({', '.join(map(str, which))})" if len(which) > 1 else which[0],
+        array=region.name,
+        shape=" × ".join(map(str, view.shape)),
+        tile=" × ".join(map(str, view.tile)),
+        count=several(tiles[axis], "tile"),
+        axis=axis,
+        last=tiles[axis] - 1,
+    )

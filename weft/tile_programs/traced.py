@@ -1,0 +1,127 @@
+"""Memory as a tile kernel sees it: every access is traced, and stopped where it leaves.
+
+A tile that lies partly outside its array is no mistake: what lies outside is padding on
+a load, and is not stored. A tile that lies outside as a whole is one.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from weft.programs.memory import Arena
+from weft.programs.trace import Call, Log
+from weft.simulator.trace.columns import Columns
+from weft.simulator.trace.trace import ATOMIC, READ, WRITE
+from weft.tile_programs.evaluate import Access, Array
+
+Outside = Callable[[Call, Columns, Columns, Columns], None]
+
+
+class Traced:
+    """Stands between the instructions and memory.
+
+    outside: called with a call, the lanes concerned, their offsets and the arrays they
+    belong to, where an address is not an element of its array. past: called with an
+    access that has no element in its array. stored: called with a call and the arrays
+    before a store. zeros: fill what lies outside with zeros instead of anything.
+    """
+
+    def __init__(
+        self,
+        arena: Arena,
+        outside: Outside,
+        past: Callable[[Call, Access], None],
+        stored: Callable[[Call, Columns], None],
+        zeros: bool = False,
+    ) -> None:
+        self._arena, self.log, self._zeros = arena, Log(), zeros
+        self._outside, self._past, self._stored = outside, past, stored
+        self.program = 0
+
+    def load(self, at: Access, dtype: np.dtype[Any]) -> Array:
+        """What is there, and padding where the access is not inside."""
+        inside = self._note(READ, at)
+        found = np.empty(at.addresses.shape, dtype)
+        found[...] = self._padding(at, dtype)
+        found[inside] = self._values(at.addresses[inside], dtype)
+        return found
+
+    def store(self, at: Access, values: Array) -> None:
+        """Store what is inside."""
+        inside = self._note(WRITE, at)
+        values = np.broadcast_to(values, at.addresses.shape)
+        self._put(at.addresses[inside], values[inside])
+
+    def update(
+        self, at: Access, function: Callable[[Array, Array], Array], values: Array
+    ) -> Array:
+        """Change one element after the other; what each was before."""
+        inside = self._note(ATOMIC, at)
+        values = np.broadcast_to(values, at.addresses.shape)
+        before = np.zeros(at.addresses.shape, self._dtype(at))
+        for k in zip(*np.nonzero(inside), strict=True):
+            address = at.addresses[k].reshape(1)
+            before[k] = self._values(address, before.dtype)[0]
+            after = np.asarray(function(before[k], values[k])).astype(before.dtype)
+            self._put(address, after.reshape(1))
+        return before
+
+    def _dtype(self, at: Access) -> np.dtype[Any]:
+        owner = self._arena.owners(at.addresses.reshape(-1)[:1])
+        found: np.dtype[Any] = self._arena.regions[int(owner[0])].data.dtype
+        return found
+
+    def _padding(self, at: Access, dtype: np.dtype[Any]) -> Any:
+        if at.padding is not None:
+            return at.padding
+        if self._zeros:
+            return 0
+        if dtype.kind == "f":
+            return np.nan  # shows up in a sum, and in a product with 0
+        return np.array(0x5EEDBEEF, np.int64).astype(dtype)
+
+    def _bytes(self, addresses: Array, size: int) -> Array:
+        """For each address the positions of its bytes in the arena."""
+        base = addresses - self._arena.base
+        return base[..., None] + np.arange(size)
+
+    def _values(self, addresses: Array, dtype: np.dtype[Any]) -> Array:
+        flat = self._arena.bytes[self._bytes(addresses, dtype.itemsize)]
+        found: Array = np.ascontiguousarray(flat).view(dtype)[..., 0]
+        return found
+
+    def _put(self, addresses: Array, values: Array) -> None:
+        raw = np.ascontiguousarray(values).reshape(-1, 1).view(np.uint8)
+        self._arena.bytes[self._bytes(addresses.reshape(-1), raw.shape[1])] = raw
+
+    def _note(self, operation: int, at: Access) -> Array:
+        """Write an access down; return which elements are inside."""
+        arena = self._arena
+        inside = np.asarray(at.inside)
+        lanes = np.flatnonzero(inside)
+        addresses = at.addresses.reshape(-1)[lanes].astype(np.int64)
+        call = Call(
+            self.program,
+            operation,
+            at.places,
+            at.addresses.shape,
+            masked=not inside.all(),
+            filled=operation == READ and at.padding is None and not inside.all(),
+            relaxed=at.relaxed,
+        )
+        if at.whole is not None and not lanes.size:
+            self._past(call, at)
+        owner = arena.owners(addresses)
+        offset = addresses - arena.starts[owner]
+        step = offset // arena.sizes[owner]
+        known = (offset >= 0) & (offset < arena.spans[owner])
+        cells = arena.firsts[owner] + np.where(known, step, 0)
+        known &= arena.element[cells] >= 0
+        if not known.all():
+            bad = np.flatnonzero(~known)
+            self._outside(call, lanes[bad], offset[bad], owner[bad])
+        if operation != READ:
+            self._stored(call, owner)
+        self.log.add(call, cells, lanes)
+        return inside
