@@ -30,7 +30,7 @@ def run(*command: str, folder: Path, **environment: str) -> str:
 
 @pytest.mark.parametrize("fixed", [False, True])
 def test_the_example_of_the_page(fixed: bool, tmp_path: Path) -> None:
-    conftest, test = PYTHON
+    conftest, test, _ = PYTHON
     if fixed:
         first, store, rest = test.partition("    tile[t] = x[t]\n")
         test = f"{first}{store}    cuda.syncthreads()\n{rest}"
@@ -38,9 +38,17 @@ def test_the_example_of_the_page(fixed: bool, tmp_path: Path) -> None:
     (tmp_path / "test_reverse.py").write_text(test, encoding="utf-8")
     said = run("-m", "pytest", "-q", "-p", "no:nbval", folder=tmp_path)
     assert f"1 {'passed' if fixed else 'failed'}" in said
-    (shown,) = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
+    shown, _ = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
     lines = [line.strip() for line in shown.splitlines()]
     assert all(line in said for line in lines) is not fixed
+
+
+def test_the_tile_kernel_of_the_page(tmp_path: Path) -> None:
+    pytest.importorskip("cuda.tile")
+    (tmp_path / "scaled.py").write_text(PYTHON[-1], encoding="utf-8")
+    said = run("scaled.py", folder=tmp_path)
+    shown = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)[-1]
+    assert said.startswith(shown)
 
 
 KERNELS = """
