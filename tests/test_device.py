@@ -12,7 +12,7 @@ import pytest
 from counting import lines_run
 
 from weft import device, store, timing
-from weft.device import Device, rates, report, toolkit
+from weft.device import Device, rates, report, toolkit, tools
 from weft.device.toolkit import Toolkit
 from weft.errors import LearnerError
 
@@ -229,6 +229,32 @@ def test_doctor_on_a_good_machine(monkeypatch):
     assert line(found, "driver").found == "580.159.03, supports CUDA 13.0"
     assert "NVIDIA H200" in found.summary
     assert "wgmma" in line(found, "sm_90 can run").found
+
+
+def test_doctor_says_who_needs_a_missing_tool_and_how_to_install_it(monkeypatch):
+    monkeypatch.setattr(tools, "headers", lambda: Path("/nowhere"))
+    found = examine(H200)
+    gcc, headers = line(found, "gcc"), line(found, "Python.h")
+    assert gcc.state == headers.state == "missing"
+    assert gcc.note.startswith("Labs 02, 04, 05, ")
+    assert "`sudo apt install gcc`" in gcc.note
+    assert f"python3.{sys.version_info[1]}-dev" in headers.note
+    assert line(found, "nvcc").state == "info"
+    assert "Labs 03 and 32 need it for a part" in line(found, "nvcc").note
+    assert "ninja" not in {i.what for i in found.items}  # nothing to build without nvcc
+
+
+def test_doctor_misses_no_compiler_where_only_c_cells_would_use_it():
+    found = examine(find(load=no_library), pieces=Toolkit())
+    assert line(found, "gcc").note.startswith("Lab 04 needs it: ")
+    assert line(found, "gcc").state == "info"
+    assert "Python.h" not in {i.what for i in found.items}
+
+
+def test_ninja_is_missed_beside_nvcc():
+    found = examine(H200, which=lambda name: None if name == "ninja" else f"/{name}")
+    assert line(found, "ninja").note.startswith("Lab 32 needs it: ")
+    assert line(found, "ninja").state == "missing"
 
 
 def test_doctor_says_what_a_t4_cannot(monkeypatch):

@@ -80,7 +80,7 @@ def test_an_unknown_lab_lists_those_there_are():
 def test_a_lab_refuses_a_gpu_on_which_it_would_hang(
     lessons, monkeypatch, capability, sms, refused
 ):
-    needs = "minutes = 60\ngpu = { sms = 22, from = [8, 0] }"
+    needs = "minutes = 60\ngpu = { sms = 22, sms_from = [8, 0] }"
     (lessons / "05_first_kernel" / "lesson.toml").write_text(
         GOOD.replace("minutes = 60", needs)
     )
@@ -95,7 +95,7 @@ def test_a_lab_refuses_a_gpu_on_which_it_would_hang(
 
 def test_without_a_gpu_no_lab_needs_multiprocessors(lessons, monkeypatch, capsys):
     monkeypatch.setattr(device, "find", lambda: device.Device(False, "no GPU"))
-    needs = "minutes = 60\ngpu = { sms = 22, from = [8, 0] }"
+    needs = "minutes = 60\ngpu = { sms = 22, sms_from = [8, 0] }"
     (lessons / "05_first_kernel" / "lesson.toml").write_text(
         GOOD.replace("minutes = 60", needs)
     )
@@ -300,7 +300,9 @@ def test_a_quiz_needs_a_lab():
         ("minutes = 60", "minutes = 60\nhours = 1", "unknown key `hours`"),
         ('hints = ["One hint."]', 'hints = ["One hint."]\nunseen = [3.5]',
          "exercise 2: unseen must be a list of whole numbers"),
-        ("minutes = 60", "minutes = 60\ngpu = { sms = 22 }", "gpu must be like"),
+        ("minutes = 60", "minutes = 60\ngpu = { gb = 6 }", "gpu must be a table"),
+        ("minutes = 60", "minutes = 60\ngpu = { memory = [6] }", "memory cannot be"),
+        ("minutes = 60", 'minutes = 60\ntools = ["gc"]', "tools must be a list"),
         ("minutes = 60", "minutes = 60\ntriton = 3.7", "triton must be true or false"),
     ],
 )  # fmt: skip

@@ -16,7 +16,8 @@
 # **You need** about 120 minutes. You do not need a GPU: without one, your calls go to a
 # model of the library. The model computes the same products, keeps track of handles,
 # addresses and workspaces, and has been compared with NVIDIA's library. The
-# measurements then show times from the reference GPU, an H200.
+# measurements then show times from the reference GPU, an H200. If you use a GPU, it
+# needs compute capability 8.0 or higher.
 
 # %%
 try:

@@ -42,7 +42,8 @@ class Device:
     usable: whether kernels run on a GPU here. If not, `why` says in a few words what
     is missing and `advice` what to do; what is known of the GPU is still filled in.
     unasked: a setting keeps the GPU out. no_driver: nothing of NVIDIA's is installed.
-    memory and l2 are in bytes; cuda is the version that the driver supports.
+    memory and l2 are in bytes; cuda is the version that the driver supports, count the
+    GPUs that it shows.
     """
 
     usable: bool
@@ -56,6 +57,7 @@ class Device:
     cuda: tuple[int, int] = (0, 0)
     unasked: bool = False
     no_driver: bool = False
+    count: int = 1
 
     def without(self, why: str, advice: str) -> "Device":
         """Return the same GPU, which cannot be used for a reason."""
@@ -140,9 +142,10 @@ def ask_driver(
         return Device(False, *_refusal(answer, environ), cuda=supports)
     if supports < OLDEST_CUDA:
         return Device(False, *_too_old(supports), cuda=supports)
-    if not _int(cuda.cuDeviceGetCount):
+    count = _int(cuda.cuDeviceGetCount)
+    if not count:
         return Device(False, *_refusal(100, environ), cuda=supports)
-    return _first_gpu(cuda, supports)
+    return replace(_first_gpu(cuda, supports), count=count)
 
 
 def _first_gpu(cuda: Any, supports: tuple[int, int]) -> Device:

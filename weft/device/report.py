@@ -5,29 +5,22 @@ import platform
 import re
 import shutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from weft import markup, store, units
+from weft import chapters, markup, store, units
 from weft import versions as installed
-from weft.device import for_triton, rates, toolkit
+from weft.device import for_triton, rates, toolkit, tools
 from weft.device.gpu import Device, driver_version, find
 from weft.errors import LearnerError
-from weft.wording import Words, several
+from weft.wording import Words, sentence, several
 
 ROOM = 5e9  # bytes of free disk below which an installation is likely to fail
 
 PACKAGES = (
     "numba", "numba-cuda", "numpy", "torch", "triton", "jupyterlab",
 )  # fmt: skip
-_TOOLS = (  # program, what it is for
-    ("nvcc", "compiling CUDA C++ by hand: 03_setup, 32_extensions"),
-    ("cc", "compiling C: 04_c_for_python, 32_extensions"),
-    ("compute-sanitizer", "10_debugging"),
-    ("ncu", "11_profiling"),
-    ("nsys", "11_profiling"),
-)
 
 
 words = Words(__file__)
@@ -109,7 +102,7 @@ def examine(
     gpu: Device | None = None,
     pieces: toolkit.Toolkit | None = None,
     versions: Mapping[str, str] | None = None,
-    which: Callable[[str], str | None] = shutil.which,
+    which: tools.Which = shutil.which,
 ) -> Report:
     """Examine this machine; the arguments after measure stand in for parts of it."""
     gpu = gpu or find()
@@ -229,16 +222,17 @@ def _absent(package: str, gpu: Device) -> Item:
     return _lacking(package, "not installed", row)
 
 
-def _tools(gpu: Device, which: Callable[[str], str | None]) -> list[Item]:
-    """Return one line for the programs found, one for those that are not."""
-    tools = _TOOLS if gpu.usable else tuple(t for t in _TOOLS if t[0] == "cc")
-    there = [name for name, _ in tools if which(name)]
-    absent = [f"`{name}` ({use})" for name, use in tools if not which(name)]
-    items = [Item("programs", ", ".join(there))] if there else []
-    if absent:
-        row = "no-programs" if gpu.usable else "cannot"
-        items.append(_lacking("programs not found", "; ".join(absent), row))
-    return items
+def _tools(gpu: Device, which: tools.Which) -> list[Item]:
+    """Return a line for each tool that is not here, and what needs it."""
+    return [
+        Item(
+            one.tool.name,
+            "not found",
+            sentence(str(one)),
+            "missing" if one.tool.stops and gpu.usable else "info",
+        )
+        for one in tools.missing(chapters.names(), gpu.usable, which)
+    ]
 
 
 def _disk() -> Item:

@@ -50,13 +50,14 @@ def lab(name: str) -> Chapter:
     global _current
     lesson = syllabus.load(name)
     gpu = device.find()
-    if gpu.usable and gpu.capability >= lesson.sms_from and gpu.sms < lesson.sms:
+    if gpu.usable and lesson.gpu.too_few_sms(gpu):
         raise LearnerError(
-            f"some kernels of this lab wait for each other's blocks, which takes a GPU "
-            f"of {lesson.sms} multiprocessors; the {gpu.name} has {gpu.sms}, and they "
-            "would wait for ever. Restart the kernel, run `%env WEFT_SIMULATOR=1` in a "
-            "cell above this one, and go on: the checks then run in the simulator, and "
-            "the measurements show the rows of the GPU that the book names."
+            "some kernels of this lab wait for each other's blocks, which takes a GPU "
+            f"of {lesson.gpu.sms} multiprocessors; the {gpu.name} has {gpu.sms}, and "
+            "they would wait for ever. Restart the kernel, run "
+            "`%env WEFT_SIMULATOR=1` in a cell above this one, and go on: the checks "
+            "then run in the simulator, and the measurements show the rows of the GPU "
+            "that the book names."
         )
     if lesson.triton and (reason := for_triton.missing()):
         raise LearnerError(f"this lab is about Triton. {reason}")

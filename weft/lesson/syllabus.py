@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from weft import chapters
+from weft.device.tools import TOOLS
 from weft.errors import LearnerError
+from weft.lesson.needs import ANY_GPU, GpuNeeds
 
 QUESTIONS = 3
 
@@ -59,10 +61,9 @@ class Exercise:
 class Lesson:
     """One lab: `name` is its stem, such as `05_first_kernel`.
 
-    sms: multiprocessors that a GPU needs whose compute capability is `sms_from` or
-    higher, for kernels whose blocks wait for each other and have to fit; 0 for any.
-    triton: whether the lab is about Triton, and cannot do without it. shortcut: the lab
-    to which those in a hurry may go next; "" where there is none.
+    gpu: what its solution needs of a GPU. triton: whether the lab is about Triton, and
+    cannot do without it. shortcut: the lab to which those in a hurry may go next; ""
+    where there is none.
     """
 
     name: str
@@ -70,8 +71,7 @@ class Lesson:
     minutes: int
     exercises: tuple[Exercise, ...]
     quiz: tuple[Question, ...]
-    sms: int = 0
-    sms_from: tuple[int, int] = (0, 0)
+    gpu: GpuNeeds = ANY_GPU
     triton: bool = False
     shortcut: str = ""
 
@@ -123,7 +123,7 @@ class _Reader:
     def lesson(self, name: str, data: dict[str, Any]) -> Lesson:
         """Read a whole lesson; what is wrong with it is collected."""
         known = {"title", "minutes", "exercises", "quiz", "gpu", "triton", "shortcut"}
-        self.only(data, known, "the file")
+        self.only(data, known | {"tools", "gpu_tools"}, "the file")
         exercises = tuple(
             self.exercise(t, f"exercise {k}")
             for k, t in enumerate(self.tables(data, "exercises", "the file"), 1)
@@ -150,23 +150,36 @@ class _Reader:
             self.wrong.append(f"triton must be true or false, not {triton!r}")
         title = self.text(data, "title", "the file")
         shortcut = self.text(data, "shortcut", "the file") if "shortcut" in data else ""
-        sms = self.gpu(data)
+        self.tools(data, "tools")
+        self.tools(data, "gpu_tools")
+        gpu = self.gpu(data)
         return Lesson(
-            name, title, minutes, exercises, quiz, *sms, triton is True, shortcut
+            name, title, minutes, exercises, quiz, gpu, triton is True, shortcut
         )
 
-    def gpu(self, data: dict[str, Any]) -> tuple[int, tuple[int, int]]:
-        """How many SMs a GPU needs, and from which capability on."""
-        needs = data.get("gpu", {"sms": 0, "from": [0, 0]})
-        match needs:
-            case {"sms": int(sms), "from": [int(major), int(minor)]}:
-                self.only(needs, {"sms", "from"}, "gpu")
-                return sms, (major, minor)
-        self.wrong.append(
-            "gpu must be like { sms = 22, from = [8, 0] }: how many multiprocessors a "
-            "GPU needs, and from which compute capability on"
-        )
-        return 0, (0, 0)
+    def gpu(self, data: dict[str, Any]) -> GpuNeeds:
+        """What the lab needs of a GPU."""
+        needs = data.get("gpu", {})
+        fields = GpuNeeds.__dataclass_fields__
+        if not isinstance(needs, dict) or needs.keys() - fields:
+            self.wrong.append(f"gpu must be a table with some of {', '.join(fields)}")
+            return ANY_GPU
+        found: dict[str, Any] = {}
+        for key, value in needs.items():
+            match getattr(ANY_GPU, key), value:
+                case tuple(), [int(major), int(minor)]:
+                    found[key] = (major, minor)
+                case int(), int():
+                    found[key] = value
+                case _:
+                    self.wrong.append(f"gpu: {key} cannot be {value!r}")
+        return GpuNeeds(**found)
+
+    def tools(self, data: dict[str, Any], key: str) -> None:
+        """Names of tools, which `device/tools.py` reads: rows of its table."""
+        names = data.get(key, [])
+        if not isinstance(names, list) or not TOOLS.keys() >= set(names):
+            self.wrong.append(f"{key} must be a list of some of {', '.join(TOOLS)}")
 
     def exercise(self, data: dict[str, Any], at: str) -> Exercise:
         """Read an exercise; `at` says where it is in the file."""

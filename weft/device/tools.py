@@ -1,0 +1,110 @@
+"""Programs, headers and packages that labs need besides those they are installed with.
+
+`tools.toml` has a row for each. Which labs need one is in their `lesson.toml`: `tools`
+lists what a lab needs wherever it runs, `gpu_tools` what it needs on a GPU.
+"""
+
+import importlib.util
+import os
+import shutil
+import sys
+import sysconfig
+import tomllib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from weft import chapters
+from weft.wording import joined
+
+Which = Callable[[str], str | None]
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A row of `tools.toml`; it is here if any `program`, or all of the others are.
+
+    stops: whether a lab that needs it ends with an error without it; if not, a part of
+    the lab is left out. beside: a tool without which this one is not needed either.
+    """
+
+    name: str
+    use: str
+    install: str
+    program: tuple[str, ...] = ()
+    header: tuple[str, ...] = ()
+    module: tuple[str, ...] = ()
+    stops: bool = False
+    beside: str = ""
+
+    def is_here(self, which: Which = shutil.which) -> bool:
+        """Return whether this machine has it. which: finds a program."""
+        if self.program:
+            return any(map(which, self.program))
+        if self.header:
+            return all((headers() / name).is_file() for name in self.header)
+        return all(importlib.util.find_spec(name) for name in self.module)
+
+
+def headers() -> Path:
+    """Return the folder of Python's own headers, where Triton looks for them.
+
+    Debian's scheme for local packages names another one.
+    """
+    scheme = "posix_prefix" if os.name == "posix" else sysconfig.get_default_scheme()
+    return Path(sysconfig.get_path("include", scheme))
+
+
+def _read() -> dict[str, Tool]:
+    text = Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
+    python = f"python{sys.version_info[0]}.{sys.version_info[1]}"
+    found = {}
+    for name, row in tomllib.loads(text).items():
+        lists = {k: tuple(v) for k, v in row.items() if isinstance(v, list)}
+        install = row["install"].format(python=python)
+        found[name] = Tool(name=name, **(row | lists | {"install": install}))
+    return found
+
+
+TOOLS = _read()
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A tool that this machine lacks, and the labs that need it."""
+
+    tool: Tool
+    labs: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """Say who needs it, what for, and how to install it, in one sentence."""
+        numbers = joined(name.split("_")[0] for name in self.labs)
+        need = f"labs {numbers} need" if len(self.labs) > 1 else f"lab {numbers} needs"
+        what = "" if self.tool.stops else " for a part that is otherwise left out"
+        return f"{need} it{what}: {self.tool.use}; to install: {self.tool.install}"
+
+
+def of_lab(lab: str, on_gpu: bool) -> list[str]:
+    """Return the names of the tools that a lab's lesson.toml lists."""
+    text = (chapters.folder() / lab / "lesson.toml").read_text(encoding="utf-8")
+    lesson = tomllib.loads(text)
+    return [*lesson.get("tools", ()), *(lesson.get("gpu_tools", ()) if on_gpu else ())]
+
+
+def missing(
+    labs: Iterable[str], on_gpu: bool, which: Which = shutil.which
+) -> list[Missing]:
+    """Return what these labs need and this machine lacks, as they run here.
+
+    on_gpu: whether their kernels run on a GPU. which: finds a program.
+    """
+    needed: dict[str, list[str]] = {}
+    for lab in labs:
+        for name in of_lab(lab, on_gpu):
+            needed.setdefault(name, []).append(lab)
+    return [
+        Missing(tool, tuple(needed[name]))
+        for name, tool in TOOLS.items()
+        if name in needed and not tool.is_here(which)
+        if not tool.beside or TOOLS[tool.beside].is_here(which)
+    ]
