@@ -37,6 +37,9 @@ def main(arguments: list[str] | None = None) -> int:
     verb("labs", "solutions/NN.ipynb -> labs/NN.ipynb, but never over edited copies")
     check = verb("nbval", "run every cell of the solutions with pytest and nbval")
     check.add_argument("-n", dest="workers", type=int, default=0, help="processes")
+    check.add_argument("--timeout", type=int, default=300, help="seconds for one cell")
+    check.add_argument("--simulator", action="store_true", help="without a GPU")
+    check.add_argument("--share", default="1/1", help="2/4: the second of four shares")
     verb("stamp", "say where and when each solution last ran, and which are stale")
     options = parser.parse_args(arguments)
 
@@ -66,9 +69,12 @@ def _run(root: Path, options: argparse.Namespace) -> int:
 
         return _each(stems, lambda s: f"{refresh(root, s)} cells refreshed")
     if options.verb == "nbval":
-        from .validate import nbval
+        from .validate import nbval, share
 
-        return nbval(root, stems, options.workers)
+        chosen = share(stems, options.share)
+        return nbval(
+            root, chosen, options.workers, options.simulator, options.timeout
+        )
     if options.verb == "stamp":
         return _each(stems, lambda stem: _stamp(root, stem))
     return _execute(root, stems, options)
@@ -100,17 +106,17 @@ def _notebook(root: Path, stem: str) -> str:
 
 def _execute(root: Path, stems: list[str], options: argparse.Namespace) -> int:
     """Run every stem, also after one that failed; end with a line for each."""
-    from . import notebook
-    from .execute import require_gpu
+    from .machine import ask, require
 
-    def on_gpu(stem: str) -> bool:
-        return not notebook.runs_on(notebook.read_script(notebook.script(root, stem)))
-
-    if not options.simulator and any(map(on_gpu, stems)):
-        require_gpu(root)
+    machine = ask(root, stems, options.simulator)
+    require(machine, root, stems, options.simulator)
     summary = {}
     for stem in stems:
-        summary[stem] = _one(root, stem, options)
+        if reason := machine.skips.get(stem):
+            summary[stem] = 0.0, f"skipped: {reason}", False
+            print(f"{stem}: skipped: {reason}", flush=True)
+        else:
+            summary[stem] = _one(root, stem, options)
     if len(stems) > 1:
         width = max(map(len, stems))
         print("\nseconds")
@@ -121,16 +127,10 @@ def _execute(root: Path, stems: list[str], options: argparse.Namespace) -> int:
 
 def _one(root: Path, stem: str, options: argparse.Namespace) -> tuple[float, str, bool]:
     """Run one notebook; return (seconds, what became of it, whether it failed)."""
-    from . import notebook
     from .execute import execute
 
     start = time.monotonic()
     try:
-        needs = notebook.needs(notebook.read_script(notebook.script(root, stem)))
-        if options.simulator and needs:
-            text = f"skipped, needs {needs['needs']}"
-            print(f"{stem}: {text}", flush=True)
-            return 0.0, text, False
         out = (options.out or root).resolve()
         run = execute(root, stem, out, options.simulator, options.timeout)
     except Exception as error:  # the other notebooks run all the same

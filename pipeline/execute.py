@@ -5,7 +5,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -25,6 +24,7 @@ from nbclient.exceptions import (
 from nbformat import NotebookNode
 
 from . import PipelineError, measured, notebook
+from .machine import environment, simulated
 
 CELL_TIMEOUT = 300  # seconds
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -57,36 +57,6 @@ def _stamp():
     }
 """,
 }
-
-
-def environment(root: Path, **extra: str) -> dict[str, str]:
-    """Return the environment of a run whose checks must pass."""
-    ours = ("WEFT_RESULTS", "WEFT_CLAIMS")
-    env = {k: v for k, v in os.environ.items() if k not in ours}
-    paths = [str(root), *filter(None, [env.get("PYTHONPATH")])]
-    return env | {
-        "WEFT_STRICT": "1",
-        "NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS": "0",
-        "PYTHONPATH": os.pathsep.join(paths),
-        **extra,
-    }
-
-
-def require_gpu(root: Path) -> None:
-    """Raise PipelineError unless kernels run on a GPU here."""
-    run = subprocess.run(
-        [sys.executable, "-c", "from weft import device; print(device.find().reason)"],
-        env=environment(root),
-        capture_output=True,
-        text=True,
-    )
-    if run.returncode:
-        raise PipelineError(f"weft cannot be imported:\n{run.stderr.strip()}")
-    if reason := run.stdout.strip():
-        raise PipelineError(
-            f"{reason}\nTimes must come from a GPU; to see whether the solutions run, "
-            "add --simulator."
-        )
 
 
 @dataclass(frozen=True)
@@ -135,9 +105,8 @@ def execute(
             "WEFT_DIGEST": measured.digest(root, stem, nb),
             "WEFT_CLAIMS": str(claims),
         }
-        if simulator:
-            given["WEFT_SIMULATOR"] = "1"
-        else:
+        given |= simulated(simulator)
+        if not simulator:
             given["WEFT_RESULTS"] = str(results)
 
         start = time.monotonic()
@@ -170,7 +139,7 @@ def refresh(root: Path, stem: str, timeout: int = CELL_TIMEOUT) -> int:
     if not waiting:
         return 0
     nb = notebook.read_script(notebook.script(root, stem))
-    _run(nb, root, stem, environment(root, WEFT_SIMULATOR="1"), timeout)
+    _run(nb, root, stem, environment(root, **simulated(True)), timeout)
     tuple(_take_stderr(nb))
     _scrub(nb, root)
     for number in waiting:
@@ -192,7 +161,7 @@ def _write(
 ) -> None:
     """Write an executed notebook with its stamp and without this machine's paths."""
     stamp = stamp | {"seconds": seconds, "digest": digest}
-    stamp |= notebook.needs(nb) | notebook.runs_on(nb)
+    stamp |= notebook.runs_on(nb)
     _scrub(nb, root)
     notebook.write(notebook.canonical(nb, stamp), path)
 

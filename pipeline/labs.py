@@ -38,7 +38,7 @@ def derive(root: Path, stem: str) -> NotebookNode:
         ) from error
 
     nb = notebook.up_to_date(root, stem)
-    needs = notebook.needs(nb) | notebook.runs_on(nb)
+    where = notebook.runs_on(nb)
     for cell in nb.cells:
         if cell.cell_type == "code":
             cell.source = undo(cell.source)
@@ -54,8 +54,8 @@ def derive(root: Path, stem: str) -> NotebookNode:
         cell.source = at_revision(cell.source, versions.revision())
     if first := next((cell for cell in nb.cells if cell.cell_type == "code"), None):
         first.source = f"{FIRST}\n{first.source}"
-    stamp = {"lab": stem, "digest": lab_digest(nb.cells), **needs}
-    return notebook.canonical(nb, stamp, **(COLAB_CPU if "runs_on" in needs else COLAB))
+    stamp = {"lab": stem, "digest": lab_digest(nb.cells), **where}
+    return notebook.canonical(nb, stamp, **(COLAB_CPU if where else COLAB))
 
 
 def at_revision(source: str, revision: str) -> str:

@@ -23,7 +23,6 @@ LANGUAGE = {"name": "python", "pygments_lexer": "ipython3"}
 MARKER = re.compile(r"\s*(?:#\s+)?(?:#|//) (BEGIN|END) SOLUTION")
 BOUND = re.compile(r"\b(at_least|at_most|law)=-?[0-9.e-]+")
 TITLE = re.compile(r"\A# (?:Solution |Lab )?(\d\d · )")
-NEEDS = re.compile(r"(gpu|sm_\d{2,3}): \S.*")
 
 
 def stems(root: Path, names: list[str] | None = None) -> list[str]:
@@ -113,22 +112,6 @@ def _check_markers(path: Path, text: str) -> None:
             f"chapters/{path.parent.name}/{path.name}:{opened}: this answer never "
             "ends; close it with '# END SOLUTION'"
         )
-
-
-def needs(nb: NotebookNode) -> dict[str, str]:
-    """Return what a notebook cannot run without, as its metadata has it; mostly {}.
-
-    A script says it in its header, under jupyter: weft: needs: "sm_90: why".
-    """
-    value = nb.metadata.get("weft", {}).get("needs")
-    if value is None:
-        return {}
-    if not NEEDS.fullmatch(str(value)):
-        raise PipelineError(
-            f"needs: {value!r}; write 'gpu: why' or 'sm_90: why', the reason a clause "
-            "that completes 'no GPU here, and …'"
-        )
-    return {"needs": value}
 
 
 def runs_on(nb: NotebookNode) -> dict[str, str]:
@@ -284,6 +267,5 @@ def build(root: Path, stem: str) -> NotebookNode:
         old = read(solution(root, stem))
         keep_outputs(nb, old)
         stamp = dict(old.metadata.get("weft", {}))
-    stamp.pop("needs", None)
     stamp.pop("runs_on", None)
-    return canonical(nb, stamp | needs(nb) | runs_on(nb))
+    return canonical(nb, stamp | runs_on(nb))

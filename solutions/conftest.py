@@ -1,7 +1,7 @@
-"""What nbval leaves out on this machine, and why; no kernel is started to find out.
+"""Claims about speed, where nbval runs the solutions.
 
-Claims about speed do not stop a notebook. The kernel writes those that fail to a file,
-and the cell that made one fails here, when it has run.
+They do not stop a notebook. The kernel writes those that fail to a file, and the cell
+that made one fails here, when it has run.
 """
 
 import json
@@ -12,36 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from weft import device
-
 _ledger = pytest.StashKey[Path]()
 _read = pytest.StashKey[int]()  # lines of it
 _warned = pytest.StashKey[list[str]]()
-
-
-def missing(needs: str) -> str:
-    """Return why a need ("gpu: why", "sm_90: why") is not met here, "" if it is."""
-    gpu = device.find()
-    wanted, _, because = needs.partition(": ")
-    if not gpu.usable:
-        return f"no GPU here, and {because}"
-    if wanted.startswith("sm_"):
-        capability = divmod(int(wanted[3:]), 10)
-        if gpu.capability < capability:
-            return f"the {gpu.name} is below {wanted}, and {because}"
-    return ""
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        nb = getattr(item.parent, "nb", None)
-        if nb is None:
-            continue
-        needs = nb.metadata.get("weft", {}).get("needs")
-        if "gpu" in item.cell.metadata.get("tags", []):
-            needs = needs or "gpu: this cell runs on one only"
-        if needs and (reason := missing(needs)):
-            item.add_marker(pytest.mark.skip(reason=reason))
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -31,6 +31,7 @@ from weft_book.citing import letters
 from weft_book.drawing import inline_svg, legible_width
 
 from weft import links
+from weft.lesson import syllabus
 
 Render = Callable[..., tuple[str, list[str]]]
 
@@ -783,20 +784,17 @@ def test_solutions_are_shown_without_their_marks(render: Render) -> None:
     assert 'class="n"' in html  # and highlighted
 
 
-def test_what_a_lab_cannot_run_without() -> None:
-    assert lessons.needs_text(None) == "nothing"
-    assert lessons.needs_text("gpu: it times") == "a GPU: it times"
-    needs = lessons.needs_text("sm_90: wgmma")
-    assert needs == "a GPU of capability 9.0 or higher: wgmma"
-
-
-def test_what_a_lab_needs_is_read_from_its_notebook(tmp_path: Path) -> None:
-    notebook = tmp_path / "22_hopper_gemm.ipynb"
-    assert lessons.needs_of(notebook) is None
-    notebook.write_text('{"metadata": {"weft": {"needs": "sm_90: wgmma"}}}')
-    assert lessons.needs_of(notebook) == "sm_90: wgmma"
-    notebook.write_text('{"metadata": {}}')
-    assert lessons.needs_of(notebook) is None
+def test_what_a_lab_needs_of_a_gpu() -> None:
+    text = {
+        name[:2]: lessons.gpu_text(syllabus.load(name)) for name in syllabus.names()
+    }
+    assert text["00"] == "capability 7.5"
+    assert text["16"] == "capability 7.5, 6 GB, 22 SMs"
+    assert text["22"] == "capability 9.x, 3 GB"
+    assert text["28"] == "capability 7.5, 2 GPUs"
+    assert text["33"] == "capability 8.0, 16 GB"
+    assert lessons.runs_on_cpu(ROOT / "solutions" / "04_c_for_python.ipynb")
+    assert not lessons.runs_on_cpu(ROOT / "solutions" / "05_first_kernel.ipynb")
 
 
 def test_a_shown_kernel_is_as_a_learner_typed_it() -> None:

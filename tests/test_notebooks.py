@@ -252,7 +252,7 @@ def test_stamp_and_results_belong_to_this_code(stem):
     where = "here" if on_cpu else "on a GPU"
     assert stamp.get("digest") == digest, f"run it {where}: make execute LAB={stem}"
     gpu = set() if on_cpu else {"capability", "driver", "cuda"}
-    assert stamp.keys() - {"needs", "runs_on", "refreshed"} == gpu | {
+    assert stamp.keys() - {"runs_on", "refreshed"} == gpu | {
         *("device", "versions", "date", "seconds", "digest"),
     }
     assert stamp.device, "it ran in the simulator"
@@ -302,8 +302,6 @@ class Player:
 
     def play(self, stem: str, folder: str, only: Sequence[int] = ()) -> list[dict]:
         """Run cells of a notebook, by default all; none may end in an error."""
-        if need := executed(stem).metadata.weft.get("needs"):
-            pytest.skip(f"needs {need}")
         with tempfile.TemporaryDirectory() as scratch:
             report = Path(scratch, "report.json")
             asked = {

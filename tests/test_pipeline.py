@@ -1,7 +1,9 @@
 """The pipeline on small notebooks: what it keeps, what it drops, what it refuses."""
 
 import json
+import os
 import re
+import sys
 from pathlib import Path
 
 import nbformat
@@ -9,6 +11,7 @@ import pytest
 
 from pipeline import PipelineError, edited, execute, labs, measured, notebook
 from pipeline.__main__ import main
+from pipeline.machine import environment
 from pipeline.wordless import wordless
 
 STEM = "42_answer"
@@ -38,6 +41,15 @@ double(21)
 # Twice is once more than once.
 '''
 
+RUNNING = """\
+from weft import device
+
+
+def plan(labs):
+    gpu = device.find()
+    return {"line": gpu.name, "reason": gpu.reason, "skips": {}, "stops": [],
+            "lacks": []}
+"""
 WEFT = """\
 def lab(stem):
     print("lab", stem)
@@ -71,6 +83,7 @@ def course(tmp_path, monkeypatch):
         f"chapters/{STEM}/lab.py": SCRIPT,
         "weft/__init__.py": WEFT,
         "weft/device.py": DEVICE,
+        "weft/lesson/running.py": RUNNING,
         "weft/versions.py": VERSIONS,
     }.items():
         path = tmp_path / name
@@ -254,26 +267,6 @@ def test_answer_that_never_ends(course):
     path = notebook.script(course, STEM)
     path.write_text("# %%\n# BEGIN SOLUTION\nx = 1\n")
     with pytest.raises(PipelineError, match=r"lab\.py:2: this answer never ends"):
-        notebook.build(course, STEM)
-
-
-HEADER = """\
-# ---
-# jupyter:
-#   weft:
-#     needs: "sm_90: wgmma exists from Hopper on"
-# ---
-
-"""
-
-
-def test_needs_come_from_the_header(course):
-    edit(course, SCRIPT, HEADER + SCRIPT)
-    need = {"needs": "sm_90: wgmma exists from Hopper on"}
-    assert rebuild(course).metadata.weft == need
-    assert labs.derive(course, STEM).metadata.weft.items() >= need.items()
-    edit(course, "sm_90: wgmma", "an H100, as wgmma")
-    with pytest.raises(PipelineError, match="write 'gpu: why' or 'sm_90: why'"):
         notebook.build(course, STEM)
 
 
@@ -626,17 +619,106 @@ def test_an_untouched_lab_saved_by_jupyter_is_replaced(course):
 # nbval
 
 
-def test_nbval_runs_what_this_machine_can(course, pipeline):
+@pytest.fixture
+def running(course):
+    """Change what the machine lacks: `running(skips={...}, reason="No driver.")`."""
+
+    def change(**values) -> None:
+        text = f"def plan(labs):\n    return {PLAN | values!r}\n"
+        (course / "weft" / "lesson" / "running.py").write_text(text)
+
+    return change
+
+
+PLAN = {"line": "Imagined GPU", "reason": "", "skips": {}, "stops": [], "lacks": []}
+NO_GPU = {"line": "simulator (no driver)", "reason": "No driver."}
+
+
+def test_nbval_skips_what_this_gpu_cannot_run(course, pipeline, running):
     conftest = Path(__file__).parents[1] / "solutions" / "conftest.py"
     (course / "solutions" / "conftest.py").write_text(conftest.read_text())
-    add(course, "43_hopper", HEADER + SCRIPT)
+    add(course, "43_hopper", SCRIPT)
     edit(course, "double(21)", "assert double(21) == 43")
     assert pipeline("notebooks")[0] == 0
+    running(skips={"43_hopper": "it needs wgmma"})
     status, output, _ = pipeline("nbval")
     assert status == 1
-    assert "1 failed, 2 passed, 3 skipped" in output
+    assert "1 failed, 2 passed" in output
     assert "assert double(21) == 43" in output
-    assert "the Imagined GPU is below sm_90, and wgmma exists from Hopper" in output
+    first, *_, skipped, last = output.splitlines()
+    assert first == "nbval: Imagined GPU"
+    assert skipped == "skipped: 43_hopper: it needs wgmma"
+    assert last == "nbval: Imagined GPU: 1 run, with failures, 1 skipped"
+
+
+def test_nbval_is_green_where_all_is_skipped(course, pipeline, running):
+    assert pipeline("notebooks")[0] == 0
+    running(skips={STEM: "it needs 2 GPUs"})
+    status, output, _ = pipeline("nbval")
+    assert status == 0
+    assert output.endswith("nbval: Imagined GPU: 0 passed, 1 skipped\n")
+
+
+def test_without_a_gpu_nbval_fails_and_says_simulator_first_and_last(
+    course, pipeline, running
+):
+    assert pipeline("notebooks")[0] == 0
+    running(**NO_GPU)
+    status, output, errors = pipeline("nbval")
+    assert status == 1
+    assert output.splitlines()[0] == "nbval: simulator (no driver)"
+    assert "simulator" in errors.splitlines()[-1]
+    assert "--simulator" in errors
+    status, output, errors = pipeline("nbval", "--simulator")
+    assert status == 0, errors
+    assert output.splitlines()[0] == "nbval: simulator (no driver)"
+    assert output.splitlines()[-1] == (
+        "nbval: simulator (no driver): 1 passed, 0 skipped"
+    )
+
+
+def test_a_solution_for_the_cpu_needs_no_gpu(course, pipeline, running):
+    edit(course, SCRIPT, HOST + SCRIPT)
+    assert pipeline("notebooks")[0] == 0
+    running(**NO_GPU)
+    assert pipeline("nbval")[0] == 0
+
+
+@pytest.mark.parametrize("verb", ["nbval", "execute"])
+def test_what_is_missing_is_said_before_anything_runs(course, pipeline, running, verb):
+    edit(course, "double(21)", "open('it-ran', 'w').close()")
+    assert pipeline("notebooks")[0] == 0
+    running(stops=["no gcc: lab 42 needs it"], lacks=["no onnx: lab 42 needs it"])
+    status, output, errors = pipeline(verb)
+    assert status == 1
+    assert "no onnx" in output
+    assert errors == "no gcc: lab 42 needs it\n"
+    assert not (course / "solutions" / "it-ran").exists()
+
+
+def test_execute_skips_what_this_gpu_cannot_run(course, pipeline, running):
+    add(course, "43_hopper", SCRIPT)
+    running(skips={"43_hopper": "it needs wgmma"})
+    status, output, errors = pipeline("execute")
+    assert status == 0, errors
+    assert "43_hopper: skipped: it needs wgmma\n" in output
+    assert not notebook.solution(course, "43_hopper").exists()
+
+
+def test_a_share_is_every_nth_solution(course, pipeline):
+    for number in (43, 44, 45):
+        add(course, f"{number}_next", SCRIPT)
+    assert pipeline("notebooks")[0] == 0
+    status, output, _ = pipeline("nbval", "--share", "2/3")
+    assert status == 0
+    assert "43_next.ipynb" in output
+    assert output.endswith("1 passed, 0 skipped\n")
+    assert pipeline("nbval", "--share", "4/3")[2].startswith("--share 4/3: write 2/4")
+
+
+def test_programs_of_python_packages_are_found():
+    first = environment(Path("/here"))["PATH"].split(os.pathsep)[0]
+    assert Path(first) == Path(sys.executable).parent
 
 
 def test_nbval_fails_the_cell_whose_claim_does_not_hold(course, pipeline):

@@ -7,7 +7,9 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from weft.device import gpu
 from weft.lesson import quiz_html, syllabus
+from weft.wording import several
 
 from .page import WeftDirective, table
 
@@ -39,30 +41,31 @@ class QuizDirective(WeftDirective):
             return self.warn(error)
 
 
-def needs_text(needs: str | None) -> str:
-    """Word what a lesson says it cannot run without: "sm_90: why", or nothing."""
-    if not needs:
-        return "nothing"
-    what, _, why = needs.partition(":")
-    capability = what.removeprefix("sm_")
-    if capability != what:
-        what = f"a GPU of capability {capability[:-1]}.{capability[-1]} or higher"
-    else:
-        what = "a GPU"
-    return f"{what}: {why.strip()}"
+def gpu_text(lesson: syllabus.Lesson) -> str:
+    """Word what a lab's solution needs of a GPU; the oldest that runs any is 7.5."""
+    needs = lesson.gpu
+    lowest = max(needs.capability, gpu.OLDEST_CAPABILITY)
+    alone = needs.below == (lowest[0] + 1, 0)
+    parts = [f"capability {lowest[0]}.{'x' if alone else lowest[1]}"]
+    if needs.memory:
+        parts.append(f"{needs.memory} GB")
+    if needs.sms:
+        parts.append(several(needs.sms, "SM"))
+    if needs.count > 1:
+        parts.append(several(needs.count, "GPU"))
+    return ", ".join(parts)
 
 
-def needs_of(notebook: Path) -> str | None:
-    """What a notebook cannot run without, from its metadata; None for nothing."""
+def runs_on_cpu(notebook: Path) -> bool:
+    """Whether a solution has no use for a GPU, as its metadata says."""
     if not notebook.is_file():
-        return None
+        return False
     metadata = json.loads(notebook.read_text(encoding="utf8"))["metadata"]
-    needs: str | None = metadata.get("weft", {}).get("needs")
-    return needs
+    return bool(metadata.get("weft", {}).get("runs_on") == "cpu")
 
 
 class LabsDirective(WeftDirective):
-    """{labs} lists the labs: how long they take and what they cannot do without."""
+    """{labs} lists the labs: how long they take and what they need of a GPU."""
 
     def run(self) -> list[nodes.Node]:
         root = Path(self.env.srcdir)
@@ -73,17 +76,17 @@ class LabsDirective(WeftDirective):
             lesson = syllabus.load(stem, lessons_of(root))
             notebook = root / "solutions" / f"{stem}.ipynb"
             self.env.note_dependency(str(notebook))
-            needs = needs_of(notebook)
+            needs = "no use for one" if runs_on_cpu(notebook) else gpu_text(lesson)
             title = escape(lesson.label)
             if f"labs/{stem}" in self.env.found_docs:
                 title = f'<a href="../labs/{stem}.html">{title}</a>'
             exercises, minutes = str(len(lesson.exercises)), str(lesson.minutes)
-            rows.append(("", [title, exercises, minutes, escape(needs_text(needs))]))
+            rows.append(("", [title, exercises, minutes, escape(needs)]))
         columns = [
             ("name", "lab"),
             ("count", "exercises"),
             ("count", "minutes"),
-            ("needs", "cannot run without"),
+            ("needs", "GPU that it runs on"),
         ]
         return self.html(table(columns, rows))
 
