@@ -80,6 +80,10 @@ def main(arguments: list[str]) -> None:
         print(f"You may not write in {ROOT}: your labs are in {shown}.", flush=True)
     words = command(shown, browser, as_root=os.geteuid() == 0)
     os.environ["WEFT_BOOK"] = str(ROOT / BOOK)
+    # PyTorch looks for ninja, which is a package of this Python, on the path.
+    os.environ["PATH"] = os.pathsep.join(
+        [os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)]
+    )
     os.execv(words[0], [*words, *arguments])
 
 

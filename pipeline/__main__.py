@@ -33,6 +33,9 @@ def main(arguments: list[str] | None = None) -> int:
     run.add_argument(
         "--simulator", action="store_true", help="only see whether they run; no GPU"
     )
+    run.add_argument(
+        "--fewer-rows", action="store_true", help="let files in results/ lose rows"
+    )
     verb("refresh", "run the cells that have no outputs in the simulator; no GPU")
     verb("labs", "solutions/NN.ipynb -> labs/NN.ipynb, but never over edited copies")
     check = verb("nbval", "run every cell of the solutions with pytest and nbval")
@@ -132,13 +135,16 @@ def _one(root: Path, stem: str, options: argparse.Namespace) -> tuple[float, str
     start = time.monotonic()
     try:
         out = (options.out or root).resolve()
-        run = execute(root, stem, out, options.simulator, options.timeout)
+        run = execute(
+            root, stem, out, options.simulator, options.timeout, options.fewer_rows
+        )
     except Exception as error:  # the other notebooks run all the same
         name = "" if isinstance(error, PipelineError) else f"{type(error).__name__}: "
         print(f"{stem}: {name}{error}", file=sys.stderr, flush=True)
         return time.monotonic() - start, "did not run to its end", True
 
-    print(f"{stem}: ran in {run.seconds} s", flush=True)
+    how = ", measured nothing, and is not stamped" if run.shown else ""
+    print(f"{stem}: ran in {run.seconds} s{how}", flush=True)
     for what, lines in (
         ("wrote to stderr, which is left out of the notebook", run.complaints),
         ("claims that do not hold", run.failed),

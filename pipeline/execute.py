@@ -4,7 +4,6 @@ import ast
 import json
 import os
 import re
-import shutil
 import sys
 import tempfile
 import time
@@ -25,6 +24,7 @@ from nbformat import NotebookNode
 
 from . import PipelineError, measured, notebook
 from .machine import environment, simulated
+from .publishing import listed, lost, only_shown, publish
 
 CELL_TIMEOUT = 300  # seconds
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -64,13 +64,14 @@ class Run:
     """What became of a notebook that ran to its end.
 
     complaints: what it wrote to stderr; failed, warned: claims about speed or chance
-    that do not hold.
+    that do not hold. shown: it measured nothing, and showed what another GPU measured.
     """
 
     seconds: float
     complaints: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
     warned: tuple[str, ...] = ()
+    shown: bool = False
 
     @property
     def wrong(self) -> str:
@@ -89,13 +90,16 @@ def execute(
     out: Path,
     simulator: bool = False,
     timeout: int = CELL_TIMEOUT,
+    fewer_rows: bool = False,
 ) -> Run:
     """Run chapters/NN/lab.py and return what became of it.
 
     The executed notebook goes to `out`/solutions, and what it measures to
-    `out`/results, also where claims fail. In the simulator nothing is written. Raises
-    PipelineError at the first cell that fails; nothing is replaced then, and if `out`
-    is not `root`, what there was until then is kept in `out`/failed.
+    `out`/results, also where claims fail. In the simulator nothing is written, and
+    neither is the notebook of a lab that only showed what was measured elsewhere.
+    Raises PipelineError at the first cell that fails, and where the results would lose
+    rows, unless `fewer_rows` allows that; nothing is replaced then, and if `out` is not
+    `root`, what there was until then is kept in `out`/failed.
     """
     nb = notebook.read_script(notebook.script(root, stem))
     with tempfile.TemporaryDirectory() as folder:
@@ -112,19 +116,37 @@ def execute(
         start = time.monotonic()
         try:
             stamp = _run(nb, root, stem, environment(root, **given), timeout)
+            if not fewer_rows:
+                _keep_rows(results, root)
         except PipelineError:
             if not simulator and out != root:
-                _publish(results, out / "failed")
+                publish(results, out / "failed")
                 _keep(nb, out / "failed" / f"{stem}.ipynb")
             raise
         seconds = round(time.monotonic() - start, 1)
         found = claimed(claims)
         complaints = tuple(_take_stderr(nb))
-        if not simulator:
-            _publish(results, out / "results")
+        shown = only_shown(results, root / "results", stem)
+        if not simulator and not shown:
+            publish(results, out / "results")
             path = notebook.solution(out, stem)
             _write(nb, root, path, stamp, seconds, given["WEFT_DIGEST"])
-    return Run(seconds, complaints, found["failed"], found["warned"])
+    return Run(
+        seconds,
+        complaints,
+        found["failed"],
+        found["warned"],
+        shown and not simulator,
+    )
+
+
+def _keep_rows(results: Path, root: Path) -> None:
+    """Raise PipelineError with the rows that the record has and this run lacks."""
+    if gone := lost(results, root / "results"):
+        raise PipelineError(
+            "not published, since results/ would lose what the book may quote: "
+            f"install what these rows need, or add --fewer-rows{listed(gone)}"
+        )
 
 
 def refresh(root: Path, stem: str, timeout: int = CELL_TIMEOUT) -> int:
@@ -174,15 +196,6 @@ def claimed(ledger: Path) -> dict[str, tuple[str, ...]]:
         state: tuple(e["text"] for e in entries if e["state"] == state)
         for state in ("failed", "warned")
     }
-
-
-def _publish(folder: Path, target: Path) -> None:
-    """Put the files of a folder into another, each whole or not at all."""
-    target.mkdir(parents=True, exist_ok=True)
-    for file in folder.iterdir():
-        part = target / f"{file.name}.part"
-        shutil.copyfile(file, part)
-        part.replace(target / file.name)
 
 
 def _keep(nb: NotebookNode, path: Path) -> None:

@@ -87,8 +87,11 @@ def test_jupyterlab_gets_the_options_that_lab_py_was_given(monkeypatch):
     started = []
     monkeypatch.setattr(lab.os, "execv", lambda _, words: started.append(words))
     monkeypatch.setenv("WEFT_BOOK", "")
+    monkeypatch.setenv("PATH", "/usr/bin")
     lab.main(["--ip", "0.0.0.0"])
     assert started[0][-2:] == ["--ip", "0.0.0.0"]
+    programs = Path(sys.executable).parent  # ninja's, for lab 32
+    assert os.environ["PATH"].split(os.pathsep) == [str(programs), "/usr/bin"]
 
 
 def test_the_variants_are_those_of_the_installer():

@@ -437,12 +437,68 @@ def test_a_run_that_breaks_off_leaves_the_record_as_it_was(course, pipeline):
 def test_the_record_is_there_while_the_next_is_written(course, pipeline):
     record = course / "results" / "r.json"
     record.parent.mkdir()
-    record.write_text("the record")
+    record.write_text('{"lab": "the record"}')
     edit(course, "double(21)", CLAIM + "\nprint(open('../results/r.json').read())")
     pipeline("execute")
     nb = notebook.read(notebook.solution(course, STEM))
     assert "the record" in texts(nb)[2]
     assert record.read_text() == "{}"
+
+
+ROWS = """\
+import json, os, pathlib
+rows = [{"case": "2^4", "name": name} for name in NAMES]
+pathlib.Path(os.environ["WEFT_RESULTS"], "r.json").write_text(
+    json.dumps({"rows": rows}))"""
+
+
+def measures(course: Path, *names: str) -> None:
+    """Have the notebook measure rows of these names, and no others."""
+    notebook.script(course, STEM).write_text(
+        SCRIPT.replace("double(21)", ROWS.replace("NAMES", repr(names)))
+    )
+
+
+def test_results_that_would_lose_rows_are_refused_with_their_names(course, pipeline):
+    measures(course, "mine", "ONNX Runtime")
+    assert pipeline("execute")[0] == 0
+    record = course / "results" / "r.json"
+    before, stamped = record.read_text(), notebook.solution(course, STEM).read_text()
+    measures(course, "mine", "new")
+    status, _, errors = pipeline("execute")
+    assert status == 1
+    assert "results/ would lose" in errors
+    assert "\n  r.json: 2^4 | ONNX Runtime\n" in errors
+    assert record.read_text() == before
+    assert notebook.solution(course, STEM).read_text() == stamped
+    assert pipeline("execute", "--out", "away")[0] == 1
+    assert "new" in (course / "away" / "failed" / "r.json").read_text()
+    assert pipeline("execute", "--fewer-rows")[0] == 0
+    assert "new" in record.read_text()
+
+
+def test_more_rows_and_another_gpu_lose_nothing(course, pipeline):
+    measures(course, "mine")
+    assert pipeline("execute")[0] == 0
+    measures(course, "mine", "new")
+    assert pipeline("execute")[0] == 0
+    record = course / "results" / "r.json"
+    record.rename(course / "results" / "other-gpu.json")
+    measures(course, "mine")
+    assert pipeline("execute")[0] == 0
+
+
+def test_a_lab_that_was_only_shown_is_not_stamped(course, pipeline):
+    assert pipeline("execute")[0] == 0  # a lab that never measures is stamped
+    path = notebook.solution(course, STEM)
+    before = path.read_text()
+    (course / "results").mkdir(exist_ok=True)
+    (course / "results" / f"{STEM}.two-gpus.json").write_text('{"rows": []}')
+    edit(course, "double(21)", "double(20)")
+    status, output, errors = pipeline("execute")
+    assert status == 0, errors
+    assert "measured nothing, and is not stamped" in output
+    assert path.read_text() == before
 
 
 def test_simulator_writes_nothing(course, pipeline):
