@@ -17,6 +17,7 @@ from weft import device, store, versions
 from weft.device import cpu
 
 REFERENCE = "nvidia-h200"  # preferred where several GPUs have results
+QUOTED = {"h100": "nvidia-h100-80gb-hbm3"}  # GPUs that pages name by a word
 
 
 def slug(gpu: str) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from weft import units
+from weft.bench.results import QUOTED
 from weft.bench.rows import VARIES
 from weft.timing import FEW
 
@@ -87,15 +88,13 @@ def path_of(root: Path, lab: str, gpu: str) -> Path:
 
 
 def path_with(root: Path, lab: str, word: str) -> Path:
-    """Return the results of a lab on the one GPU with this word in its slug: h100.
+    """Return the results of a lab on the GPU that pages name by a word: h100.
 
-    Raises MissingResult where no GPU has it, or several have.
+    Without a row in `QUOTED`, it is the one GPU with this word in its slug. Raises
+    MissingResult where no GPU has it, or several have.
     """
-    found = [
-        path
-        for path in sorted((root / "results").glob(f"{lab}.*.json"))
-        if word in path.name.split(".")[1].split("-")
-    ]
+    files = sorted((root / "results").glob(f"{lab}.{QUOTED.get(word, '*')}.json"))
+    found = [file for file in files if word in file.name.split(".")[1].split("-")]
     if len(found) != 1:
         names = listed([path.name for path in found])
         raise MissingResult(f"results of {lab} on a GPU {word!r}: {names}")
