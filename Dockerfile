@@ -3,7 +3,7 @@
 #
 #   docker build -t weft .                              kernels run in the simulator
 #   docker build -t weft --build-arg VARIANT=cu13 .     or cu12: for a GPU
-#   docker run --rm -p 127.0.0.1:8888:8888 weft         with a GPU: --gpus all
+#   docker run --rm --init -p 127.0.0.1:8888:8888 weft  with a GPU: --gpus all
 #
 # Both variants have the same base image: the CUDA libraries are Python packages, which
 # install.py chooses, and the driver comes from the host.
@@ -11,7 +11,8 @@
 ARG PYTHON=3.13
 FROM python:${PYTHON}-slim-bookworm AS system
 
-# Lab 4 needs a compiler and a debugger, and Triton a compiler.
+# Lab 4 needs a compiler and a debugger. Triton needs a compiler and Python's headers,
+# which this Python brings.
 RUN apt-get update \
     && apt-get install -y --no-install-recommends gcc gdb git libc6-dev make \
     && rm -rf /var/lib/apt/lists/*
@@ -48,4 +49,6 @@ RUN PIP_NO_CACHE_DIR=1 python3 install.py \
 COPY --chown=${NB_USER} . ./
 
 EXPOSE 8888
+HEALTHCHECK --interval=60s --timeout=30s --start-period=60s \
+    CMD ["python", "lab.py", "--healthy"]
 CMD ["python", "lab.py", "--ip", "0.0.0.0"]

@@ -30,7 +30,7 @@ simulator = backend simulator simulator_features language shapes intrinsics barr
 
 .DEFAULT_GOAL := help
 .PHONY: help lab test test-all lint oldest newest book figures film notebooks \
-	refresh labs execute nbval handout update vendor clean learner author
+	refresh labs execute nbval handout image update vendor clean learner author
 
 help:  ## Say what there is
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -80,7 +80,7 @@ labs: author  ## solutions/*.ipynb -> labs/*.ipynb
 execute: author  ## Run the solutions on this GPU; write outputs and results/
 	@$(venv) -m pipeline execute $(LAB) $(ARGS)
 
-nbval: author  ## Run every cell of the solutions as a test
+nbval: author  ## Run every cell of the solutions as a test, on this GPU
 	@$(venv) -m pipeline nbval $(LAB) $(ARGS)
 
 handout:  ## What learners get, without the answers: _build/handout.zip
@@ -88,6 +88,14 @@ handout:  ## What learners get, without the answers: _build/handout.zip
 	@git archive --format=zip --prefix=warp-and-weft/ -o _build/handout.zip HEAD \
 		$(handed_out) $(withheld)
 	@echo _build/handout.zip
+
+image:  ## Build the container's image; check an answer and open JupyterLab in it
+	@docker build -t weft .
+	@docker run --rm --init --network none weft \
+		python -m grading 05_first_kernel labs/05_first_kernel.ipynb
+	@docker run --rm --init --detach --name weft-image weft >/dev/null
+	@trap 'docker rm --force weft-image >/dev/null' EXIT; sleep 20; \
+		docker exec weft-image python lab.py --healthy
 
 update:  ## Bring the course up to date; what you wrote in the labs is kept
 	@$(python) update.py

@@ -1,6 +1,7 @@
 """Open JupyterLab on the labs; where there is no browser, print the address.
 
     .venv/bin/python lab.py [JupyterLab's own options, such as --port 9000]
+    .venv/bin/python lab.py --healthy    # does a JupyterLab of this machine answer?
 
 Where the labs belong to another user and cannot be written, it opens copies in the
 user's own folder, `~/warp-and-weft`.
@@ -13,6 +14,7 @@ import webbrowser
 from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import quote
+from urllib.request import urlopen
 
 ROOT = Path(__file__).resolve().parent
 BOOK = Path("_build", "html")  # where `make book` puts the pages
@@ -70,7 +72,23 @@ def command(
     return [sys.executable, "-m", "jupyterlab", *options]
 
 
+def healthy() -> bool:
+    """True if every JupyterLab that this user has started answers, and one does."""
+    from jupyter_server.serverapp import list_running_servers
+
+    try:
+        answers = [
+            urlopen(f"{server['url']}api", timeout=3).status
+            for server in list_running_servers()
+        ]
+    except OSError:
+        return False
+    return bool(answers) and set(answers) == {200}
+
+
 def main(arguments: list[str]) -> None:
+    if arguments == ["--healthy"]:
+        sys.exit(0 if healthy() else "no JupyterLab answers here")
     browser = has_browser(os.environ)
     if not browser:
         print("No browser here: open the address below in one.", flush=True)

@@ -7,6 +7,10 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from urllib.error import URLError
+
+import pytest
 
 import install
 import lab
@@ -94,6 +98,52 @@ def test_jupyterlab_gets_the_options_that_lab_py_was_given(monkeypatch):
     assert os.environ["PATH"].split(os.pathsep) == [str(programs), "/usr/bin"]
 
 
+def test_the_image_says_whether_jupyterlab_answers():
+    (check,) = named("HEALTHCHECK")
+    assert check.endswith('CMD ["python", "lab.py", "--healthy"]')
+
+
+def serving(answers):
+    """Return a stand-in for urlopen that gives these answers, by address."""
+
+    def open_address(url, timeout):
+        if url not in answers:
+            raise URLError("refused")
+        return SimpleNamespace(status=answers[url])
+
+    return open_address
+
+
+@pytest.mark.parametrize(
+    ("urls", "well"),
+    [
+        ([], False),
+        (["http://here:8888/"], True),
+        (["http://here:8888/user/ada/"], True),  # on a JupyterHub
+        (["http://here:8888/", "http://gone:9000/"], False),
+    ],
+)
+def test_health_is_an_answer_of_every_server(monkeypatch, urls, well):
+    servers = [{"url": url} for url in urls]
+    found = "jupyter_server.serverapp.list_running_servers"
+    monkeypatch.setattr(found, lambda: iter(servers))
+    here = {f"{url}api": 200 for url in urls if "here" in url}
+    monkeypatch.setattr(lab, "urlopen", serving(here))
+    assert lab.healthy() is well
+
+
+def test_every_container_that_runs_for_long_has_an_init():
+    pages = [ROOT / "README.md", ROOT / "Dockerfile", *(ROOT / "book").glob("*.md")]
+    runs = [
+        line
+        for page in pages
+        for line in page.read_text().splitlines()
+        if "docker run" in line and "nvidia-smi" not in line
+    ]
+    assert len(runs) == 4
+    assert all("--init" in line for line in runs)
+
+
 def test_the_variants_are_those_of_the_installer():
     for variant in re.findall(r"VARIANT=(\w+)|or (cu\d+):", TEXT):
         assert install.choose_build(None, "".join(variant))[0] in install.BUILDS
@@ -113,7 +163,7 @@ def test_the_dev_container_is_a_stage_of_the_same_recipe():
 
 def test_the_page_on_teaching_grades_with_what_the_image_has():
     page = (ROOT / "book" / "teaching.md").read_text()
-    command = re.search(r"docker run --rm --network none.*?```", page, re.DOTALL)[0]
+    command = re.search(r"docker run.*?--network none.*?```", page, re.DOTALL)[0]
     for option in ("--read-only", "--memory ", "--pids-limit", "--cap-drop ALL"):
         assert option in command
     assert "--tmpfs /tmp:exec" in command  # where lab 4's programs are compiled

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from pipeline import notebook, validate
+
 ROOT = Path(__file__).parents[1]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 SCRIPTS = Path(sys.executable).parent
@@ -104,11 +106,31 @@ def test_ci_runs_the_oldest_and_the_newest_python_and_the_oldest_numba():
     assert jobs["oldest"]["steps"][-1]["run"] == "make oldest"
 
 
+def test_ci_runs_every_solution_in_the_simulator_in_shares():
+    jobs = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())["jobs"]
+    shares = jobs["solutions"]["strategy"]["matrix"]["share"]
+    stems = notebook.stems(ROOT)
+    run = [stem for text in shares for stem in validate.share(stems, text)]
+    assert sorted(run) == stems
+    last = jobs["solutions"]["steps"][-1]
+    assert last["run"] == 'make nbval ARGS="--simulator --share $SHARE"'
+    assert last["env"] == {"SHARE": "${{ matrix.share }}"}
+
+
+def test_ci_builds_the_image():
+    jobs = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())["jobs"]
+    assert jobs["image"]["steps"][-1]["run"] == "make image"
+    assert "docker build" in (ROOT / "Makefile").read_text()
+
+
 def test_the_book_is_published_only_after_the_tests_of_main():
     ci = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())
     job = ci["jobs"]["pages"]
     assert job["uses"] == "$/.github/workflows/pages.yml"
-    assert job["if"] == "github.event_name == 'push'"
+    assert job["if"] == (
+        "github.event_name == 'push' "
+        "&& (github.repository == 'warp-and-weft/warp-and-weft' || vars.PAGES)"
+    )
     assert {*job["needs"], "pages"} == set(ci["jobs"])
     assert ci[True]["push"] == {"branches": ["main"]}
     pages = yaml.safe_load((ROOT / ".github/workflows/pages.yml").read_text())
@@ -122,6 +144,14 @@ def test_several_gpus_run_at_once_and_keep_their_results_apart():
     assert "inputs.gpus" in job["strategy"]["matrix"]["gpu"]
     assert "gpus" in gpu[True]["workflow_dispatch"]["inputs"]
     assert job["steps"][-1]["with"]["name"] == "executed-${{ matrix.gpu }}"
+
+
+def test_without_a_runner_nothing_is_scheduled():
+    gpu = yaml.safe_load((ROOT / ".github/workflows/gpu.yml").read_text())
+    job = gpu["jobs"]["solutions"]
+    assert job["if"] == "inputs.gpus || vars.GPUS"
+    matrix = job["strategy"]["matrix"]["gpu"]
+    assert matrix == "${{ fromJSON(inputs.gpus || vars.GPUS) }}"
 
 
 def test_the_gpu_runner_never_runs_a_strangers_code():
