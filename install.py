@@ -48,7 +48,7 @@ class Build(NamedTuple):
     numba: str
     pins: tuple[str, ...]  # packages whose version depends on the CUDA version
     gigabytes: float  # free disk space that the whole environment asks for
-    compilers: tuple[str, ...] = ()  # for authors: CUDA builds bring their own
+    compilers: tuple[str, ...] = ()  # of kernels, for checks; CUDA builds bring them
 
 
 BUILDS = {
@@ -563,7 +563,7 @@ def install(root: Path = ROOT, dev: bool = False) -> bool:
     wanted.append("torch==" + environment.version("torch"))
     if sys.platform != "darwin":  # there is no CUDA for macOS
         wanted += [f"{build.numba}=={pinned(root, 'numba-cuda')}", *build.pins]
-        wanted += build.compilers if dev else ()
+        wanted += build.compilers
     constraints = str(root / "constraints.txt")
     environment.pip("install", "--only-binary=:all:", "-c", constraints, *wanted)
     environment.settle()

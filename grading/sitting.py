@@ -124,6 +124,7 @@ def _lines(cells: list[Cell], limits: Limits) -> Iterator[dict[str, Any]]:
             "WEFT_HOME": home,
             "WEFT_SEED": limits.seed,
             "WEFT_SIMULATOR": "1",
+            "WEFT_VERIFIED": "1",
         }
         worker = (sys.executable, "-m", "grading.worker")
         process = subprocess.Popen(

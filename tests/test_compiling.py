@@ -1,5 +1,6 @@
 """The compile check: its seam with a played compiler, its words, and the real thing."""
 
+import contextlib
 import math
 import os
 import textwrap
@@ -15,6 +16,7 @@ import weft  # noqa: F401  before Numba
 
 from numba import cuda, float32  # isort: skip
 from weft import check, compiling
+from weft.checking.verdict import CheckFailed
 from weft.compiling import Outcome, packing, words, worker
 from weft.compiling.packing import Unpackable, pack
 from weft.device import toolkit
@@ -234,6 +236,10 @@ def verdict(monkeypatch: pytest.MonkeyPatch, outcome: Outcome, **limits: Any) ->
     monkeypatch.setattr("weft.lesson.passed", lambda *_: None)
     monkeypatch.setattr(compiling, "warm_up", lambda: None)
     monkeypatch.setattr(compiling, "compile_kernel", lambda *_: outcome)
+    return checked(**limits)
+
+
+def checked(**limits: Any) -> Any:
     return check(
         scale,
         spec=lambda x: x / 2,
@@ -336,8 +342,31 @@ def test_what_nothing_has_compiled_is_no_pass_where_it_matters(
         assert failed.kind == "unverified"
         assert said in failed.message
         assert "run this check again" in failed.why
-        skipped = Outcome(skipped="no CUDA compiler here (NVRTC and NVVM)")
-        assert verdict(monkeypatch, skipped, **limits)
+        assert verdict(monkeypatch, Outcome(skipped=compiling.NO_COMPILER), **limits)
+
+
+@pytest.mark.parametrize("limit", ["float64", "local"])
+@pytest.mark.parametrize("switch", ["WEFT_VERIFIED", "WEFT_STRICT"])
+def test_without_a_compiler_a_learner_passes_and_a_mark_does_not(
+    monkeypatch: pytest.MonkeyPatch, limit: str, switch: str
+) -> None:
+    lacking = Outcome(skipped=compiling.NO_COMPILER)
+    passed = verdict(monkeypatch, lacking, **{limit: 0})
+    assert passed
+    what = {"float64": "double precision", "local": "local memory"}[limit]
+    assert passed.facts[-1] == (
+        f"unverified: how much {what} it uses. "
+        "To install the compilers: `pip install nvidia-cuda-nvrtc nvidia-nvvm`"
+    )
+    assert "unverified" not in str(verdict(monkeypatch, lacking))
+
+    monkeypatch.setattr(compiling, "compile_kernel", lambda *_: lacking)
+    monkeypatch.setenv(switch, "1")
+    strict = pytest.raises(CheckFailed, match=r"(?s)right here.*can say")
+    with strict if switch == "WEFT_STRICT" else contextlib.nullcontext():
+        failed = checked(**{limit: 0})
+        assert failed.kind == "unverified"
+        assert what in failed.message
 
 
 def test_an_error_without_a_place_is_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -277,7 +277,9 @@ def test_doctor_without_a_gpu_is_calm():
     found = examine(find(load=no_library), pieces=Toolkit(), versions={"triton": ""})
     assert found.missing == []
     assert "simulator" in found.summary
-    assert line(found, "CUDA compilers").note == "not needed in the simulator"
+    note = line(found, "CUDA compilers").note
+    assert "how much double precision" in note
+    assert "pip install nvidia-cuda-nvrtc nvidia-nvvm" in note
 
 
 @pytest.mark.parametrize(

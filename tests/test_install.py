@@ -192,13 +192,8 @@ def test_without_a_gpu_only_the_runtime_of_cuda_is_installed(machine, course):
     assert {"numba-cuda==0.30.4", "torch==2.13.0+cpu"} <= set(rest)
     assert not [word for word in rest if "[cu1" in word]
     cuda = [word.partition("==")[0] for word in rest if word.startswith("nvidia-")]
-    assert cuda == ["nvidia-cuda-runtime"]
-
-
-def test_authors_get_the_compilers_without_a_gpu(machine, course):
-    assert install.install(course, dev=True)
-    compilers = {word.partition("==")[0] for word in machine.log[2] if "==" in word}
-    assert {"nvidia-cuda-nvrtc", "nvidia-nvvm"} <= compilers
+    compilers = ["nvidia-cuda-nvrtc", "nvidia-nvvm"]  # a grader's verdicts need them
+    assert cuda == ["nvidia-cuda-runtime", *compilers]
 
 
 def test_pips_own_index_serves_where_pytorchs_is_out_of_reach(machine, course):

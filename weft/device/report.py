@@ -150,7 +150,7 @@ def _compilers(gpu: Device, pieces: toolkit.Toolkit) -> Item:
         found = f"no {', '.join(pieces.missing)}"
         if wanted:
             return Item(name, found, state="missing")
-        return _lacking(name, found, "no-need")
+        return _lacking(name, found, "no-need", advice=toolkit.INSTALL)
     version = f"CUDA {pieces.major}" if pieces.major else "found"
     folder = pieces.nvrtc.parent if pieces.nvrtc is not None else ""
     return Item(name, f"{version}, {folder}")

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PIECES = ("nvrtc", "nvvm", "libdevice")
+INSTALL = "To install the compilers: `pip install nvidia-cuda-nvrtc nvidia-nvvm`"
 
 _windows = sys.platform == "win32"
 _wheels = {  # below a site-packages folder

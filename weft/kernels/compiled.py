@@ -6,6 +6,7 @@ capability that they know; a line that computes in float64 for nothing is found 
 """
 
 import linecache
+import os
 import re
 from types import FunctionType
 from typing import Any
@@ -17,6 +18,7 @@ from weft.checking.source import device_functions
 from weft.checking.verdict import Failed, Verdict
 from weft.compiling import Outcome
 from weft.compiling.words import explain
+from weft.device import toolkit
 from weft.kernels.exercise import KernelExercise
 from weft.kernels.float64_sources import reached, sources
 from weft.lesson import syllabus
@@ -56,7 +58,7 @@ def run(exercise: KernelExercise) -> tuple[list[str], Verdict | None]:
     doing.now(f"{exercise.name}: compiling")
     outcome = compiling.compile_kernel(exercise.kernel, args)
     if outcome.skipped:
-        return [f"not compiled: {outcome.skipped}"], None
+        return skipped(exercise, outcome.skipped), None
     if outcome.unverified:
         return unverified(exercise, outcome.unverified), None
     if outcome.error == NO_DRIVER:
@@ -97,27 +99,51 @@ def run(exercise: KernelExercise) -> tuple[list[str], Verdict | None]:
     return facts, slow if leak is None else leak
 
 
+def skipped(exercise: KernelExercise, reason: str) -> list[str]:
+    """Facts on a kernel where there is no compiler.
+
+    A learner passes, and reads which limits are unverified. Raises `Failed` for a mark
+    (WEFT_VERIFIED=1) and where checks must pass (WEFT_STRICT=1): the same kernel gets
+    the same verdict wherever there is a compiler, and no other verdict without one.
+    """
+    facts = [f"not compiled: {reason}"]
+    what = limited(exercise)
+    if not what:
+        return facts
+    if "1" in (os.environ.get("WEFT_VERIFIED"), os.environ.get("WEFT_STRICT")):
+        raise exercise.failed(
+            "unverified",
+            f"There is {reason}. So nothing here can say {what}, and the exercise "
+            "depends on that.",
+            f"{toolkit.INSTALL}. Then restart, and run this check again.",
+        )
+    return [*facts, f"unverified: {what}. {toolkit.INSTALL}"]
+
+
+def limited(exercise: KernelExercise) -> str:
+    """Say what only the compiler can tell of those things that an exercise limits."""
+    names = {"float64": "double precision", "local": "local memory"}
+    held = [words for limit, words in names.items() if limit in exercise.limits]
+    return f"how much {joined(held)} it uses" if held else ""
+
+
 def unverified(exercise: KernelExercise, reason: str) -> list[str]:
     """Facts on a kernel that the compiler here did not get to compile.
 
     Raises `Failed` where only the compiler can say whether the kernel is right: the
     exercise limits what it finds, or the kernel has a signature of its own.
     """
-    held = [name for name in ("float64", "local") if name in exercise.limits]
-    if not held and not options_of(exercise.kernel).signatures:
+    what = limited(exercise)
+    if not what and not options_of(exercise.kernel).signatures:
         return [
             f"not compiled: {reason}",
             "note: nothing here has shown that Numba accepts this kernel. If something "
             "that it names is the reason, name a number, an array or a tuple instead",
         ]
-    what = "whether its signature fits"
-    if held:
-        names = {"float64": "double precision", "local": "local memory"}
-        what = f"how much {joined(names[name] for name in held)} it uses"
     raise exercise.failed(
         "unverified",
-        f"{capital(reason)}. So nothing here can say {what}, and the exercise "
-        "depends on that.",
+        f"{capital(reason)}. So nothing here can say "
+        f"{what or 'whether its signature fits'}, and the exercise depends on that.",
         "If something that the kernel names is the reason, let it name a number, "
         "an array or a tuple instead. If the compiler did not answer, run this "
         "check again; if that does not help, restart the kernel of the notebook.",
