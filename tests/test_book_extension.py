@@ -23,6 +23,7 @@ from weft_book import (
     lessons,
     outline,
     results,
+    stack,
     stamps,
     switches,
     verdict,
@@ -221,6 +222,27 @@ def test_versions_are_those_of_the_run_and_of_the_course(render: Render) -> None
     plain = html.replace("\N{NO-BREAK SPACE}", " ")
     assert "PyTorch 2.11.0 and Triton 3.6.0</span>, and" in plain
     assert "PyTorch 2.13.0 and Triton 3.7.1</span>." in plain
+
+
+PINS = {"torch": "2.13.0", "triton": "3.7.1", "numba": "0.68.1"}
+
+
+def test_a_page_says_that_newer_versions_are_not_measured_yet(render: Render) -> None:
+    text = "".join(f"{name}=={version}\n" for name, version in PINS.items())
+    html, warnings = render("```{stack}\n```", files={"requirements.txt": text})
+    assert warnings == []
+    assert "used PyTorch 2.11.0 and Triton 3.6.0. The course now installs" in html
+    assert "installs PyTorch 2.13.0 and Triton 3.7.1, with which it has not" in html
+
+
+def test_what_was_measured_is_what_is_installed() -> None:
+    ran = PINS | {"torch": "2.13.0+cu130"}
+    said = stack.sentence([ran, PINS], PINS)
+    assert said == (
+        "The runs on a GPU used PyTorch 2.13.0, Triton 3.7.1 and Numba 0.68.1, which "
+        "the course installs."
+    )
+    assert stack.newer([ran, PINS | {"numba": "0.68.0"}], PINS) == ["numba"]
 
 
 def test_versions_that_are_not_known_are_a_warning(render: Render) -> None:

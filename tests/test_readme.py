@@ -2,13 +2,17 @@
 
 import json
 import re
+import sys
 import tomllib
-from pathlib import Path
 
 import pytest
+from built_book import ROOT
 from test_workflows import make_targets
 
-ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "book" / "_ext"))
+
+from weft_book import results, stack
+from weft_book.measured import pins
 
 
 def text_of(name):
@@ -44,6 +48,13 @@ def test_the_readme_lists_every_chapter_and_each_is_in_the_book():
         assert f"| {part['title']} | {' · '.join(names)} |" in text_of("README.md")
         for chapter in part["chapters"]:
             assert f"file: book/{chapter['stem']}\n" in contents
+
+
+def test_the_readme_says_what_was_measured_with_and_what_is_installed():
+    measured = [m.versions for m in results.read_all(ROOT)]
+    said = stack.sentence(measured, pins(ROOT / "requirements.txt"))
+    readme = " ".join(text_of("README.md").split())
+    assert said.replace("The runs on a GPU", "The runs") in readme
 
 
 def test_the_transpose_is_as_fast_as_the_readme_says():
