@@ -630,6 +630,8 @@ def test_stamps_are_shown_and_missed(render: Render) -> None:
     files = {"solutions/13_demo.ipynb": nbformat.writes(notebook)}
     html, warnings = render("```{stamps}\n```", files=files)
     assert warnings == []
+    took, _ = render("Takes {took}`NVIDIA H200`.", files=files)
+    assert "Takes 2\N{NO-BREAK SPACE}minutes." in took
     for text in ("NVIDIA H200", "580.159", "2026-08-20<", "2.1 min", "numba 0.68.1"):
         assert text in html
 

@@ -1,4 +1,4 @@
-"""With which packages the numbers were measured, and whether newer ones are installed."""
+"""With which packages the numbers were measured, and which the course installs."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path

@@ -7,9 +7,11 @@ from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxRole
 
 from .lessons import lesson_title
 from .page import WeftDirective, table
+from .results import NBSP
 
 Stamp = dict[str, Any]
 
@@ -93,6 +95,21 @@ def versions_html(stamps: dict[str, Stamp]) -> str:
     )
 
 
+def minutes(stamps: dict[str, Stamp], device: str) -> int:
+    """Return how many minutes the solutions took that ran on a machine."""
+    took = [s["seconds"] for s in stamps.values() if s.get("device") == device]
+    return round(sum(took) / 60)
+
+
+class TookRole(SphinxRole):
+    """{took}`NVIDIA H200` says how long all solutions took on a machine."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        stamps = read_stamps(Path(self.env.srcdir))
+        text = f"{minutes(stamps, self.text)}{NBSP}minutes"
+        return [nodes.Text(text)], []
+
+
 class StampsDirective(WeftDirective):
     """{stamps} shows where, when and how long every solution ran."""
 
@@ -109,3 +126,4 @@ class StampsDirective(WeftDirective):
 
 def setup(app: Sphinx) -> None:
     app.add_directive("stamps", StampsDirective)
+    app.add_role("took", TookRole())
