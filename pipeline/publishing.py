@@ -1,4 +1,4 @@
-"""Put what a run measured in the place of what was measured before."""
+"""Replace what was measured before by what a run has measured."""
 
 import json
 import shutil

@@ -71,6 +71,7 @@ def test_a_usable_gpu_is_described():
     assert gpu.reason == ""
     assert gpu == H200
     assert gpu.line == "NVIDIA H200 (sm_90, 132 SMs)"
+    assert find(count=2).count == 2
 
 
 def test_without_a_driver_it_says_what_to_install():
