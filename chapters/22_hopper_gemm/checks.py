@@ -3,6 +3,8 @@
 import numpy as np
 
 from weft.checking.slips import result_if
+from weft.intrinsics.boxes import decoded
+from weft.tensor_maps import simulated
 
 
 def rings(k, stages):
@@ -120,35 +122,28 @@ def box_cases(rng):
     return [(x, row, col, rows) for row, col in corners for rows in (8, 12)]
 
 
-PLACES = {"address": (0, 14), "leading": (16, 14), "stride": (32, 14)}
-PLACES |= {"swizzle": (62, 2)}
+def two_maps(rng, m, n, k):
+    """Return tensor maps of a (m, k) and w (n, k), bfloat16, and the sizes."""
+    maps = []
+    for rows, box in ((m, 128), (n, 64)):
+        values = rng.integers(-4, 5, (rows, k)).astype(np.float32)
+        bits = (values.view(np.uint32) >> 16).astype(np.int16)
+        maps.append(simulated(bits, (box, 64), 128))
+    return (*maps, m, n, k)
 
 
-def described(start, row, k, size):
-    """Put the fields together, one by one."""
-    held = {
-        "address": (start + 128 * row + size * k) % (1 << 18) >> 4,
-        "leading": 1,
-        "stride": 64,
-        "swizzle": 1,
-    }
-    return sum(held[name] << PLACES[name][0] for name in held)
+def matrix_of(tensor_map):
+    """Return the matrix of a tensor map, in float32."""
+    bits = decoded(tensor_map).data.astype(np.uint16)
+    return (bits.astype(np.uint32) << 16).view(np.float32)
 
 
-def wrong_operand(start, row, k, size, answer):
-    """Name the first field that is wrong."""
-    wanted = described(start, row, k, size)
-    try:
-        got = int(answer)
-    except (TypeError, ValueError):
-        return "The descriptor is one integer."
-    for name, (first, bits) in PLACES.items():
-        a, b = (x >> first & (1 << bits) - 1 for x in (got, wanted))
-        if a != b:
-            return (
-                f"In bits {first} to {first + bits - 1}, for the {name}, there is {a}."
-            )
-    return "There is something in bits that should be 0."
+def product(map_a, map_w, m, n, k):
+    """Return a @ w.T, from the tensor maps of a and w."""
+    return matrix_of(map_a) @ matrix_of(map_w).T
+
+
+PRODUCT = result_if({})
 
 
 def grouped(number, rows, cols, group):

@@ -33,10 +33,18 @@ from weft.intrinsics import (
     bulk_copy,
     descriptor,
     fence_mbarrier_init,
+    hold,
     mbarrier_arrive,
     mbarrier_arrive_expect_tx,
     mbarrier_init,
     mbarrier_wait,
+    setmaxnreg_dec,
+    setmaxnreg_inc,
+    tma_load,
+    wgmma_bf16,
+    wgmma_commit,
+    wgmma_fence,
+    wgmma_wait,
 )
 
 chapter = weft.lab("22_hopper_gemm")
@@ -324,62 +332,152 @@ check(
 # products are zero, and `tma_store` does not write outside the matrix.
 
 # %% [markdown]
-# ## 5 · A descriptor
+# ## 5 · The loops of a fast GEMM
 #
-# `wgmma` reads its operands from shared memory. A **descriptor**, an integer of 64
-# bits, says where each operand is:
+# `wgmma` multiplies matrices that are in shared memory. A **warpgroup** of 128 threads
+# executes it together, and it goes on while the threads do other things:
 #
-# | bits | contents |
-# | --- | --- |
-# | 0–13 | the start of the operand: the lowest 18 bits of its address, divided by 16 |
-# | 16–29 | the leading offset; 1 with a swizzle and rows of at most 128 bytes |
-# | 32–45 | the bytes from one group of eight rows to the next, divided by 16 |
-# | 62–63 | the swizzle: 1 for 128 bytes, 2 for 64, 3 for 32 |
+# 1. `wgmma_fence()` orders the registers of the thread before the products.
+# 2. `wgmma_bf16(acc, BN, a, w, add)` starts the product of 64 rows at `a` and BN rows
+#    at `w`, for 16 numbers along k. The sums are in `acc`, in registers. If `add` is 0,
+#    the product replaces them, otherwise it is added to them.
+# 3. `wgmma_commit()` makes a group of the products that were started.
+# 4. `wgmma_wait(0)` waits for all groups. Only then can the sums be used, and only then
+#    has the last operand been read.
 #
-# All other bits are 0. The swizzle does not change the address in the descriptor: the
-# hardware computes the address of an element as if there were no swizzle, and then
-# applies the XOR.
+# `a` and `w` are **descriptors**, integers of 64 bits that say where an operand is and
+# how it is swizzled. `descriptor(memory, at)` makes one for the tile at byte `at`. The
+# hardware swizzles the final address, so the descriptor ignores the swizzle: adding 2
+# to it moves the operand by 2 · 16 bytes along k.
 #
-# A tile begins at the byte address `start`, a multiple of 1024. Its rows have 128
-# bytes, with the 128-byte swizzle. Return the descriptor of the operand whose first
-# element is number `k` of row `row`, counting both from 0. 8 divides `row`. A number
-# has `size` bytes: 2 for bfloat16, 1 for float8.
+# Write the loops of a persistent kernel that computes `c = a @ w.T`. One stage has
+# STAGE_BYTES bytes and begins at byte `stage * STAGE_BYTES` of `memory`: first 128 rows
+# of `a`, then, A_BYTES later, BN rows of `w`. It covers 64 numbers along k.
+#
+# - The producer loads each stage with two calls such as
+#   `tma_load(memory, at, map_a, x, row, full, stage)`. The box begins at number `x` of
+#   row `row`.
+# - Both warpgroups of consumers multiply, each with its own 64 rows of `a`: those of
+#   the second begin 64 rows, or 8192 bytes, after those of the first. Start four
+#   products per stage. `empty` expects **one arrival of each warpgroup**, so thread 0
+#   of each (`t == 0`) arrives.
+#
+# The ring does not begin anew with a tile of `c`, but the sums do.
 #
 # ```python
-# operand(start, row, k, size)   # -> int
-# hex(operand(0x2400, 0, 0, 2))  # -> '0x4000004000010240'
+# gemm_ring(map_a, map_w, m, n, k, c)   # bfloat16 (m, k), (n, k) -> float32 (m, n)
 # ```
 #
-# Stuck? `hint("operand")`.
+# Stuck? `hint("gemm_ring")`.
+
+# %% tags=["given"]
+BM, BN, LINE = 128, 64, 64  # a tile of c; numbers along k of a stage
+A_BYTES, STAGE_BYTES = 128 * BM, 128 * (BM + BN)
+SUMS, CONSUMERS = BN // 2, 2  # sums of a thread; warpgroups that multiply
+FEWER, MORE = 40, 232  # registers of a thread: producer, consumers
+tile_of = chapter.kernels.tile_of
+
+
+@cuda.jit(device=True)
+def begin(full, empty):
+    """Initialise the mbarriers of the ring, for all threads of the block."""
+    if cuda.threadIdx.x == 0:
+        for s in range(STAGES):
+            mbarrier_init(full, s, 1)
+            mbarrier_init(empty, s, CONSUMERS)
+        fence_mbarrier_init()
+    cuda.syncthreads()
+
+
+@cuda.jit(device=True)
+def put(c, acc, row, col, t, m, n):
+    """Store the sums of a warpgroup, which begin at c[row, col]."""
+    row += (t >> int32(5)) * int32(16) + (t & int32(31)) // int32(4)
+    col += int32(2) * (t & int32(3))
+    for i in range(SUMS):
+        r = row + int32(i // 2 % 2 * 8)
+        q = col + int32(i // 4 * 8 + i % 2)
+        if r < m and q < n:
+            c[r, q] = acc[i]
 
 # %%
-def operand(start, row, k, size):
-    """Return the descriptor of an operand in a tile with 128-byte rows."""
-    # about 3 lines
-    # BEGIN SOLUTION
-    address = start + 128 * row + size * k
-    fields = (address & 0x3FFFF) // 16 | 1 << 16 | 1024 // 16 << 32
-    return fields | 1 << 62
-    # END SOLUTION
+@cuda.jit
+def gemm_ring(map_a, map_w, m, n, k, c):
+    """Write a @ w.T into c, tile by tile, through a ring of stages."""
+    memory = cuda.shared.array(0, uint8, alignment=1024)
+    full = cuda.shared.array(STAGES, uint64)
+    empty = cuda.shared.array(STAGES, uint64)
+    acc = cuda.local.array(SUMS, float32)
+    group = int32(cuda.threadIdx.x) >> int32(7)
+    t = int32(cuda.threadIdx.x) & int32(127)  # in the warpgroup
+    rows = int32((m + int32(BM - 1)) // int32(BM))  # of tiles
+    cols = int32((n + int32(BN - 1)) // int32(BN))
+    steps = int32((k + int32(LINE - 1)) // int32(LINE))
+    first, apart = int32(cuda.blockIdx.x), int32(cuda.gridDim.x)
+    stage, parity = int32(0), int32(0)
+    begin(full, empty)
+
+    if group == 0:
+        setmaxnreg_dec(FEWER)
+        last = rows * cols if t == 0 else int32(0)
+        for tile in range(first, last, apart):
+            i, j = tile_of(int32(tile), rows, cols)
+            row, col = i * int32(BM), j * int32(BN)
+            # about 8 lines: the producer loads the stages of this tile
+            # BEGIN SOLUTION
+            for step in range(steps):
+                at, x = stage * int32(STAGE_BYTES), int32(step) * int32(LINE)
+                mbarrier_wait(empty, stage, parity ^ int32(1))
+                mbarrier_arrive_expect_tx(full, stage, STAGE_BYTES)
+                tma_load(memory, at, map_a, x, row, full, stage)
+                at += int32(A_BYTES)
+                tma_load(memory, at, map_w, x, col, full, stage)
+                stage, parity = turned(stage, parity)
+            # END SOLUTION
+    else:
+        setmaxnreg_inc(MORE)
+        half = group - int32(1)  # of the rows of a tile
+        for tile in range(first, rows * cols, apart):
+            i, j = tile_of(int32(tile), rows, cols)
+            row, col = i * int32(BM), j * int32(BN)
+            # about 14 lines: the consumers multiply the stages
+            # BEGIN SOLUTION
+            for step in range(steps):
+                at = stage * int32(STAGE_BYTES)
+                a = descriptor(memory, at + half * int32(8192))
+                w = descriptor(memory, at + int32(A_BYTES))
+                mbarrier_wait(full, stage, parity)
+                wgmma_fence()
+                wgmma_bf16(acc, BN, a, w, int32(step > 0))
+                wgmma_bf16(acc, BN, a + 2, w + 2, int32(1))
+                wgmma_bf16(acc, BN, a + 4, w + 4, int32(1))
+                wgmma_bf16(acc, BN, a + 6, w + 6, int32(1))
+                wgmma_commit()
+                wgmma_wait(0)
+                if t == 0:
+                    mbarrier_arrive(empty, stage)
+                stage, parity = turned(stage, parity)
+            # END SOLUTION
+            hold(acc, SUMS)
+            put(c, acc, row + half * int32(64), col, t, m, n)
 
 # %%
 check(
-    operand,
-    spec=checks.described,
-    inputs=[
-        (start, row, k, size)
-        for start, row in ((0x2400, 0), (0, 64), (0x8000, 128), (0x3FC00, 8))
-        for k, size in ((0, 2), (16, 2), (48, 2), (32, 1), (96, 1))
-    ],
-    because=checks.wrong_operand,
-    without=("checks",),
+    gemm_ring,
+    spec=checks.product,
+    because=checks.PRODUCT,
+    inputs=checks.two_maps,
+    sizes=[(128, 64, 64), (200, 136, 320)],
+    launch=lambda m, n, k: (2, 384, 0, STAGES * STAGE_BYTES),
+    tolerance=1e-5,
+    limits={"float64": 0},
 )
 
 # %% [markdown] tags=["solution"]
-# One `wgmma` takes 32 bytes along k, which are 16 bfloat16 or 32 float8. So in the
-# kernel, the descriptor for the next step along k is the current descriptor plus 2, in
-# both formats. This works because the hardware applies the swizzle to the final
-# address.
+# The winning kernel has the same loops, with one difference: it waits with
+# `wgmma_wait(1)`, and then releases the stage *before* the one it has just started to
+# multiply. So while the tensor cores work on one group, the threads already issue the
+# next.
 
 # %% [markdown]
 # ## 6 · The order of tiles

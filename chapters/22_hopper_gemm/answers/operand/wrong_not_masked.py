@@ -1,7 +1,0 @@
-# verdict: wrong-value
-# The address is not cut to 18 bits.
-def operand(start, row, k, size):
-    """Return the descriptor of an operand in a tile with 128-byte rows."""
-    address = start + 128 * row + size * k
-    fields = address // 16 | 1 << 16 | 1024 // 16 << 32
-    return fields | 1 << 62

@@ -1,7 +1,0 @@
-# verdict: wrong-value
-# From one row to the next.
-def operand(start, row, k, size):
-    """Return the descriptor of an operand in a tile with 128-byte rows."""
-    address = start + 128 * row + size * k
-    fields = (address & 0x3FFFF) // 16 | 1 << 16 | 128 // 16 << 32
-    return fields | 1 << 62
