@@ -125,7 +125,7 @@ def box_cases(rng):
 def two_maps(rng, m, n, k):
     """Return tensor maps of a (m, k) and w (n, k), bfloat16, and the sizes."""
     maps = []
-    for rows, box in ((m, 128), (n, 64)):
+    for rows, box in ((m, 128), (n, 32)):
         values = rng.integers(-4, 5, (rows, k)).astype(np.float32)
         bits = (values.view(np.uint32) >> 16).astype(np.int16)
         maps.append(simulated(bits, (box, 64), 128))
@@ -143,7 +143,60 @@ def product(map_a, map_w, m, n, k):
     return matrix_of(map_a) @ matrix_of(map_w).T
 
 
-PRODUCT = result_if({})
+def products(part):
+    """Return a wrong product: of what `part` leaves of the matrices' stages.
+
+    part: matrix (rows, stages, 64), number of the operand -> what is multiplied.
+    """
+
+    def slip(map_a, map_w, m, n, k):
+        stages = []
+        for which, one in enumerate((map_a, map_w)):
+            whole = np.zeros((len(matrix_of(one)), -(-k // 64), 64), np.float32)
+            whole.reshape(len(whole), -1)[:, :k] = matrix_of(one)
+            stages.append(part(whole, which).reshape(len(whole), -1))
+        return stages[0] @ stages[1].T
+
+    return slip
+
+
+def first_half(x, which):
+    """Return rows of a for which both warpgroups use the first 64 rows of a tile."""
+    rows = np.arange(len(x))
+    return x if which else x[rows // 128 * 128 + rows % 64]
+
+
+def exchanged(x, which):
+    """Return what boxes hold that begin at the row and column of each other."""
+    tile, (rows, stages, _) = (128, 32)[which], x.shape
+    large = np.zeros((max(rows, 64 * stages) + 128, 64 * stages + rows + 64), "f4")
+    large[:rows, : 64 * stages] = x.reshape(rows, -1)
+    found = np.zeros_like(x)
+    for r in range(rows):
+        first, inside = r // tile * tile, r % tile
+        for s in range(stages):
+            found[r, s] = large[64 * s + inside, first : first + 64]
+    return found
+
+
+PRODUCT = result_if(
+    {
+        "the boxes begin at row `x`, and at the column of the tile": products(
+            exchanged
+        ),
+        "only the last stage counts": products(lambda x, which: x[:, -1:]),
+        "only the last product of the last stage counts": products(
+            lambda x, which: x[:, -1:, 48:]
+        ),
+        "the first three products of a tile are lost": products(
+            lambda x, which: x.reshape(len(x), -1)[:, 48:]
+        ),
+        "all four products of a stage take the same numbers": products(
+            lambda x, which: np.tile(x[..., :16], 4)
+        ),
+        "both warpgroups use the first 64 rows of `a`": products(first_half),
+    }
+)
 
 
 def grouped(number, rows, cols, group):

@@ -203,7 +203,7 @@ check(
 # Stuck? `hint("dot_columns")`.
 
 # %% tags=["given"]
-WIDTH, STAGES = 64, 3
+WIDTH, STAGES = 64, 2
 
 
 @cuda.jit(device=True)
@@ -371,7 +371,7 @@ check(
 # Stuck? `hint("gemm_ring")`.
 
 # %% tags=["given"]
-BM, BN, LINE = 128, 64, 64  # a tile of c; numbers along k of a stage
+BM, BN, LINE = 128, 32, 64  # a tile of c; numbers along k of a stage
 A_BYTES, STAGE_BYTES = 128 * BM, 128 * (BM + BN)
 SUMS, CONSUMERS = BN // 2, 2  # sums of a thread; warpgroups that multiply
 FEWER, MORE = 40, 232  # registers of a thread: producer, consumers
@@ -467,7 +467,7 @@ check(
     spec=checks.product,
     because=checks.PRODUCT,
     inputs=checks.two_maps,
-    sizes=[(128, 64, 64), (200, 136, 320)],
+    sizes=[(128, 32, 64), (136, 72, 320)],
     launch=lambda m, n, k: (2, 384, 0, STAGES * STAGE_BYTES),
     tolerance=1e-5,
     limits={"float64": 0},

@@ -33,6 +33,7 @@ from weft.simulator.trace.trace import READ, WRITE, Trace
 
 STEPS = 2  # back, from a value to the lines that it came from
 STORES = registry.names(*registry.STORES)
+HOLDS = "hold", "hold_words"  # they change nothing
 
 Inside = tuple[ast.If, ...]  # around a statement, the outermost first
 
@@ -227,7 +228,7 @@ def set_by(node: ast.stmt) -> set[str]:
     elif isinstance(node, ast.AugAssign):
         targets = [node.target]
     elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-        targets = node.value.args[:1]
+        targets = [] if called(node.value) in HOLDS else node.value.args[:1]
     names: set[str] = set()
     for target in targets:
         for part in target.elts if isinstance(target, ast.Tuple) else [target]:
@@ -235,6 +236,19 @@ def set_by(node: ast.stmt) -> set[str]:
             if isinstance(inner, ast.Name):
                 names.add(inner.id)
     return names
+
+
+def called(node: ast.Call) -> str:
+    """The name of the function that is called, as it is written."""
+    return ast.unparse(node.func)
+
+
+def own_lines_first(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
+    """Name the learner's own lines first where a given function has read too early."""
+    if verdict.kind != "uninitialised":
+        return verdict
+    own = [n for n in verdict.places if not trial.exercise.elsewhere(n[0])]
+    return verdict.but(places=[*own, *(n for n in verdict.places if n not in own)])
 
 
 # Conditions that keep threads from a line

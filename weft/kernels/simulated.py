@@ -35,6 +35,7 @@ ADVISERS: tuple[Adviser, ...] = (  # in the order in which a failed trial goes t
     requests.find_costly_lines,
     advice.name_callers,
     advice.trace_value,
+    advice.own_lines_first,
     advice.show_guard,
 )
 
