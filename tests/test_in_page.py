@@ -45,7 +45,7 @@ IN_PAGES = {
         *("swizzle", "thread_values"),
     ],
     "21_tensor_cores": ["owner"],
-    "22_hopper_gemm": ["operand", "ring", "tile_at"],
+    "22_hopper_gemm": ["ring", "tile_at"],
     "24_attention": ["costs", "key_tiles"],
     "26_curand_cufft": ["torch_place"],
     "27_cudnn": ["described"],

@@ -9,13 +9,13 @@
 # - start a copy by the TMA, Hopper's unit for copies, and wait for its bytes;
 # - synchronise a producer and its consumers with full and empty mbarriers;
 # - say where the TMA puts every element of a box, even at the edge of a matrix;
-# - write the descriptor by which `wgmma` finds its operand;
+# - write the loops of a GEMM that multiplies with `wgmma`;
 # - order tiles for the L2 cache, and count what the order saves;
 # - read a GEMM that is as fast as cuBLAS, with a few lines for each of its ideas.
 #
 # **You need** about 120 minutes. You do not need a GPU: the exercises run in the
-# simulator, which supports mbarriers and bulk copies, and the measurements then show
-# times from the reference GPU, an H200. To run the measurements yourself, you need a
+# simulator, which supports mbarriers, the TMA and `wgmma`, and the measurements then
+# show times from the reference GPU, an H200. To run the measurements yourself, you need a
 # GPU of compute capability 9.0 (H100, H200, GH200) and 3 GB of its memory.
 
 # %%
@@ -555,13 +555,12 @@ assert counted["groups of 16, serpentine"] < counted["groups of 16"]
 # %% [markdown]
 # ## The kernel
 #
-# You now know every idea in the kernels of the tables below. They are in `kernels.py`,
-# in `chapters/22_hopper_gemm`: read them, or go on to the measurement. They compute
-# `c = a @ w.T` for bfloat16 `a` (m × k) and `w` (n × k). Look for
+# You have written the loops of the kernels in the tables below. They are in
+# `kernels.py`, in `chapters/22_hopper_gemm`: read them, or go on to the measurement.
+# They compute `c = a @ w.T` for bfloat16 `a` (m × k) and `w` (n × k). Look for
 #
-# - the ring of exercises 1 to 3, in `produce` and `warp_specialised`;
-# - the boxes of exercise 4, in `tma_load`, and the swizzle in `put_by_tma`;
-# - the descriptors of exercise 5, in `multiply`;
+# - your loops, in `produce` and `warp_specialised`, which waits with `wgmma_wait(1)`;
+# - the swizzle of exercise 4, in `put_by_tma`;
 # - the order of tiles, in `tile_of`.
 
 # %% [markdown]
@@ -702,6 +701,8 @@ sustained.expect("TMA store", at_least=0.95)
 # %% [markdown]
 # ## If you want more
 #
+# - Keep one group of products in flight in `gemm_ring`: wait with `wgmma_wait(1)`. Which
+#   stage may you release then? What comes after the loop?
 # - Let the kernel use the serpentine order. First use your count to predict the gain.
 # - For the small ragged shape, tiles of 128 × 192 fill three waves exactly as well as
 #   tiles of 192 × 192 fill two. Add them to `TILES`. Why are they slower all the same?
@@ -721,7 +722,7 @@ sustained.expect("TMA store", at_least=0.95)
 # 2. The TMA copies boxes: one thread starts a copy, elements outside the matrix arrive
 #    as zeros, and the swizzle is part of the copy.
 # 3. `wgmma` finds its operands in shared memory by descriptors. Its sums are in
-#    registers.
+#    registers, which you may use, like the stage, only after `wgmma_wait`.
 # 4. The producer and the consumers run different code in one block, and even have
 #    different numbers of registers.
 # 5. In the end, the order of tiles and the stores of the results decide whether a

@@ -28,7 +28,7 @@ def gemm_ring(map_a, map_w, m, n, k, c):
                 mbarrier_arrive_expect_tx(full, stage, STAGE_BYTES)
                 tma_load(memory, at, map_a, row, x, full, stage)
                 at += int32(A_BYTES)
-                tma_load(memory, at, map_w, x, col, full, stage)
+                tma_load(memory, at, map_w, col, x, full, stage)
                 stage, parity = turned(stage, parity)
     else:
         setmaxnreg_inc(MORE)
