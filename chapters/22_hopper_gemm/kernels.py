@@ -108,6 +108,20 @@ def next_stage(stage, parity):
 
 
 @cuda.jit(device=True)
+def begin_ring(full, empty, readers):
+    """Initialise the mbarriers of a ring, for all threads of a block.
+
+    readers: how many arrivals free a stage.
+    """
+    if cuda.threadIdx.x == 0:
+        for s in range(full.size):
+            mbarrier_init(full, s, 1)
+            mbarrier_init(empty, s, readers)
+        fence_mbarrier_init()
+    cuda.syncthreads()
+
+
+@cuda.jit(device=True)
 def put(c, acc, row, col, t, m, n):
     """Store the sums of a warpgroup from registers, two bfloat16 at a time."""
     lane = t & int32(31)

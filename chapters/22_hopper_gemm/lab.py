@@ -338,7 +338,7 @@ check(
 # executes it together, and it goes on while the threads do other things:
 #
 # 1. `wgmma_fence()` orders the registers of the thread before the products.
-# 2. `wgmma_bf16(acc, BN, a, w, add)` starts the product of 64 rows at `a` and BN rows
+# 2. `wgmma_bf16(acc, TN, a, w, add)` starts the product of 64 rows at `a` and TN rows
 #    at `w`, for 16 numbers along k. The sums are in `acc`, in registers. If `add` is 0,
 #    the product replaces them, otherwise it is added to them.
 # 3. `wgmma_commit()` makes a group of the products that were started.
@@ -350,19 +350,21 @@ check(
 # hardware swizzles the final address, so the descriptor ignores the swizzle: adding 2
 # to it moves the operand by 2 · 16 bytes along k.
 #
-# Write the loops of a persistent kernel that computes `c = a @ w.T`. One stage has
-# STAGE_BYTES bytes and begins at byte `stage * STAGE_BYTES` of `memory`: first 128 rows
-# of `a`, then, A_BYTES later, BN rows of `w`. It covers 64 numbers along k.
+# Write the loops of a persistent kernel that computes `c = a @ w.T`. A stage has STAGE
+# bytes, and begins at byte `stage * STAGE` of `memory`. It has 64 numbers along k of
+# 128 rows of `a` and, from its byte W_AT on, of TN rows of `w`.
 #
-# - The producer loads each stage with two calls such as
-#   `tma_load(memory, at, map_a, x, row, full, stage)`. The box begins at number `x` of
-#   row `row`.
-# - Both warpgroups of consumers multiply, each with its own 64 rows of `a`: those of
-#   the second begin 64 rows, or 8192 bytes, after those of the first. Start four
-#   products per stage. `empty` expects **one arrival of each warpgroup**, so thread 0
-#   of each (`t == 0`) arrives.
+# - The producer loads a stage with two calls such as
+#   `tma_load(memory, at, map_a, x, row, full, stage)`, for the box that begins at
+#   number `x` of row `row`.
+# - Two warpgroups of consumers start four products for each stage. The first uses the
+#   first 64 rows of `a`, which are 8192 bytes, and the second the other 64. `empty`
+#   expects **one arrival of each warpgroup**, so thread 0 of each (`t == 0`) arrives.
+# - After the last stage of a tile, the consumers call
+#   `put_sums(c, acc, row, col, t, m, n)`, which stores the sums of a warpgroup with
+#   their first row and column.
 #
-# The ring does not begin anew with a tile of `c`, but the sums do.
+# The next tile of `c` begins with new sums. The ring goes on where it is.
 #
 # ```python
 # gemm_ring(map_a, map_w, m, n, k, c)   # bfloat16 (m, k), (n, k) -> float32 (m, n)
@@ -371,30 +373,20 @@ check(
 # Stuck? `hint("gemm_ring")`.
 
 # %% tags=["given"]
-BM, BN, LINE = 128, 32, 64  # a tile of c; numbers along k of a stage
-A_BYTES, STAGE_BYTES = 128 * BM, 128 * (BM + BN)
-SUMS, CONSUMERS = BN // 2, 2  # sums of a thread; warpgroups that multiply
-FEWER, MORE = 40, 232  # registers of a thread: producer, consumers
-tile_of = chapter.kernels.tile_of
+TM, TN, TK = 128, 32, 64  # a tile of c; numbers along k of a stage
+W_AT, STAGE = 128 * TM, 128 * (TM + TN)  # where w begins in a stage; its bytes
+PER_THREAD = TN // 2  # sums
+FEW, MANY = 40, 232  # registers of a thread: producer, consumers
+begin_ring, place_of = chapter.kernels.begin_ring, chapter.kernels.tile_of
 
 
 @cuda.jit(device=True)
-def begin(full, empty):
-    """Initialise the mbarriers of the ring, for all threads of the block."""
-    if cuda.threadIdx.x == 0:
-        for s in range(STAGES):
-            mbarrier_init(full, s, 1)
-            mbarrier_init(empty, s, CONSUMERS)
-        fence_mbarrier_init()
-    cuda.syncthreads()
-
-
-@cuda.jit(device=True)
-def put(c, acc, row, col, t, m, n):
-    """Store the sums of a warpgroup, which begin at c[row, col]."""
+def put_sums(c, acc, row, col, t, m, n):
+    """Store the sums of a warpgroup, from c[row, col] on."""
+    hold(acc, PER_THREAD)
     row += (t >> int32(5)) * int32(16) + (t & int32(31)) // int32(4)
     col += int32(2) * (t & int32(3))
-    for i in range(SUMS):
+    for i in range(PER_THREAD):
         r = row + int32(i // 2 % 2 * 8)
         q = col + int32(i // 4 * 8 + i % 2)
         if r < m and q < n:
@@ -407,59 +399,58 @@ def gemm_ring(map_a, map_w, m, n, k, c):
     memory = cuda.shared.array(0, uint8, alignment=1024)
     full = cuda.shared.array(STAGES, uint64)
     empty = cuda.shared.array(STAGES, uint64)
-    acc = cuda.local.array(SUMS, float32)
+    acc = cuda.local.array(PER_THREAD, float32)
     group = int32(cuda.threadIdx.x) >> int32(7)
     t = int32(cuda.threadIdx.x) & int32(127)  # in the warpgroup
-    rows = int32((m + int32(BM - 1)) // int32(BM))  # of tiles
-    cols = int32((n + int32(BN - 1)) // int32(BN))
-    steps = int32((k + int32(LINE - 1)) // int32(LINE))
+    rows = int32((m + int32(TM - 1)) // int32(TM))  # of tiles
+    cols = int32((n + int32(TN - 1)) // int32(TN))
+    steps = int32((k + int32(TK - 1)) // int32(TK))
     first, apart = int32(cuda.blockIdx.x), int32(cuda.gridDim.x)
     stage, parity = int32(0), int32(0)
-    begin(full, empty)
+    begin_ring(full, empty, 2)  # arrivals that free a stage
 
     if group == 0:
-        setmaxnreg_dec(FEWER)
+        setmaxnreg_dec(FEW)
         last = rows * cols if t == 0 else int32(0)
         for tile in range(first, last, apart):
-            i, j = tile_of(int32(tile), rows, cols)
-            row, col = i * int32(BM), j * int32(BN)
+            i, j = place_of(int32(tile), rows, cols)
+            row, col = i * int32(TM), j * int32(TN)
             # about 8 lines: the producer loads the stages of this tile
             # BEGIN SOLUTION
             for step in range(steps):
-                at, x = stage * int32(STAGE_BYTES), int32(step) * int32(LINE)
+                at, x = stage * int32(STAGE), int32(step) * int32(TK)
                 mbarrier_wait(empty, stage, parity ^ int32(1))
-                mbarrier_arrive_expect_tx(full, stage, STAGE_BYTES)
+                mbarrier_arrive_expect_tx(full, stage, STAGE)
                 tma_load(memory, at, map_a, x, row, full, stage)
-                at += int32(A_BYTES)
+                at += int32(W_AT)
                 tma_load(memory, at, map_w, x, col, full, stage)
                 stage, parity = turned(stage, parity)
             # END SOLUTION
     else:
-        setmaxnreg_inc(MORE)
+        setmaxnreg_inc(MANY)
         half = group - int32(1)  # of the rows of a tile
         for tile in range(first, rows * cols, apart):
-            i, j = tile_of(int32(tile), rows, cols)
-            row, col = i * int32(BM), j * int32(BN)
-            # about 14 lines: the consumers multiply the stages
+            i, j = place_of(int32(tile), rows, cols)
+            row, col = i * int32(TM), j * int32(TN)
+            # about 15 lines: the consumers multiply, and store the sums
             # BEGIN SOLUTION
             for step in range(steps):
-                at = stage * int32(STAGE_BYTES)
+                at = stage * int32(STAGE)
                 a = descriptor(memory, at + half * int32(8192))
-                w = descriptor(memory, at + int32(A_BYTES))
+                w = descriptor(memory, at + int32(W_AT))
                 mbarrier_wait(full, stage, parity)
                 wgmma_fence()
-                wgmma_bf16(acc, BN, a, w, int32(step > 0))
-                wgmma_bf16(acc, BN, a + 2, w + 2, int32(1))
-                wgmma_bf16(acc, BN, a + 4, w + 4, int32(1))
-                wgmma_bf16(acc, BN, a + 6, w + 6, int32(1))
+                wgmma_bf16(acc, TN, a, w, int32(step > 0))
+                wgmma_bf16(acc, TN, a + 2, w + 2, int32(1))
+                wgmma_bf16(acc, TN, a + 4, w + 4, int32(1))
+                wgmma_bf16(acc, TN, a + 6, w + 6, int32(1))
                 wgmma_commit()
                 wgmma_wait(0)
                 if t == 0:
                     mbarrier_arrive(empty, stage)
                 stage, parity = turned(stage, parity)
+            put_sums(c, acc, row + half * int32(64), col, t, m, n)
             # END SOLUTION
-            hold(acc, SUMS)
-            put(c, acc, row + half * int32(64), col, t, m, n)
 
 # %%
 check(
@@ -468,7 +459,7 @@ check(
     because=checks.PRODUCT,
     inputs=checks.two_maps,
     sizes=[(128, 32, 64), (136, 72, 320)],
-    launch=lambda m, n, k: (2, 384, 0, STAGES * STAGE_BYTES),
+    launch=lambda m, n, k: (2, 384, 0, STAGES * STAGE),
     tolerance=1e-5,
     limits={"float64": 0},
 )
