@@ -15,8 +15,8 @@
 #
 # **You need** about 120 minutes. You do not need a GPU: the exercises run in the
 # simulator, which supports mbarriers, the TMA and `wgmma`, and the measurements then
-# show times from the reference GPU, an H200. To run the measurements yourself, you need a
-# GPU of compute capability 9.0 (H100, H200, GH200) and 3 GB of its memory.
+# show times from the reference GPU, an H200. To run the measurements yourself, you need
+# a GPU of compute capability 9.0 (H100, H200, GH200) and 3 GB of its memory.
 
 # %%
 try:
@@ -692,8 +692,8 @@ sustained.expect("TMA store", at_least=0.95)
 # %% [markdown]
 # ## If you want more
 #
-# - Keep one group of products in flight in `gemm_ring`: wait with `wgmma_wait(1)`. Which
-#   stage may you release then? What comes after the loop?
+# - Keep one group of products in flight in `gemm_ring`: wait with `wgmma_wait(1)`.
+#   Which stage may you release then? What comes after the loop?
 # - Let the kernel use the serpentine order. First use your count to predict the gain.
 # - For the small ragged shape, tiles of 128 × 192 fill three waves exactly as well as
 #   tiles of 192 × 192 fill two. Add them to `TILES`. Why are they slower all the same?
