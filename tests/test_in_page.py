@@ -49,7 +49,6 @@ IN_PAGES = {
     "24_attention": ["costs", "key_tiles"],
     "26_curand_cufft": ["torch_place"],
     "27_cudnn": ["described"],
-    "29_triton": ["tile_of"],
     "30_tensors": ["expanded", "merge", "strides_for"],
     "34_diffusion": ["worth"],
 }

@@ -194,39 +194,3 @@ def order(grid_m, grid_n, group):
         for col in range(grid_n)
         for row in range(first, min(first + group, grid_m))
     ]
-
-
-def in_order(number, grid_m, grid_n, group):
-    """Return a tile in grouped order: look it up."""
-    return order(grid_m, grid_n, group)[number]
-
-
-def grids(rng):
-    """Return numbers of tiles, grids and groups, the corners among them."""
-    cases = [(k, 3, 2, 2) for k in range(6)]
-    cases += [(0, 1, 1, 8), (13, 4, 5, 1), (37, 5, 8, 8), (62, 9, 7, 4)]
-    for _ in range(20):
-        m, n, group = (int(k) for k in rng.integers(1, 12, 3))
-        cases.append((int(rng.integers(0, m * n)), m, n, group))
-    return cases
-
-
-def same_tile(got, wanted):
-    """Return "" for the right tile, or else what is wrong with it."""
-    if not isinstance(got, tuple | list) or len(got) != 2:
-        return "Return two numbers: the row and the column of the tile."
-    if any(isinstance(each, float) for each in got):
-        return "Rows and columns are integers: divide with `//`."
-    if tuple(got) == wanted:
-        return ""
-    if tuple(got) == wanted[::-1]:
-        return "The right numbers in the wrong order: return row, then column."
-    if got[0] != wanted[0]:
-        return (
-            f"It is in row {wanted[0]}, not {got[0]}. Which band is it in, and "
-            "how many rows does this band have?"
-        )
-    return (
-        f"Row {wanted[0]} is right; the column should be {wanted[1]}, not "
-        f"{got[1]}. How many tiles does each column of this band have?"
-    )

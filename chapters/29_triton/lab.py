@@ -14,7 +14,7 @@
 #   tuning;
 # - say where Triton is as fast as the vendor's library, and where it is not.
 #
-# **You need** about 110 minutes, and Linux (WSL 2 and Colab are Linux): Triton has no
+# **You need** about 100 minutes, and Linux (WSL 2 and Colab are Linux): Triton has no
 # builds for macOS or Windows. You do not need a GPU. The exercises run in Triton's own
 # interpreter, under this course's sanitizer; the compiler works on any machine; and
 # without a GPU the measurements show times from the reference GPU, an H200. If you use
@@ -467,7 +467,7 @@ looks.odd_size(matmul)
 # nothing to pipeline, so `num_stages=3` has no effect. There is no warning.
 
 # %% [markdown]
-# ## 5 · The order of tiles
+# ## The order of tiles
 #
 # At any time, a GPU works on as many programs as fit, and it starts them in the order
 # of their numbers. Programs with neighbouring numbers should therefore need the same
@@ -498,49 +498,12 @@ group_guess = {1: None, 8: None, 64: None}  # MB
 looks.bytes_by_group(group_guess)
 
 # %% [markdown]
-# A program cannot look through a list: it has to compute its tile from its number.
-# Write a function that does so, in plain Python for now. Besides `+`, `-` and `*`, use
-# only `//`, `%` and `min`: a Triton program will call your function, and Triton has no
-# `divmod`, no `int()` and no lists to look things up in.
-#
-# ```python
-# tile_of(number, grid_m, grid_n, group)    # -> (row, column)
-# ```
-#
-# Stuck? `hint("tile_of")`.
-
-# %%
-def tile_of(number, grid_m, grid_n, group):
-    """Return row and column of a tile, given its number in grouped order."""
-    # about 5 lines
-    # BEGIN SOLUTION
-    band = group * grid_n
-    top = number // band * group
-    height = min(grid_m - top, group)
-    inside = number % band
-    return top + inside % height, inside // height
-    # END SOLUTION
-
-# %%
-check(
-    tile_of,
-    spec=checks.in_order,
-    inputs=checks.grids,
-    same=checks.same_tile,
-    without=("checks", "builtins.divmod"),
-)
-
-# %% [markdown] tags=["solution"]
-# All bands before the last have `group * grid_n` tiles, so the division finds the band
-# even if the last one is smaller. Only the height has to be that of the current band.
-
-# %% [markdown]
 # ## Three more versions
 #
-# `matmul` comes in three more versions, in `chapters/29_triton/programs.py`.
-# `triton.jit(tile_of)` makes your function callable from programs. Anything in it that
-# Triton does not know, such as `divmod` or `int`, is rejected when a program that calls
-# the function is compiled.
+# `matmul` comes in three more versions, in `chapters/29_triton/programs.py`. A program
+# cannot look its tile up in a list: it computes it from its number, with the function
+# `tile_of` in the same file. (In lab 22 you write a variant of it.)
+# `triton.jit(tile_of)` makes the Python function callable from programs.
 #
 # - `matmul_grouped` takes its tile from `tile_of`. (`STEP` is 1, for now.)
 # - `matmul_descriptors` takes **tensor descriptors** instead of pointers. A descriptor
@@ -553,15 +516,15 @@ check(
 #   the loads of the next tile begin while the current tile is being finished.
 
 # %%
-tile = triton.jit(tile_of)
-measure.programs.use(matmul, tile)  # run it again when you change `tile_of`
+tile = triton.jit(measure.programs.tile_of)
+measure.programs.use(matmul, tile)
 
 # %% [markdown]
-# Does Triton accept your `tile_of`? Compile `matmul_grouped` as you compiled `matmul`.
-# Does the order of the tiles change what happens inside a tile?
+# Compile `matmul_grouped` as you compiled `matmul`. Does the order of the tiles change
+# what happens inside a tile?
 
 # %%
-looks.grouped(tile_of)
+looks.grouped()
 
 # %% [markdown] tags=["solution"]
 # The tile is computed as before, with the same pipeline: 36 asynchronous copies and
@@ -630,7 +593,7 @@ for table in products.values():
 # tiles, in which nothing was loaded and nothing was multiplied.
 
 # %% [markdown]
-# ## 6 · A shared result, and tuning
+# ## 5 · A shared result, and tuning
 #
 # Which tile, how many warps and how many stages are best? `@triton.autotune` tries a
 # list of configurations, at the first launch with new values of the parameters in

@@ -11,6 +11,15 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 import weft
 
 
+def tile_of(number, grid_m, grid_n, group):
+    """Return row and column of a tile, given its number in grouped order."""
+    band = group * grid_n
+    top = number // band * group
+    height = min(grid_m - top, group)
+    inside = number % band
+    return top + inside % height, inside // height
+
+
 @triton.jit
 def matmul_grouped(
     a, b, c, M, N, K, GROUP: tl.constexpr,
