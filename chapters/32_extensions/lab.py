@@ -310,8 +310,13 @@ except Exception as error:
 # What is its derivative with respect to $g$, and what is it with respect to $x$?
 # Multiply each derivative by the incoming gradient `grad_out`. Here you may use
 # PyTorch's operators on tensors instead of a kernel, since a backward of a backward is
-# rarely where the time goes. The cell below defines the operator anew, as `steep`.
-# Stuck? `hint("steep")`.
+# rarely where the time goes.
+#
+# This time you write everything after the signature. The cell defines the operator
+# anew, as `steep`. Launch `slope_kernel(grad, x, a, b, out)`, register a fake, write
+# what is kept and the backward, and register these. Then register the same two
+# functions for `slope`, so that `poly`, too, can be differentiated twice. Stuck?
+# `hint("steep")`.
 
 # %%
 @torch.library.custom_op("lab32::steep", mutates_args=(), device_types=DEVICE)
@@ -319,33 +324,34 @@ def steep(
     grad: torch.Tensor, x: torch.Tensor, a: float, b: float
 ) -> torch.Tensor:
     """Return grad · (3 a x² + b)."""
+    # one line: the launch
+    # BEGIN SOLUTION
     return launched(slope_kernel, [grad, x], a, b)
+    # END SOLUTION
 
 
+# about 14 lines: the fake, what is kept, the backward, and their registrations
+# BEGIN SOLUTION
 steep.register_fake(contiguous_fake)
 
 
 def keep_steep(ctx, inputs, output):
     """Save what the backward needs; inputs: grad, x, a, b."""
-    # about 2 lines
-    # BEGIN SOLUTION
     grad, x, ctx.a, ctx.b = inputs
     ctx.save_for_backward(grad, x)
-    # END SOLUTION
 
 
 def steep_backward(ctx, grad_out):
     """Return the gradients of grad, x, a and b."""
-    # about 4 lines
-    # BEGIN SOLUTION
     grad, x = ctx.saved_tensors
     for_grad = steep(grad_out, x, ctx.a, ctx.b)
     for_x = grad_out * grad * (6 * ctx.a) * x
     return for_grad, for_x, None, None
-    # END SOLUTION
 
 
 steep.register_autograd(steep_backward, setup_context=keep_steep)
+slope.register_autograd(steep_backward, setup_context=keep_steep)
+# END SOLUTION
 
 # %%
 check(
@@ -366,13 +372,11 @@ check(
 # %% [markdown]
 # ## Try it: what the registrations buy
 #
-# Your two functions fit `slope` as well. Once they are registered for `slope`, `poly`
-# is differentiable twice. PyTorch has a test for second derivatives, `gradgradcheck`,
-# which compares them with finite differences in double precision. This is what the
-# second signature of the kernels is for.
+# `gradcheck` compares gradients with finite differences in double precision, and
+# `gradgradcheck` does so with second derivatives. This is what the second signature of
+# the kernels is for. The second test needs your registration for `slope`.
 
 # %%
-slope.register_autograd(steep_backward, setup_context=keep_steep)
 torch.manual_seed(32)
 looks.derivatives(poly)
 
