@@ -7,6 +7,7 @@ import numpy as np
 import torch
 
 from weft.checking.slips import result_if
+from weft.errors import LearnerError
 
 from .engine import Tensor
 from .kernels import mm
@@ -219,12 +220,12 @@ def by_one_product(vjp, *inputs):
     gradient = vjp(*inputs)
     calls = mm.calls - before
     if gradient is not None and calls == 0:
-        raise RuntimeError(
+        raise LearnerError(
             "it does not call mm: the gradient should be computed by our "
             "kernel, in one product"
         )
     if gradient is not None and calls > 1:
-        raise RuntimeError(
+        raise LearnerError(
             f"it calls mm {calls} times, and one gradient takes one product: "
             "the gradient that is not asked for should not be computed"
         )
@@ -321,6 +322,48 @@ def scores(rng, n, c):
     target[-1] = c - 1
     return x.astype(np.float32), target
 
+
+def scores_and_gradient(rng, n, m):
+    """Return numbers, and the gradient of what comes of them."""
+    return tuple(rng.normal(0, 1, (n, m)).astype(np.float32) for _ in "xg")
+
+
+def both_ways(operation, x, g):
+    """Run an operation; then change its input in place, and run its vjp."""
+    given = Tensor(x.clone(), needs=True)
+    out = operation(given)
+    if out is None:
+        return None
+    if not isinstance(out, Tensor):
+        raise LearnerError("it returns the numbers alone, and not a `Tensor` with them")
+    if out.node is None or len(out.node.edges) != 1:
+        raise LearnerError(
+            "the result has no place in the graph: it needs one edge, the pair of x "
+            "and its vjp"
+        )
+    made = out.data.clone()
+    given.data.fill_(0.5)
+    bump(given)
+    ((_, vjp),) = out.node.edges
+    if not callable(vjp):
+        raise LearnerError("the vjp is a function, which the backward pass will call")
+    return made, vjp(g)
+
+
+TANH = result_if(
+    {
+        "the vjp uses the input as it is now: it has changed since": lambda x, g: (
+            np.tanh(x),
+            g * (1 - np.tanh(0.5) ** 2),
+        ),
+        "the vjp uses x where the formula has y": lambda x, g: (
+            np.tanh(x),
+            g * (1 - x**2),
+        ),
+        "`y` has not been squared": lambda x, g: (np.tanh(x), g * (1 - np.tanh(x))),
+        "the vjp leaves out g": lambda x, g: (np.tanh(x), 1 - np.tanh(x) ** 2),
+    }
+)
 
 KEPT, REFUSED = "gives the numbers back", "raises RuntimeError"
 

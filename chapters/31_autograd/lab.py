@@ -13,10 +13,11 @@
 #   they take;
 # - explain PyTorch's error about a tensor that was *modified by an inplace operation*,
 #   and name a case that it misses;
-# - train an MLP with an engine whose operations are all kernels of this lab, and say
-#   where its time goes.
+# - write a whole operation, forward and backward, from an empty cell;
+# - train an MLP with an engine of which the backward pass, the sums, the loss and the
+#   gradients of products are yours, and say where its time goes.
 #
-# **You need** about two hours. You do not need a GPU: the exercises run in the
+# **You need** about two hours and a quarter. You do not need a GPU: the exercises run in the
 # simulator, and so does a small training run. Without a GPU, the measurements show
 # times from the reference GPU, an H200. If you use a GPU, it needs compute capability
 # 7.5 or higher and 2 GB of memory.
@@ -48,6 +49,7 @@ engine, training = chapter.engine, chapter.training
 DEVICE, LOWEST = chapter.kernels.DEVICE, chapter.kernels.LOWEST
 mm, plus = chapter.kernels.mm, chapter.kernels.plus
 warp_max, warp_sum = chapter.kernels.warp_max, chapter.kernels.warp_sum
+elementwise, Tensor = chapter.kernels.elementwise, engine.Tensor
 
 # %% [markdown]
 # ## A number that remembers
@@ -495,12 +497,80 @@ looks.what_is_kept()
 # classes are in `chapters/31_autograd/engine.py`.
 #
 # %% [markdown]
-# ## 6 · A version counter
+# ## 6 · A whole operation
+#
+# Now write an operation from an empty cell, kernels included: `tanh(x)`, for every
+# element of a `Tensor`. With $y = \tanh x$, the derivative is $1 - y^2$.
+#
+# - Two kernels with `@cuda.jit`, one for the result and one for the vjp. They get
+#   matrices and a result of the same shape. `elementwise(kernel, *arrays)` launches
+#   `kernel(*arrays, out)` with one thread per element, for matrices of any strides,
+#   and returns `out`. In a kernel, `col, row = cuda.grid(2)` may be outside `out`.
+# - `tanh` returns `Tensor(data, edges)`: the result, and a list with the pair `(x, vjp)`.
+#   `vjp(g)` returns the gradient of `x` if `g` is that of the result.
+# - `x.data` may change in place before the backward pass. Keep only the output.
+#
+# ```python
+# tanh(x)    # Tensor (n, m) -> Tensor (n, m), float32
+# ```
+#
+# Stuck? `hint("tanh")`.
+
+# %%
+# BEGIN SOLUTION
+# was:
+@cuda.jit
+def tanh_kernel(x, out):
+    """Write tanh(x) into out."""
+    col, row = cuda.grid(2)
+
+    if row < out.shape[0] and col < out.shape[1]:
+        out[row, col] = math.tanh(x[row, col])
+
+
+@cuda.jit
+def tanh_vjp_kernel(y, g, out):
+    """Write g (1 - y²) into out."""
+    col, row = cuda.grid(2)
+
+    if row < out.shape[0] and col < out.shape[1]:
+        here = y[row, col]
+        out[row, col] = g[row, col] * (float32(1) - here * here)
+
+
+# END SOLUTION
+def tanh(x):
+    """Return the tanh of each element of a Tensor, which knows its vjp."""
+    # about 20 lines, kernels included
+    # BEGIN SOLUTION
+    y = elementwise(tanh_kernel, x.data)
+    return Tensor(y, [(x, lambda g: elementwise(tanh_vjp_kernel, y, g))])
+    # END SOLUTION
+
+# %%
+check(
+    tanh,
+    spec=lambda x, g: (np.tanh(x), g * (1 - np.tanh(x) ** 2)),
+    because=checks.TANH,
+    inputs=checks.scores_and_gradient,
+    sizes=[(2, 3), (5, 17), (18, 4)],
+    call=checks.both_ways,
+    tensors=True,
+    gradient=False,
+    launches=True,
+)
+
+# %% [markdown] tags=["solution"]
+# The vjp is a function that is called later, and it holds on to `y` until then. Nothing
+# holds on to `x.data`: once the next operation has read it, its memory is free.
+
+# %% [markdown]
+# ## 7 · A version counter
 #
 # A step of gradient descent, `descend`, is the dangerous part: it changes the weights
-# in place. Suppose that an operation has kept `w` for its vjp, and `w` is changed in
-# place before the backward pass. Then the gradient would be
-# computed from the wrong numbers, and nothing would tell you.
+# in place. Suppose that an operation has kept `w` for its vjp, as your `tanh` keeps its
+# output, and `w` is changed in place before the backward pass. Then the gradient would
+# be computed from the wrong numbers, and nothing would tell you.
 #
 # So a tensor is kept together with the version it had. Write `saved`, which is called
 # when an operation runs, and returns a function without arguments, which the vjp will
@@ -565,8 +635,9 @@ check(
 #     )
 # ```
 #
-# The next cell gives the engine your five parts. Run it again whenever you change one
-# of them.
+# The next cell gives the engine five parts that are yours. Run it again whenever you
+# change one of them. Of the kernels that a step launches, `sum_to` and `softmax_loss`
+# are yours. Those for sums, products and ReLU, and for the descent, are given.
 
 # %%
 engine.use(backward, sum_to, matmul_vjp, softmax_loss, saved)
@@ -608,6 +679,12 @@ if weft.GPU and curves:
 # The dashed lines lie on top of the solid lines. The losses are not bit-identical: the
 # kernels add in different orders, and each step builds on the rounding errors of the
 # previous step.
+
+# %% [markdown]
+# Your `tanh` is an operation like the engine's own. Here it replaces the ReLU:
+
+# %%
+training.with_activation(tanh)
 
 # %% [markdown]
 # ## Measure: a training step
@@ -858,8 +935,8 @@ looks.jacobians()
 # %% [markdown]
 # ## If you want more
 #
-# - Give the engine `tanh`, `exp` and division. Which of them need `saved` for the
-#   output? Compare the gradients with PyTorch's on random expressions.
+# - Give the engine `exp` and division. Which of them need `saved` for the output?
+#   Compare the gradients with PyTorch's on random expressions.
 # - Let `relu` keep one bit per element: a ballot (chapter 8) turns 32 comparisons into
 #   one word. When does that save memory, and why does it save none in our network?
 # - Replace `matmul_kernel` by your best kernel from chapter 19, and measure the large

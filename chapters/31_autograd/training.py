@@ -8,6 +8,7 @@ import torch
 from torch.nn import functional
 
 import weft
+from weft.starters import has_stub
 
 from .engine import (
     Tensor,
@@ -144,6 +145,27 @@ def train():
     start = parameters(side * side, hidden, 10)
     network = both_curves((my_loss, torch_loss), start, batches, 0.3)
     return {"linear regression": line, "network on digits": network}
+
+
+def with_activation(activation):
+    """Train the small network with a learner's tanh, and with PyTorch's."""
+    if has_stub(activation) or not ready():
+        print("This needs `tanh`, and all parts of the engine.")
+        return
+
+    def mine(x, target, w1, b1, w2, b2):
+        hidden = activation(add(matmul(Tensor(x), w1), b1))
+        return cross_entropy(add(matmul(hidden, w2), b2), target)
+
+    def theirs(x, target, w1, b1, w2, b2):
+        return functional.cross_entropy(torch.tanh(x @ w1 + b1) @ w2 + b2, target)
+
+    images, labels = digits(np.random.default_rng(31), 16, 8)
+    pair = torch.tensor(images), torch.tensor(labels)
+    batches = [[each.to(DEVICE) for each in pair]] * 6
+    curves = both_curves((mine, theirs), parameters(64, 16, 10), batches, 0.3)
+    for name, losses in curves.items():
+        print(f"{name:8}", " ".join(f"{loss:.4f}" for loss in losses))
 
 
 def apart(pair):

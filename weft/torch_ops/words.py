@@ -6,8 +6,9 @@ from typing import Any
 
 from weft.checking.source import line_with, returns
 from weft.checking.verdict import Verdict
+from weft.errors import LearnerError
 from weft.torch_ops.written import OPERATOR, Written
-from weft.wording import rows, several
+from weft.wording import rows, sentence, several
 
 SAVES = r".*\.save_for_backward\("  # a setup_context has no `return`
 
@@ -127,6 +128,14 @@ def raised(written: Written, error: BaseException) -> Verdict:
             why,
             places or returns(part) or line_with(part, SAVES),
             headline=headline,
+        )
+    if isinstance(error, LearnerError) and not places:  # what a check's `call` has seen
+        return Verdict(
+            written.name,
+            "exception",
+            sentence(text),
+            places=returns(written.main),
+            headline="not what was asked for",
         )
     lines = text.strip().splitlines()
     said = f": {lines[0]}" if lines else ""

@@ -1,0 +1,19 @@
+# verdict: wrong-value
+# The derivative is 1 - y².
+@cuda.jit
+def tanh_kernel(x, out):
+    col, row = cuda.grid(2)
+    if row < out.shape[0] and col < out.shape[1]:
+        out[row, col] = math.tanh(x[row, col])
+
+
+@cuda.jit
+def tanh_vjp_kernel(y, g, out):
+    col, row = cuda.grid(2)
+    if row < out.shape[0] and col < out.shape[1]:
+        out[row, col] = float32(1) - y[row, col] ** 2  # <- here
+
+
+def tanh(x):
+    y = elementwise(tanh_kernel, x.data)
+    return Tensor(y, [(x, lambda g: elementwise(tanh_vjp_kernel, y, g))])
