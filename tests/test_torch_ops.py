@@ -16,6 +16,7 @@ import weft
 from numba import cuda, float32  # isort: skip
 from weft import check, current_stream
 from weft.checking.verdict import Verdict
+from weft.errors import LearnerError
 
 SIZES = [1, 40, 97]
 
@@ -976,3 +977,17 @@ def test_a_gradient_too_few_of_an_operator() -> None:
     verdict = product(lambda ctx, grad: grad)
     said(verdict, "gradient")
     assert "returns 1 gradient, and product has 2 inputs." in verdict.message
+
+
+def test_what_a_call_refuses_is_said_without_python() -> None:
+    def twice(x):
+        return [x, x]
+
+    def alone(thing: Any, x: Any) -> Any:
+        if isinstance(thing(x), list):
+            raise LearnerError("it returns a list, and not a tensor")
+
+    verdict = cubed(twice, call=alone, tensors=True, gradient=False)
+    said(verdict, "exception", "return [x, x]")
+    assert verdict.headline == "not what was asked for"
+    assert verdict.message == "It returns a list, and not a tensor."

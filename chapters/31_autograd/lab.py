@@ -17,10 +17,10 @@
 # - train an MLP with an engine of which the backward pass, the sums, the loss and the
 #   gradients of products are yours, and say where its time goes.
 #
-# **You need** about two hours and a quarter. You do not need a GPU: the exercises run in the
-# simulator, and so does a small training run. Without a GPU, the measurements show
-# times from the reference GPU, an H200. If you use a GPU, it needs compute capability
-# 7.5 or higher and 2 GB of memory.
+# **You need** about two hours and a quarter. You do not need a GPU: the exercises run
+# in the simulator, and so does a small training run. Without a GPU, the measurements
+# show times from the reference GPU, an H200. If you use a GPU, it needs compute
+# capability 7.5 or higher and 2 GB of memory.
 
 # %%
 try:
@@ -506,8 +506,8 @@ looks.what_is_kept()
 #   matrices and a result of the same shape. `elementwise(kernel, *arrays)` launches
 #   `kernel(*arrays, out)` with one thread per element, for matrices of any strides,
 #   and returns `out`. In a kernel, `col, row = cuda.grid(2)` may be outside `out`.
-# - `tanh` returns `Tensor(data, edges)`: the result, and a list with the pair `(x, vjp)`.
-#   `vjp(g)` returns the gradient of `x` if `g` is that of the result.
+# - `tanh` returns `Tensor(data, edges)`: the result, and a list with the pair
+#   `(x, vjp)`. `vjp(g)` returns the gradient of `x` if `g` is that of the result.
 # - `x.data` may change in place before the backward pass. Keep only the output.
 #
 # ```python

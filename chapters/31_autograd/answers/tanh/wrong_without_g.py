@@ -11,9 +11,9 @@ def tanh_kernel(x, out):
 def tanh_vjp_kernel(y, g, out):
     col, row = cuda.grid(2)
     if row < out.shape[0] and col < out.shape[1]:
-        out[row, col] = float32(1) - y[row, col] ** 2  # <- here
+        out[row, col] = float32(1) - y[row, col] ** 2
 
 
 def tanh(x):
     y = elementwise(tanh_kernel, x.data)
-    return Tensor(y, [(x, lambda g: elementwise(tanh_vjp_kernel, y, g))])
+    return Tensor(y, [(x, lambda g: elementwise(tanh_vjp_kernel, y, g))])  # <- here
