@@ -388,3 +388,50 @@ def test_an_array_far_too_large_is_not_made(where: str) -> None:
     with pytest.raises(Fault, match="40,000,000,000 bytes") as found:
         simulate({"local": local, "shared": shared}[where], (1, 1), (floats(),))
     assert found.value.kind == {"local": "type", "shared": "launch"}[where]
+
+
+# All launches of a check share one limit
+
+
+@cuda.jit
+def slowly(x, out):
+    i = cuda.grid(1)
+    if i < out.size:
+        total = float32(0)
+        for _ in range(2000):  # <- here
+            total += x[i]
+        out[i] = total / float32(2000)
+
+
+def checked(monkeypatch: pytest.MonkeyPatch, sizes: list[int]) -> Any:
+    """The verdict on `slowly`, where a check may take 200,000 iterations."""
+    monkeypatch.delenv("WEFT_STRICT", raising=False)
+    monkeypatch.setattr("weft.lesson.passed", lambda *_: None)
+    monkeypatch.setattr(effort, "MOST_ITERATIONS", 200_000)
+    return weft.check(
+        slowly,
+        spec=lambda x: x,
+        inputs=lambda rng, n: rng.integers(1, 5, n).astype(np.float32),
+        sizes=sizes,
+        launch=lambda n: (-(-n // 32), 32),
+        larger=False,
+    )
+
+
+def test_a_check_ends_when_its_launches_have_taken_too_much_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with effort.counted() as done:
+        verdict = checked(monkeypatch, [40] * 10)
+    assert verdict.kind == "endless-loop"
+    assert verdict.headline == "more work than a check does"
+    assert "loops of this check add up to 20" in verdict.message
+    assert verdict.places[0][0].line == marked(slowly)
+    assert done["launches"] < 6
+    assert done["iterations"] < 210_000
+
+
+def test_each_check_has_the_whole_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    for _ in range(3):
+        assert checked(monkeypatch, [20])
+    assert effort.iterations() is None

@@ -21,3 +21,23 @@ def counted() -> Iterator[Counter[str]]:
         yield found
     finally:
         found.update(done - before)
+
+
+MOST_ITERATIONS = 30_000_000  # of all loops in all launches of one check
+
+_begun: list[int] = []  # what had been done when each check in progress began
+
+
+@contextmanager
+def of_one_check() -> Iterator[None]:
+    """Let the launches inside count as those of one check; see `iterations`."""
+    _begun.append(done["iterations"])
+    try:
+        yield
+    finally:
+        _begun.pop()
+
+
+def iterations() -> int | None:
+    """Those of the check in progress so far, in launches that are over; else None."""
+    return done["iterations"] - _begun[0] if _begun else None

@@ -12,7 +12,7 @@ from dataclasses import fields
 from difflib import get_close_matches
 from typing import Any, Protocol
 
-from weft import lesson
+from weft import effort, lesson
 from weft.checking.exercise import Exercise
 from weft.checking.given import refuse_changed
 from weft.checking.limits import validated
@@ -82,11 +82,12 @@ def make(room: Room, thing: Any, asked: Mapping[str, Any]) -> Any:
 def settled(judge: Callable[[], Verdict]) -> Verdict:
     """Return the verdict that `judge` returns, or ends with.
 
-    A pass goes onto the progress board. Where the environment has WEFT_STRICT=1, a
-    failure raises CheckFailed.
+    The launches of a check share one limit. A pass goes onto the progress board. Where
+    the environment has WEFT_STRICT=1, a failure raises CheckFailed.
     """
     try:
-        verdict = judge()
+        with effort.of_one_check():
+            verdict = judge()
     except Failed as failed:
         verdict = failed.verdict
     if verdict:

@@ -15,7 +15,7 @@ from importlib import import_module
 from types import FunctionType, ModuleType
 from typing import Any
 
-from weft import tracebacks
+from weft import effort, tracebacks
 from weft.checking.kinds import TO_DO
 from weft.checking.source import raised
 from weft.checking.step_limit import Endless, counted, endless
@@ -67,7 +67,8 @@ def verdict_on(source: str, exercise: Mapping[str, Any]) -> Verdict:
             scope = ran(source, exercise)
             if exercise["name"] not in scope:
                 raise Failed(not_there(exercise["name"]))
-            facts = room(scope, exercise)
+            with effort.of_one_check():
+                facts = room(scope, exercise)
     except Failed as failed:
         return in_words_of_a_page(failed.verdict)
     return Verdict(exercise["name"], "pass", facts=facts)

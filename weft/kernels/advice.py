@@ -367,9 +367,11 @@ def misreading(inside: list[ast.If]) -> str:
 def awaited(trace: Trace, fault: Fault) -> str:
     """Say which element the thread of an endless loop reads again and again.
 
-    And which thread stored to it last. '' if it does not do so.
+    And which thread stored to it last. '' if it does not do so, or has only taken long.
     """
-    if fault.kind != "endless-loop" or fault.thread is None or fault.block is None:
+    if fault.kind != "endless-loop" or fault.headline:
+        return ""
+    if fault.thread is None or fault.block is None:
         return ""
     mine = trace.block == ranked(fault.block, trace.grid_size)
     mine &= trace.thread == ranked(fault.thread, trace.block_size)

@@ -37,11 +37,13 @@ class Progress:
 
     A barrier that is passed and a thread that ends are progress. `patience` is how
     many iterations of `while` loops one thread may take without any, and `most` how
-    many iterations of all loops the whole launch may take.
+    many iterations of all loops the whole launch may take, or the whole check. before:
+    those of the check's earlier launches, None outside of a check.
     """
 
-    def __init__(self, patience: int, most: int) -> None:
-        self.patience, self.most = patience, most
+    def __init__(self, patience: int, most: int, before: int | None = None) -> None:
+        self.patience, self.most, self.before = patience, most, before
+        self.exhausted = False  # whether the check has taken what it may
         self.spent = 0  # iterations of `while` loops so far, by whole turns
         self._looped = 0  # those of `for` loops, in threads that have ended
         self._polls = 0  # reads again of what has not changed
@@ -100,11 +102,12 @@ class Progress:
         return self._too_much(thread.looped)
 
     def _too_much(self, more: int = 0) -> str:
-        if self.spent + self._looped + more <= self.most:
+        total = (self.before or 0) + self.spent + self._looped + more
+        if total <= self.most:
             return ""
-        return "the loops of this launch add up to " + (
-            f"{self.spent + self._looped + more:,} iterations"
-        )
+        self.exhausted = self.before is not None
+        whole = "check" if self.exhausted else "launch"
+        return f"the loops of this {whole} add up to {total:,} iterations"
 
     # Running ahead
 

@@ -15,6 +15,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from inspect import isgeneratorfunction
 from itertools import repeat
 from types import CodeType, FrameType, FunctionType, GeneratorType
@@ -68,6 +69,11 @@ from weft.tracebacks import deliberate
 
 MOST_SPARED = 16  # times that nothing changes before a loop begins again
 ENDLESS = "What should end the loop, and does that happen in every thread?"
+TOO_MUCH = (
+    "more work than a check does",
+    "A check ends there, however many launches it has made. How many iterations does "
+    "the result need, and which loop takes more?",
+)
 _NOTHING = nullcontext()
 
 
@@ -128,7 +134,9 @@ class Run:
         self.positions = Columns(self.grid, self.block)
         self._alive: list[Block] = []
         self._ends = False  # whether a thread has ended since `_alive` was looked at
-        self.progress = Progress(self.patience, self.most)
+        before = effort.iterations()
+        most = self.most if before is None else effort.MOST_ITERATIONS
+        self.progress = Progress(self.patience, min(self.most, most), before)
         self.given: list[np.ndarray[Any, Any]] = []  # the arrays in global memory
         self._condemned: tuple[Thread, str] | None = None
         self._spared = 0
@@ -533,7 +541,7 @@ class Run:
         if self._condemned is not None and thread is self._condemned[0]:
             message = self._condemned[1]
         if message:
-            self.fault("endless-loop", message, ENDLESS)
+            self._endless(message, ENDLESS)
         if self.progress.ahead(thread):
             return True
         thread.waiting, thread.reply = PAUSE, True
@@ -584,8 +592,16 @@ class Run:
         """Refuse to go on with `for` loops that come to too many iterations."""
         message = self.progress.too_long(self.current, most)
         if message:
-            why = "That is more than the simulator waits for."
-            self.fault("endless-loop", message, why)
+            self._endless(message, "That is more than the simulator waits for.")
+
+    def _endless(self, message: str, why: str) -> NoReturn:
+        """Refuse to go on with a loop, or with the check that it is part of."""
+        headline = ""
+        if self.progress.exhausted:
+            headline, why = TOO_MUCH
+        places = self.where.places(upwards(sys._getframe(1)))
+        fault = self.where.fault("endless-loop", message, why, places, self.current)
+        raise replace(fault, headline=headline)
 
     # Faults
 
