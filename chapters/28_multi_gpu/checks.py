@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 
+from weft.checking.slips import result_if
+
 COLLECTIVES = (
     *("all_reduce", "broadcast"),
     *("all_gather_into_tensor", "reduce_scatter_tensor"),
@@ -37,39 +39,42 @@ def stepped(given):
     return [new] * len(given)
 
 
-def fitting(got, causes):
-    """Return the first text whose arrays are those of a result, "" if none is."""
-    for text, arrays in causes.items():
-        pairs = zip(got, arrays, strict=True)
-        if all(np.allclose(a, b, 1e-3, 1e-5) for a, b in pairs):
-            return text
-    return ""
+def step_with(factors):
+    """Return a slip: a step with the ranks' gradients times these factors.
 
+    factors: rows of each rank, this rank -> a factor for each rank.
+    """
 
-def why_not_stepped(given, rank, got):
-    """Return which other average of gradients has led to these weights."""
-    (weights, _, _, rate), p = given[0], len(given)
-    parts = [gradients(weights, *own[1:3]) for own in given]
-    rows = [len(own[1]) for own in given]
-
-    def after(factors):
-        pairs = list(zip(factors, parts, strict=True))
+    def slip(given, rank):
+        (weights, _, _, rate), rows = given[0], [len(own[1]) for own in given]
+        parts = [gradients(weights, *own[1:3]) for own in given]
+        pairs = list(zip(factors(rows, rank), parts, strict=True))
         return [
             w - rate * sum(factor * part[k] for factor, part in pairs)
             for k, w in enumerate(weights)
         ]
 
-    causes = {
-        "This is the mean of the ranks' means, as if all ranks had the same number of "
-        "rows.": [1 / p] * p,
-        "The ranks' means are added up: their sum is divided by nothing.": [1] * p,
-        "The gradients of all rows are added up, and not divided by the number of all "
-        "rows.": rows,
-        "The sum over all rows is divided by this rank's rows, times the number of "
-        "ranks.": [n / rows[rank] / p for n in rows],
-        "Only this rank's rows have had an effect.": [r == rank for r in range(p)],
+    return slip
+
+
+STEPS = result_if(
+    {
+        "the ranks' means are averaged, as if all ranks had the same number of "
+        "rows": step_with(lambda rows, rank: [1 / len(rows)] * len(rows)),
+        "the ranks' means are added up, and divided by nothing": step_with(
+            lambda rows, rank: [1] * len(rows)
+        ),
+        "the gradients of all rows are added up, and not divided by the number of all "
+        "rows": step_with(lambda rows, rank: rows),
+        "the sum over all rows is divided by this rank's rows, times the number of "
+        "ranks": step_with(
+            lambda rows, rank: [n / rows[rank] / len(rows) for n in rows]
+        ),
+        "only this rank's rows have an effect": step_with(
+            lambda rows, rank: [r == rank for r in range(len(rows))]
+        ),
     }
-    return fitting(got, {text: after(factors) for text, factors in causes.items()})
+)
 
 
 def uneven_batches(rng, size, features, outputs):
@@ -99,19 +104,40 @@ def whole_mlp(given):
     return [np.maximum(x @ w1 + b1, 0) @ w2 + b2] * len(given)
 
 
-def why_not_whole(given, rank, got):
-    """Return which sum of the ranks' terms and of b2 a wrong result is."""
-    terms = [np.maximum(x @ w1 + b1, 0) @ w2 for x, w1, b1, w2, _ in given]
-    total, b2, p = sum(terms), given[0][4], len(given)
-    causes = {
-        f"It contains b2 {p} times: every rank has added it before the sum.": total
-        + p * b2,
-        "b2 is missing.": total,
-        "This is only the term of this rank, with b2.": terms[rank] + b2,
-        "This is only the term of this rank, without b2.": terms[rank],
-        "The ranks' terms are averaged; the result is their sum.": total / p + b2,
+def terms(given):
+    """Return every rank's term of the result, and b2."""
+    own = [np.maximum(x @ w1 + b1, 0) @ w2 for x, w1, b1, w2, _ in given]
+    return own, given[0][4]
+
+
+def sum_with(factor, bias):
+    """Return a slip: the sum of all terms, times a factor, and b2, times another.
+
+    factor, bias: number of ranks -> the factor.
+    """
+
+    def slip(given, rank):
+        own, b2 = terms(given)
+        return factor(len(own)) * sum(own) + bias(len(own)) * b2
+
+    return slip
+
+
+SUMS = result_if(
+    {
+        "every rank adds b2 before the sum": sum_with(lambda p: 1, lambda p: p),
+        "b2 is missing": sum_with(lambda p: 1, lambda p: 0),
+        "the ranks' terms are averaged, and not added up": sum_with(
+            lambda p: 1 / p, lambda p: 1
+        ),
+        "a rank has only its own term, with b2": lambda given, rank: (
+            terms(given)[0][rank] + terms(given)[1]
+        ),
+        "a rank has only its own term, without b2": lambda given, rank: terms(given)[0][
+            rank
+        ],
     }
-    return fitting([got], {text: [array] for text, array in causes.items()})
+)
 
 
 def parts_of_mlp(rng, size, rows, width):
@@ -158,25 +184,44 @@ def sharded(given):
     return [list(shard) for shard in zip(*halves, strict=True)]
 
 
-def why_not_sharded(given, rank, got):
-    """Return which wrong update has led to a rank's shards."""
-    p, rate = len(given), given[0][3]
-    mean, own = (mean_gradient(given, ranks) for ranks in (range(p), [rank]))
-    mean, own = (np.split(flat, p)[rank] for flat in (mean, own))
-    weights, momentum = given[rank][0]
+def update_with(update):
+    """Return a slip: another update of a rank's shards.
 
-    def after(gradient):
-        new = MOMENTUM * momentum + gradient
-        return [weights - rate * new, new]
+    update: weights, momentum, the shard of the mean gradient, that of this rank's own
+    gradient, the number of ranks, the rate -> new weights and momentum.
+    """
 
-    moved = [weights - rate * momentum, after(mean)[1]]
-    causes = {
-        "The ranks' gradients are added up; their mean is needed.": after(p * mean),
-        "Only this rank's rows have had an effect.": after(own),
-        "The momentum is neither used nor changed.": [weights - rate * mean, momentum],
-        "The weights have moved by the old momentum.": moved,
+    def slip(given, rank):
+        p, rate = len(given), given[0][3]
+        flat = (mean_gradient(given, ranks) for ranks in (range(p), [rank]))
+        mean, own = (np.split(each, p)[rank] for each in flat)
+        return list(update(*given[rank][0], mean, own, p, rate))
+
+    return slip
+
+
+def momentum_step(weights, momentum, gradient, rate):
+    """Return the weights and the momentum after a step."""
+    new = MOMENTUM * momentum + gradient
+    return weights - rate * new, new
+
+
+UPDATES = result_if(
+    {
+        "the ranks' gradients are added up, where their mean is needed": update_with(
+            lambda w, v, mean, own, p, rate: momentum_step(w, v, p * mean, rate)
+        ),
+        "only this rank's rows have an effect": update_with(
+            lambda w, v, mean, own, p, rate: momentum_step(w, v, own, rate)
+        ),
+        "the momentum is neither used nor changed": update_with(
+            lambda w, v, mean, own, p, rate: (w - rate * mean, v)
+        ),
+        "the weights move by the old momentum": update_with(
+            lambda w, v, mean, own, p, rate: (w - rate * v, MOMENTUM * v + mean)
+        ),
     }
-    return fitting(got, causes)
+)
 
 
 def shards(rng, size, features, outputs):

@@ -429,7 +429,7 @@ check(
     sizes=[(4, 3), (7, 2)],
     ranks=(2, 3, 4),
     result="weights",
-    because=checks.why_not_stepped,
+    because=checks.STEPS,
     limits={"collectives": 1},
 )
 
@@ -474,7 +474,7 @@ check(
     inputs=checks.parts_of_mlp,
     sizes=[(3, 4), (6, 5)],
     ranks=(2, 3, 4),
-    because=checks.why_not_whole,
+    because=checks.SUMS,
     limits={"collectives": 1},
 )
 
@@ -542,7 +542,7 @@ check(
     sizes=[(4, 3), (6, 5)],
     ranks=(2, 3, 4),
     result="state",
-    because=checks.why_not_sharded,
+    because=checks.UPDATES,
     limits={"collectives": 2},
 )
 
