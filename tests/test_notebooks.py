@@ -195,6 +195,7 @@ IDIOM = re.compile(
     r"( and \w+\[\w+\] == \w+)?:$|"
     r"for \w+ in range\(cuda\.grid\(1\), \w+\.size, cuda\.gridsize\(1\)\):$|"
     r"\w+ = cuda\.(shared|local)\.array\(|"
+    r"[\w(), ]+ = \w+\.shape(\[\d\])?(, \w+\.shape(\[\d\])?)*$|"
     r"for \(size_t \w+ = 0; \w+ < [\w>-]+; \w+\+\+\)( \{)?$"
 )
 

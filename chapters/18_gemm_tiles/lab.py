@@ -570,7 +570,8 @@ for width in (16, 17, 20, 24):
 # Try other widths until, in one of the two ways, both the store and the read take a
 # single pass. The check allows no bank conflicts. The shape of a shared array has to be
 # written in numbers or names of constants: an expression with a name in it, such as
-# `TILE + 1`, does not compile for a GPU.
+# `TILE + 1`, does not compile for a GPU. This time you write the whole kernel: only its
+# signature is given.
 #
 # ```python
 # gemm_transposed(alpha, a, b, beta, c)    # b is (n, k); TILE x TILE threads
@@ -582,12 +583,11 @@ for width in (16, 17, 20, 24):
 @cuda.jit
 def gemm_transposed(alpha, a, b, beta, c):
     """Write alpha * a @ b.T + beta * c into c; b is (n, k)."""
+    # about 21 lines, most of them from exercise 5
+    # BEGIN SOLUTION
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
     col, row = cuda.grid(2)
     (m, n), k = c.shape, a.shape[1]
-
-    # about 18 lines, most of them from exercise 5
-    # BEGIN SOLUTION
     total = float32(0)
     ta = cuda.shared.array((TILE, TILE), float32)
     tb = cuda.shared.array((TILE, 18), float32)
