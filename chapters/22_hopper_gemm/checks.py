@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from weft.chapters import Chapter
 from weft.checking.slips import result_if
 from weft.intrinsics.boxes import decoded
 from weft.tensor_maps import simulated
@@ -72,6 +73,9 @@ COLUMNS = result_if(
 )
 
 
+SWIZZLE = Chapter("20_layouts").layouts.swizzle(3, 4, 3)
+
+
 def boxes(x, row, col, rows):
     """Do the same with arrays of indices."""
     m, n = x.shape
@@ -98,6 +102,10 @@ def wrong_box(x, row, col, rows, answer):
                 plain[a, b] = x[row + a, col + b]
     if np.array_equal(got, plain.reshape(-1)):
         return "These are the right numbers, and they are not swizzled."
+    by_number = np.zeros_like(wanted)
+    by_number[[SWIZZLE(k) for k in range(64 * rows)]] = plain.reshape(-1)
+    if np.array_equal(got, by_number):
+        return "`swizzle` takes the number of a byte, and each element has two bytes."
     if np.array_equal(np.sort(got), np.sort(wanted)):
         wrapped = plain[r, q ^ r % 8]
         if np.array_equal(got, wrapped):

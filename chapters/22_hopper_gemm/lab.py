@@ -282,7 +282,8 @@ check(
 # tensor map describes, and it can permute what it writes. Here each row of a box has 64
 # numbers of 16 bits, which are 128 bytes or eight pieces of 16 bytes. With the
 # **128-byte swizzle**, row r of the box is at bytes 128 r to 128 r + 127 of the tile,
-# and its piece p is at place p XOR (r mod 8) within these bytes.
+# and its piece p is at place p XOR (r mod 8) within these bytes. This is Swizzle<3, 4,
+# 3> of chapter 20: `swizzle(byte)` returns where a byte goes.
 #
 # A box may extend beyond the matrix on any side. For elements outside the matrix, the
 # TMA delivers zeros. It always delivers the whole box, and counts all of its bytes.
@@ -298,23 +299,25 @@ check(
 #
 # Stuck? `hint("delivered")`.
 
+# %% tags=["given"]
+swizzle = checks.SWIZZLE  # a byte of a box -> its byte in shared memory
+
 # %%
 BOX = 64  # numbers in a row of the box
-PIECE = 8  # numbers in 16 bytes
 
 
 def delivered(x, row, col, rows):
     """Return the shared memory after TMA has loaded a box of x."""
     # about 9 lines
     # BEGIN SOLUTION
-    tile = np.zeros((rows, BOX // PIECE, PIECE), x.dtype)
+    tile = np.zeros(BOX * rows, x.dtype)
     m, n = x.shape
     for r in range(rows):
         for q in range(BOX):
             i, j = row + r, col + q
             if 0 <= i < m and 0 <= j < n:
-                tile[r, q // PIECE ^ r % 8, q % PIECE] = x[i, j]
-    return tile.reshape(-1)
+                tile[swizzle(2 * (BOX * r + q)) // 2] = x[i, j]
+    return tile
     # END SOLUTION
 
 # %%
