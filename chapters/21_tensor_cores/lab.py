@@ -123,6 +123,10 @@ check(
 # is why the word is the unit. Counted in words, the table becomes shorter: lane
 # `4 * g + t` holds the words (g, t), (g + 8, t), (g, t + 4) and (g + 8, t + 4) of `a`.
 # Of `b`, whose words run along k, it holds the words (t, g) and (t + 4, g).
+#
+# In chapter 20's notation, the whole table for `a` is one layout from (lane, number) to
+# the element of a column-major matrix: `((4,8),(2,2,2)):((32,1),(16,8,128))`. The first
+# modes are t and g. So t steps by two columns, which are 32 elements, and g by a row.
 
 # %% [markdown]
 # ## 2 · One warp
