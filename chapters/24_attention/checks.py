@@ -70,28 +70,35 @@ def far_below(q, k):
     q[1::2, ::2, 0] = -300
 
 
-def by_tiles(
-    q, k, v, keys, *, old="all", seen=None, scale=1, highest=None, factor=None
-):
+def by_tiles(q, k, v, keys, *, seen=None, scale=1, **options):
     """Return attention by tiles of `keys` keys, with something left out or wrong.
 
-    old: what is rescaled. seen: whether a key's number, of any, counts; by default all
-    within the sequence. scale: how often scores are scaled. highest: the maximum from
-    (the one so far, a tile's scores). factor: of the values so far, from the right one.
+    seen: whether a key's number, of any, counts; by default all within the sequence.
+    scale: how often scores are scaled. options: of `over_tiles`.
     """
-    heads, seq, d = q.shape
+    seq, d = q.shape[1:]
     padded = -(-seq // keys) * keys
     q, k, v = (np.pad(x, ((0, 0), (0, padded - seq), (0, 0))) for x in (q, k, v))
     s = (q * np.float32(d ** (-0.5 * scale))) @ k.transpose(0, 2, 1)
     number = np.arange(padded)
     s = np.where((number < seq) if seen is None else seen(number), s, np.float32(-1e30))
-    top = np.full((heads, padded, 1), np.float32(-1e30))
-    total, weight = np.zeros(q.shape, "f4"), np.zeros((heads, padded, 1), "f4")
-    for start in range(0, padded, keys):
+    out, lse = over_tiles(s, v, keys, **options)
+    return out[:, :seq], lse[:, :seq]
+
+
+def over_tiles(s, v, keys, *, old="all", highest=None, factor=None, power=np.exp):
+    """Return the output of scores (heads, seq, n) and values (heads, n, d), and lse.
+
+    old: what is rescaled. highest: the maximum from (the one so far, a tile's scores).
+    factor: of the values so far, from the right one. power: of the weights.
+    """
+    top = np.full((*s.shape[:2], 1), np.float32(-1e30))
+    total, weight = np.zeros((*s.shape[:2], v.shape[2]), "f4"), np.zeros_like(top)
+    for start in range(0, s.shape[2], keys):
         tile = s[:, :, start : start + keys]
         new = (highest or larger)(top, tile)
         with np.errstate(all="ignore"):
-            shrunk, p = np.exp(top - new), np.exp(tile - new)
+            shrunk, p = np.exp(top - new), power(tile - new)
             if old == "inverse":
                 shrunk = np.exp(new - top)
             if old in ("all", "inverse", "weight"):
@@ -102,8 +109,7 @@ def by_tiles(
             total = total + p @ v[:, start : start + keys]
         top = new
     with np.errstate(all="ignore"):
-        out, lse = total / weight, (top + np.log(weight))[..., 0]
-    return out[:, :seq], lse[:, :seq]
+        return total / weight, (top + np.log(weight))[..., 0]
 
 
 def larger(top, tile):
@@ -111,30 +117,33 @@ def larger(top, tile):
     return np.maximum(top, tile.max(axis=2, keepdims=True))
 
 
+SOFTMAX_SLIPS = {
+    "the sums so far are not rescaled when a larger score arrives": {"old": "weight"},
+    "the weight so far is not rescaled when a larger score arrives": {"old": "total"},
+    "nothing is rescaled when a larger score arrives": {"old": "none"},
+    "the maximum begins at 0": {
+        "highest": lambda top, tile: np.maximum(larger(top, tile), 0)
+    },
+    "the maximum starts again with each tile": {
+        "old": "none",
+        "highest": lambda top, tile: tile.max(axis=2, keepdims=True),
+    },
+    "the maximum is that of the tile, even if an earlier one was larger": {
+        "highest": lambda top, tile: np.maximum(tile.max(axis=2, keepdims=True), -1e30)
+    },
+    "only the last score of a tile counts for the maximum": {
+        "highest": lambda top, tile: np.maximum(top, tile[..., -1:])
+    },
+    "sums and weight are rescaled with the inverse factor": {"old": "inverse"},
+}
+
+
 def slips(seq):
     """Return what may be wrong with attention by tiles, and the options for it."""
-    return {
-        "the values so far are not rescaled when a larger score arrives": {
-            "old": "weight"
-        },
-        "the weight so far is not rescaled when a larger score arrives": {
-            "old": "total"
-        },
-        "nothing is rescaled when a larger score arrives": {"old": "none"},
+    return SOFTMAX_SLIPS | {
         "keys beyond the end of the sequence get a weight": {"seen": lambda j: j >= 0},
         "one key too many gets a weight": {"seen": lambda j: j <= seq},
         "the last key gets no weight": {"seen": lambda j: j < seq - 1},
-        "the maximum begins at 0": {
-            "highest": lambda top, tile: np.maximum(larger(top, tile), 0)
-        },
-        "the maximum starts again with each tile": {
-            "old": "none",
-            "highest": lambda top, tile: tile.max(axis=2, keepdims=True),
-        },
-        "only the last score of a tile counts for the maximum": {
-            "highest": lambda top, tile: np.maximum(top, tile[..., -1:])
-        },
-        "values and weight are rescaled with the inverse factor": {"old": "inverse"},
         "scores are not multiplied by `SCALE`": {"scale": 0},
         "scores are multiplied by `SCALE` twice": {"scale": 2},
     }
@@ -221,6 +230,180 @@ def words_of(rng, heads, seq):
 def attention_of_words(q, k, v):
     """Return attention of words of float16."""
     return attention(numbers(q), numbers(k), numbers(v))
+
+
+def queries_and_keys(rng, heads, seq, causal):
+    """Return q and k, words of float16, and whether there is a causal mask."""
+    q, k, _ = words_of(rng, heads, seq)
+    return q, k, bool(causal)
+
+
+def raw_scores(q, k):
+    """Return products of words (heads, seq, keys), with zeros up to whole tiles."""
+    q, k = numbers(q), numbers(k)
+    padded = -(-q.shape[1] // TILE) * TILE
+    return q @ np.pad(k, ((0, 0), (0, padded - k.shape[1]), (0, 0))).transpose(0, 2, 1)
+
+
+def masked_scores(q, k, causal):
+    """Return the scores to base 2, minus infinity where a query sees no key."""
+    s = raw_scores(q, k) * np.float32(math.log2(math.e) / math.sqrt(HEAD))
+    query, key = np.ogrid[: s.shape[1], : s.shape[2]]
+    hidden = (key >= s.shape[1]) | (causal and key > query)
+    return np.where(hidden, np.float32(-np.inf), s).astype("f4")
+
+
+def odd_scores(q, k, causal, scores):
+    """Say what is wrong with scores: the mask, the scale or the products."""
+    right, raw = masked_scores(q, k, causal), raw_scores(q, k)
+    seq = q.shape[1]
+    query, key = np.ogrid[:seq, : scores.shape[2]]
+    masks = {
+        "keys beyond the end of the sequence are not hidden": causal & (key > query),
+        "the causal mask is left out": key >= seq,
+        "the mask is left out": key < 0,
+        "a query does not see its own key": (key >= seq) | (key >= query),
+        "a query sees one key after its own": (key >= seq) | (key > query + 1),
+        "a query sees the later keys instead of the earlier": (key >= seq)
+        | (key < query),
+        "row and column of numbers 1 and 2 of a piece are exchanged": masked_at(
+            key - key % 2 + query % 16 // 8,
+            query - query % 16 // 8 * 8 + key % 2 * 8,
+            seq,
+            causal,
+        ),
+        "one key too many is seen at the end": key > seq,
+        "the last key is hidden": key >= seq - 1,
+        "rows g + 8 are masked as rows g are": (key >= seq)
+        | (causal & (key > query - query % 16 // 8 * 8)),
+        "the mask forgets the lane's `2 * t`": masked_at(
+            key - key % 8 // 2 * 2, query, seq, causal
+        ),
+        "the mask forgets which of two columns it is": masked_at(
+            key - key % 2, query, seq, causal
+        ),
+        "the mask forgets the piece's `8 * n`": masked_at(
+            key - key % TILE // 8 * 8, query, seq, causal
+        ),
+        "the mask counts keys from the beginning of the tile": masked_at(
+            key % TILE, query, seq, causal
+        ),
+    }
+    hidden = np.isneginf(scores)
+    if (scores[np.isneginf(right)] == 0).any() and not hidden.any():
+        return "A score of 0 does not hide a key: its weight is then 2⁰ = 1."
+    if not (hidden == np.isneginf(right)).all():
+        for reason, mask in masks.items():
+            if (hidden == np.broadcast_to(mask, hidden.shape)).all():
+                return f"This is the result if {reason}."
+        return ""
+    shown = np.isfinite(right) & (np.abs(raw) > 0.1)
+    scale = math.sqrt(HEAD)
+    factors = {
+        "scores are not multiplied by `SCALE2`": 1,
+        "scores are multiplied by `SCALE2` twice": (math.log2(math.e) / scale) ** 2,
+        "scores are scaled for powers of e, and not of 2": 1 / scale,
+        "scores are multiplied by `SCALE`, which is exercise 2's": D**-0.5,
+    }
+    for reason, factor in factors.items():
+        if np.allclose(scores[shown], raw[shown] * factor, 1e-3, 1e-3):
+            return f"This is the result if {reason}."
+    pieces = right.reshape(*right.shape[:2], -1, 2, 8)[:, :, :, ::-1]
+    pieces = pieces.reshape(right.shape)
+    both = np.isfinite(pieces) & np.isfinite(right)
+    if np.allclose(scores[both], pieces[both], 1e-2, 1e-2):
+        return "Pieces `2 * n` and `2 * n + 1` are exchanged."
+    return ""
+
+
+def masked_at(key, query, seq, causal):
+    """Return where the mask hides a key, if it takes `key` for its number."""
+    return (key >= seq) | (causal & (key > query))
+
+
+def rows_of_scores(rng, rows, keys):
+    """Return scores to base 2; some rows are far below 0, some keys are hidden.
+
+    Later keys have larger scores, but in a few rows much smaller ones.
+    """
+    s = rng.normal(0, 2, (rows, keys)) + 6 * np.arange(keys) / keys
+    s[1::4] -= 400
+    s[2::4] += 300
+    s[:, keys - 3 :] = -np.inf
+    s[3::8, : keys // 2] = -np.inf
+    s[4::8, keys // 2 :] -= 300
+    return s.astype("f4")
+
+
+def unit_values(keys):
+    """Return values (1, keys, TILE) that add key j to column j modulo `TILE`."""
+    return np.tile(np.eye(TILE, dtype="f4"), (keys // TILE, 1))[None]
+
+
+def summed_weights(scores):
+    """Return the sums of the weights of keys c, c + TILE, ..., and lse to base 2."""
+    s = scores.astype(np.float64)
+    top = s.max(axis=1, keepdims=True)
+    p = np.exp2(s - top)
+    total = p.sum(axis=1, keepdims=True)
+    out = (p / total).reshape(len(s), -1, TILE).sum(axis=1)
+    return out.astype("f4"), (top + np.log2(total))[:, 0].astype("f4")
+
+
+def badly_softened(scores, out, lse):
+    """Say what a wrong softmax has left out, if that explains it."""
+    close = {"rtol": 1e-3, "atol": 1e-3, "equal_nan": True}
+    if np.allclose(out, summed_weights(scores)[0], **close):
+        return ""
+    s, values = scores[None] * np.float32(math.log(2)), unit_values(scores.shape[1])
+    more = {
+        "the factors of rows g and g + 8 are exchanged": {"factor": exchanged},
+        "weights are powers of e, and factors powers of 2": {
+            "power": lambda x: np.exp(x / math.log(2))
+        },
+    }
+    for reason, options in {**SOFTMAX_SLIPS, **more}.items():
+        found, _ = over_tiles(s, values, TILE, **options)
+        if np.allclose(found[0], out, **close):
+            return f"This is the result if {reason}."
+    if np.allclose(over_tiles(scores[None], values, TILE)[0][0], out, **close):
+        return "This is the result if weights are powers of e."
+    for reason, top in lane_maxima(scores).items():
+        if np.allclose(relative_to(scores, top), out, **close):
+            return f"This is the result if {reason}."
+    return ""
+
+
+LANE = np.arange(TILE) % 8 // 2  # t of the lane that holds each column of a tile
+
+
+def lane_maxima(scores):
+    """Return wrong maxima (rows, 4), one per lane of a row, and what leads to them."""
+    tiles = scores.reshape(len(scores), -1, TILE).max(axis=1)
+    own = np.stack([tiles[:, t == LANE].max(axis=1) for t in range(4)], axis=1)
+    fours = own.reshape(-1, 4, 4).max(axis=1).repeat(4, axis=0)
+    warp = own.reshape(-1, 2, 8, 4).max(axis=(2, 3)).repeat(8)[:, None]
+    return {
+        "each lane takes the maximum of its own scores alone": own,
+        "a lane asks only the lane whose number differs in bit 0": np.maximum(
+            own, own[:, [1, 0, 3, 2]]
+        ),
+        "a lane asks only the lane whose number differs in bit 1": np.maximum(
+            own, own[:, [2, 3, 0, 1]]
+        ),
+        "lanes are combined that hold other rows": fours,
+        "all 32 lanes are combined, which hold eight rows": np.broadcast_to(
+            warp, own.shape
+        ),
+    }
+
+
+def relative_to(scores, top):
+    """Return the output (rows, TILE), weights relative to the maximum of each lane."""
+    with np.errstate(all="ignore"):
+        tiles = scores.reshape(len(scores), -1, TILE).astype("f4")
+        sums = np.exp2(tiles - top[:, None, LANE].astype("f4")).sum(axis=1)
+        return sums / sums.sum(axis=1, keepdims=True)
 
 
 def in_fragments(q, k, v, out, lse):

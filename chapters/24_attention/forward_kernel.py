@@ -1,6 +1,6 @@
 """Attention at full speed: the TMA and `wgmma`, from chapter 22.
 
-`attend` uses the algorithm of exercise 4, with these changes:
+`attend` uses the algorithm of exercise 6, with these changes:
 
 - a **warpgroup** of 4 warps multiplies 64 queries by 128 keys with 8 instructions; two
   warpgroups share the tiles of keys and values of a block, so a block computes 128
@@ -9,7 +9,7 @@
   nothing else. For the TMA each head is a separate matrix: rows beyond its end are
   loaded as zeros, and they are not stored;
 - the weights remain in registers and are the left operand of the next `wgmma`, exactly
-  as in exercise 4;
+  as in exercise 6;
 - a warpgroup computes the softmax while products are running. It starts the scores of
   the next tile and the second product of the current tile, and then computes the
   softmax of the next tile;

@@ -1,4 +1,4 @@
-"""The device functions that exercises 2 and 4 of lab 24 use: copies and products.
+"""The device functions that the exercises of lab 24 use: copies, products, stores.
 
 The constants are those of the lab; a measurement compiles the kernels with others.
 """
@@ -126,3 +126,39 @@ def put_row(out, lse, head, row, o, k, t, top, total):
             out[head, row, col + int32(1)] = o[n, k + 1] / total
         if t == 0:
             lse[head, row] = (top + libdevice.log2f(total)) * LN2
+
+
+@cuda.jit(device=True)
+def put_scores(scores, s, head, row, start, t):
+    """Write the fragments of 16 queries and a tile of keys, where the query exists."""
+    for n in range(TILE8):
+        col = start + int32(8 * n) + int32(2) * t
+        for m in range(4):
+            line = row + int32(m // 2 * 8)
+            if line < scores.shape[1]:
+                scores[head, line, col + int32(m % 2)] = s[n, m]
+
+
+@cuda.jit(device=True)
+def load_scores(s, scores, row, start, t):
+    """Load the fragments of 16 rows of scores and a tile of columns."""
+    for n in range(TILE8):
+        col = start + int32(8 * n) + int32(2) * t
+        for m in range(4):
+            s[n, m] = scores[row + int32(m // 2 * 8), col + int32(m % 2)]
+
+
+@cuda.jit(device=True)
+def put_sums(out, lse, row, o, t, k, top, weight):
+    """Write numbers k and k + 1 of the fragments, divided by the row's whole weight.
+
+    weight: of this lane alone. lse: to base 2.
+    """
+    for lanes in (1, 2):
+        weight += cuda.shfl_xor_sync(FULL, weight, lanes)
+    for n in range(TILE8):
+        col = int32(8 * n) + int32(2) * t
+        out[row, col] = o[n, k] / weight
+        out[row, col + int32(1)] = o[n, k + 1] / weight
+    if t == 0:
+        lse[row] = top + libdevice.log2f(weight)

@@ -32,7 +32,7 @@ import numpy as np
 from numba import cuda, float32, int32
 
 from weft import check, hint, quiz
-from weft.intrinsics import exp2, f16_pair
+from weft.intrinsics import exp2, f16_pair, ldmatrix_x4, mma_f16
 
 chapter = weft.lab("24_attention")
 checks, kernels = chapter.checks, chapter.kernels
@@ -314,21 +314,219 @@ for seq in (1024, 4096, 16384):
     )
 
 # %% [markdown]
-# ## 4 · On tensor cores
+# ## 4 · Scores in fragments
 #
-# Now write the same algorithm with `mma.sync`, from chapter 21. A warp computes 16
-# queries. It multiplies them by a tile of keys, and receives the scores as
-# **fragments**. Of each 16 × 8 piece `j` of the scores, lane `4 * g + t` holds
+# Now compute attention with `mma.sync`, from chapter 21. A warp computes 16 queries,
+# and a block has `WARPS` warps. A warp multiplies its queries by a tile of `TILE` keys
+# and receives the scores as **fragments**. Of each 16 × 8 piece `n` of the scores, lane
+# `4 * g + t` holds
 #
-# `s[j, 0], s[j, 1]` in row g and `s[j, 2], s[j, 3]` in row g + 8, both in columns
-# `8 * j + 2 * t` and `8 * j + 2 * t + 1`.
+# `s[n, 0], s[n, 1]` in row g and `s[n, 2], s[n, 3]` in row g + 8, both in columns
+# `8 * n + 2 * t` and `8 * n + 2 * t + 1` of the tile.
 #
-# So a lane has parts of two rows, and a row is spread over the four lanes with the same
-# g. The maximum of a row takes two shuffles among all lanes, `FULL`: one with the lane
-# whose number differs in bit 0, then one with the lane whose number differs in bit 1.
+# Compute the fragments for one tile, whose first key is `start`. In the kernel, `row`
+# is the query in row g.
 #
-# The weights are then the *left* operand of the second product. Its fragments consist
-# of words of two float16. For each 16 columns of `P`, that is, for each pair `i` of
+# - `ldmatrix_x4(tk, (16 * n + key, 8 * m + word))` loads words `8 * m` to `8 * m + 7`
+#   (16 numbers) of keys `16 * n` to `16 * n + 15`. Its first two words are the right
+#   operand for piece `2 * n`, and the other two are that for piece `2 * n + 1`. The
+#   left operand is `fq[m]`. `mma_f16(s[n], left, right)` adds a product to piece n.
+# - Multiply the scores by `SCALE2`, which is $\log_2(e)/\sqrt d$. Then the softmax can
+#   use powers of 2: `exp2(x)` is one instruction, and $e^x$ is not.
+# - Set a score to `NOTHING` if the query does not see the key: a key beyond the end of
+#   the sequence, which has `seq` tokens, or with `causal`, a key after the query.
+# - `put_scores(scores, s, head, row, start, t)` stores the fragments.
+#
+# ```python
+# tile_scores(q, k, causal, scores)
+# # int32 (heads, seq, HEAD / 2) twice, bool -> float32 (heads, seq, keys)
+# ```
+#
+# `q` and `k` are words of two float16. `keys` is `seq`, rounded up to whole tiles.
+# Stuck? `hint("tile_scores")`.
+
+# %% tags=["given"]
+HEAD, TILE, WARPS = 16, 16, 2  # numbers per row, keys per tile, warps
+HW = HEAD // 2  # words per row
+HEAD8, HEAD16, TILE8, TILE16 = HEAD // 8, HEAD // 16, TILE // 8, TILE // 16
+PITCH = HW + 4  # words from row to row of a tile: ldmatrix without conflicts
+SCALE2 = float32(math.log2(math.e) * HEAD**-0.5)
+LN2 = float32(math.log(2))
+FULL = 0xFFFFFFFF
+
+copy_words, load_queries = kernels.copy_words, kernels.load_queries
+put_scores = kernels.put_scores
+
+# %%
+@cuda.jit
+def tile_scores(q, k, causal, scores):
+    """Scores of all queries and one tile of keys, 16 queries per warp."""
+    tk = cuda.shared.array((TILE, PITCH), int32, alignment=16)
+    fq = cuda.local.array((HEAD16, 4), int32)
+    s = cuda.local.array((TILE8, 4), float32)
+    thread, head = int32(cuda.threadIdx.x), int32(cuda.blockIdx.z)
+    lane, t = thread % int32(32), thread % int32(4)
+    seq = int32(q.shape[1])
+    row = int32(cuda.blockIdx.x) * int32(16 * WARPS)
+    row += thread // int32(32) * int32(16) + lane // int32(4)
+    start = int32(cuda.blockIdx.y) * int32(TILE)
+    key = lane % int32(8) + lane // int32(16) * int32(8)
+    word = lane // int32(8) % int32(2) * int32(4)
+
+    for i in range(4 * TILE8):
+        s[i // 4, i % 4] = float32(0)
+    load_queries(fq, q, head, row, t)
+    copy_words(tk, k, head, start)
+    cuda.syncthreads()
+    # about 13 lines: products, scale, mask, put_scores
+    # BEGIN SOLUTION
+    for n in range(TILE16):
+        for m in range(HEAD16):
+            at = int32(16 * n) + key, int32(8 * m) + word
+            fk = ldmatrix_x4(tk, at)
+            mma_f16(s[2 * n], fq[m], fk[:2])
+            mma_f16(s[2 * n + 1], fq[m], fk[2:])
+
+    for n in range(TILE8):
+        for i in range(4):
+            col = start + int32(8 * n + i % 2) + int32(2) * t
+            query = row + int32(i // 2 * 8)
+            s[n, i] *= SCALE2
+            if col >= seq or (causal and col > query):
+                s[n, i] = NOTHING
+    put_scores(scores, s, head, row, start, t)
+    # END SOLUTION
+
+# %%
+check(
+    tile_scores,
+    spec=checks.masked_scores,
+    inputs=checks.queries_and_keys,
+    sizes=[(1, 16, 0), (2, 37, 1), (1, 53, 0)],
+    launch=lambda heads, seq, causal: (
+        (-(-seq // (16 * WARPS)), -(-seq // TILE), heads),
+        32 * WARPS,
+    ),
+    full=(4, 1000, 1),
+    tolerance=1e-3,
+    limits={"float64": 0},
+    constants=[{"TILE": 32, "TILE8": 4, "TILE16": 2}],
+    because=checks.odd_scores,
+)
+
+# %% [markdown] tags=["solution"]
+# A lane holds scores of two queries, so one mask does not fit all of its numbers.
+
+# %% [markdown]
+# ## 5 · A softmax in fragments
+#
+# A row of a tile is spread over four lanes, those with the same g. The maximum of the
+# row takes two shuffles among all lanes, `FULL`: one with the lane whose number differs
+# in bit 0, then one with the lane whose number differs in bit 1.
+#
+# Write the step of the online softmax for one tile: update the maxima, rescale what has
+# been summed so far, turn the scores `s` into weights, and add these to the lane's sums
+# of weights. `top0` and `weight0` belong to row g, and `top1` and `weight1` to row
+# g + 8. In `o`, as in `s`, numbers 0 and 1 of each piece belong to row g, and 2 and 3
+# to row g + 8.
+#
+# A lane sums only the weights that it holds. After the last tile,
+# `put_sums(out, lse, row, o, t, 0, top0, weight0)` adds up the four lanes of row g, and
+# stores this row. For row g + 8, pass `row + int32(8)`, 2 instead of 0, and `top1` and
+# `weight1`.
+#
+# There are no values yet. Instead of multiplying the weights by a tile of values, this
+# kernel adds them to `o` as they are. So column c of the output is the sum of the
+# weights of keys c, c + `TILE`, c + 2 `TILE`, …, and each row of it sums to 1.
+#
+# ```python
+# soften_tiles(scores, out, lse)
+# # float32 (rows, keys) -> (rows, TILE), (rows,); 16 divides rows, TILE divides keys
+# ```
+#
+# The scores are those of exercise 4: a weight is a power of 2, and the score of a
+# hidden key is `NOTHING`. `lse` is the logarithm to base 2. Stuck?
+# `hint("soften_tiles")`.
+
+# %% tags=["given"]
+load_scores, put_sums = kernels.load_scores, kernels.put_sums
+
+# %%
+@cuda.jit
+def soften_tiles(scores, out, lse):
+    """Add up the weights of all tiles of a row of scores, 16 rows per warp."""
+    s = cuda.local.array((TILE8, 4), float32)
+    o = cuda.local.array((TILE8, 4), float32)
+    lane = int32(cuda.threadIdx.x)
+    t = lane % int32(4)
+    row = int32(cuda.blockIdx.x) * int32(16) + lane // int32(4)
+
+    for i in range(4 * TILE8):
+        o[i // 4, i % 4] = float32(0)
+    top0, top1 = LOWEST, LOWEST  # of rows g and g + 8
+    weight0, weight1 = float32(0), float32(0)
+
+    for start in range(int32(0), int32(scores.shape[1]), int32(TILE)):
+        load_scores(s, scores, row, start, t)
+        # about 24 lines: from the scores s to the weights s
+        # BEGIN SOLUTION
+        high0, high1 = top0, top1
+        for n in range(TILE8):
+            for m in range(2):
+                high0 = max(high0, s[n, m])
+                high1 = max(high1, s[n, m + 2])
+        for step in (1, 2):
+            high0 = max(high0, cuda.shfl_xor_sync(FULL, high0, step))
+            high1 = max(high1, cuda.shfl_xor_sync(FULL, high1, step))
+
+        factor0, factor1 = exp2(top0 - high0), exp2(top1 - high1)
+        top0, top1 = high0, high1
+        weight0 *= factor0
+        weight1 *= factor1
+        for n in range(TILE8):
+            for m in range(2):
+                o[n, m] *= factor0
+                o[n, m + 2] *= factor1
+
+        for n in range(TILE8):
+            for m in range(2):
+                s[n, m] = exp2(s[n, m] - top0)
+                s[n, m + 2] = exp2(s[n, m + 2] - top1)
+                weight0 += s[n, m]
+                weight1 += s[n, m + 2]
+        # END SOLUTION
+        for i in range(4 * TILE8):
+            o[i // 4, i % 4] += s[i // 4, i % 4]
+
+    # 2 lines: put_sums for both rows
+    # BEGIN SOLUTION
+    put_sums(out, lse, row, o, t, 0, top0, weight0)
+    put_sums(out, lse, row + int32(8), o, t, 2, top1, weight1)
+    # END SOLUTION
+
+# %%
+check(
+    soften_tiles,
+    spec=checks.summed_weights,
+    inputs=checks.rows_of_scores,
+    sizes=[(16, 32), (32, 48)],
+    launch=lambda rows, keys: (rows // 16, 32),
+    full=(4096, 1024),
+    tolerance=1e-4,
+    limits={"float64": 0},
+    because=checks.badly_softened,
+)
+
+# %% [markdown] tags=["solution"]
+# A lane sums the weights that it holds, relative to a maximum that is the same in all
+# four lanes of its row. So the four sums need to be added only at the end, whereas the
+# maximum has to be exchanged for every tile.
+
+# %% [markdown]
+# ## 6 · The second product
+#
+# The weights are the *left* operand of the second product. Its fragments consist of
+# words of two float16. For each 16 columns of `P`, that is, for each pair `i` of
 # pieces, they are
 #
 # | word | row | columns |
@@ -342,38 +540,27 @@ for seq in (1024, 4096, 16384):
 # needs**. `f16_pair(low, high)` combines two numbers into a word. Nothing goes through
 # shared memory.
 #
-# Given: the sizes below, the copies, and the functions for the products. `scores_of`
-# multiplies the scores by $\log_2(e)/\sqrt d$, so use `exp2(x)`, which is one
-# instruction, instead of $e^x$. Write the code between the products, and the end of the
-# kernel:
+# Put the kernel together. Copy your lines of exercises 4 and 5 into it and write what
+# is new:
 #
-# - hide keys beyond `seq`, update the maxima, the weights and the sums `o`, and fill
-#   `p`. `top0` and `weight0` belong to row g, and `top1` and `weight1` to row g + 8;
-#   `o[j, 0]` and `o[j, 1]` belong to row g, and `o[j, 2]` and `o[j, 3]` to row g + 8;
-# - call `add_values(o, p, tv, lane)`, which adds the second product to `o`. A barrier
-#   has to follow;
+# - `scores_of` computes the products and scales them, as you did in exercise 4. There
+#   is no causal mask here, so hide only the keys beyond `seq`;
+# - the softmax is that of exercise 5; the sums `o` have `HEAD8` pieces;
+# - fill `p` and call `add_values(o, p, tv, lane)`, which adds the second product to
+#   `o`. A barrier has to follow;
 # - after the last tile, sum the weights of each row over its four lanes, and store both
 #   rows. `put_row(out, lse, head, row, o, 0, t, top0, weight0)` stores row g of the
 #   output, divided by its weight, and its log-sum-exp, unless `row` is beyond `seq`.
-#   For row g + 8, pass `row + int32(8)`, 2 instead of 0, and `top1` and `weight1`.
+#   The last arguments for row g + 8 are as in exercise 5.
 #
 # ```python
 # flash_mma(q, k, v, out, lse)
 # # int32 (heads, seq, HEAD / 2) three times -> float32 (heads, seq, HEAD), (heads, seq)
 # ```
 #
-# `q`, `k` and `v` are words of two float16. Stuck? `hint("flash_mma")`.
+# Stuck? `hint("flash_mma")`.
 
 # %% tags=["given"]
-HEAD, TILE, WARPS = 16, 16, 2  # numbers per row, keys per tile, warps
-HW = HEAD // 2  # words per row
-HEAD8, HEAD16, TILE8, TILE16 = HEAD // 8, HEAD // 16, TILE // 8, TILE // 16
-PITCH = HW + 4  # words from row to row of a tile: ldmatrix without conflicts
-SCALE2 = float32(math.log2(math.e) * HEAD**-0.5)
-LN2 = float32(math.log(2))
-FULL = 0xFFFFFFFF
-
-copy_words, load_queries = kernels.copy_words, kernels.load_queries
 scores_of, add_values = kernels.scores_of, kernels.add_values
 put_row = kernels.put_row
 
@@ -405,7 +592,7 @@ def flash_mma(q, k, v, out, lse):
         copy_words(tv, v, head, start)
         cuda.syncthreads()
         scores_of(s, fq, tk, lane)
-        # about 37 lines: from s to p, add_values, a barrier
+        # exercises 4 and 5, then about 8 lines: p, add_values, a barrier
         # BEGIN SOLUTION
         high0, high1 = top0, top1
         for j in range(TILE8):
@@ -471,13 +658,8 @@ check(
     because=checks.in_fragments,
 )
 
-# %% [markdown] tags=["solution"]
-# A lane sums the weights that it holds, relative to a maximum that is the same in all
-# four lanes of its row. So the four sums need to be added only at the end, whereas the
-# maximum has to be exchanged for every tile.
-
 # %% [markdown]
-# ## 5 · Merge parts
+# ## 7 · Merge parts
 #
 # A language model that generates a text has one query at a time, and the keys of all
 # the text so far. With one query per head, a kernel like those above has one row per
@@ -550,7 +732,7 @@ check(
 # output and one number per row.
 
 # %% [markdown]
-# ## 6 · Backward, without the weights
+# ## 8 · Backward, without the weights
 #
 # Let $g$ be the gradient of the loss with respect to the output. Going backwards
 # through the three formulas of attention gives
@@ -629,7 +811,7 @@ check(
 #
 # The problem has 16 heads of 4096 tokens and no mask, which makes 137 GFLOP. Write down
 # the speeds that you expect, relative to cuDNN. "ordinary cores" is exercise 2 in
-# float32, "mma.sync" is exercise 4 in bfloat16 with 64 queries per block and tiles of
+# float32, "mma.sync" is exercise 6 in bfloat16 with 64 queries per block and tiles of
 # 64 keys. "loads first" is the same kernel, but a thread loads all its pieces of a tile
 # before it stores the first. "TMA + wgmma" is the chapter's fast kernel (see *More
 # measurements*).
@@ -679,7 +861,7 @@ rungs.expect("TMA + wgmma", at_least=1.2, times="FlexAttention")
 # ### The kernels at full speed
 #
 # To reach its full speed, an H200 needs the TMA and `wgmma`, from chapter 22. The
-# kernel `attend` in `forward_kernel.py` uses the algorithm of exercise 4 with them; its
+# kernel `attend` in `forward_kernel.py` uses the algorithm of exercise 6 with them; its
 # docstring lists what has changed. The chapter explains it. Read `attend_tiles` first.
 #
 # For the backward pass, `backward_kernels.py` has two kernels, so that each can keep
