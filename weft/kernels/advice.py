@@ -132,7 +132,7 @@ def with_calls(trial: Trial, verdict: Verdict, backwards: bool = False) -> Verdi
         )
     ways: list[list[Place]] = [[] for _ in verdict.places]
     for k, ((place, _), row) in enumerate(ours):
-        at, *way = found.get(row, [place])
+        at, *way = found.get(row) or [place]  # of the TMA or wgmma: no call
         if (at.function, at.line) == (place.function, place.line):
             ways[k] = way
     places: list[Note] = []
