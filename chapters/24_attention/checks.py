@@ -433,9 +433,9 @@ def in_fragments(q, k, v, out, lse):
     return ""
 
 
-def exchanged(factor):
+def exchanged(factor, columns=HEAD):
     """Return factors of the output, two of each lane's four from the other row."""
-    rows, columns = np.ix_(np.arange(factor.shape[1]), np.arange(HEAD))
+    rows, columns = np.ix_(np.arange(factor.shape[1]), np.arange(columns))
     other = factor[:, np.arange(factor.shape[1]) ^ 8]
     mixed = (rows % 16 < 8) == (columns % 2 == 1)
     return np.where(mixed, other, factor)
@@ -482,6 +482,101 @@ def misplaced(q, k, v):
         "a lane has only summed the weights that it holds": p @ v / own,
     }
     return {reason: each[:, :seq] for reason, each in found.items()}
+
+
+def bfloat16(w):
+    """Return the bfloat16 numbers of int32 words, as float32."""
+    halves = np.ascontiguousarray(w).view(np.uint16).astype(np.uint32)
+    return (halves << 16).view(np.float32)
+
+
+def one_heads_words(rng, rows, seq):
+    """Return q, k and v, words of bfloat16; later keys have larger scores."""
+    q, k, v = (rng.normal(0, 1, (1, n, 64)) - 0.25 for n in (rows, seq, seq))
+    k *= 1 + np.arange(seq)[:, None] / seq
+    far_below(q, k)
+    bits = (x[0].astype("f4").view(np.uint32) >> 16 for x in (q, k, v))
+    return tuple(x.astype(np.uint16).view(np.int32) for x in bits)
+
+
+def one_head(q, k, v):
+    """Return attention of words of bfloat16, of one head."""
+    out, lse = attention(*(bfloat16(x)[None] for x in (q, k, v)))
+    return out[0], lse[0]
+
+
+IN_STEP = {
+    "`o` is rescaled before the values of tile j - 1 are added to it": {"early": True},
+    "`o` is not rescaled": {"rescaled": False},
+    "`o` gets the values of tile j, with the weights of tile j - 1": {
+        "values": lambda j: j
+    },
+    "`o` gets the values of tile j - 1, with the weights of tile j": {
+        "weights": lambda j: j
+    },
+    "`p` keeps the weights of tile 0": {"weights": lambda j: 0, "last": 0},
+    "the values of the last tile alone are added": {"steps": False},
+    "the values of tile 0 are always added": {"values": lambda j: 0},
+    "keys beyond the end of the sequence get a weight": {"hidden": False},
+    "the factors of rows g and g + 8 are exchanged": {
+        "factor": lambda x: exchanged(x[None], 64)[0]
+    },
+}
+
+
+def by_steps(
+    q,
+    k,
+    v,
+    *,
+    weights=lambda j: j - 1,
+    values=lambda j: j - 1,
+    last=-1,
+    early=False,
+    rescaled=True,
+    steps=True,
+    hidden=True,
+    factor=None,
+):
+    """Return the output of exercise 7's loop, with something wrong.
+
+    weights, values: of which tile they are in step j; last: after the loop. early:
+    rescale before the values are added. factor: of `o`, from the right one.
+    """
+    seq, count = len(k), -(-len(k) // 64)
+    k, v = (np.pad(x, ((0, 64 * count - seq), (0, 0))) for x in (k, v))
+    s = q @ k.T / np.float32(8)
+    if hidden:
+        s[:, seq:] = -np.inf
+    tiles = np.split(s, count, axis=1)
+    tops = np.maximum.accumulate([x.max(axis=1, keepdims=True) for x in tiles])
+    p = [np.exp(x - top) for x, top in zip(tiles, tops, strict=True)]
+    v = np.split(v, count)
+    total, weight = np.zeros_like(q), p[0].sum(axis=1, keepdims=True)
+    for j in range(1, count):
+        shrunk = np.exp(tops[j - 1] - tops[j])
+        weight = weight * shrunk + p[j].sum(axis=1, keepdims=True)
+        if not steps:
+            continue
+        if not rescaled:
+            shrunk = np.ones_like(shrunk)
+        more = p[weights(j)] @ v[values(j)]
+        shrunk = factor(shrunk) if factor else shrunk
+        total = total * shrunk + more if early else (total + more) * shrunk
+    return (total + p[last] @ v[-1]) / weight
+
+
+def out_of_step(q, k, v, out, lse):
+    """Say which order of the loop's steps leads to a wrong result, if one does."""
+    q, k, v = (bfloat16(x) for x in (q, k, v))
+    close = {"rtol": 1e-2, "atol": 1e-2, "equal_nan": True}
+    if np.allclose(by_steps(q, k, v), out, **close):
+        return ""
+    for reason, options in IN_STEP.items():
+        rows = len(q) // 16 * 16 or len(q)
+        if np.allclose(by_steps(q, k, v, **options)[:rows], out[:rows], **close):
+            return f"This is the result if {reason}."
+    return ""
 
 
 def some_parts(rng, heads, n, d):

@@ -13,7 +13,7 @@
 # - merge attention over parts of the keys by their log-sum-exps;
 # - write a backward pass that recomputes the weights instead of storing them.
 #
-# **You need** about 130 minutes. You do not need a GPU: the exercises run in the
+# **You need** about 150 minutes. You do not need a GPU: the exercises run in the
 # simulator, and the measurements then show times from the reference GPU, an H200. The
 # exercises also run on any GPU of compute capability 7.5 or higher. The fast kernels at
 # the end use the TMA and `wgmma`, which require compute capability 9.0 (H100, H200);
@@ -32,7 +32,15 @@ import numpy as np
 from numba import cuda, float32, int32
 
 from weft import check, hint, quiz
-from weft.intrinsics import exp2, f16_pair, ldmatrix_x4, mma_f16
+from weft.intrinsics import (
+    exp2,
+    f16_pair,
+    hold,
+    hold_words,
+    ldmatrix_x4,
+    mma_f16,
+    wgmma_wait,
+)
 
 chapter = weft.lab("24_attention")
 checks, kernels = chapter.checks, chapter.kernels
@@ -659,7 +667,114 @@ check(
 )
 
 # %% [markdown]
-# ## 7 · Merge parts
+# ## 7 · A softmax beside the products
+#
+# The fastest kernel of this chapter multiplies with `wgmma` (chapter 22). Its products
+# are **asynchronous**: a warpgroup starts them, and does something else until they are
+# done. So the softmax of a tile can be computed while the tensor cores are busy with
+# the values of the tile before.
+#
+# Write the loop of this kernel, here with tiles of 64 keys. `load_tile` copies keys and
+# values of tile j to the places of tile j - 2. `first_tile` has computed the weights of
+# tile 0, and the words `p` hold them. For each further tile j,
+#
+# 1. start two groups of products: `start_scores(s, memory, j)`, and then
+#    `start_values(o, p, memory, i)` for the tile i whose weights are in `p`;
+# 2. wait for the scores alone: `wgmma_wait(n)` waits for all groups but the last n.
+#    After a wait, `hold(s, 32)` keeps the compiler from using `s` before it;
+# 3. compute the softmax of tile j: call `hide_end(s, j, seq)`, and for each of the
+#    lane's two rows `soften_row(s, top, weight, k)`, with k = 0 for row g and 2 for row
+#    g + 8. It does for a row what you wrote in exercise 5, and returns the new maximum,
+#    the new weight, and the factor for `o`;
+# 4. wait for the values, and call `hold(o, 32)` and `hold_words(p, 16)`;
+# 5. rescale `o`. Numbers `4 * n` and `4 * n + 1` belong to row g, the next two to row
+#    g + 8. `pack_words(p, s)` makes words of the new weights.
+#
+# `last_tile(o, p, memory, i)` adds the values of the last tile i, and waits for them.
+# `put_fragments(out, lse, o, k, top, weight)` stores a row; k is as above. Call both at
+# the end.
+#
+# ```python
+# overlapped(q, k, v, out, lse)
+# # int32 (rows, 32), (seq, 32), (seq, 32) -> float32 (rows, 64), (rows,)
+# ```
+#
+# This is one head of 64 numbers per row; words consist of two bfloat16. Stuck?
+# `hint("overlapped")`.
+
+# %% tags=["given"]
+steps = chapter.warpgroup
+WORDS, copy_box, load_tile = steps.WORDS, steps.copy_box, steps.load_tile
+first_tile, last_tile = steps.first_tile, steps.last_tile
+start_scores, start_values = steps.start_scores, steps.start_values
+hide_end, soften_row = steps.hide_end, steps.soften_row
+pack_words, put_fragments = steps.pack_words, steps.put_fragments
+
+# %%
+@cuda.jit
+def overlapped(q, k, v, out, lse):
+    """Attention of one head, 64 queries per warpgroup."""
+    memory = cuda.shared.array(WORDS, int32, alignment=1024)
+    s = cuda.local.array(32, float32)
+    o = cuda.local.array(32, float32)
+    p = cuda.local.array(16, int32)
+    seq = int32(k.shape[0])
+    count = (seq + int32(63)) // int32(64)  # tiles of keys
+
+    for c in range(32):
+        o[c] = float32(0)
+    copy_box(memory, 0, q, int32(64) * int32(cuda.blockIdx.x))
+    load_tile(memory, k, v, 0)
+    top0, weight0, top1, weight1 = first_tile(s, p, memory, seq)
+
+    for j in range(int32(1), count):
+        load_tile(memory, k, v, j)
+        # about 16 lines
+        # BEGIN SOLUTION
+        start_scores(s, memory, j)
+        start_values(o, p, memory, j - int32(1))
+        wgmma_wait(1)
+        hold(s, 32)
+        hide_end(s, j, seq)
+        top0, weight0, factor0 = soften_row(s, top0, weight0, 0)
+        top1, weight1, factor1 = soften_row(s, top1, weight1, 2)
+        wgmma_wait(0)
+        hold(o, 32)
+        hold_words(p, 16)
+        for n in range(8):
+            o[4 * n] *= factor0
+            o[4 * n + 1] *= factor0
+            o[4 * n + 2] *= factor1
+            o[4 * n + 3] *= factor1
+        pack_words(p, s)
+        # END SOLUTION
+
+    # 3 lines
+    # BEGIN SOLUTION
+    last_tile(o, p, memory, count - int32(1))
+    put_fragments(out, lse, o, 0, top0, weight0)
+    put_fragments(out, lse, o, 2, top1, weight1)
+    # END SOLUTION
+
+# %%
+check(
+    overlapped,
+    spec=checks.one_head,
+    inputs=checks.one_heads_words,
+    sizes=[(20, 60), (64, 150)],
+    launch=lambda rows, seq: (-(-rows // 64), 128),
+    tolerance=2e-2,
+    because=checks.out_of_step,
+)
+
+# %% [markdown] tags=["solution"]
+# The weights of tile j - 1 are relative to the old maximum, and so is everything in
+# `o`. Therefore `o` is rescaled after the values of tile j - 1 have been added, and
+# before those of tile j are. With `wgmma_wait(0)` in the first place, the result would
+# be the same, but the tensor cores would be idle during the softmax.
+
+# %% [markdown]
+# ## 8 · Merge parts
 #
 # A language model that generates a text has one query at a time, and the keys of all
 # the text so far. With one query per head, a kernel like those above has one row per
@@ -732,7 +847,7 @@ check(
 # output and one number per row.
 
 # %% [markdown]
-# ## 8 · Backward, without the weights
+# ## 9 · Backward, without the weights
 #
 # Let $g$ be the gradient of the loss with respect to the output. Going backwards
 # through the three formulas of attention gives
