@@ -152,9 +152,10 @@ for seq in (1024, 4096, 16384):
 # In this kernel a thread computes one query, and a block of 32 threads goes over tiles
 # of `KEYS` keys and values, which all of its threads share. The given code loads the
 # thread's row of `q` and multiplies it by `SCALE`, which is $1/\sqrt d$. Given: the
-# constants below (`NOTHING` is minus infinity, the score of a key that is not there),
-# and `copy_tile(tile, x, head, start)`, which copies a tile from row `start` on; beyond
-# the last row, it writes zeros. It contains no barrier.
+# constants below (`LOWEST` is the lowest finite float32, and `NOTHING` is minus
+# infinity, the score of a key that is not there), and
+# `copy_tile(tile, x, head, start)`, which copies a tile from row `start` on; beyond the
+# last row, it writes zeros. It contains no barrier.
 #
 # Write the code for each tile, with its barriers, and the code after the last tile.
 # Note three points:
@@ -176,11 +177,8 @@ for seq in (1024, 4096, 16384):
 
 # %% tags=["given"]
 D, KEYS = 8, 8  # numbers per row, keys per tile
-SCALE = float32(D**-0.5)
-LOWEST = float32(np.finfo(np.float32).min)  # the lowest finite float32
-NOTHING = float32(-np.inf)
-
-copy_tile = kernels.copy_tile
+SCALE, copy_tile = kernels.SCALE, kernels.copy_tile
+LOWEST, NOTHING = kernels.LOWEST, kernels.NOTHING
 
 # %%
 @cuda.jit
@@ -355,13 +353,8 @@ for seq in (1024, 4096, 16384):
 
 # %% tags=["given"]
 HEAD, TILE, WARPS = 16, 16, 2  # numbers per row, keys per tile, warps
-HW = HEAD // 2  # words per row
 HEAD8, HEAD16, TILE8, TILE16 = HEAD // 8, HEAD // 16, TILE // 8, TILE // 16
-PITCH = HW + 4  # words from row to row of a tile: ldmatrix without conflicts
-SCALE2 = float32(math.log2(math.e) * HEAD**-0.5)
-LN2 = float32(math.log(2))
-FULL = 0xFFFFFFFF
-
+PITCH, SCALE2, FULL = kernels.PITCH, kernels.SCALE2, kernels.FULL
 copy_words, load_queries = kernels.copy_words, kernels.load_queries
 put_scores = kernels.put_scores
 
