@@ -32,6 +32,6 @@ def tile_scores(q, k, causal, scores):
             col = start + int32(8 * n + i % 2) + int32(2) * t
             query = row + int32(i // 2 * 8)
             s[n, i] *= SCALE2
-            if col > seq or (causal and col > query):  # <- here
-                s[n, i] = NOTHING
+            if col > seq or (causal and col > query):
+                s[n, i] = NOTHING  # <- here
     put_scores(scores, s, head, row, start, t)
