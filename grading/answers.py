@@ -1,9 +1,6 @@
 """What a submission contributes: the definitions of exercises, and what these need.
 
-An answer is read before it runs. One that reaches for what no answer needs, such as
-files, the interpreter, or the course's own modules, is refused with a reason. This
-stops the usual tricks and catches honest mistakes; it is not a wall. Code from people
-you do not trust belongs in a container.
+An answer is read before it runs; `inspector` refuses what no answer needs.
 """
 
 import ast
@@ -13,39 +10,11 @@ from dataclasses import dataclass
 
 from IPython.core.inputtransformer2 import TransformerManager
 
+from grading.inspector import Imports, Refused, inspect
 from weft.cells import checked
 
 MAGIC = re.compile(r"%%(?:c|makefile)[ \t]+(\w+)[^\n]*\n")
 BEGUN = re.compile(r"^(?:def|class)[ \t]+(\w+)", re.MULTILINE)
-MODULES = {
-    *("cmath", "collections", "dataclasses", "enum", "functools", "itertools", "math"),
-    *("numba", "numpy", "operator", "statistics", "torch", "triton", "typing"),
-}
-NAMES = {
-    *(
-        "breakpoint",
-        "chapter",
-        "check",
-        "checks",
-        "compile",
-        "delattr",
-        "eval",
-        "exec",
-        "exit",
-        "get_ipython",
-    ),
-    *("globals", "hint", "input", "locals", "open", "quit", "quiz", "setattr", "vars"),
-}
-ATTRIBUTES = {
-    *("cr_frame", "f_back", "f_builtins", "f_globals", "f_locals", "gi_frame"),
-    *("modules", "popen", "system", "tb_frame"),
-}
-DUNDERS = {"__init__", "__name__"}
-WEFT = {"GPU", "current_stream", "prepare"}  # what answers may use of `weft.`
-
-
-class Refused(Exception):
-    """An answer uses what no answer needs; the message says what, and where."""
 
 
 @dataclass(frozen=True)
@@ -139,11 +108,22 @@ def where(cells: Sequence[str], name: str) -> int | None:
     return max(written or found, default=None)
 
 
-class Submission:
-    """The code cells of a learner's notebook."""
+@dataclass(frozen=True)
+class Known:
+    """What a lab has: the names that it defines, and what it imports."""
 
-    def __init__(self, cells: Iterable[str]) -> None:
-        self.cells = list(cells)
+    names: frozenset[str]
+    imports: Imports
+
+
+NOTHING = Known(frozenset(), {})
+
+
+class Submission:
+    """The code cells of a learner's notebook, and what their lab has."""
+
+    def __init__(self, cells: Iterable[str], known: Known = NOTHING) -> None:
+        self.cells, self.known = list(cells), known
         self.pieces: dict[str, Piece] = {}
         for cell in self.cells:
             if not magic(cell):
@@ -165,7 +145,7 @@ class Submission:
         if magic(cell):
             return Answer(cell)
         try:
-            return _judged(self._needed(list(pieces(cell)), own, given))
+            return _judged(self._needed(list(pieces(cell)), own, given), self.known)
         except SyntaxError as error:
             return Answer("", f"Line {error.lineno}: {error.msg}.", "syntax")
 
@@ -174,7 +154,7 @@ class Submission:
         found = None
         for cell in self.cells:
             if checked(cell) == exercise:
-                return _judged([found]) if found else None
+                return _judged([found], self.known) if found else None
             if name in names(cell) and not magic(cell):
                 try:
                     found = [p for p in pieces(cell) if name in p.names][-1]
@@ -200,50 +180,16 @@ class Submission:
         yield from kept
 
 
-def _judged(found: Iterable[Piece]) -> Answer:
+def _judged(found: Iterable[Piece], known: Known) -> Answer:
     """The answer that consists of these pieces, if all of them may be in one."""
     kept = list(found)
     try:
-        for piece in kept:
-            inspect(piece.node)
+        inspect(kept, known.imports, known.names)
     except Refused as error:
         return Answer("", str(error))
+    except RecursionError:
+        return Answer("", "It is nested too deeply to be read.", "error")
     return Answer("\n\n\n".join(piece.text for piece in kept))
-
-
-def inspect(node: ast.stmt) -> None:
-    """Refuse a statement that reaches for what no answer needs. Raises Refused."""
-    local = _local(node)
-    through = {
-        id(n.value): n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)
-    }
-    for part in ast.walk(node):
-        found = ""
-        match part:
-            case ast.Import(names=aliases):
-                outside = [a.name for a in aliases if not _allowed(a.name)]
-                found = f"imports `{outside[0]}`" if outside else ""
-            case ast.ImportFrom(module=module):
-                if not _allowed(module or ""):
-                    found = f"imports from `{module}`"
-            case ast.Global():
-                found = "uses `global`"
-            case ast.Name(id="weft"):
-                if through.get(id(part)) not in WEFT:
-                    found = "reaches into `weft`"
-            case ast.Name(id=name) if name not in local:
-                if name in NAMES or name.startswith("__"):
-                    found = f"uses `{name}`"
-            case ast.Attribute(attr=name):
-                if name in ATTRIBUTES or (
-                    name.startswith("__") and name not in DUNDERS
-                ):
-                    found = f"uses `.{name}`"
-                elif not isinstance(part.ctx, ast.Load) and _root(part) not in local:
-                    found = f"changes `{ast.unparse(part)}`"
-        if found:
-            line = getattr(part, "lineno", node.lineno)
-            raise Refused(f"Line {line} {found}, which an answer may not do.")
 
 
 def _local(node: ast.AST) -> set[str]:
@@ -254,10 +200,6 @@ def _local(node: ast.AST) -> set[str]:
         if isinstance(n, ast.arg)
         or (isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load))
     }
-
-
-def _allowed(module: str) -> bool:
-    return module.partition(".")[0] in MODULES or module == "weft.intrinsics"
 
 
 def _root(node: ast.expr) -> str:

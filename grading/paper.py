@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from grading.answers import Answer, Submission, names, pieces, where
-from weft.cells import check, checked
+from grading.answers import Answer, Known, Submission, names, pieces, where
+from grading.inspector import imports
+from weft.cells import check, checked, parse
 from weft.errors import LearnerError
 from weft.lesson import syllabus
 
@@ -93,6 +94,7 @@ class Paper:
             if number not in self.defines
             for name in here
         }
+        self.known = Known(frozenset(self.given), self._imports())
         blank = set(self._blank())
         self.values = {
             number: [n for n in _positional(self.cells[number]) if n in blank]
@@ -129,6 +131,11 @@ class Paper:
             else:
                 cells.append(Cell("" if _without_marks(cell) else cell))
         return Script(cells, missing)
+
+    def _imports(self) -> dict[str, set[str]]:
+        """What each name stands for that the lab imports."""
+        trees = [parse(cell) for cell in self.cells]
+        return dict(imports(tree for tree in trees if tree))
 
     def _blank(self) -> Iterator[str]:
         """The names that the lab sets to a constant for the learner to replace."""

@@ -106,7 +106,9 @@ def sit(task: Task, report: Report) -> None:
         cells = read(task.notebook)
     except LearnerError as error:
         return report.say(unreadable=str(error))
-    script = task.paper.script(Submission(cells), without=task.without)
+    script = task.paper.script(
+        Submission(cells, task.paper.known), without=task.without
+    )
     missing = {name: [a.kind, a.refused] for name, a in script.missing.items()}
     report.say(read=True, missing=missing)
     run(script.cells, report)
