@@ -77,8 +77,6 @@ def inspect(code: Sequence[Code], given: Imports, names: Iterable[str] = ()) -> 
     """
     nodes = [one.node for one in code]
     known = {name: set(full) for name, full in given.items()}
-    for name, full in imports(nodes).items():
-        known[name] = known.get(name, set()) | full
     around = Around(known, {*names, *given})
     around.read(nodes)
     for one in code:
@@ -92,36 +90,36 @@ class Around:
     """What an answer consists of, and where.
 
     known: the full names of what its names stand for. given: names that the lab has.
-    aliases: names that it assigns something imported, as in `gpu = cuda`. functions:
-    those that it defines; used: names that it uses.
+    own: names that it imports itself, or assigns something imported, as in
+    `gpu = cuda`. stored: other names that it assigns; used: names that it uses.
     """
 
     known: dict[str, set[str]]
     given: set[str]
-    aliases: set[str] = field(default_factory=set)
-    functions: set[str] = field(default_factory=set)
+    own: set[str] = field(default_factory=set)
+    stored: set[str] = field(default_factory=set)
     used: set[str] = field(default_factory=set)
 
-    @property
-    def readable(self) -> set[str]:
-        """Names that stand for no text that is made here."""
-        return self.functions | self.given | (self.known.keys() - self.aliases)
-
-    def read(self, nodes: Iterable[ast.AST]) -> None:
-        """Find names that are assigned, defined and used."""
+    def read(self, nodes: Sequence[ast.AST]) -> None:
+        """Find names that are imported, assigned and used."""
         assigned: list[tuple[str, ast.expr]] = []
         for part in (part for node in nodes for part in ast.walk(node)):
             match part:
                 case ast.Assign(targets=targets, value=value) if _names(part):
                     names = [t.id for t in targets if isinstance(t, ast.Name)]
                     assigned += [(name, value) for name in names]
-                case ast.FunctionDef(name=name):
-                    self.functions.add(name)
+                case ast.arg(arg=name):
+                    self.stored.add(name)
                 case ast.Name(id=name, ctx=ast.Load()):
                     self.used.add(name)
+                case ast.Name(id=name):
+                    self.stored.add(name)
+        for name, full in imports(nodes).items():
+            self.own.add(name)
+            self.known[name] = self.known.get(name, set()) | full
         for name, value in 3 * assigned:
             if full := full_names(value, self.known):
-                self.aliases.add(name)
+                self.own.add(name)
                 self.known[name] = self.known.get(name, set()) | full
 
 
@@ -132,6 +130,7 @@ class _Reader:
         self.node, self.around = code.node, around
         self.known, self.given = around.known, around.given
         self.globals, self.bound = scopes(code.text)
+        self.reached = self.globals | around.own
         self.parents = {
             child: part
             for part in ast.walk(code.node)
@@ -159,7 +158,7 @@ class _Reader:
             case ast.Global(names=names):
                 if outside := [n for n in names if n in self.given | PYTHONS]:
                     yield f"uses `global {outside[0]}`"
-            case ast.Name(id=name, ctx=ast.Load()) if name in self.globals:
+            case ast.Name(id=name, ctx=ast.Load()) if name in self.reached:
                 yield from self._name(part)
             case ast.Name(id=name, ctx=ast.Store() | ast.Del()) if _dunder(name):
                 yield f"gives another meaning to `{name}`"
@@ -194,10 +193,10 @@ class _Reader:
     def _attribute(self, part: ast.Attribute) -> Iterator[str]:
         name, parent = part.attr, self.parents.get(part)
         root = _root(part)
-        outside = not root or root in self.globals or root in self.around.aliases
+        outside = not root or root in self.reached
         if not isinstance(part.ctx, ast.Load) and outside and name not in PROTOTYPE:
             yield f"changes `{ast.unparse(part)}`"
-        if root in self.globals and (full := full_names(part, self.known)):
+        if root in self.reached and (full := full_names(part, self.known)):
             yield from self._imported(part, full)
         elif name == "ctypes":
             if not (isinstance(parent, ast.Attribute) and parent.attr == "data"):
@@ -286,7 +285,7 @@ class _Reader:
                     yield "computes a signature"
                 case ast.Constant(value=str(text)) if not SIGNATURE.fullmatch(text):
                     yield "has a signature that is none"
-                case ast.Name(id=name) if name not in self.around.readable:
+                case ast.Name(id=name) if name in self.around.stored - self.given:
                     yield f"has a signature `{name}` that cannot be read"
 
 

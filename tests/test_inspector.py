@@ -1,4 +1,4 @@
-"""The inspector refuses every way out of an answer that we know, and no right answer."""
+"""The inspector refuses each way out of an answer that we know, and no right answer."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,13 +30,18 @@ CHEATS = {
     "id": "id(n)",
     "vars": "vars(np)",
     "exec": "exec('import os')",
-    "parameter": "",
-    "len defined": "def len(x):\n    return 7\n\ndef blocks_for(n):\n    return len(())",
+    "len defined": (
+        "def len(x):\n    return 7\n\ndef blocks_for(n):\n    return len(())"
+    ),
     "len assigned": "len = lambda x: 7\n\ndef blocks_for(n):\n    return len(())",
-    "range imported": "from math import ceil as range\n\ndef blocks_for(n):\n    range(1)",
+    "range imported": (
+        "from math import ceil as range\n\ndef blocks_for(n):\n    range(1)"
+    ),
     "builtins' dunder": "__import__ = print\n\ndef blocks_for(n):\n    return 0",
     "default": "def blocks_for(n, *, eval=eval, open=open):\n    return eval('1')",
-    "class body": "class A:\n    open = open\n\ndef blocks_for(n):\n    return A.open('x')",
+    "class body": (
+        "class A:\n    open = open\n\ndef blocks_for(n):\n    return A.open('x')"
+    ),
     "decorator": "@exec\ndef blocks_for(n):\n    return 0",
     "comprehension": "[f('x') for f in [open]]",
     "lambda": "(lambda f=eval: f('1'))()",
@@ -79,7 +84,9 @@ CHEATS = {
     "type of three": "type('A', (), {'__eq__': lambda a, b: True})",
     "type as a value": "list(map(type, ['A'], [()], [{}]))",
     "metaclass": "class M(type):\n        pass",
-    "always equal": "class A:\n        def __eq__(self, other):\n            return True",
+    "always equal": (
+        "class A:\n        def __eq__(self, other):\n            return True"
+    ),
     "always equal, assigned": "class A:\n        __eq__ = lambda a, b: True",
     "descriptor": "class A:\n        def __set_name__(self, a, b):\n            pass",
     # modules
@@ -92,7 +99,7 @@ CHEATS = {
     "cuda changed": "cuda.grid = print",
     "a class changed": "c = np.ndarray\n    c.sum = print",
     "changed through a call": "type(n).real = 1",
-    "weft": "import weft",
+    "weft": "import weft.checking",
     "weft.check": "weft.check = print",
     "check": "check(blocks_for)",
     "weft's kinds": "from weft.checking.kinds import KINDS",
@@ -156,7 +163,6 @@ CHEATS = {
     "given's Path": "Path('x').write_text('y')",
     "given's os": "os._exit(0)",
 }
-del CHEATS["parameter"]
 # What an answer may well do.
 FINE = {
     "parameter called input": "def blocks_for(input):\n    return input",
@@ -184,7 +190,9 @@ FINE = {
         "    def get(self):\n        return self._n\n\n"
         "def blocks_for(n):\n    return A().get()"
     ),
-    "exception": "try:\n        1 / n\n    except ZeroDivisionError as e:\n        print(e)",
+    "exception": (
+        "try:\n        1 / n\n    except ZeroDivisionError as e:\n        print(e)"
+    ),
     "eval of what is given": "def blocks_for(n):\n    return eval(n)",
 }
 
@@ -234,12 +242,13 @@ def test_scopes() -> None:
 
 
 def in_tiers() -> Iterator[object]:
+    """Yield every sixth lab in the fast tier."""
     for number, lab in enumerate(LABS):
         marks = [pytest.mark.long] if number % 6 else []
         yield pytest.param(lab, marks=marks)
 
 
-@pytest.mark.parametrize("lab", in_tiers())
+@pytest.mark.parametrize("lab", list(in_tiers()))
 def test_no_answer_of_the_course_is_refused(lab: str) -> None:
     """Neither a right one nor a wrong one: those get their verdicts."""
     paper = Paper(lab, ROOT / "labs" / f"{lab}.ipynb")
