@@ -73,6 +73,8 @@ class Heard:
                 self.marks[value] = Mark(value, kind, passed, text)
                 self.during = ""
             case "ends":
+                if said["unearned"]:
+                    raise Tampered(f"{said['unearned']} pass, which are wrong")
                 self.ends = True
 
 

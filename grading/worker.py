@@ -9,7 +9,7 @@ per line, each with the task's key:
     {"runs": exercise}                          before the cell that defines it
     {"begins": exercise}                        before its check
     {"name", "kind", "passed", "text"}          after its check
-    {"ends": true}                              after the last cell
+    {"ends": true, "unearned": [name]}          at the end: what is wrong and passes
     {"unreadable": why} or {"failed": why}      if it gives up
 
 Whatever the cells print is thrown away.
@@ -58,11 +58,8 @@ class Report:
         self._file.flush()
 
 
-def run(cells: "list[Cell]", report: Report) -> None:
+def run(shell: Any, cells: "list[Cell]", report: Report) -> None:
     """Run all cells; report on those that define or check an exercise."""
-    from IPython.core.interactiveshell import InteractiveShell
-
-    shell: Any = InteractiveShell.instance(colors="nocolor")
     for cell in cells:
         if cell.defines:
             report.say(runs=cell.defines)
@@ -98,7 +95,10 @@ def judged(name: str, value: Any, error: BaseException | None) -> tuple[str, boo
 
 def sit(task: Task, report: Report) -> None:
     """Read the submission, and run the lab with its answers."""
+    from IPython.core.interactiveshell import InteractiveShell
+
     from grading.answers import Submission
+    from grading.canary import unearned
     from grading.paper import read
     from weft.errors import LearnerError
 
@@ -111,8 +111,9 @@ def sit(task: Task, report: Report) -> None:
     )
     missing = {name: [a.kind, a.refused] for name, a in script.missing.items()}
     report.say(read=True, missing=missing)
-    run(script.cells, report)
-    return report.say(ends=True)
+    shell: Any = InteractiveShell.instance(colors="nocolor")
+    run(shell, script.cells, report)
+    return report.say(ends=True, unearned=list(unearned(shell, task.paper)))
 
 
 def main() -> None:
