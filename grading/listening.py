@@ -27,6 +27,7 @@ class Heard:
     """A report so far.
 
     marks: by exercise, and missing: those of exercises that have nothing to run.
+    answers: what each answer is compared by.
     during: the exercise that is being defined or checked, "" for none. read: whether
     the submission has been read. ends: whether the last line came. failed: why the
     worker gave up, of no exercise.
@@ -36,6 +37,7 @@ class Heard:
     key: str
     marks: dict[str, Mark] = field(default_factory=dict)
     missing: dict[str, Mark] = field(default_factory=dict)
+    answers: dict[str, list[Any]] = field(default_factory=dict)
     during: str = ""
     read: bool = False
     ends: bool = False
@@ -62,7 +64,7 @@ class Heard:
     def _take(self, what: str, value: Any, said: dict[str, Any]) -> None:
         match what:
             case "read":
-                self.read = True
+                self.read, self.answers = True, said["answers"]
                 for name, (kind, why) in said["missing"].items():
                     self.missing[name] = Mark(name, kind, text=printable(why))
             case "runs" | "begins":

@@ -5,7 +5,7 @@
 The task is a pickled `Task`. The report goes to the file descriptor FD, a JSON object
 per line, each with the task's key:
 
-    {"read": true, "missing": {exercise: [kind, why]}}
+    {"read": true, "missing": {exercise: [kind, why]}, "answers": {exercise: digests}}
     {"runs": exercise}                          before the cell that defines it
     {"begins": exercise}                        before its check
     {"name", "kind", "passed", "text"}          after its check
@@ -98,6 +98,7 @@ def sit(task: Task, report: Report) -> None:
     from IPython.core.interactiveshell import InteractiveShell
 
     from grading.answers import Submission
+    from grading.audit import compared
     from grading.canary import unearned
     from grading.paper import read
     from weft.errors import LearnerError
@@ -110,7 +111,7 @@ def sit(task: Task, report: Report) -> None:
         Submission(cells, task.paper.known), without=task.without
     )
     missing = {name: [a.kind, a.refused] for name, a in script.missing.items()}
-    report.say(read=True, missing=missing)
+    report.say(read=True, missing=missing, answers=compared(script))
     shell: Any = InteractiveShell.instance(colors="nocolor")
     run(shell, script.cells, report)
     return report.say(ends=True, unearned=list(unearned(shell, task.paper)))
