@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from grading.answers import Answer, Submission, names, pieces, where
+from grading.answers import Answer, Submission
+from grading.pieces import magic, names, pieces, where
 from weft.cells import check, checked
 from weft.errors import LearnerError
 from weft.lesson import syllabus
@@ -46,6 +47,7 @@ class Script:
 
     cells: list[Cell]
     missing: dict[str, Answer]
+    notes: dict[str, str]  # what there is to say about an answer that does not pass
 
 
 class Paper:
@@ -66,17 +68,17 @@ class Paper:
         }
         self.defines: dict[int, str] = {}
         for exercise in self.exercises:
-            number = where(self.cells, exercise)
-            if number is None or exercise not in self.checks.values():
+            places = where(self.cells, exercise)
+            if not places or exercise not in self.checks.values():
                 raise LearnerError(f"{path} has no exercise and check of {exercise}")
-            self.defines[number] = exercise
+            self.defines[max(places)] = exercise
         defined = [names(cell) for cell in self.cells]
         self.own = {e: defined[n] for n, e in self.defines.items()}
         self.given = {
             name
-            for number, here in enumerate(defined)
+            for number, cell in enumerate(self.cells)
             if number not in self.defines
-            for name in here
+            for name in _given(cell)
         }
         blank = set(self._blank())
         self.values = {
@@ -91,11 +93,14 @@ class Paper:
         """
         cells: list[Cell] = []
         missing: dict[str, Answer] = {}
+        notes: dict[str, str] = {}
         for number, cell in enumerate(self.cells):
             if number in self.defines:
                 exercise = self.defines[number]
                 own = self.own[exercise]
-                answer = submission.answer(exercise, own, self.given - own)
+                answer = submission.answer(exercise, own, self.given - own, cell)
+                if answer and answer.note:
+                    notes[exercise] = answer.note
                 if answer is None:
                     missing[exercise] = ABSENT
                 elif answer.refused:
@@ -113,7 +118,7 @@ class Paper:
                 cells.append(Cell("\n\n".join([*parts, cell]), exercise))
             else:
                 cells.append(Cell("" if _without_marks(cell) else cell))
-        return Script(cells, missing)
+        return Script(cells, missing, notes)
 
     def _blank(self) -> Iterator[str]:
         """The names that the lab sets to a constant for the learner to replace."""
@@ -131,6 +136,13 @@ class Paper:
         for name in self.values[number]:
             if value := submission.value(name, self.checks[number]):
                 yield value
+
+
+def _given(cell: str) -> set[str]:
+    """The names that a cell of the lab gives a value, whatever they were before."""
+    if magic(cell):
+        return {magic(cell)}
+    return {name for piece in pieces(cell) if piece.fresh for name in piece.names}
 
 
 def _positional(cell: str) -> list[str]:

@@ -91,6 +91,11 @@ def sit(paper: Paper, student: str, cells: list[str], limits: Limits) -> Result:
         lost[stopped] = Mark(stopped, ended, text=text)
     for name, why in script.missing.items():
         marks[name] = Mark(name, why.kind, text=why.refused)
+    for name, note in script.notes.items():
+        for kept in (marks, lost):
+            if name in kept and not kept[name].passed:
+                text = f"{kept[name].text}\n\n{note}"
+                kept[name] = dataclasses.replace(kept[name], text=text)
     nothing = "Its check did not run."
     found = [
         lost.get(name) or marks.get(name) or Mark(name, "crash", text=nothing)

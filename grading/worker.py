@@ -12,6 +12,8 @@ import os
 import sys
 from typing import Any
 
+NO_VERDICT = "Its check gave no verdict on a function of this name."
+
 
 def run(cells: list[dict[str, str]], report: Any) -> None:
     """Run all cells; report on those that check an exercise."""
@@ -32,14 +34,16 @@ def run(cells: list[dict[str, str]], report: Any) -> None:
         if not name:
             continue
         verdict, error = done.result, done.error_before_exec or done.error_in_exec
-        if type(verdict) is Verdict and verdict.name == name and error is None:
+        named = type(verdict) is Verdict and verdict.name in (name, "<lambda>")
+        if named and error is None:
             kind, passed, text = (
                 verdict.kind,
                 bool(verdict),
                 str(verdict.but(onward=None)),
             )
         else:
-            kind, passed, text = "error", False, f"{type(error).__name__}: {error}"
+            kind, passed = "error", False
+            text = f"{type(error).__name__}: {error}" if error else NO_VERDICT
         say(name=name, kind=kind, passed=passed, text=text)
 
 
