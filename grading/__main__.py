@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from grading import course, reports
-from grading.paper import Paper, cells_of
+from grading import course, reports, submitted
+from grading.paper import Paper
 from grading.sitting import ROOT, Limits, Mark, Result, sit, without_network
 from weft.errors import LearnerError
 
@@ -33,7 +33,10 @@ def options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; return its exit status."""
+    """Run the command; return its exit status.
+
+    0: all submissions were graded; 1: some could not be; 2: nothing could be done.
+    """
     given = options(arguments)
     try:
         return _grade(given)
@@ -59,17 +62,17 @@ def _grade(given: argparse.Namespace) -> int:
 
     def grade(student: str, path: Path) -> Result:
         try:
-            cells = cells_of(path)
-        except LearnerError as error:
-            marks = [Mark(e, "unreadable", text=str(error)) for e in paper.exercises]
-            return Result(student, marks)
+            cells = submitted.read(path, paper)
+        except submitted.NotGraded as error:
+            marks = [Mark(e, error.kind) for e in paper.exercises]
+            return Result(student, marks, said=str(error))
         return sit(paper, student, cells, limits)
 
     results, width = [], max(map(len, reports.students(given.submissions)))
     with ThreadPoolExecutor(given.jobs) as pool:
         names = reports.students(given.submissions)
         for result in pool.map(grade, names, given.submissions):
-            kinds = ", ".join(
+            kinds = result.said or ", ".join(
                 f"{m.exercise}: {m.kind}" for m in result.marks if not m.passed
             )
             of = len(result.marks)
@@ -79,7 +82,7 @@ def _grade(given: argparse.Namespace) -> int:
         reports.write_csv(given.csv, results)
     if given.feedback:
         reports.write_feedback(given.feedback, given.lab, results)
-    return 0
+    return 1 if any(result.said for result in results) else 0
 
 
 if __name__ == "__main__":

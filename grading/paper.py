@@ -21,11 +21,12 @@ ABSENT = Answer("", "The notebook does not define it.", "missing")
 def code_cells(path: Path) -> list[dict[str, Any]]:
     """Return a notebook's code cells, sources joined. Raises LearnerError."""
     try:
-        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        cells = json.loads(path.read_text(encoding="utf-8-sig"))["cells"]
         found = [cell for cell in cells if cell["cell_type"] == "code"]
         return [cell | {"source": "".join(cell["source"])} for cell in found]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise LearnerError(f"{path} is not a notebook: {error}") from None
+        why = error.strerror if isinstance(error, OSError) else error
+        raise LearnerError(f"{path.name} is not a notebook: {why}") from None
 
 
 def cells_of(path: Path) -> list[str]:
@@ -70,7 +71,9 @@ class Paper:
         for exercise in self.exercises:
             places = where(self.cells, exercise)
             if not places or exercise not in self.checks.values():
-                raise LearnerError(f"{path} has no exercise and check of {exercise}")
+                raise LearnerError(
+                    f"{path.name} has no exercise and check of {exercise}"
+                )
             self.defines[max(places)] = exercise
         defined = [names(cell) for cell in self.cells]
         self.own = {e: defined[n] for n, e in self.defines.items()}

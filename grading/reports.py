@@ -58,7 +58,10 @@ def write_feedback(folder: Path, lab: str, results: Iterable[Result]) -> None:
             f"<h2>{'✓' if m.passed else '✗'} <code>{m.exercise}</code></h2>"
             f"<pre>{html.escape(m.text or m.kind)}</pre>"
             for m in result.marks
+            if not result.said
         ]
+        if result.said:
+            parts = [f"<p>It was not graded: {html.escape(result.said)}</p>"]
         page = PAGE.format(
             title=html.escape(f"{lab}: {result.student}"),
             points=result.points,

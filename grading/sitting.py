@@ -51,11 +51,15 @@ class Mark:
 
 @dataclass
 class Result:
-    """The marks of one submission, and how long it took."""
+    """The marks of one submission, and how long it took.
+
+    said: why it was not graded at all, "" if it was.
+    """
 
     student: str
     marks: list[Mark] = field(default_factory=list)
     seconds: float = 0
+    said: str = ""
 
     @property
     def points(self) -> int:
