@@ -18,27 +18,41 @@ NO_MARKS = {"bench", "hint", "quiz", "doctor", "progress"}  # cells that call th
 ABSENT = Answer("", "The notebook does not define it.", "missing")
 
 
-def code_cells(path: Path) -> list[dict[str, Any]]:
+def code_cells(notebook: bytes) -> list[dict[str, Any]]:
     """Return a notebook's code cells, sources joined. Raises LearnerError."""
     try:
-        cells = json.loads(path.read_text(encoding="utf-8-sig"))["cells"]
+        cells = json.loads(notebook.decode("utf-8-sig"))["cells"]
         found = [cell for cell in cells if cell["cell_type"] == "code"]
         return [cell | {"source": "".join(cell["source"])} for cell in found]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        why = error.strerror if isinstance(error, OSError) else error
-        raise LearnerError(f"{path.name} is not a notebook: {why}") from None
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise LearnerError(f"It is not a notebook: {error}") from None
+
+
+def read(notebook: bytes) -> list[str]:
+    """Return the sources of a notebook's code cells. Raises LearnerError."""
+    return [cell["source"] for cell in code_cells(notebook)]
 
 
 def cells_of(path: Path) -> list[str]:
-    """Return the sources of a notebook's code cells. Raises LearnerError."""
-    return [cell["source"] for cell in code_cells(path)]
+    """Return the sources of a file's code cells. Raises LearnerError."""
+    try:
+        return read(path.read_bytes())
+    except OSError as error:
+        raise LearnerError(f"{path} is not a notebook: {error.strerror}") from None
+    except LearnerError as error:
+        raise LearnerError(f"{path}: {error}") from None
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell to run, "" for none. checks: the exercise whose verdict is its result."""
+    """A cell to run, "" for none.
+
+    defines: the exercise whose answer it is. checks: the exercise whose verdict is its
+    result.
+    """
 
     source: str
+    defines: str = ""
     checks: str = ""
 
 
@@ -71,9 +85,7 @@ class Paper:
         for exercise in self.exercises:
             places = where(self.cells, exercise)
             if not places or exercise not in self.checks.values():
-                raise LearnerError(
-                    f"{path.name} has no exercise and check of {exercise}"
-                )
+                raise LearnerError(f"{path} has no exercise and check of {exercise}")
             self.defines[max(places)] = exercise
         defined = [names(cell) for cell in self.cells]
         self.own = {e: defined[n] for n, e in self.defines.items()}
@@ -110,7 +122,7 @@ class Paper:
                     missing[exercise] = answer
                 elif exercise not in without:
                     cell = answer.source
-                cells.append(Cell(cell))
+                cells.append(Cell(cell, defines=exercise))
             elif number in self.checks:
                 exercise, parts = self.checks[number], []
                 for value in self._values(number, submission):
@@ -118,7 +130,7 @@ class Paper:
                         missing[exercise] = value
                     else:
                         parts.append(value.source)
-                cells.append(Cell("\n\n".join([*parts, cell]), exercise))
+                cells.append(Cell("\n\n".join([*parts, cell]), checks=exercise))
             else:
                 cells.append(Cell("" if _without_marks(cell) else cell))
         return Script(cells, missing, notes)

@@ -5,6 +5,7 @@ import html
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from grading.files import replacing
 from grading.sitting import Result
 
 PAGE = """<!doctype html>
@@ -39,7 +40,7 @@ def students(paths: Sequence[Path]) -> list[str]:
 
 def write_csv(path: Path, results: Iterable[Result]) -> None:
     """Write a line per student: the points, then what each exercise got."""
-    with path.open("w", newline="", encoding="utf-8") as file:
+    with replacing(path) as new, new.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         for number, result in enumerate(results):
             kinds = [mark.exercise for mark in result.marks]
@@ -68,4 +69,5 @@ def write_feedback(folder: Path, lab: str, results: Iterable[Result]) -> None:
             of=len(result.marks),
             exercises="\n".join(parts),
         )
-        (folder / f"{result.student}.html").write_text(page, encoding="utf-8")
+        with replacing(folder / f"{result.student}.html") as file:
+            file.write_text(page, encoding="utf-8")

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import nbformat
 import pytest
 
 from grading.answers import LEFT, Submission
@@ -119,6 +120,8 @@ def test_right_answers_of_a_lab_pass_in_any_shape():
         cell = cells[number]
         indented = "\n".join(f"    {line}" for line in cell.splitlines())
         cells[number] = shape.replace("{}", cell).replace("{indented}", indented)
-    result = sit(paper, "ana", cells, Limits())
+    made = [nbformat.v4.new_code_cell(cell) for cell in cells]
+    notebook = nbformat.writes(nbformat.v4.new_notebook(cells=made)).encode()
+    result = sit(paper, "ana", notebook, Limits())
     wrong = [mark for mark in result.marks if not mark.passed]
     assert not wrong
