@@ -43,7 +43,7 @@ def contents(path: Path) -> bytes:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a file to write that then takes the place of `path`, whole or not at all."""
+    """Yield a file to write, which takes the place of `path` once it is whole."""
     new = path.with_name(f".{path.name}.new")
     try:
         yield new

@@ -37,7 +37,6 @@ def marked(
         record.add(result)
         return result
 
-    processes.stopping.clear()
     pool = ThreadPoolExecutor(max(1, jobs))
     try:
         waiting = [pool.submit(one, *given) for given in submissions.items()]
@@ -46,3 +45,4 @@ def marked(
     finally:
         processes.stopping.set()
         pool.shutdown(cancel_futures=True)
+        processes.stopping.clear()

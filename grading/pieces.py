@@ -45,12 +45,16 @@ def magic(source: str) -> str:
 
 
 def pieces(source: str) -> Iterator[Piece]:
-    """Take a cell apart. Raises SyntaxError."""
+    """Take a cell apart. Raises SyntaxError, also for what Python cannot read."""
     plain = AROUND.sub("", source)
     text: str = TransformerManager().transform_cell(plain)  # type: ignore[no-untyped-call]
     lines = text.splitlines()
     dropped = source[: len(source) - len(plain)].count("\n")
-    for node in ast.parse(text).body:
+    try:
+        body = ast.parse(text).body
+    except (MemoryError, RecursionError, ValueError) as error:
+        raise SyntaxError(f"{type(error).__name__}: {error}") from None
+    for node in body:
         first = min([node, *getattr(node, "decorator_list", [])], key=_line)
         part = "\n".join(lines[first.lineno - 1 : node.end_lineno])
         names, of = frozenset(bound(node)), _of(node)

@@ -24,7 +24,11 @@ TAMPERED = "Its process reported what the grader does not expect: {why}."
 
 @dataclass(frozen=True)
 class Limits:
-    """seconds: for one check; total: for a submission; memory: in GB; seed: any text."""
+    """Of one submission.
+
+    seconds: for a check; total: for all of them, in seconds. memory: in GB. seed: any
+    text.
+    """
 
     seconds: float = 120
     memory: float = 4
