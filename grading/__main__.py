@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from grading import course, reports
+from grading import course, reports, table
 from grading.files import printable
 from grading.marking import marked
 from grading.paper import Paper
@@ -27,6 +27,8 @@ def options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     add("submissions", nargs="*", type=Path, help="the learners' notebooks")
     add("--csv", type=Path, metavar="FILE", help="write the marks here")
     add("--feedback", type=Path, metavar="FOLDER", help="write a page per student")
+    add("--archive", type=Path, metavar="ZIP", help="all pages, a folder per student")
+    add("--late", type=float, default=0, metavar="DAYS", help="of all of these")
     add("--copy", type=Path, metavar="NOTEBOOK", help="yours, if not labs/LAB.ipynb")
     add("--seed", default="", help="other data than the lab's: a word for the course")
     add("--jobs", type=int, default=os.cpu_count() or 1, help="processes at a time")
@@ -70,11 +72,12 @@ def _grade(given: argparse.Namespace) -> int:
     names = [printable(name) for name in reports.students(given.submissions)]
     submissions = dict(zip(names, given.submissions, strict=True))
     record = Record(given.csv and given.csv.with_name(f"{given.csv.name}.part"))
+    run = table.Run.now(given.lab, given.seed, given.late)
     results: dict[str, Result] = {}
     try:
         for result in marked(paper, submissions, limits, given.jobs, record):
             results[result.student] = result
-            _write(given, [results[name] for name in names if name in results])
+            _write(given, run, [results[name] for name in names if name in results])
             _print(result, len(results), len(names), max(map(len, names)))
     except KeyboardInterrupt:
         print(f"Stopped: {len(results)} of {len(names)}.", file=sys.stderr)
@@ -85,12 +88,14 @@ def _grade(given: argparse.Namespace) -> int:
     return 1 if any(result.said for result in results.values()) else 0
 
 
-def _write(given: argparse.Namespace, results: list[Result]) -> None:
-    """Write the marks so far, and the newest page of feedback."""
+def _write(given: argparse.Namespace, run: table.Run, results: list[Result]) -> None:
+    """Write the marks so far, and the pages of feedback."""
     if given.csv:
-        reports.write_csv(given.csv, results)
+        table.write_csv(given.csv, run, results)
     if given.feedback:
         reports.write_feedback(given.feedback, given.lab, results)
+    if given.archive:
+        reports.write_archive(given.archive, given.lab, results)
 
 
 def _print(result: Result, number: int, of: int, width: int) -> None:

@@ -156,7 +156,7 @@ def test_a_class_of_sixty_gets_every_mark_right(tmp_path, every):
     options = ["--jobs", "2", "--csv", str(out), "--feedback", str(pages)]
     assert main([LAB, *paths, *options]) == 1  # one is not a notebook
 
-    with out.open(encoding="utf-8") as file:
+    with out.open(encoding="utf-8-sig") as file:
         rows = {row["student"]: row for row in csv.DictReader(file)}
     found = {
         student: {name for name in EXERCISES if row[name] == "pass"}

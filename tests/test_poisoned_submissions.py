@@ -37,7 +37,7 @@ POISON = {
 
 
 def marks(path: Path) -> dict[str, dict[str, str]]:
-    with path.open(encoding="utf-8") as file:
+    with path.open(encoding="utf-8-sig") as file:
         return {row["student"]: row for row in csv.DictReader(file)}
 
 
