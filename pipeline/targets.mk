@@ -18,7 +18,7 @@ simulator = backend simulator simulator_features language shapes intrinsics barr
 	corpus streams compiling package
 
 .PHONY: test test-all lint oldest newest book figures film notebooks refresh labs \
-	execute nbval handout update vendor author
+	execute nbval handout gradescope update vendor author
 
 test: author  ## Everything that can be verified without a GPU
 	@$(pytest) -m alone $(tests) || [ $$? = 5 ]  # 5: no such test
@@ -71,6 +71,13 @@ handout:  ## What learners get, without the answers: _build/handout.zip
 		--add-file=pipeline/handout/README.md HEAD \
 		$(handed_out) $(withheld)
 	@echo _build/handout.zip
+
+gradescope:  ## An autograder of a lab to upload there: _build/gradescope.zip
+	@mkdir -p _build
+	@git archive --format=zip --prefix=course/ -o _build/gradescope.zip HEAD \
+		$(handed_out) README.md grading $(withheld)
+	@$(venv) -m grading.gradescope $(LAB) --pack _build/gradescope.zip $(ARGS)
+	@echo _build/gradescope.zip
 
 update:  ## Bring the course up to date; what you wrote in the labs is kept
 	@$(python) update.py
