@@ -1,51 +1,18 @@
 """What a submission contributes: the definitions of exercises, and what these need.
 
-An answer is read before it runs. One that reaches for what no answer needs, such as
-files, the interpreter, or the course's own modules, is refused with a reason. This
-stops the usual tricks and catches honest mistakes; it is not a wall. Code from people
-you do not trust belongs in a container.
+An answer is read before it runs; `inspector` refuses what no answer needs.
 """
 
 import ast
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from grading.pieces import Piece, local_names, magic, pieces, root, where
+from grading.inspector import Imports, Refused, inspect
+from grading.pieces import Piece, magic, pieces, where
 from weft.cells import checked
-
-MODULES = {
-    *("cmath", "collections", "dataclasses", "enum", "functools", "itertools", "math"),
-    *("numba", "numpy", "operator", "statistics", "torch", "triton", "typing"),
-}
-NAMES = {
-    *(
-        "breakpoint",
-        "chapter",
-        "check",
-        "checks",
-        "compile",
-        "delattr",
-        "eval",
-        "exec",
-        "exit",
-        "get_ipython",
-    ),
-    *("globals", "hint", "input", "locals", "open", "quit", "quiz", "setattr", "vars"),
-}
-ATTRIBUTES = {
-    *("cr_frame", "f_back", "f_builtins", "f_globals", "f_locals", "gi_frame"),
-    *("modules", "popen", "system", "tb_frame"),
-}
-DUNDERS = {"__init__", "__name__"}
-WEFT = {"GPU", "current_stream", "prepare"}  # what answers may use of `weft.`
-
 
 LEFT = "Of the cell, these lines were not taken:"
 SEVERAL = "The notebook has {} {} times; that in code cell {} of {} was graded."
-
-
-class Refused(Exception):
-    """An answer uses what no answer needs; the message says what, and where."""
 
 
 @dataclass(frozen=True)
@@ -61,11 +28,22 @@ class Answer:
     note: str = ""
 
 
-class Submission:
-    """The code cells of a learner's notebook."""
+@dataclass(frozen=True)
+class Known:
+    """What a lab has: the names that it defines, and what it imports."""
 
-    def __init__(self, cells: Iterable[str]) -> None:
-        self.cells = list(cells)
+    names: frozenset[str]
+    imports: Imports
+
+
+NOTHING = Known(frozenset(), {})
+
+
+class Submission:
+    """The code cells of a learner's notebook, and what their lab has."""
+
+    def __init__(self, cells: Iterable[str], known: Known = NOTHING) -> None:
+        self.cells, self.known = list(cells), known
         self.pieces: list[list[Piece]] = []
         for cell in self.cells:
             try:
@@ -101,7 +79,7 @@ class Submission:
         needed = [
             piece
             for piece in self._needed(number, until, kept, given)
-            if piece in here or piece.fresh or not judged([piece]).refused
+            if piece in here or piece.fresh or not _judged([piece], self.known).refused
         ]
         left = [
             f"line {piece.line}: {piece.text.splitlines()[0]}"
@@ -109,14 +87,14 @@ class Submission:
             if piece not in needed and _worth_saying(piece)
         ]
         lines = [several] * bool(several) + [LEFT, *left] * bool(left)
-        return replace(judged(needed), note="\n".join(lines))
+        return replace(_judged(needed, self.known), note="\n".join(lines))
 
     def value(self, name: str, exercise: str) -> Answer | None:
         """Return what gives a name its value before the check of an exercise."""
         for number, cell in enumerate(self.cells):
             if checked(cell) == exercise:
                 made = _made(name, self.pieces[:number])
-                return judged(made) if made else None
+                return _judged(made, self.known) if made else None
         return None
 
     def _checked(self, exercise: str) -> int:
@@ -186,51 +164,13 @@ def _broken(cell: str) -> Answer | None:
     return None
 
 
-def judged(found: Iterable[Piece]) -> Answer:
+def _judged(found: Iterable[Piece], known: Known) -> Answer:
     """The answer that consists of these pieces, if all of them may be in one."""
     kept = list(found)
     try:
-        for piece in kept:
-            inspect(piece.node)
+        inspect(kept, known.imports, known.names)
     except Refused as error:
         return Answer("", str(error))
+    except RecursionError:
+        return Answer("", "It is nested too deeply to be read.", "error")
     return Answer("\n\n\n".join(piece.text for piece in kept))
-
-
-def inspect(node: ast.stmt) -> None:
-    """Refuse a statement that reaches for what no answer needs. Raises Refused."""
-    local = local_names(node)
-    through = {
-        id(n.value): n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)
-    }
-    for part in ast.walk(node):
-        found = ""
-        match part:
-            case ast.Import(names=aliases):
-                outside = [a.name for a in aliases if not _allowed(a.name)]
-                found = f"imports `{outside[0]}`" if outside else ""
-            case ast.ImportFrom(module=module):
-                if not _allowed(module or ""):
-                    found = f"imports from `{module}`"
-            case ast.Global():
-                found = "uses `global`"
-            case ast.Name(id="weft"):
-                if through.get(id(part)) not in WEFT:
-                    found = "reaches into `weft`"
-            case ast.Name(id=name) if name not in local:
-                if name in NAMES or name.startswith("__"):
-                    found = f"uses `{name}`"
-            case ast.Attribute(attr=name):
-                if name in ATTRIBUTES or (
-                    name.startswith("__") and name not in DUNDERS
-                ):
-                    found = f"uses `.{name}`"
-                elif not isinstance(part.ctx, ast.Load) and root(part) not in local:
-                    found = f"changes `{ast.unparse(part)}`"
-        if found:
-            line = getattr(part, "lineno", node.lineno)
-            raise Refused(f"Line {line} {found}, which an answer may not do.")
-
-
-def _allowed(module: str) -> bool:
-    return module.partition(".")[0] in MODULES or module == "weft.intrinsics"

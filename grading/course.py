@@ -78,7 +78,7 @@ def keep_answers(paper: Paper, source: Any, submitted: Any) -> Any:
     comment that says why; its check then fails.
     """
     cells = [c["source"] for c in submitted["cells"] if c["cell_type"] == "code"]
-    script = paper.script(Submission("".join(cell) for cell in cells))
+    script = paper.script(Submission(map("".join, cells), paper.known))
     filled = copy.deepcopy(source)
     code = [cell for cell in filled["cells"] if cell["cell_type"] == "code"]
     for number, (cell, run) in enumerate(zip(code, script.cells, strict=True)):

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from grading.answers import Answer, Submission
+from grading.answers import Answer, Known, Submission
+from grading.inspector import imports
 from grading.pieces import magic, names, pieces, where
-from weft.cells import check, checked
+from weft.cells import check, checked, parse
 from weft.errors import LearnerError
 from weft.lesson import syllabus
 
@@ -95,6 +96,7 @@ class Paper:
             if number not in self.defines
             for name in _given(cell)
         }
+        self.known = Known(frozenset(self.given), self._imports())
         blank = set(self._blank())
         self.values = {
             number: [n for n in _positional(self.cells[number]) if n in blank]
@@ -134,6 +136,11 @@ class Paper:
             else:
                 cells.append(Cell("" if _without_marks(cell) else cell))
         return Script(cells, missing, notes)
+
+    def _imports(self) -> dict[str, set[str]]:
+        """What each name stands for that the lab imports."""
+        trees = [parse(cell) for cell in self.cells]
+        return dict(imports(tree for tree in trees if tree))
 
     def _blank(self) -> Iterator[str]:
         """The names that the lab sets to a constant for the learner to replace."""

@@ -113,7 +113,9 @@ def sit(task: Task, report: Report) -> None:
         cells = read(task.notebook, task.paper)
     except NotGraded as error:
         return report.say(**{error.kind: str(error)})
-    script = task.paper.script(Submission(cells), without=task.without)
+    script = task.paper.script(
+        Submission(cells, task.paper.known), without=task.without
+    )
     missing = {name: [a.kind, a.refused] for name, a in script.missing.items()}
     report.say(read=True, missing=missing, notes=script.notes)
     run(script.cells, report)

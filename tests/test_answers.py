@@ -31,12 +31,12 @@ def statements(*cells, **more):
     [
         ["ONE = 2", "ONE -= 1"],
         ["ONE = TWO = 2", "ONE = ONE - 1"],
-        ["try:\n    import math as ONE\nexcept ImportError:\n    ONE = 1"],
+        ["try:\n    from math import pi as ONE\nexcept ImportError:\n    ONE = 1"],
         ["ONE = [2]", "ONE[0] = 1"],
         ["ONE = []", "ONE.append(1)"],
         ["TWO = 2", "ONE = 0", "for k in range(TWO):\n    ONE += k"],
         ["if True:\n    ONE = 1\nelse:\n    ONE = 2"],
-        ["import math", "with math as ONE:\n    pass"],
+        ["ONE = 9", "while ONE > 1:\n    ONE -= 1"],
         ["ONE: int = 1"],
     ],
 )
