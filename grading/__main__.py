@@ -72,7 +72,7 @@ def _grade(given: argparse.Namespace) -> int:
     names = [printable(name) for name in reports.students(given.submissions)]
     submissions = dict(zip(names, given.submissions, strict=True))
     record = Record(given.csv and given.csv.with_name(f"{given.csv.name}.part"))
-    run = table.Run.now(given.lab, given.seed, given.late)
+    run = table.Run.here(given.lab, given.seed, given.late)
     results: dict[str, Result] = {}
     try:
         for result in marked(paper, submissions, limits, given.jobs, record):

@@ -41,7 +41,7 @@ class Result:
     """The marks of one submission, and how long it took.
 
     key: a digest of all that the marks depend on. said: why nothing was graded, "" if
-    something was.
+    something was. date: when, as ISO 8601 writes it.
     """
 
     student: str
@@ -49,6 +49,7 @@ class Result:
     seconds: float = 0
     key: str = ""
     said: str = ""
+    date: str = ""
 
     @property
     def points(self) -> int:

@@ -5,7 +5,6 @@ import io
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 
 from grading.files import replacing
@@ -37,15 +36,13 @@ class Run:
     late: float = 0
     release: str = __version__
     compiler: str = ""
-    date: str = ""
 
     @classmethod
-    def now(cls, lab: str, seed: str, late: float) -> "Run":
-        """Return the run that begins now, on this machine."""
+    def here(cls, lab: str, seed: str, late: float) -> "Run":
+        """Return a run on this machine."""
         found = toolkit.find()
         compiler = "none" if found.missing else f"CUDA {found.major}"
-        date = datetime.now(UTC).isoformat(timespec="seconds")
-        return cls(lab, seed, late, compiler=compiler, date=date)
+        return cls(lab, seed, late, compiler=compiler)
 
 
 @dataclass(frozen=True)
@@ -96,7 +93,7 @@ def write_csv(path: Path, run: Run, results: Sequence[Result]) -> None:
                 *("pass" if m.passed else m.kind for m in result.marks),
                 *(f"{result.seconds:.1f}", f"{run.late:g}", result.said),
                 *(m.line for m in result.marks),
-                *(run.release, run.compiler, run.seed, run.date),
+                *(run.release, run.compiler, run.seed, result.date),
             ]
         )
     write_rows(path, rows)
