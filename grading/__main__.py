@@ -31,6 +31,7 @@ def options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     add("--late", type=float, default=0, metavar="DAYS", help="of all of these")
     add("--copy", type=Path, metavar="NOTEBOOK", help="yours, if not labs/LAB.ipynb")
     add("--seed", default="", help="other data than the lab's: a word for the course")
+    add("--variants", action="store_true", help="other data for each student")
     add("--jobs", type=int, default=os.cpu_count() or 1, help="processes at a time")
     add("--seconds", type=float, default=Limits.seconds, help="for one check")
     add("--total", type=float, default=Limits.total, help="seconds for a submission")
@@ -68,11 +69,13 @@ def _grade(given: argparse.Namespace) -> int:
         raise LearnerError("Name the submissions: python -m grading LAB *.ipynb")
     for line in isolation():
         print(line, file=sys.stderr, flush=True)
-    limits = Limits(given.seconds, given.memory, given.seed, given.total)
+    limits = Limits(
+        given.seconds, given.memory, given.seed, given.total, given.variants
+    )
     names = [printable(name) for name in reports.students(given.submissions)]
     submissions = dict(zip(names, given.submissions, strict=True))
     record = Record(given.csv and given.csv.with_name(f"{given.csv.name}.part"))
-    run = table.Run.here(given.lab, given.seed, given.late)
+    run = table.Run.here(given.lab, given.late)
     results: dict[str, Result] = {}
     try:
         for result in marked(paper, submissions, limits, given.jobs, record):

@@ -3,7 +3,7 @@
 import pickle
 import secrets
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
 from grading import processes
 from grading.files import printable
@@ -27,13 +27,21 @@ class Limits:
     """Of one submission.
 
     seconds: for a check; total: for all of them, in seconds. memory: in GB. seed: any
-    text.
+    text, which chooses a size and data for each exercise. variants: whether each
+    student gets others.
     """
 
     seconds: float = 120
     memory: float = 4
     seed: str = ""
     total: float = 900
+    variants: bool = False
+
+    def of(self, student: str) -> "Limits":
+        """The limits of a student's submission, with the seed of their own."""
+        if not self.variants:
+            return self
+        return replace(self, seed=f"{self.seed} {student}".strip(), variants=False)
 
 
 @dataclass
@@ -41,7 +49,7 @@ class Result:
     """The marks of one submission, and how long it took.
 
     key: a digest of all that the marks depend on. said: why nothing was graded, "" if
-    something was. date: when, as ISO 8601 writes it.
+    something was. date: when, as ISO 8601 writes it. seed: with which it was checked.
     """
 
     student: str
@@ -50,6 +58,7 @@ class Result:
     key: str = ""
     said: str = ""
     date: str = ""
+    seed: str = ""
 
     @property
     def points(self) -> int:

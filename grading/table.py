@@ -32,17 +32,16 @@ class Run:
     """
 
     lab: str
-    seed: str = ""
     late: float = 0
     release: str = __version__
     compiler: str = ""
 
     @classmethod
-    def here(cls, lab: str, seed: str, late: float) -> "Run":
+    def here(cls, lab: str, late: float) -> "Run":
         """Return a run on this machine."""
         found = toolkit.find()
         compiler = "none" if found.missing else f"CUDA {found.major}"
-        return cls(lab, seed, late, compiler=compiler)
+        return cls(lab, late, compiler=compiler)
 
 
 @dataclass(frozen=True)
@@ -93,7 +92,7 @@ def write_csv(path: Path, run: Run, results: Sequence[Result]) -> None:
                 *("pass" if m.passed else m.kind for m in result.marks),
                 *(f"{result.seconds:.1f}", f"{run.late:g}", result.said),
                 *(m.line for m in result.marks),
-                *(run.release, run.compiler, run.seed, result.date),
+                *(run.release, run.compiler, result.seed, result.date),
             ]
         )
     write_rows(path, rows)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from grading.gradescope import main
+from grading.gradescope import _handed_in_by, main
 
 ROOT = Path(__file__).parents[1]
 LAB = "00_start_here"
@@ -105,3 +105,11 @@ def test_the_archive_has_the_scripts_at_its_root_and_no_answers(tmp_path):
 def test_a_lab_that_is_not_there_is_named(tmp_path, capsys):
     assert main(["no_such_lab", "--pack", str(tmp_path / "a.zip")]) == 2
     assert "no lab" in capsys.readouterr().err
+
+
+def test_who_handed_in_is_known_from_the_metadata(autograder):
+    path = autograder / "submission_metadata.json"
+    path.write_text('{"users": [{"email": "bo@x.edu"}, {"email": "ana@x.edu"}]}')
+    assert _handed_in_by(autograder) == "ana@x.edu bo@x.edu"
+    path.write_text("{}")
+    assert _handed_in_by(autograder) == ""
