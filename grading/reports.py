@@ -13,8 +13,9 @@ PAGE = """<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
 <style>
+:root {{ color-scheme: light dark }}
 body {{ font: 1rem/1.5 system-ui, sans-serif; max-width: 50rem; margin: 2rem auto;
-       padding: 0 1rem; color-scheme: light dark }}
+       padding: 0 1rem; overflow-wrap: anywhere }}
 pre {{ overflow-x: auto; padding: .75rem; border: 1px solid #8888 }}
 </style>
 <h1>{title}</h1>

@@ -41,8 +41,10 @@ PAGE = """<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
 <style>
-body {{ font: 1rem/1.5 system-ui, sans-serif; color-scheme: light dark;
-  max-width: 50rem; margin: 0 auto; padding: 1rem }}
+:root {{ color-scheme: light dark }}
+body {{ font: 1rem/1.5 system-ui, sans-serif; max-width: 50rem; margin: 0 auto;
+  padding: 1rem }}
+h1 {{ font-size: 1.25rem; overflow-wrap: anywhere }}
 </style>
 {body}
 </html>
@@ -64,7 +66,7 @@ def share(exercise: Any, file: str | Path = "") -> str:
     contents = {
         "warp-and-weft-share": FORMAT,
         "version": __version__,
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "lab": lesson.current() or "",
         "exercise": name,
         "code": _cell(checked.thing),
