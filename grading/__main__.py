@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from grading import audit, course, reports
+from grading import audit, course, reports, table
 from grading.files import printable
 from grading.marking import marked
 from grading.paper import Paper
@@ -28,8 +28,11 @@ def options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     add("submissions", nargs="*", type=Path, help="the learners' notebooks")
     add("--csv", type=Path, metavar="FILE", help="write the marks here")
     add("--feedback", type=Path, metavar="FOLDER", help="write a page per student")
+    add("--archive", type=Path, metavar="ZIP", help="all pages, a folder per student")
+    add("--late", type=float, default=0, metavar="DAYS", help="of all of these")
     add("--copy", type=Path, metavar="NOTEBOOK", help="yours, if not labs/LAB.ipynb")
     add("--seed", default="", help="other data than the lab's: a word for the course")
+    add("--variants", action="store_true", help="other data for each student")
     add("--jobs", type=int, default=os.cpu_count() or 1, help="processes at a time")
     add("--seconds", type=float, default=Limits.seconds, help="for one check")
     add("--total", type=float, default=Limits.total, help="seconds for a submission")
@@ -39,7 +42,10 @@ def options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; return its exit status."""
+    """Run the command; return its exit status.
+
+    0: all submissions were graded; 1: some could not be; 2: nothing could be done.
+    """
     given = options(arguments)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -64,15 +70,18 @@ def _grade(given: argparse.Namespace) -> int:
         raise LearnerError("Name the submissions: python -m grading LAB *.ipynb")
     for line in isolation():
         print(line, file=sys.stderr, flush=True)
-    limits = Limits(given.seconds, given.memory, given.seed, given.total)
+    limits = Limits(
+        given.seconds, given.memory, given.seed, given.total, given.variants
+    )
     names = [printable(name) for name in reports.students(given.submissions)]
     submissions = dict(zip(names, given.submissions, strict=True))
     record = Record(given.csv and given.csv.with_name(f"{given.csv.name}.part"))
+    run = table.Run.here(given.lab, given.late)
     results: dict[str, Result] = {}
     try:
         for result in marked(paper, submissions, limits, given.jobs, record):
             results[result.student] = result
-            _write(given, [results[name] for name in names if name in results])
+            _write(given, run, [results[name] for name in names if name in results])
             _print(result, len(results), len(names), max(map(len, names)))
     except KeyboardInterrupt:
         print(f"Stopped: {len(results)} of {len(names)}.", file=sys.stderr)
@@ -81,7 +90,7 @@ def _grade(given: argparse.Namespace) -> int:
         return 130
     record.remove()
     _audit(given, paper, [results[name] for name in names])
-    return 0
+    return 1 if any(result.said for result in results.values()) else 0
 
 
 def _audit(given: argparse.Namespace, paper: Paper, results: list[Result]) -> None:
@@ -97,17 +106,20 @@ def _audit(given: argparse.Namespace, paper: Paper, results: list[Result]) -> No
         print(path)
 
 
-def _write(given: argparse.Namespace, results: list[Result]) -> None:
-    """Write the marks so far, and the newest page of feedback."""
+def _write(given: argparse.Namespace, run: table.Run, results: list[Result]) -> None:
+    """Write the marks so far, and the pages of feedback."""
     if given.csv:
-        reports.write_csv(given.csv, results)
+        table.write_csv(given.csv, run, results)
     if given.feedback:
         reports.write_feedback(given.feedback, given.lab, results)
+    if given.archive:
+        reports.write_archive(given.archive, given.lab, results)
 
 
 def _print(result: Result, number: int, of: int, width: int) -> None:
     """Print a line on a submission: how far the run is, the points, what failed."""
-    kinds = ", ".join(f"{m.exercise}: {m.kind}" for m in result.marks if not m.passed)
+    failed = [f"{m.exercise}: {m.kind}" for m in result.marks if not m.passed]
+    kinds = result.said or ", ".join(failed)
     points = f"{result.points} of {len(result.marks)}"
     line = f"{number:{len(str(of))}} of {of}  {result.student:{width}}  {points}"
     print(f"{line}  {kinds}", flush=True)

@@ -112,7 +112,7 @@ def rows(
     for result in results:
         for mark in result.marks:
             if mark.kind in SUSPICIOUS:
-                why = mark.text.partition("\n")[0]
+                why = (mark.text or result.said).partition("\n")[0]
                 yield mark.exercise, mark.kind, result.student, "", "", why
     exercises = dict.fromkeys(e for result in results for e in result.answers)
     for exercise in exercises:

@@ -1,7 +1,7 @@
 """What one process reports, and whether it may say so at that point."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from grading.files import printable
@@ -14,12 +14,22 @@ class Tampered(Exception):
 
 @dataclass(frozen=True)
 class Mark:
-    """What one exercise got. kind: the verdict's, or why there is none."""
+    """What one exercise got. kind: the verdict's, or why there is none.
+
+    line: the line of the answer that the verdict names first, "" if it names none.
+    """
 
     exercise: str
     kind: str
     passed: bool = False
     text: str = ""
+    line: str = ""
+
+    def noting(self, more: str) -> "Mark":
+        """Derive a mark whose text has a note as well, unless it passed."""
+        if self.passed or not more:
+            return self
+        return replace(self, text=f"{self.text}\n\n{more}".strip())
 
 
 @dataclass
@@ -28,6 +38,7 @@ class Heard:
 
     marks: by exercise, and missing: those of exercises that have nothing to run.
     answers: what each answer is compared by.
+    notes: what there is to say about answers that do not pass, by exercise.
     during: the exercise that is being defined or checked, "" for none. read: whether
     the submission has been read. ends: whether the last line came. failed: why the
     worker gave up, of no exercise.
@@ -38,6 +49,7 @@ class Heard:
     marks: dict[str, Mark] = field(default_factory=dict)
     missing: dict[str, Mark] = field(default_factory=dict)
     answers: dict[str, list[Any]] = field(default_factory=dict)
+    notes: dict[str, str] = field(default_factory=dict)
     during: str = ""
     read: bool = False
     ends: bool = False
@@ -52,9 +64,9 @@ class Heard:
             raise Tampered("a line without the key")
         if self.failed or not self._wanted:
             raise Tampered("a line after the last one")
-        for what, kind in (("unreadable", "unreadable"), ("failed", "error")):
-            if what in said:
-                self.failed = Mark("", kind, text=printable(said[what]))
+        for kind in ("unreadable", "other-lab", "error"):
+            if kind in said:
+                self.failed = Mark("", kind, text=printable(said[kind]))
                 return
         what, value = self._wanted.pop()
         if said.get(what) != value:
@@ -67,12 +79,15 @@ class Heard:
                 self.read, self.answers = True, said["answers"]
                 for name, (kind, why) in said["missing"].items():
                     self.missing[name] = Mark(name, kind, text=printable(why))
+                for name, note in said["notes"].items():
+                    self.notes[name] = printable(note)
             case "runs" | "begins":
                 self.during = value
             case "name":
                 passed = said.get("passed") is True and said.get("kind") == "pass"
                 kind, text = printable(said.get("kind")), printable(said.get("text"))
-                self.marks[value] = Mark(value, kind, passed, text)
+                line = printable(said.get("line"))
+                self.marks[value] = Mark(value, kind, passed, text, line)
                 self.during = ""
             case "ends":
                 if said["unearned"]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from grading import processes
@@ -26,14 +27,17 @@ def marked(
     """
 
     def one(student: str, path: Path) -> Result:
+        date = datetime.now(UTC).isoformat(timespec="seconds")
         try:
             notebook = contents(path)
         except Unreadable as error:
-            return nothing(paper, student, "unreadable", str(error))
-        known = key(paper, notebook, limits)
+            return replace(nothing(paper, student, "unreadable", str(error)), date=date)
+        own = limits.of(student)
+        known = key(paper, notebook, own)
         if found := record.get(known, student):
             return found
-        result = replace(grade(paper, student, notebook, limits), key=known)
+        result = grade(paper, student, notebook, own)
+        result = replace(result, key=known, date=date, seed=own.seed)
         record.add(result)
         return result
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from grading.answers import Answer, Known, Submission, names, pieces, where
+from grading.answers import Answer, Known, Submission
 from grading.inspector import imports
+from grading.pieces import magic, names, pieces, where
 from weft.cells import check, checked, parse
 from weft.errors import LearnerError
 from weft.lesson import syllabus
@@ -21,7 +22,7 @@ ABSENT = Answer("", "The notebook does not define it.", "missing")
 def code_cells(notebook: bytes) -> list[dict[str, Any]]:
     """Return a notebook's code cells, sources joined. Raises LearnerError."""
     try:
-        cells = json.loads(notebook)["cells"]
+        cells = json.loads(notebook.decode("utf-8-sig"))["cells"]
         found = [cell for cell in cells if cell["cell_type"] == "code"]
         return [cell | {"source": "".join(cell["source"])} for cell in found]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
@@ -62,6 +63,7 @@ class Script:
 
     cells: list[Cell]
     missing: dict[str, Answer]
+    notes: dict[str, str]  # what there is to say about an answer that does not pass
 
 
 class Paper:
@@ -82,17 +84,17 @@ class Paper:
         }
         self.defines: dict[int, str] = {}
         for exercise in self.exercises:
-            number = where(self.cells, exercise)
-            if number is None or exercise not in self.checks.values():
+            places = where(self.cells, exercise)
+            if not places or exercise not in self.checks.values():
                 raise LearnerError(f"{path} has no exercise and check of {exercise}")
-            self.defines[number] = exercise
+            self.defines[max(places)] = exercise
         defined = [names(cell) for cell in self.cells]
         self.own = {e: defined[n] for n, e in self.defines.items()}
         self.given = {
             name
-            for number, here in enumerate(defined)
+            for number, cell in enumerate(self.cells)
             if number not in self.defines
-            for name in here
+            for name in _given(cell)
         }
         self.known = Known(frozenset(self.given), self._imports())
         blank = set(self._blank())
@@ -108,11 +110,14 @@ class Paper:
         """
         cells: list[Cell] = []
         missing: dict[str, Answer] = {}
+        notes: dict[str, str] = {}
         for number, cell in enumerate(self.cells):
             if number in self.defines:
                 exercise = self.defines[number]
                 own = self.own[exercise]
-                answer = submission.answer(exercise, own, self.given - own)
+                answer = submission.answer(exercise, own, self.given - own, cell)
+                if answer and answer.note:
+                    notes[exercise] = answer.note
                 if answer is None:
                     missing[exercise] = ABSENT
                 elif answer.refused:
@@ -130,7 +135,7 @@ class Paper:
                 cells.append(Cell("\n\n".join([*parts, cell]), checks=exercise))
             else:
                 cells.append(Cell("" if _without_marks(cell) else cell))
-        return Script(cells, missing)
+        return Script(cells, missing, notes)
 
     def _imports(self) -> dict[str, set[str]]:
         """What each name stands for that the lab imports."""
@@ -153,6 +158,13 @@ class Paper:
         for name in self.values[number]:
             if value := submission.value(name, self.checks[number]):
                 yield value
+
+
+def _given(cell: str) -> set[str]:
+    """The names that a cell of the lab gives a value, whatever they were before."""
+    if magic(cell):
+        return {magic(cell)}
+    return {name for piece in pieces(cell) if piece.fresh for name in piece.names}
 
 
 def _positional(cell: str) -> list[str]:

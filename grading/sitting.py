@@ -3,7 +3,7 @@
 import pickle
 import secrets
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from grading import processes
@@ -28,21 +28,30 @@ class Limits:
     """Of one submission.
 
     seconds: for a check; total: for all of them, in seconds. memory: in GB. seed: any
-    text.
+    text, which chooses a size and data for each exercise. variants: whether each
+    student gets others.
     """
 
     seconds: float = 120
     memory: float = 4
     seed: str = ""
     total: float = 900
+    variants: bool = False
+
+    def of(self, student: str) -> "Limits":
+        """The limits of a student's submission, with the seed of their own."""
+        if not self.variants:
+            return self
+        return replace(self, seed=f"{self.seed} {student}".strip(), variants=False)
 
 
 @dataclass
 class Result:
     """The marks of one submission, and how long it took.
 
-    key: a digest of all that the marks depend on. answers: what `audit` compares each
-    answer by.
+    key: a digest of all that the marks depend on. said: why nothing was graded, "" if
+    something was. date: when, as ISO 8601 writes it. seed: with which it was checked.
+    answers: what `audit` compares each answer by.
     """
 
     student: str
@@ -50,6 +59,9 @@ class Result:
     seconds: float = 0
     key: str = ""
     answers: dict[str, list[Any]] = field(default_factory=dict)
+    said: str = ""
+    date: str = ""
+    seed: str = ""
 
     @property
     def points(self) -> int:
@@ -72,8 +84,8 @@ def grade(paper: Paper, student: str, notebook: bytes, limits: Limits) -> Result
 
 def nothing(paper: Paper, student: str, kind: str, why: str) -> Result:
     """The marks of a submission of which nothing can be marked."""
-    text = printable(why)
-    return Result(student, [Mark(e, kind, text=text) for e in paper.exercises])
+    marks = [Mark(e, kind) for e in paper.exercises]
+    return Result(student, marks, said=printable(why))
 
 
 def sit(paper: Paper, student: str, notebook: bytes, limits: Limits) -> Result:
@@ -101,11 +113,10 @@ def sit(paper: Paper, student: str, notebook: bytes, limits: Limits) -> Result:
         blamed = _blamed(heard, ended, why)
         blamed = {e: mark for e, mark in blamed.items() if e not in lost}
         if last or not blamed:
-            found = {e: Mark(e, ended, text=why) for e in paper.exercises}
-            break
+            return nothing(paper, student, ended, why)
         lost |= blamed
         last = ended == "time"
-    marks = [found[e] for e in paper.exercises]
+    marks = [found[e].noting(heard.notes.get(e, "")) for e in paper.exercises]
     return Result(student, marks, time.monotonic() - begun, answers=answers)
 
 
@@ -115,7 +126,7 @@ def _blamed(heard: Heard, ended: str, why: str) -> dict[str, Mark]:
     That is the one which was running; between two, those that have failed, as a later
     cell may use them.
     """
-    if ended in ("tampered", "unreadable") or not heard.read:
+    if ended == "tampered" or not heard.read:
         return {}
     if ended == "time":
         late = [e for e in heard.paper.exercises if e not in heard.marks]

@@ -5,12 +5,13 @@
 The task is a pickled `Task`. The report goes to the file descriptor FD, a JSON object
 per line, each with the task's key:
 
-    {"read": true, "missing": {exercise: [kind, why]}, "answers": {exercise: digests}}
+    {"read": true, "missing": {exercise: [kind, why]}, "notes": {exercise: note},
+     "answers": {exercise: digests}}
     {"runs": exercise}                          before the cell that defines it
     {"begins": exercise}                        before its check
-    {"name", "kind", "passed", "text"}          after its check
+    {"name", "kind", "passed", "text", "line"}  after its check
     {"ends": true, "unearned": [name]}          at the end: what is wrong and passes
-    {"unreadable": why} or {"failed": why}      if it gives up
+    {"unreadable", "other-lab" or "error": why} if it gives up
 
 Whatever the cells print is thrown away.
 """
@@ -68,8 +69,7 @@ def run(shell: Any, cells: "list[Cell]", report: Report) -> None:
         if cell.source:
             done = _ran(shell, cell.source)
         if cell.checks:
-            kind, passed, text = judged(cell.checks, *done)
-            report.say(name=cell.checks, kind=kind, passed=passed, text=text)
+            report.say(name=cell.checks, **judged(cell.checks, *done))
 
 
 def _ran(shell: Any, source: str) -> tuple[Any, BaseException | None]:
@@ -81,16 +81,25 @@ def _ran(shell: Any, source: str) -> tuple[Any, BaseException | None]:
     return done.result, done.error_before_exec or done.error_in_exec
 
 
-def judged(name: str, value: Any, error: BaseException | None) -> tuple[str, bool, str]:
-    """The kind of verdict that a check's cell had, whether it passed, and the text."""
+def judged(name: str, value: Any, error: BaseException | None) -> dict[str, Any]:
+    """What there is to report about the check of an exercise."""
     from weft.checking.verdict import Verdict
 
-    if type(value) is Verdict and value.name == name and error is None:
-        text = str(value.but(onward=None))
-        return value.kind, bool(value), text[:LONGEST]
-    if error is None:
-        return "error", False, "Its check gave no verdict."
-    return "error", False, f"{type(error).__name__}: {error}"[:LONGEST]
+    kind, passed, line = "error", False, ""
+    named = type(value) is Verdict and value.name in (name, "<lambda>")
+    if named and error is None:
+        kind, passed, text = value.kind, bool(value), str(value.but(onward=None))
+        line = value.places[0][0].text if value.places else ""
+    elif error is None:
+        text = "Its check gave no verdict on a function of this name."
+    else:
+        text = f"{type(error).__name__}: {error}"
+    return {
+        "kind": kind,
+        "passed": passed,
+        "text": text[:LONGEST],
+        "line": line[:LONGEST],
+    }
 
 
 def sit(task: Task, report: Report) -> None:
@@ -100,18 +109,17 @@ def sit(task: Task, report: Report) -> None:
     from grading.answers import Submission
     from grading.audit import compared
     from grading.canary import unearned
-    from grading.paper import read
-    from weft.errors import LearnerError
+    from grading.submitted import NotGraded, read
 
     try:
-        cells = read(task.notebook)
-    except LearnerError as error:
-        return report.say(unreadable=str(error))
+        cells = read(task.notebook, task.paper)
+    except NotGraded as error:
+        return report.say(**{error.kind: str(error)})
     script = task.paper.script(
         Submission(cells, task.paper.known), without=task.without
     )
     missing = {name: [a.kind, a.refused] for name, a in script.missing.items()}
-    report.say(read=True, missing=missing, answers=compared(script))
+    report.say(read=True, missing=missing, notes=script.notes, answers=compared(script))
     shell: Any = InteractiveShell.instance(colors="nocolor")
     run(shell, script.cells, report)
     return report.say(ends=True, unearned=list(unearned(shell, task.paper)))
@@ -128,7 +136,7 @@ def main() -> None:
     try:
         sit(task, report)
     except Exception as error:
-        report.say(failed=f"{type(error).__name__}: {error}"[:LONGEST])
+        report.say(error=f"{type(error).__name__}: {error}"[:LONGEST])
 
 
 if __name__ == "__main__":

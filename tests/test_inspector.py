@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from grading.answers import Answer, Submission, _judged, pieces
+from grading.answers import Answer, Submission, _judged
 from grading.inspector import scopes
 from grading.paper import Paper, cells_of
+from grading.pieces import pieces
 from verification.corpus import answers
 
 ROOT = Path(__file__).parents[1]
