@@ -4,10 +4,11 @@ import argparse
 import io
 import os
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from grading import course, reports, table
+from grading import audit, course, reports, table
 from grading.files import printable
 from grading.marking import marked
 from grading.paper import Paper
@@ -88,7 +89,21 @@ def _grade(given: argparse.Namespace) -> int:
             print("The same command goes on from here.", file=sys.stderr)
         return 130
     record.remove()
+    _audit(given, paper, [results[name] for name in names])
     return 1 if any(result.said for result in results.values()) else 0
+
+
+def _audit(given: argparse.Namespace, paper: Paper, results: list[Result]) -> None:
+    """Print how many answers to look at, and write which."""
+    known = audit.of_solution(paper), audit.of_starters(paper)
+    found = list(audit.rows(results, *known))
+    kinds = Counter(what for _, what, *_ in found)
+    counted = ", ".join(f"{number} {what}" for what, number in kinds.items())
+    print("To look at:", counted or "nothing")
+    if given.csv:
+        path = given.csv.with_name(f"{given.csv.stem}-audit.csv")
+        audit.write(path, found)
+        print(path)
 
 
 def _write(given: argparse.Namespace, run: table.Run, results: list[Result]) -> None:

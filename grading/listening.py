@@ -37,6 +37,7 @@ class Heard:
     """A report so far.
 
     marks: by exercise, and missing: those of exercises that have nothing to run.
+    answers: what each answer is compared by.
     notes: what there is to say about answers that do not pass, by exercise.
     during: the exercise that is being defined or checked, "" for none. read: whether
     the submission has been read. ends: whether the last line came. failed: why the
@@ -47,6 +48,7 @@ class Heard:
     key: str
     marks: dict[str, Mark] = field(default_factory=dict)
     missing: dict[str, Mark] = field(default_factory=dict)
+    answers: dict[str, list[Any]] = field(default_factory=dict)
     notes: dict[str, str] = field(default_factory=dict)
     during: str = ""
     read: bool = False
@@ -74,7 +76,7 @@ class Heard:
     def _take(self, what: str, value: Any, said: dict[str, Any]) -> None:
         match what:
             case "read":
-                self.read = True
+                self.read, self.answers = True, said["answers"]
                 for name, (kind, why) in said["missing"].items():
                     self.missing[name] = Mark(name, kind, text=printable(why))
                 for name, note in said["notes"].items():
@@ -88,6 +90,8 @@ class Heard:
                 self.marks[value] = Mark(value, kind, passed, text, line)
                 self.during = ""
             case "ends":
+                if said["unearned"]:
+                    raise Tampered(f"{said['unearned']} pass, which are wrong")
                 self.ends = True
 
 

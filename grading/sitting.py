@@ -4,6 +4,7 @@ import pickle
 import secrets
 import time
 from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
 from grading import processes
 from grading.files import printable
@@ -50,12 +51,14 @@ class Result:
 
     key: a digest of all that the marks depend on. said: why nothing was graded, "" if
     something was. date: when, as ISO 8601 writes it. seed: with which it was checked.
+    answers: what `audit` compares each answer by.
     """
 
     student: str
     marks: list[Mark] = field(default_factory=list)
     seconds: float = 0
     key: str = ""
+    answers: dict[str, list[Any]] = field(default_factory=dict)
     said: str = ""
     date: str = ""
     seed: str = ""
@@ -94,12 +97,14 @@ def sit(paper: Paper, student: str, notebook: bytes, limits: Limits) -> Result:
     """
     begun = time.monotonic()
     lost: dict[str, Mark] = {}
+    answers: dict[str, list[Any]] = {}
     last = False  # time is up: this run is without whatever has no verdict yet
     while True:
         heard = Heard(paper, secrets.token_hex(16))
         task = Task(paper, notebook, list(lost), heard.key)
         left = limits.total if last else limits.total - (time.monotonic() - begun)
         ended, why = _run(task, heard, limits, left)
+        answers = heard.answers | answers
         if ended == "stopped":
             raise processes.Ended(ended)
         if not ended:
@@ -112,7 +117,7 @@ def sit(paper: Paper, student: str, notebook: bytes, limits: Limits) -> Result:
         lost |= blamed
         last = ended == "time"
     marks = [found[e].noting(heard.notes.get(e, "")) for e in paper.exercises]
-    return Result(student, marks, time.monotonic() - begun)
+    return Result(student, marks, time.monotonic() - begun, answers=answers)
 
 
 def _blamed(heard: Heard, ended: str, why: str) -> dict[str, Mark]:

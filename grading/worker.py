@@ -5,11 +5,12 @@
 The task is a pickled `Task`. The report goes to the file descriptor FD, a JSON object
 per line, each with the task's key:
 
-    {"read": true, "missing": {exercise: [kind, why]}, "notes": {exercise: note}}
+    {"read": true, "missing": {exercise: [kind, why]}, "notes": {exercise: note},
+     "answers": {exercise: digests}}
     {"runs": exercise}                          before the cell that defines it
     {"begins": exercise}                        before its check
     {"name", "kind", "passed", "text", "line"}  after its check
-    {"ends": true}                              after the last cell
+    {"ends": true, "unearned": [name]}          at the end: what is wrong and passes
     {"unreadable", "other-lab" or "error": why} if it gives up
 
 Whatever the cells print is thrown away.
@@ -58,11 +59,8 @@ class Report:
         self._file.flush()
 
 
-def run(cells: "list[Cell]", report: Report) -> None:
+def run(shell: Any, cells: "list[Cell]", report: Report) -> None:
     """Run all cells; report on those that define or check an exercise."""
-    from IPython.core.interactiveshell import InteractiveShell
-
-    shell: Any = InteractiveShell.instance(colors="nocolor")
     for cell in cells:
         if cell.defines:
             report.say(runs=cell.defines)
@@ -106,7 +104,11 @@ def judged(name: str, value: Any, error: BaseException | None) -> dict[str, Any]
 
 def sit(task: Task, report: Report) -> None:
     """Read the submission, and run the lab with its answers."""
+    from IPython.core.interactiveshell import InteractiveShell
+
     from grading.answers import Submission
+    from grading.audit import compared
+    from grading.canary import unearned
     from grading.submitted import NotGraded, read
 
     try:
@@ -117,9 +119,10 @@ def sit(task: Task, report: Report) -> None:
         Submission(cells, task.paper.known), without=task.without
     )
     missing = {name: [a.kind, a.refused] for name, a in script.missing.items()}
-    report.say(read=True, missing=missing, notes=script.notes)
-    run(script.cells, report)
-    return report.say(ends=True)
+    report.say(read=True, missing=missing, notes=script.notes, answers=compared(script))
+    shell: Any = InteractiveShell.instance(colors="nocolor")
+    run(shell, script.cells, report)
+    return report.say(ends=True, unearned=list(unearned(shell, task.paper)))
 
 
 def main() -> None:

@@ -75,7 +75,7 @@ def test_a_poisoned_file_costs_nobody_else_a_mark(tmp_path: Path) -> None:
         assert found["M\\udcfcller"]["double"] == "pass"
         assert (pages / "M\\udcfcller.html").is_file()
     assert len(list(pages.iterdir())) == len(paths)
-    assert sorted(tmp_path.glob("*marks*")) == [out]
+    assert sorted(tmp_path.glob("*marks*")) == [tmp_path / "marks-audit.csv", out]
 
 
 def test_an_answer_that_takes_too_long_to_read_is_stopped() -> None:
@@ -168,4 +168,4 @@ def test_a_run_that_was_stopped_goes_on(tmp_path: Path) -> None:
     after = marks(out)
     assert list(after) == ["a", "b", "c", "d"]
     assert all(after[name] == row for name, row in before.items())  # with its seconds
-    assert sorted(tmp_path.glob("*marks*")) == [out]
+    assert sorted(tmp_path.glob("*marks*")) == [tmp_path / "marks-audit.csv", out]

@@ -1,0 +1,76 @@
+"""A process in which wrong answers pass has been tampered with: it earns no marks.
+
+What the inspector refuses is run here all the same, from the instructor's copy, as if
+it had found a way past it.
+"""
+
+import pytest
+from test_grade import EXERCISES, LAB, ROOT, damaged, notebook, right
+from test_poisoned_submissions import bytes_of
+
+from grading.canary import unearned
+from grading.paper import Paper
+from grading.sitting import Limits, sit
+
+PATCHES = {
+    "every kind is a pass": (
+        "from weft.checking.kinds import KINDS\n"
+        "    KINDS.update(dict.fromkeys(KINDS, KINDS['pass']))"
+    ),
+    "verdicts are true": (
+        "from weft.checking.verdict import Verdict; Verdict.__bool__ = lambda v: True"
+    ),
+    "no check is made": (
+        "from weft.checking import room, verdict\n"
+        "    room.settled = lambda judge: verdict.Verdict('double', 'pass')"
+    ),
+    "all outputs agree": (
+        "from weft.kernels import outputs\n"
+        "    outputs.agrees = lambda *_: True; outputs.difference = lambda *_: None"
+    ),
+    "all values agree": (
+        "from weft.functions import judging; judging.compare = lambda *_, **__: None"
+    ),
+}
+FORGED = """import gc, os
+    report = next(o for o in gc.get_objects() if type(o).__name__ == 'Report')
+    for name in ('double', 'fix_me', 'add_index'):
+        report.say(name=name, kind='pass', passed=True, text='')
+    os._exit(0)"""
+
+
+@pytest.mark.parametrize("patch", PATCHES.values(), ids=PATCHES)
+def test_a_check_that_was_changed_earns_nothing(patch: str) -> None:
+    answers = right("double")
+    answers["double"] += "\n    HERE = 1\n"
+    paper = damaged("double", patch)
+    result = sit(paper, "eve", bytes_of(notebook(answers)), Limits(seconds=60))
+    assert {mark.kind for mark in result.marks} == {"tampered"}
+    assert result.points == 0
+
+
+def test_verdicts_that_nobody_asked_for_earn_nothing() -> None:
+    answers = right("double")
+    answers["double"] += "\n    HERE = 1\n"
+    paper = damaged("double", FORGED)
+    result = sit(paper, "eve", bytes_of(notebook(answers)), Limits(seconds=60))
+    assert {mark.kind for mark in result.marks} == {"tampered"}
+
+
+def test_a_process_that_leaves_before_its_last_line_earns_nothing() -> None:
+    paper = Paper(LAB, ROOT / "labs" / f"{LAB}.ipynb")
+    last = max(paper.checks)
+    paper.cells[last + 1 :] = ["import os; os._exit(0)"]
+    result = sit(paper, "eve", bytes_of(notebook(right(*EXERCISES))), Limits())
+    assert {mark.kind for mark in result.marks} == {"tampered"}
+
+
+def test_unchanged_checks_let_nothing_pass() -> None:
+    class Shell:
+        def __init__(self) -> None:
+            self.user_ns: dict[str, object] = {}
+
+        def run_cell(self, source: str) -> None:
+            raise NameError(source)
+
+    assert list(unearned(Shell(), Paper(LAB, ROOT / "labs" / f"{LAB}.ipynb"))) == []
