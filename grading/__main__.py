@@ -17,6 +17,8 @@ from grading.record import Record
 from grading.sitting import Limits, Result
 from weft.errors import LearnerError
 
+NO_COMPILER = "No CUDA compiler here: what only a compiler would refuse passes."
+
 
 def options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
@@ -77,6 +79,8 @@ def _grade(given: argparse.Namespace) -> int:
     submissions = dict(zip(names, given.submissions, strict=True))
     record = Record(given.csv and given.csv.with_name(f"{given.csv.name}.part"))
     run = table.Run.here(given.lab, given.late)
+    if run.compiler == "none":
+        print(NO_COMPILER, file=sys.stderr, flush=True)
     results: dict[str, Result] = {}
     try:
         for result in marked(paper, submissions, limits, given.jobs, record):

@@ -7,7 +7,6 @@ stay. Short answers are often equal by chance: `nodes` says how long one is.
 """
 
 import ast
-import csv
 import hashlib
 import re
 from collections import defaultdict
@@ -15,10 +14,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from grading.answers import Submission
-from grading.files import replacing
 from grading.paper import Paper, Script, cells_of
 from grading.processes import ROOT
 from grading.sitting import Result
+from grading.table import write_rows
 
 SUSPICIOUS = ("refused", "tampered", "processes")
 COLUMNS = ("exercise", "what", "students", "solution", "nodes", "why")
@@ -140,7 +139,4 @@ def rows(
 
 def write(path: Path, found: Iterable[tuple[object, ...]]) -> None:
     """Write the rows as CSV."""
-    with replacing(path) as new, new.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(COLUMNS)
-        writer.writerows(found)
+    write_rows(path, [COLUMNS, *found])

@@ -1,11 +1,13 @@
 """A right answer keeps its mark however it is written; what is not taken is named."""
 
+import json
 from pathlib import Path
 
 import nbformat
 import pytest
 
 from grading.answers import LEFT, Submission
+from grading.course import keep_answers
 from grading.paper import Paper, cells_of
 from grading.pieces import pieces
 from grading.sitting import Limits, sit
@@ -125,3 +127,19 @@ def test_right_answers_of_a_lab_pass_in_any_shape():
     result = sit(paper, "ana", notebook, Limits())
     wrong = [mark for mark in result.marks if not mark.passed]
     assert not wrong
+
+
+def test_nbgrader_gets_the_answers_with_what_was_not_taken():
+    paper = Paper(LAB, ROOT / "labs" / f"{LAB}.ipynb")
+    source = json.loads((ROOT / "labs" / f"{LAB}.ipynb").read_text(encoding="utf-8"))
+    cells = cells_of(ROOT / "solutions" / f"{LAB}.ipynb")
+    number = next(k for k, cell in enumerate(cells) if "def saxpy(" in cell)
+    cells[number] += "\nsaxpy.done = True"
+    made = [nbformat.v4.new_code_cell(cell) for cell in cells]
+    filled = keep_answers(paper, source, {"cells": made})
+    code = [c["source"] for c in filled["cells"] if c["cell_type"] == "code"]
+    saxpy = next(cell for cell in code if "def saxpy(" in cell)
+    assert saxpy.startswith(f"# {LEFT}\n# line ")
+    assert "\nsaxpy.done" not in saxpy
+    checks = [cell for number, cell in enumerate(code) if number in paper.checks]
+    assert all(cell.endswith(");") for cell in checks)

@@ -84,7 +84,7 @@ def test_a_run_writes_its_audit(tmp_path: Path) -> None:
     out = tmp_path / "marks.csv"
     paths = map(str, sorted(tmp_path.glob("*.ipynb")))
     assert main([LAB, *paths, "--csv", str(out), "--jobs", "2"]) == 0
-    with (tmp_path / "marks-audit.csv").open(encoding="utf-8") as file:
+    with (tmp_path / "marks-audit.csv").open(encoding="utf-8-sig") as file:
         rows = {(row["exercise"], row["what"]): row for row in csv.DictReader(file)}
     assert rows["double", "refused"]["students"] == "eve"
     assert "uses `open`" in rows["double", "refused"]["why"]

@@ -280,6 +280,7 @@ def test_nbgrader_gives_the_same_marks(tmp_path, monkeypatch):
             text=True,
         )
         assert done.returncode == 0, done.stderr[-3000:]
+        return done.stderr
 
     assert main([LAB, "--nbgrader", str(tmp_path)]) == 0
     with pytest.raises(LearnerError, match="exists"):
@@ -304,7 +305,7 @@ def test_nbgrader_gives_the_same_marks(tmp_path, monkeypatch):
         path = tmp_path / "submitted" / student / LAB / f"{LAB}.ipynb"
         path.parent.mkdir(parents=True)
         path.write_text(json.dumps(released | {"cells": cells}), encoding="utf-8")
-    nbgrader("autograde", LAB)
+    assert "cannot be converted" not in nbgrader("autograde", LAB)
     with Gradebook(f"sqlite:///{tmp_path / 'gradebook.db'}") as book:
         found = {s: book.find_submission(LAB, s).score for s in wanted}
     assert found == {student: points for student, (_, _, points) in wanted.items()}
