@@ -9,6 +9,7 @@ from typing import Any
 # Modules of these packages; of the others, what can be reached by a single name.
 WHOLE = ("weft",)
 PUBLIC = ("math", "numpy", "numpy.linalg", "numpy.random")  # PyTorch changes its own
+LABS = "weft.chapters."  # a check of Triton puts programs of its own there
 CLASSES = (("torch", "Tensor"),)
 
 BOUND = (property, staticmethod, classmethod)
@@ -41,7 +42,7 @@ def _holders() -> Iterator[tuple[str, dict[str, Any]]]:
     """What modules and classes have whose functions count, by their name."""
     yield "builtins", vars(builtins)
     for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] in WHOLE:
+        if name.partition(".")[0] in WHOLE and not name.startswith(LABS):
             yield name, dict(vars(module))
             for each in list(vars(module).values()):
                 if isinstance(each, type) and each.__module__ == name:
