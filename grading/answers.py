@@ -7,7 +7,8 @@ import ast
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from grading.inspector import Imports, Refused, inspect
+from grading.inspector import Refused, inspect
+from grading.naming import Imports
 from grading.pieces import Piece, magic, pieces, where
 from weft.cells import checked
 
@@ -71,6 +72,8 @@ class Submission:
         if len(found) > 1:
             several = SEVERAL.format(exercise, len(found), number + 1, len(self.cells))
         cell, here = self.cells[number], self.pieces[number]
+        if magic(cell) and starter and not magic(starter):
+            return Answer("", "This exercise is not written in C.", note=several)
         if magic(cell):
             return Answer(cell, note=several)
         if error := _broken(cell):
@@ -87,7 +90,7 @@ class Submission:
             if piece not in needed and _worth_saying(piece)
         ]
         lines = [several] * bool(several) + [LEFT, *left] * bool(left)
-        return replace(_judged(needed, self.known), note="\n".join(lines))
+        return replace(_judged(needed, self.known, given), note="\n".join(lines))
 
     def value(self, name: str, exercise: str) -> Answer | None:
         """Return what gives a name its value before the check of an exercise."""
@@ -164,11 +167,11 @@ def _broken(cell: str) -> Answer | None:
     return None
 
 
-def _judged(found: Iterable[Piece], known: Known) -> Answer:
+def _judged(found: Iterable[Piece], known: Known, given: Iterable[str] = ()) -> Answer:
     """The answer that consists of these pieces, if all of them may be in one."""
     kept = list(found)
     try:
-        inspect(kept, known.imports, known.names)
+        inspect(kept, known.imports, known.names, given)
     except Refused as error:
         return Answer("", str(error))
     except RecursionError:

@@ -29,6 +29,8 @@ def confine(home: Path, alone: bool) -> None:
         _at_most(resource.RLIMIT_CORE, 0)
         if alone:
             _at_most(resource.RLIMIT_NPROC, PROCESSES)
+    if sys.platform == "linux":
+        landlock.hide()
     with contextlib.suppress(OSError):
         landlock.restrict([ROOT], _readable(alone), [home, *map(Path, DEVICES)])
 

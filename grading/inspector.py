@@ -7,9 +7,7 @@ the course's own modules. This is not a wall: Python has more ways than a reader
 
 import ast
 import re
-import symtable
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
 from string import Formatter
 from typing import Protocol
 
@@ -22,6 +20,7 @@ from grading.allowed import (
     may,
     usual,
 )
+from grading.naming import Around, Imports, full_names, plain, scopes
 
 NOTEBOOKS = {"In", "Out", "display", "get_ipython"}  # names that IPython adds
 CALLED = {"getattr", "hasattr", "type"}  # built-ins that are only called
@@ -35,105 +34,59 @@ SIGNATURE = re.compile(
 )
 ANNOTATION = re.compile(r"[A-Za-z][\w.]*(\[[\w., ]*\])?( \| None)?")
 
-Imports = Mapping[str, set[str]]
-
 
 class Code(Protocol):
-    """A statement, and its text."""
+    """The text of statements, and the line of its cell in which it begins."""
 
     @property
     def text(self) -> str: ...
 
     @property
-    def node(self) -> ast.stmt: ...
+    def line(self) -> int: ...
 
 
 class Refused(Exception):
     """An answer uses what no answer needs; the message says what, and where."""
 
 
-def imports(nodes: Iterable[ast.AST]) -> dict[str, set[str]]:
-    """The full names of what a name may stand for, as imported in this code."""
-    found: dict[str, set[str]] = {}
-    for node in nodes:
-        for part in ast.walk(node):
-            match part:
-                case ast.Import(names=aliases):
-                    for a in aliases:
-                        name = a.name if a.asname else a.name.partition(".")[0]
-                        found.setdefault(a.asname or name, set()).add(name)
-                case ast.ImportFrom(module=str(module), names=aliases):
-                    for a in aliases:
-                        found.setdefault(a.asname or a.name, set()).add(
-                            f"{module}.{a.name}"
-                        )
-    return found
-
-
-def inspect(code: Sequence[Code], given: Imports, names: Iterable[str] = ()) -> None:
+def inspect(
+    code: Sequence[Code],
+    given: Imports,
+    names: Iterable[str] = (),
+    fixed: Iterable[str] = (),
+) -> None:
     """Refuse statements that reach for what no answer needs. Raises Refused.
 
-    given: what the lab imports. names: what the lab defines.
+    given: what the lab imports. names: what the lab defines; fixed: of these, what an
+    answer may not define again. It is the text that is read, since that is what runs.
     """
-    nodes = [one.node for one in code]
+    trees = [ast.parse(one.text) for one in code]
+    nodes = [node for tree in trees for node in tree.body]
     known = {name: set(full) for name, full in given.items()}
-    around = Around(known, {*names, *given})
+    around = Around(known, {*names, *given}, set(fixed))
     around.read(nodes)
-    for one in code:
-        for part, found in _Reader(one, around).read():
-            line = getattr(part, "lineno", one.node.lineno)
-            raise Refused(f"Line {line} {found}, which an answer may not do.")
-
-
-@dataclass
-class Around:
-    """What an answer consists of, and where.
-
-    known: the full names of what its names stand for. given: names that the lab has.
-    own: names that it imports itself, or assigns something imported, as in
-    `gpu = cuda`. stored: other names that it assigns; used: names that it uses.
-    """
-
-    known: dict[str, set[str]]
-    given: set[str]
-    own: set[str] = field(default_factory=set)
-    stored: set[str] = field(default_factory=set)
-    used: set[str] = field(default_factory=set)
-
-    def read(self, nodes: Sequence[ast.AST]) -> None:
-        """Find names that are imported, assigned and used."""
-        assigned: list[tuple[str, ast.expr]] = []
-        for part in (part for node in nodes for part in ast.walk(node)):
-            match part:
-                case ast.Assign(targets=targets, value=value) if _names(part):
-                    names = [t.id for t in targets if isinstance(t, ast.Name)]
-                    assigned += [(name, value) for name in names]
-                case ast.arg(arg=name):
-                    self.stored.add(name)
-                case ast.Name(id=name, ctx=ast.Load()):
-                    self.used.add(name)
-                case ast.Name(id=name):
-                    self.stored.add(name)
-        for name, full in imports(nodes).items():
-            self.own.add(name)
-            self.known[name] = self.known.get(name, set()) | full
-        for name, value in 3 * assigned:
-            if full := full_names(value, self.known):
-                self.own.add(name)
-                self.known[name] = self.known.get(name, set()) | full
+    for one, tree in zip(code, trees, strict=True):
+        globals, bound = scopes(one.text)
+        for node in tree.body:
+            for part, found in _Reader(node, globals, around).read():
+                line = getattr(part, "lineno", node.lineno) + one.line - 1
+                raise Refused(f"Line {line} {found}, which an answer may not do.")
+        for name in sorted(bound):
+            if name in PYTHONS or _dunder(name) or around.changes(name):
+                what = f"gives another meaning to `{name}`"
+                raise Refused(f"Line {one.line} {what}, which an answer may not do.")
 
 
 class _Reader:
     """Finds what is wrong with a statement, given what names stand for."""
 
-    def __init__(self, code: Code, around: Around) -> None:
-        self.node, self.around = code.node, around
+    def __init__(self, node: ast.stmt, globals: set[str], around: Around) -> None:
+        self.node, self.globals, self.around = node, globals, around
         self.known, self.given = around.known, around.given
-        self.globals, self.bound = scopes(code.text)
         self.reached = self.globals | around.own
         self.parents = {
             child: part
-            for part in ast.walk(code.node)
+            for part in ast.walk(node)
             for child in ast.iter_child_nodes(part)
         }
 
@@ -142,9 +95,6 @@ class _Reader:
         for part in ast.walk(self.node):
             for found in self._wrong(part):
                 yield part, found
-        for name in self.bound:
-            if name in PYTHONS or _dunder(name):
-                yield self.node, f"gives another meaning to `{name}`"
 
     def _wrong(self, part: ast.AST) -> Iterator[str]:
         match part:
@@ -214,7 +164,7 @@ class _Reader:
                 yield f"uses `{ast.unparse(part)}`"
             elif each in MODULES and not (
                 isinstance(parent, ast.Attribute)
-                or (isinstance(parent, ast.Assign) and _names(parent))
+                or (isinstance(parent, ast.Assign) and plain(parent))
             ):
                 yield f"uses the module `{ast.unparse(part)}` as a value"
 
@@ -287,41 +237,6 @@ class _Reader:
                     yield "has a signature that is none"
                 case ast.Name(id=name) if name in self.around.stored - self.given:
                     yield f"has a signature `{name}` that cannot be read"
-
-
-def scopes(text: str) -> tuple[set[str], set[str]]:
-    """The names that code takes from outside, and those that it defines there.
-
-    What the body of a class looks up may come from outside, even if it defines it.
-    """
-    outside, waiting = set[str](), [symtable.symtable(text, "<answer>", "exec")]
-    bound = {s.get_name() for s in waiting[0].get_symbols() if s.is_assigned()}
-    bound |= {s.get_name() for s in waiting[0].get_symbols() if s.is_imported()}
-    while waiting:
-        table = waiting.pop()
-        inner = table.get_type() not in ("module", "class")
-        outside |= {
-            s.get_name()
-            for s in table.get_symbols()
-            if s.is_referenced() and (s.is_global() or not inner)
-        }
-        waiting += table.get_children()
-    return outside, bound
-
-
-def full_names(node: ast.AST, known: Imports) -> set[str]:
-    """The full names of what a name or a chain of attributes may stand for."""
-    match node:
-        case ast.Name(id=name):
-            return set(known.get(name, ()))
-        case ast.Attribute(value=value, attr=attribute):
-            return {f"{name}.{attribute}" for name in full_names(value, known)}
-    return set()
-
-
-def _names(node: ast.Assign) -> bool:
-    """Whether only names are given a value."""
-    return all(isinstance(target, ast.Name) for target in node.targets)
 
 
 def _changed(function: ast.FunctionDef, around: Around) -> set[str]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 CREATE, ADD, RESTRICT = 444, 445, 446  # the system calls
-NO_NEW_PRIVS = 38  # for prctl
+DUMPABLE, NO_NEW_PRIVS = 4, 38  # for prctl
 PATH_BENEATH = 1
 VERSION_OF = 1  # a flag of CREATE
 
@@ -75,6 +75,11 @@ def restrict(
     finally:
         os.close(ruleset)
     return True
+
+
+def hide() -> None:
+    """Keep this user's other processes from looking into this one, or changing it."""
+    _prctl(DUMPABLE, 0, 0, 0, 0)
 
 
 def _allow(ruleset: int, path: Path, rights: int) -> None:

@@ -90,8 +90,11 @@ class Heard:
                 self.marks[value] = Mark(value, kind, passed, text, line)
                 self.during = ""
             case "ends":
+                if said["changed"]:
+                    raise Tampered(f"{', '.join(said['changed'][:3])} were changed")
                 if said["unearned"]:
-                    raise Tampered(f"{said['unearned']} pass, which are wrong")
+                    passed = ", ".join(said["unearned"][:3])
+                    raise Tampered(f"the wrong answers to {passed} pass")
                 self.ends = True
 
 

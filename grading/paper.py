@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from grading.answers import Answer, Known, Submission
-from grading.inspector import imports
+from grading.naming import imports
 from grading.pieces import magic, names, pieces, where
 from weft.cells import check, checked, parse
 from weft.errors import LearnerError

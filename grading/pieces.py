@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ MAGIC = re.compile(r"%%(?:c|makefile)[ \t]+(\w+)[^\n]*\n")
 # Magics that run the Python below them as if they were not there, and empty lines.
 AROUND = re.compile(r"\A(?:\s*%%(?:capture|prun|time)\b[^\n]*\n)?(?:[ \t]*\n)*")
 BEGUN = re.compile(r"^(?:def|class)[ \t]+(\w+)", re.MULTILINE)
+LINES = re.compile(r"\r\n|\r|\n")  # what Python takes for the end of one
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
@@ -48,15 +50,18 @@ def pieces(source: str) -> Iterator[Piece]:
     """Take a cell apart. Raises SyntaxError, also for what Python cannot read."""
     plain = AROUND.sub("", source)
     text: str = TransformerManager().transform_cell(plain)  # type: ignore[no-untyped-call]
-    lines = text.splitlines()
+    lines = LINES.split(text)
     dropped = source[: len(source) - len(plain)].count("\n")
     try:
         body = ast.parse(text).body
     except (MemoryError, RecursionError, ValueError) as error:
         raise SyntaxError(f"{type(error).__name__}: {error}") from None
+    touched = Counter(n for node in body for n in {node.lineno, node.end_lineno})
     for node in body:
         first = min([node, *getattr(node, "decorator_list", [])], key=_line)
         part = "\n".join(lines[first.lineno - 1 : node.end_lineno])
+        if touched[node.lineno] > 1 or touched[node.end_lineno] > 1:
+            part = ast.get_source_segment(text, node) or ""  # others are on its lines
         names, of = frozenset(bound(node)), _of(node)
         fresh = bool(names) and _fresh(node, names)
         yield Piece(part, node, names, of, fresh, first.lineno + dropped)

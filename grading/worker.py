@@ -10,7 +10,8 @@ per line, each with the task's key:
     {"runs": exercise}                          before the cell that defines it
     {"begins": exercise}                        before its check
     {"name", "kind", "passed", "text", "line"}  after its check
-    {"ends": true, "unearned": [name]}          at the end: what is wrong and passes
+    {"ends": true, "changed": [name],           at the end: what is not what it was,
+     "unearned": [name]}                        and what is wrong and passes
     {"unreadable", "other-lab" or "error": why} if it gives up
 
 Whatever the cells print is thrown away.
@@ -24,6 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from grading import integrity
 from grading.confining import confine
 
 if TYPE_CHECKING:
@@ -59,10 +61,15 @@ class Report:
         self._file.flush()
 
 
-def run(shell: Any, cells: "list[Cell]", report: Report) -> None:
-    """Run all cells; report on those that define or check an exercise."""
+def run(shell: Any, cells: "list[Cell]", report: Report) -> list[str]:
+    """Run all cells; report on those that define or check an exercise.
+
+    Returns the names of functions of a check that the answers have changed.
+    """
+    before: integrity.Found = {}
     for cell in cells:
         if cell.defines:
+            before = before or integrity.found()
             report.say(runs=cell.defines)
         elif cell.checks:
             report.say(begins=cell.checks)
@@ -70,6 +77,7 @@ def run(shell: Any, cells: "list[Cell]", report: Report) -> None:
             done = _ran(shell, cell.source)
         if cell.checks:
             report.say(name=cell.checks, **judged(cell.checks, *done))
+    return integrity.changed(before)
 
 
 def _ran(shell: Any, source: str) -> tuple[Any, BaseException | None]:
@@ -121,8 +129,9 @@ def sit(task: Task, report: Report) -> None:
     missing = {name: [a.kind, a.refused] for name, a in script.missing.items()}
     report.say(read=True, missing=missing, notes=script.notes, answers=compared(script))
     shell: Any = InteractiveShell.instance(colors="nocolor")
-    run(shell, script.cells, report)
-    return report.say(ends=True, unearned=list(unearned(shell, task.paper)))
+    changed = run(shell, script.cells, report)
+    passed = list(unearned(shell, task.paper))
+    return report.say(ends=True, changed=changed, unearned=passed)
 
 
 def main() -> None:

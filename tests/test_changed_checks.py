@@ -5,9 +5,11 @@ it had found a way past it.
 """
 
 import pytest
+import torch  # noqa: F401  is watched if it is loaded
 from test_grade import EXERCISES, LAB, ROOT, damaged, notebook, right
 from test_poisoned_submissions import bytes_of
 
+from grading import integrity
 from grading.canary import unearned
 from grading.paper import Paper
 from grading.sitting import Limits, sit
@@ -32,6 +34,12 @@ PATCHES = {
         "from weft.functions import judging; judging.compare = lambda *_, **__: None"
     ),
 }
+SILENT = {
+    "a method of tensors": "import torch as t; t.Tensor.allclose = lambda *_: True",
+    "a built-in": "import builtins; builtins.all = lambda _: True",
+    "code": "import weft as w; w.check.__code__ = (lambda *a, **k: 1).__code__",
+    "a library's function": "import numpy as np; np.allclose = lambda *_, **__: True",
+}
 FORGED = """import gc, os
     report = next(o for o in gc.get_objects() if type(o).__name__ == 'Report')
     for name in ('double', 'fix_me', 'add_index'):
@@ -47,6 +55,27 @@ def test_a_check_that_was_changed_earns_nothing(patch: str) -> None:
     result = sit(paper, "eve", bytes_of(notebook(answers)), Limits(seconds=60))
     assert {mark.kind for mark in result.marks} == {"tampered"}
     assert result.points == 0
+
+
+@pytest.mark.parametrize("patch", SILENT.values(), ids=SILENT)
+def test_what_a_check_computes_with_must_stay_what_it_was(patch: str) -> None:
+    """Even where no wrong answer of ours notices."""
+    before = integrity.found()
+    assert integrity.changed(before) == []
+    with pytest.MonkeyPatch.context() as patched:
+        target, value = patch.split(" = ")
+        patched.setattr(*_place(target), eval(value))
+        assert integrity.changed(before)
+    assert integrity.changed(before) == []
+
+
+def _place(target: str) -> tuple[object, str]:
+    """The object and the attribute that an assignment changes."""
+    imported, _, path = target.partition("; ")
+    scope: dict[str, object] = {}
+    exec(imported, scope)
+    holder, _, name = path.rpartition(".")
+    return eval(holder, scope), name
 
 
 def test_verdicts_that_nobody_asked_for_earn_nothing() -> None:

@@ -16,7 +16,7 @@ from test_grade import EXERCISES, LAB, ROOT, damaged, notebook, right
 from test_poisoned_submissions import bytes_of
 
 from grading import landlock
-from grading.processes import isolated, isolation
+from grading.processes import MOST, isolated, isolation
 from grading.sitting import Limits, Result, sit
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="of Linux")
@@ -161,3 +161,17 @@ def test_what_a_system_lacks_is_said() -> None:
     assert len(said) == (not isolated()) + ("--pid" not in isolated()) + (
         not landlock.version()
     )
+
+
+def test_the_documents_promise_the_same() -> None:
+    """What remains possible, and which limits there are, stands there as it is."""
+    documents = [ROOT / "SECURITY.md", ROOT / "book" / "teaching.md"]
+    texts = [" ".join(path.read_text(encoding="utf-8").split()) for path in documents]
+    begins = "Marks of unsupervised work are evidence, not proof."
+    ends = "in a container as well."
+    said = [text[text.index(begins) : text.index(ends)] for text in texts]
+    assert said[0] == said[1]
+    limits = Limits()
+    assert (limits.seconds, limits.total, limits.memory) == (120, 900, 4)
+    for written in ("two minutes", "15 minutes", "4 GB", f"{MOST} processes"):
+        assert written in texts[1]

@@ -1,15 +1,17 @@
 """The inspector refuses each way out of an answer that we know, and no right answer."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from grading.answers import Answer, Submission, _judged
-from grading.inspector import scopes
+from grading.course import keep_answers
+from grading.naming import scopes
 from grading.paper import Paper, cells_of
 from grading.pieces import pieces
-from verification.corpus import answers
+from verification.corpus import answers, under_magic
 
 ROOT = Path(__file__).parents[1]
 LABS = sorted(path.stem for path in (ROOT / "labs").glob("*.ipynb"))
@@ -208,6 +210,59 @@ def paper() -> Paper:
     return Paper("05_first_kernel", ROOT / "labs" / "05_first_kernel.ipynb")
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def blocks_for(n):\n    return 1\n\nblocks_for.x = 1; open('x', 'w')",
+        "blocks_for = f; open('x', 'w')",
+        "open('x', 'w'); blocks_for = f",
+        's = """\n"""; open("x"); blocks_for = s',
+        "s = '\u2028\u2028\u2028'\nblocks_for = 1\nopen('x')\nimport os\nos.x",
+        "s = '\x0c\x0b'\n\nblocks_for = 1\nopen('x')\nimport os\nos.x",
+    ],
+)
+def test_what_is_read_is_what_runs(paper: Paper, code: str) -> None:
+    own, given = {"blocks_for"}, paper.given - {"blocks_for"}
+    found = Submission([code], paper.known).answer("blocks_for", own, given)
+    assert found
+    assert "open" not in found.source
+    assert "os" not in found.source
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "blocks_for, np = print, print",
+        "blocks_for = check = print",
+        "def np():\n    pass\n\nblocks_for, np = print, print",
+        "import numpy as np\nblocks_for, np = print, print",
+        "if True:\n    blocks_for = check = print",
+    ],
+)
+def test_names_of_the_lab_stay_what_they_are(paper: Paper, code: str) -> None:
+    own, given = {"blocks_for"}, paper.given - {"blocks_for"}
+    found = Submission([code], paper.known).answer("blocks_for", own, given)
+    assert found
+    assert "gives another meaning to" in found.refused
+
+
+def test_nbgrader_gets_only_what_was_read(paper: Paper) -> None:
+    path = ROOT / "labs" / f"{paper.lab}.ipynb"
+    lab = json.loads(path.read_text(encoding="utf-8"))
+    cheat = "def blocks_for(n):\n    return n.__class__.__mro__\n"
+    submitted = {"cells": [{"cell_type": "code", "source": cheat}]}
+    cells = keep_answers(paper, lab, submitted)["cells"]
+    text = "\n".join("".join(cell["source"]) for cell in cells)
+    assert "# Line 2 uses `.__mro__`, which an answer may not do." in text
+    assert "__class__" not in text.replace("`.__class__`", "")
+
+
+def test_an_exercise_in_python_takes_no_c(paper: Paper) -> None:
+    cell = '%%c blocks_for\nint blocks_for(int n) { return system("ls"); }'
+    script = paper.script(Submission([cell], paper.known))
+    assert script.missing["blocks_for"].refused == "This exercise is not written in C."
+
+
 def judged(paper: Paper, code: str) -> Answer:
     return _judged(list(pieces(whole(code))), paper.known)
 
@@ -260,12 +315,12 @@ def test_no_answer_of_the_course_is_refused(lab: str) -> None:
         answer = solved.answer(exercise, own, paper.given - own)
         assert answer, exercise
         refused[exercise] = answer.refused
+    starters = {e: paper.cells[number] for number, e in paper.defines.items()}
     for path in answers(lab):
-        if path.suffix == ".py":
-            try:
-                found = list(pieces(path.read_text(encoding="utf-8")))
-            except SyntaxError:
-                continue
-            answer = _judged(found, paper.known)
-            refused[f"{path.parent.name}/{path.stem}"] = answer.refused
+        exercise, text = path.parent.name, path.read_text(encoding="utf-8")
+        own, starter = paper.own[exercise], starters[exercise]
+        one = Submission([under_magic(path, text)], paper.known)
+        answer = one.answer(exercise, own, paper.given - own, starter)
+        if answer and answer.kind != "syntax":
+            refused[f"{exercise}/{path.stem}"] = answer.refused
     assert {name: why for name, why in refused.items() if why} == {}
