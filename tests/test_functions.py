@@ -318,7 +318,7 @@ def test_an_exercise_may_raise_the_number_of_lines() -> None:
 
 
 def test_arguments_that_the_spec_does_not_take_are_not_tried():
-    """A number of a tile is below the number of tiles, which none that is listed says."""
+    """The number of a tile is below that of all tiles, which no listed one says."""
     listed = [(number, rows) for rows in (4, 9, 30) for number in range(rows)]
     exercise = FunctionExercise(
         written_by_learner=lambda number, rows: number,
