@@ -19,6 +19,7 @@ PYTHONS = set(dir(builtins))
 PRIVATE, METHODS, NEVER = (
     set(TABLE[name].split()) for name in ("private", "methods", "never")
 )
+GIVEN = set(TABLE["given"].split())
 STDLIB = set(sys.stdlib_module_names)
 UNLIKELY = STDLIB - set(TABLE["harmless"].split())
 MODULES = {name: set(text.split()) for name, text in TABLE["modules"].items()}

@@ -13,6 +13,7 @@ from typing import Protocol
 
 from grading.allowed import (
     BUILTINS,
+    GIVEN,
     METHODS,
     MODULES,
     NEVER,
@@ -25,7 +26,12 @@ from grading.naming import Around, Imports, full_names, plain, scopes
 NOTEBOOKS = {"In", "Out", "display", "get_ipython"}  # names that IPython adds
 CALLED = {"getattr", "hasattr", "type"}  # built-ins that are only called
 # Called with text, these run it: a signature may have no other words than these.
-COMPILERS = {"cfunc", "declare_device", "guvectorize", "jit", "njit", "vectorize"}
+COMPILERS = {
+    *("cfunc", "compile", "compile_all", "compile_for_current_device", "compile_ptx"),
+    *("compile_ptx_for_current_device", "declare_device", "guvectorize", "jit"),
+    *("njit", "vectorize"),
+}
+HARMLESS = {"re.compile", "triton.jit"}  # called like these
 PROTOTYPE = {"argtypes", "restype"}  # what a function of ctypes is given
 SIGNATURES = {None, "func_or_sig", "sig", "signature"}  # arguments that have one
 SIGNATURE = re.compile(
@@ -63,7 +69,8 @@ def inspect(
     trees = [ast.parse(one.text) for one in code]
     nodes = [node for tree in trees for node in tree.body]
     known = {name: set(full) for name, full in given.items()}
-    around = Around(known, {*names, *given}, set(fixed))
+    lab = frozenset(full for each in given.values() for full in each)
+    around = Around(known, {*names, *given}, set(fixed), lab)
     around.read(nodes)
     for one, tree in zip(code, trees, strict=True):
         globals, bound = scopes(one.text)
@@ -99,11 +106,13 @@ class _Reader:
     def _wrong(self, part: ast.AST) -> Iterator[str]:
         match part:
             case ast.Import(names=aliases):
-                outside = [a.name for a in aliases if a.name not in MODULES]
-                yield from [f"imports `{name}`" for name in outside]
+                for a in aliases:
+                    if a.name not in MODULES or self._not_given(a.name):
+                        yield f"imports `{a.name}`"
             case ast.ImportFrom(module=module, names=aliases, level=level):
                 for a in aliases:
-                    if level or not module or not may(f"{module}.{a.name}"):
+                    full = f"{module}.{a.name}"
+                    if level or a.name == "*" or self._not_given(full) or not may(full):
                         yield f"imports `{a.name}` from `{module}`"
             case ast.Global(names=names):
                 if outside := [n for n in names if n in self.given | PYTHONS]:
@@ -211,21 +220,36 @@ class _Reader:
         called = part.func
         name = called.id if isinstance(called, ast.Name) else ""
         match name, part.args:
-            case "type", [ast.expr() as only] if not isinstance(only, ast.Starred):
-                if part.keywords:
-                    yield "makes a class with `type`"
             case "type", _:
-                yield "makes a class with `type`"
+                if len(part.args) != 1 or part.keywords or not self._only_named(part):
+                    yield "uses `type` for more than a comparison"
             case (("getattr" | "hasattr"), [value, ast.Constant(value=str(text)), *_]):
                 again = ast.Attribute(value, text, ast.Load())
                 yield from self._attribute(ast.copy_location(again, part))
             case (("getattr" | "hasattr"), _):
                 yield f"uses `{name}` with a name that is not written there"
         whose = full_names(called, self.known)
-        if getattr(called, "attr", name) in COMPILERS and whose != {"triton.jit"}:
+        if getattr(called, "attr", name) in COMPILERS and not whose & HARMLESS:
             named = [k.value for k in part.keywords if k.arg in SIGNATURES]
             for argument in (*part.args, *named):
                 yield from self._signature(argument)
+
+    def _only_named(self, part: ast.Call) -> bool:
+        """Whether a class is compared or printed, and not made use of."""
+        match self.parents.get(part):
+            case ast.Compare() | ast.FormattedValue() | ast.Attribute(attr="__name__"):
+                return True
+            case ast.Call(func=ast.Name(id=name)):
+                return name in ("isinstance", "issubclass", "print", "repr", "str")
+        return False
+
+    def _not_given(self, full: str) -> bool:
+        """Whether this is of a module that the lab would have to give, and does not."""
+        return any(
+            f"{full}.".startswith(f"{module}.")
+            and not any(f"{each}.".startswith(f"{module}.") for each in self.around.lab)
+            for module in GIVEN
+        )
 
     def _signature(self, node: ast.expr) -> Iterator[str]:
         """What is wrong with a signature: numba runs its text as code."""
@@ -265,9 +289,9 @@ def _plain(node: ast.expr) -> bool:
         fields = list(Formatter().parse(node.value))
     except ValueError:
         return True  # it raises this again
-    return all(
-        re.fullmatch(r"\w*", field or "") and "{" not in (spec or "")
-        for _, field, spec, _ in fields
+    inner = [spec for _, _, spec, _ in fields if spec and "{" in spec]
+    return all(re.fullmatch(r"\w*", field or "") for _, field, _, _ in fields) and all(
+        _plain(ast.Constant(spec)) for spec in inner
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 # Modules of these packages; of the others, what can be reached by a single name.
 WHOLE = ("weft",)
-PUBLIC = ("math", "numpy", "numpy.linalg", "numpy.random", "torch", "torch.linalg")
+PUBLIC = ("math", "numpy", "numpy.linalg", "numpy.random")  # PyTorch changes its own
 CLASSES = (("torch", "Tensor"), ("torch.nn", "Module"))
 
 Found = dict[tuple[str, str], tuple[int, int]]  # of each its identity, and its code's

@@ -31,7 +31,7 @@ class Around:
     """What an answer consists of, and where.
 
     known: the full names of what its names stand for. given: names that the lab has;
-    fixed: those that the answer may not define.
+    fixed: those that the answer may not define. lab: the full names that it imports.
     own: names that it imports itself, or assigns something imported, as in
     `gpu = cuda`; again: those that it imports as the lab does. defined: its functions
     and classes. stored: names that it assigns. used: names that it uses.
@@ -40,6 +40,7 @@ class Around:
     known: dict[str, set[str]]
     given: set[str]
     fixed: set[str]
+    lab: frozenset[str]
     own: set[str] = field(default_factory=set)
     again: set[str] = field(default_factory=set)
     defined: set[str] = field(default_factory=set)

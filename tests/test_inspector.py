@@ -92,6 +92,17 @@ CHEATS = {
     ),
     "always equal, assigned": "class A:\n        __eq__ = lambda a, b: True",
     "descriptor": "class A:\n        def __set_name__(self, a, b):\n            pass",
+    "module of an error": (
+        "try:\n        np.none\n    except AttributeError as e:\n        m = e.obj"
+    ),
+    "module of an error, matched": (
+        "try:\n        np.none\n    except AttributeError as e:\n"
+        "        match e:\n            case AttributeError(obj=m):\n                m"
+    ),
+    "type of a type": "t = type(type(n))\n    t('A', (), {})",
+    "typing's metaclass": "import typing\n    typing.NamedTupleMeta('A', (), {})",
+    "wraps": "import functools\n    functools.wraps(n, assigned=('gi_frame',))(n)",
+    "star at the top": "if True:\n    from numpy import *\n\ndef blocks_for(n):\n    1",
     # modules
     "np as a value": "m = [np]",
     "np to a function": "print(np)",
@@ -121,6 +132,7 @@ CHEATS = {
     "np.bmat": "np.bmat('wanted')",
     "ctypes of an array": "np.zeros(1).ctypes._ctypes",
     "data_as": "np.zeros(1).ctypes.data_as(n)",
+    "ctypes where it is not given": "import ctypes",
     "ctypes": "import ctypes\n    ctypes.pythonapi['PyRun_SimpleString']",
     "ctypes.util": "import ctypes.util",
     "cast": "from ctypes import cast, py_object",
@@ -146,6 +158,10 @@ CHEATS = {
     "signature in a list": "cuda.jit(['exit()'])(print)",
     "signature by keyword": "cuda.jit(func_or_sig='exit()')(print)",
     "signatures unpacked": "s = ['exit()']\n    cuda.jit(*s)(print)",
+    "compile_ptx": "cuda.compile_ptx(print, 'exit()')",
+    "compile": "cuda.jit(print).compile('exit()')",
+    "cuda.config": "cuda.config.os",
+    "np.emath": "np.emath.nx",
     "type hints": "import typing\n    typing.get_type_hints(blocks_for)",
     "annotation": "def blocks_for(n: '__import__(\"os\").getpid()'):\n    return 0",
     "annotation returned": "def blocks_for(n) -> 'exit()':\n    return 0",
@@ -171,12 +187,16 @@ FINE = {
     "parameter called input": "def blocks_for(input):\n    return input",
     "own sum": "sum = 0\n    for k in range(n):\n        sum += k\n    return sum",
     "format": "'{:.2f} {name}'.format(n, name=n)",
+    "format with a width": "'{:{}}'.format(n, 8)",
+    "re.compile": "import re\n    re.compile('__[a-z]')",
+    "print of a type": "print(type(n), type(n).__name__)",
     "an f-string": "f'{n:.2f} {n!r}'",
     "getattr": "getattr(n, 'grad', None)",
     "type": "type(n) is int",
     "gpu": "gpu = cuda\n    gpu.grid(1)",
     "gpu at the top": "gpu = cuda\n\ndef blocks_for(n):\n    return gpu.grid(1)",
     "numpy again": "import numpy as np\n    np.zeros(3)",
+    "a heap": "import heapq\n    heapq.heappush([], n)",
     "random": "np.random.default_rng(0).random(3)",
     "linalg": "np.linalg.norm(np.zeros(3))",
     "signature": "cuda.jit('void(float32[:], int32)', device=True)",
