@@ -239,6 +239,8 @@ class _Reader:
         match self.parents.get(part):
             case ast.Compare() | ast.FormattedValue() | ast.Attribute(attr="__name__"):
                 return True
+            case ast.Call(func=called, args=[one], keywords=[]) if called is part:
+                return not isinstance(one, ast.Starred)  # three would make a class
             case ast.Call(func=ast.Name(id=name)):
                 return name in ("isinstance", "issubclass", "print", "repr", "str")
         return False

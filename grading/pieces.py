@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from IPython.core.inputtransformer2 import TransformerManager
 
@@ -46,8 +47,13 @@ def magic(source: str) -> str:
     return found[1] if found else ""
 
 
-def pieces(source: str) -> Iterator[Piece]:
+@cache
+def pieces(source: str) -> tuple[Piece, ...]:
     """Take a cell apart. Raises SyntaxError, also for what Python cannot read."""
+    return tuple(_pieces(source))
+
+
+def _pieces(source: str) -> Iterator[Piece]:
     plain = AROUND.sub("", source)
     text: str = TransformerManager().transform_cell(plain)  # type: ignore[no-untyped-call]
     lines = LINES.split(text)

@@ -13,6 +13,9 @@ from grading import integrity
 from grading.canary import unearned
 from grading.paper import Paper
 from grading.sitting import Limits, sit
+from verification.corpus import TYPED, under_magic
+
+LABS = sorted(path.stem for path in (ROOT / "labs").glob("*.ipynb"))
 
 PATCHES = {
     "every kind is a pass": (
@@ -92,6 +95,29 @@ def test_a_process_that_leaves_before_its_last_line_earns_nothing() -> None:
     paper.cells[last + 1 :] = ["import os; os._exit(0)"]
     result = sit(paper, "eve", bytes_of(notebook(right(*EXERCISES))), Limits())
     assert {mark.kind for mark in result.marks} == {"tampered"}
+
+
+def answered(paper: Paper, begins: str) -> list[str]:
+    """The lab's cells with answers of the course whose file begins like this."""
+    cells = list(paper.cells)
+    for number, exercise in paper.defines.items():
+        folder = ROOT / "chapters" / paper.lab / "answers" / exercise
+        files = [p for p in sorted(folder.glob(f"{begins}_*")) if p.suffix in TYPED]
+        file = files[len(files) // 2]
+        cells[number] = under_magic(file, file.read_text(encoding="utf-8"))
+    return cells
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("begins", ["right", "wrong"])
+@pytest.mark.parametrize("lab", LABS)
+def test_honest_answers_change_no_check(lab: str, begins: str) -> None:
+    paper = Paper(lab, ROOT / "labs" / f"{lab}.ipynb")
+    cells = bytes_of(answered(paper, begins))
+    result = sit(paper, "ana", cells, Limits(seconds=300, total=1200))
+    assert result.said == ""
+    passed = len(paper.exercises) if begins == "right" else 0
+    assert result.points == passed, [(m.exercise, m.kind) for m in result.marks]
 
 
 def test_unchanged_checks_let_nothing_pass() -> None:

@@ -100,6 +100,8 @@ CHEATS = {
         "        match e:\n            case AttributeError(obj=m):\n                m"
     ),
     "type of a type": "t = type(type(n))\n    t('A', (), {})",
+    "type of a class": "type(int)('A', (), {'__eq__': print})",
+    "type of a class, starred": "type(int)(*['A', (), {}])",
     "typing's metaclass": "import typing\n    typing.NamedTupleMeta('A', (), {})",
     "wraps": "import functools\n    functools.wraps(n, assigned=('gi_frame',))(n)",
     "star at the top": "if True:\n    from numpy import *\n\ndef blocks_for(n):\n    1",
@@ -193,6 +195,7 @@ FINE = {
     "an f-string": "f'{n:.2f} {n!r}'",
     "getattr": "getattr(n, 'grad', None)",
     "type": "type(n) is int",
+    "another of its type": "type(n)(1)",
     "gpu": "gpu = cuda\n    gpu.grid(1)",
     "gpu at the top": "gpu = cuda\n\ndef blocks_for(n):\n    return gpu.grid(1)",
     "numpy again": "import numpy as np\n    np.zeros(3)",
