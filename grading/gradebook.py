@@ -22,6 +22,7 @@ MOODLE = ("ID number", "Email address", "Full name")
 # student is found by any of the three IDs.
 CANVAS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 POSSIBLE = "    Points Possible"
+AUDIT = "-audit"  # ends the name of a table that is beside the marks, and has none
 
 
 def options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
@@ -49,7 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         register = Register.read(given.register) if given.register else Register()
         rules = Rules.read(given.rules) if given.rules else Rules()
-        rows = [row for path in given.marks for row in read_csv(path)]
+        tables = [path for path in given.marks if not path.stem.endswith(AUDIT)]
+        rows = [row for path in tables for row in read_csv(path)]
         found = scores(rows, register, rules)
     except LearnerError as error:
         print(error, file=sys.stderr)

@@ -161,10 +161,11 @@ class Paper:
 
 
 def _given(cell: str) -> set[str]:
-    """The names that a cell of the lab gives a value, whatever they were before."""
+    """The names that a cell of the lab defines; what a loop counts with is not one."""
     if magic(cell):
         return {magic(cell)}
-    return {name for piece in pieces(cell) if piece.fresh for name in piece.names}
+    kept = (p for p in pieces(cell) if not isinstance(p.node, ast.For | ast.While))
+    return {name for piece in kept for name in piece.names}
 
 
 def _positional(cell: str) -> list[str]:

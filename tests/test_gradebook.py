@@ -142,6 +142,16 @@ def test_moodle_gets_ids_and_marks(marks, register, tmp_path, capsys):
     ]
 
 
+def test_the_audit_beside_the_marks_is_passed_over(marks, tmp_path):
+    table.write_rows(tmp_path / "marks-audit.csv", [["exercise", "what"]])
+    out = tmp_path / "all.csv"
+    names = [str(path) for path in sorted(tmp_path.glob("marks*.csv"))]
+    assert len(names) == 2
+    assert main([*names, "--csv", str(out)]) == 0
+    assert rows_of(out)[0] == ["student", "id", "email", LAB]
+    assert len(rows_of(out)) == 5
+
+
 def test_canvas_gets_its_columns_and_the_points_possible(marks, register, tmp_path):
     out, rules = tmp_path / "canvas.csv", tmp_path / "rules.toml"
     rules.write_text(
