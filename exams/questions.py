@@ -19,6 +19,7 @@ MARKS = re.compile(
 )
 LONGEST = 60  # lines that fit on a page beside the questions
 FARTHEST = 12  # changed lines between a wrong kernel and the nearest right one
+FEW = 3  # lines that a fix changes, if each of them is where the mistake is
 
 
 class ExamError(ValueError):
@@ -53,6 +54,28 @@ class Question:
     @property
     def headline(self) -> str:
         return "it passes" if self.line is None else KINDS[self.verdict].headline
+
+    @property
+    def also(self) -> list[int]:
+        """The lines where the mistake itself is, if the verdict names another.
+
+        A verdict names the line where the mistake shows. Where a fix changes that line,
+        many lines, or none and adds some, no other line is right.
+        """
+        old, new = (
+            [tuple(line.split("#")[0].split()) for line in text.splitlines()]
+            for text in (self.code, self.fixed)
+        )
+        matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
+        changed = [
+            number + 1
+            for what, first, last, _, _ in matcher.get_opcodes()
+            if what in ("replace", "delete")
+            for number in range(first, last)
+            if old[number]
+        ]
+        here = self.line is None or self.line in changed
+        return [] if here or len(changed) > FEW else changed
 
     @property
     def changes(self) -> list[str]:

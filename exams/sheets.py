@@ -81,11 +81,14 @@ def table(sheets: Sequence[Sheet]) -> str:
     """Return the key as CSV: a line for each question of each student."""
     out = io.StringIO()
     lines = csv.writer(out, lineterminator="\n")
-    lines.writerow(["student", "question", "lab", "exercise", "choice", "line"])
+    lines.writerow(["student", "question", "lab", "exercise", "choice", "line", "also"])
     for one in sheets:
         for n, asked in enumerate(one.asked, 1):
             q = asked.question
             lines.writerow(
-                [one.student, n, q.lab, q.exercise, asked.letter, q.line or "none"]
+                [
+                    *(one.student, n, q.lab, q.exercise, asked.letter),
+                    *(q.line or "none", " ".join(map(str, q.also))),
+                ]
             )
     return out.getvalue()

@@ -2,9 +2,18 @@
 
 Of a submission only what defines an exercise is used: functions, classes, constants, C
 cells, and what they refer to. Everything else, the checks above all, is the
-instructor's copy of the lab. Each submission runs in a process of its own, in the
-simulator, with limits on time and memory, and without a network where the system
-allows that. `answers` takes a submission apart, `paper` is the instructor's copy,
-`sitting` runs it, `worker` is what runs, `reports` writes marks and feedback, and
-`course` is the same under nbgrader.
+instructor's copy of the lab. Each submission is read and run in a process of its own,
+in the simulator, with limits on time, memory, files and the network, as far as the
+system allows that.
+
+`submitted` reads a submission, `pieces` and `answers` take it apart, `paper` is the
+instructor's copy. `inspector` refuses what no answer needs: `allowed` is the list of
+what one may use, `naming` what its names stand for. `marking` runs all submissions;
+`record` keeps what is done. `sitting` runs one: `processes` starts and watches
+`worker`, which gives up what `confining` and `landlock` take from it, and in the end
+looks at itself with `integrity` and `canary`; `listening` says whether its report can
+be true. `table`, `reports` and `audit` write marks, feedback and what to look at, by
+way of `files`. `gradebook` puts the tables of a class together, with `register`,
+`scoring` and `class_page`. `course` is the same under nbgrader, and `gradescope` on
+Gradescope.
 """

@@ -1,263 +1,179 @@
 """What a submission contributes: the definitions of exercises, and what these need.
 
-An answer is read before it runs. One that reaches for what no answer needs, such as
-files, the interpreter, or the course's own modules, is refused with a reason. This
-stops the usual tricks and catches honest mistakes; it is not a wall. Code from people
-you do not trust belongs in a container.
+An answer is read before it runs; `inspector` refuses what no answer needs.
 """
 
 import ast
-import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
-from IPython.core.inputtransformer2 import TransformerManager
-
+from grading.inspector import Refused, inspect
+from grading.naming import Imports
+from grading.pieces import Piece, magic, pieces, where
 from weft.cells import checked
 
-MAGIC = re.compile(r"%%(?:c|makefile)[ \t]+(\w+)[^\n]*\n")
-BEGUN = re.compile(r"^(?:def|class)[ \t]+(\w+)", re.MULTILINE)
-MODULES = {
-    *("cmath", "collections", "dataclasses", "enum", "functools", "itertools", "math"),
-    *("numba", "numpy", "operator", "statistics", "torch", "triton", "typing"),
-}
-NAMES = {
-    *(
-        "breakpoint",
-        "chapter",
-        "check",
-        "checks",
-        "compile",
-        "delattr",
-        "eval",
-        "exec",
-        "exit",
-        "get_ipython",
-    ),
-    *("globals", "hint", "input", "locals", "open", "quit", "quiz", "setattr", "vars"),
-}
-ATTRIBUTES = {
-    *("cr_frame", "f_back", "f_builtins", "f_globals", "f_locals", "gi_frame"),
-    *("modules", "popen", "system", "tb_frame"),
-}
-DUNDERS = {"__init__", "__name__"}
-WEFT = {"GPU", "current_stream", "prepare"}  # what answers may use of `weft.`
-
-
-class Refused(Exception):
-    """An answer uses what no answer needs; the message says what, and where."""
+LEFT = "Of the cell, these lines were not taken:"
+SEVERAL = "The notebook has {} {} times; that in code cell {} of {} was graded."
 
 
 @dataclass(frozen=True)
 class Answer:
-    """source: the cell to run. If it is "", refused says why, and kind in a word."""
+    """source: the cell to run. If it is "", refused says why, and kind in a word.
+
+    note: which lines of the notebook were not taken, and which of several answers was.
+    """
 
     source: str
     refused: str = ""
     kind: str = "refused"
+    note: str = ""
 
 
 @dataclass(frozen=True)
-class Piece:
-    """A statement at the top of a cell: its text, and the names that it defines.
+class Known:
+    """What a lab has: the names that it defines, and what it imports."""
 
-    A call such as `f.register_fake(g)` defines nothing, and belongs to what `f` is.
-    """
-
-    text: str
-    node: ast.stmt
     names: frozenset[str]
-    of: str = ""
-
-    def uses(self) -> set[str]:
-        """The names that the statement refers to and does not define itself."""
-        found = {n.id for n in ast.walk(self.node) if isinstance(n, ast.Name)}
-        return found - _local(self.node)
+    imports: Imports
 
 
-def magic(source: str) -> str:
-    """Return the name that a cell of C or of a Makefile defines, "" for others."""
-    found = MAGIC.match(source.lstrip())
-    return found[1] if found else ""
-
-
-def pieces(source: str) -> Iterator[Piece]:
-    """Take a cell apart. Raises SyntaxError."""
-    text: str = TransformerManager().transform_cell(source)  # type: ignore[no-untyped-call]
-    lines = text.splitlines()
-    for node in ast.parse(text).body:
-        first = min([node, *getattr(node, "decorator_list", [])], key=_line)
-        part = "\n".join(lines[first.lineno - 1 : node.end_lineno])
-        if found := frozenset(_bound(node)):
-            yield Piece(part, node, found)
-            continue
-        match node:
-            case ast.Expr(value=ast.Call(func=ast.Attribute() as called)):
-                yield Piece(part, node, found, of=_root(called))
-
-
-def _line(node: ast.stmt | ast.expr) -> int:
-    return node.lineno
-
-
-def _bound(node: ast.stmt) -> set[str]:
-    """The names that a statement at the top of a cell gives a value."""
-    match node:
-        case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
-            return {name}
-        case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
-            return {(a.asname or a.name).partition(".")[0] for a in aliases}
-        case ast.Assign(targets=targets):
-            stored = targets
-        case ast.AnnAssign(target=target):
-            stored = [target]
-        case _:
-            return set()
-    if any(isinstance(t, ast.Attribute | ast.Subscript) for t in stored):
-        return set()
-    return {n.id for t in stored for n in ast.walk(t) if isinstance(n, ast.Name)}
-
-
-def names(source: str) -> set[str]:
-    """The names that a cell defines; with a syntax error, those that it begins to."""
-    if name := magic(source):
-        return {name}
-    try:
-        return {name for piece in pieces(source) for name in piece.names}
-    except SyntaxError:
-        return set(BEGUN.findall(source))
-
-
-def where(cells: Sequence[str], name: str) -> int | None:
-    """The number of the last cell that defines a name, as a function if one does."""
-    found = [k for k, cell in enumerate(cells) if name in names(cell)]
-    written = [k for k in found if magic(cells[k]) or name in BEGUN.findall(cells[k])]
-    return max(written or found, default=None)
+NOTHING = Known(frozenset(), {})
 
 
 class Submission:
-    """The code cells of a learner's notebook."""
+    """The code cells of a learner's notebook, and what their lab has."""
 
-    def __init__(self, cells: Iterable[str]) -> None:
-        self.cells = list(cells)
-        self.pieces: dict[str, Piece] = {}
+    def __init__(self, cells: Iterable[str], known: Known = NOTHING) -> None:
+        self.cells, self.known = list(cells), known
+        self.pieces: list[list[Piece]] = []
         for cell in self.cells:
-            if not magic(cell):
-                try:
-                    self.pieces |= {n: p for p in pieces(cell) for n in p.names}
-                except SyntaxError:
-                    continue
+            try:
+                self.pieces.append([] if magic(cell) else list(pieces(cell)))
+            except SyntaxError:
+                self.pieces.append([])
 
-    def answer(self, exercise: str, own: set[str], given: set[str]) -> Answer | None:
+    def answer(
+        self, exercise: str, own: set[str], given: set[str], starter: str = ""
+    ) -> Answer | None:
         """Return the answer to an exercise, None if the notebook has none.
 
-        own: the names that the exercise's cell may define; given: those that the rest
-        of the lab defines, which an answer cannot change.
+        It is the last one before the last check of the exercise, unless that is still
+        the lab's starter and a later one is not. own: the names that the exercise's
+        cell may define; given: those that the rest of the lab defines, which an answer
+        cannot change.
         """
-        number = where(self.cells, exercise)
-        if number is None:
+        found = where(self.cells, exercise)
+        if not found:
             return None
-        cell = self.cells[number]
+        until = self._checked(exercise)
+        begun = [k for k in found if self.cells[k].strip() != starter.strip()]
+        number = max([k for k in begun if k <= until] or begun or found)
+        several = ""
+        if len(found) > 1:
+            several = SEVERAL.format(exercise, len(found), number + 1, len(self.cells))
+        cell, here = self.cells[number], self.pieces[number]
+        if magic(cell) and starter and not magic(starter):
+            return Answer("", "This exercise is not written in C.", note=several)
         if magic(cell):
-            return Answer(cell)
-        try:
-            return _judged(self._needed(list(pieces(cell)), own, given))
-        except SyntaxError as error:
-            return Answer("", f"Line {error.lineno}: {error.msg}.", "syntax")
+            return Answer(cell, note=several)
+        if error := _broken(cell):
+            return replace(error, note=several)
+        kept = [p for p in here if p.names & own or p.of in own]
+        needed = [
+            piece
+            for piece in self._needed(number, until, kept, given)
+            if piece in here or piece.fresh or not _judged([piece], self.known).refused
+        ]
+        left = [
+            f"line {piece.line}: {piece.text.splitlines()[0]}"
+            for piece in here
+            if piece not in needed and _worth_saying(piece)
+        ]
+        lines = [several] * bool(several) + [LEFT, *left] * bool(left)
+        return replace(_judged(needed, self.known, given), note="\n".join(lines))
 
     def value(self, name: str, exercise: str) -> Answer | None:
-        """Return the last assignment to a name before the check of an exercise."""
-        found = None
-        for cell in self.cells:
+        """Return what gives a name its value before the check of an exercise."""
+        for number, cell in enumerate(self.cells):
             if checked(cell) == exercise:
-                return _judged([found]) if found else None
-            if name in names(cell) and not magic(cell):
-                try:
-                    found = [p for p in pieces(cell) if name in p.names][-1]
-                except SyntaxError as error:
-                    return Answer("", f"Line {error.lineno}: {error.msg}.", "syntax")
+                made = _made(name, self.pieces[:number])
+                return _judged(made, self.known) if made else None
         return None
 
+    def _checked(self, exercise: str) -> int:
+        """The number of the last cell that checks an exercise, or of the last cell."""
+        found = [k for k, cell in enumerate(self.cells) if checked(cell) == exercise]
+        return max(found, default=len(self.cells) - 1)
+
     def _needed(
-        self, here: list[Piece], own: set[str], given: set[str]
-    ) -> Iterator[Piece]:
-        """The pieces that the answer consists of, those from elsewhere first."""
-        kept = [p for p in here if p.names & own or p.of in own]
-        known = self.pieces | {n: p for p in here for n in p.names}
+        self, number: int, until: int, kept: list[Piece], given: set[str]
+    ) -> list[Piece]:
+        """The pieces that the answer consists of, those from other cells first.
+
+        number: the exercise's cell, of whose pieces `kept` define it. until: the cell
+        that checks it; what stands below counts only for names that nothing above
+        defines.
+        """
+        last = max(number, until) + 1
+        chosen, known = list(kept), set(given)
         wanted = [name for piece in kept for name in piece.uses()]
-        more: dict[str, Piece] = {}
         while wanted:
             name = wanted.pop()
-            piece = known.get(name)
-            if piece and piece not in kept and not {name} & (given | more.keys()):
-                more[name] = piece
-                wanted += piece.uses()
-        yield from dict.fromkeys(p for p in known.values() if p in more.values())
-        yield from kept
+            if name in known:
+                continue
+            known.add(name)
+            made = _made(name, self.pieces[:last]) or _made(name, self.pieces[last:])
+            new = [piece for piece in made if piece not in chosen]
+            chosen += new
+            wanted += [name for piece in new for name in piece.uses()]
+        others = [*self.pieces[:number], *self.pieces[number + 1 :]]
+        order = [piece for cell in [*others, self.pieces[number]] for piece in cell]
+        return [piece for piece in order if piece in chosen]
 
 
-def _judged(found: Iterable[Piece]) -> Answer:
+def _made(name: str, cells: list[list[Piece]]) -> list[Piece]:
+    """The pieces that make a name what it is after the last of these cells.
+
+    From its last definition that stands for itself on; a call of one of its methods
+    counts in the cell of a definition.
+    """
+    found = [
+        piece
+        for cell in cells
+        if any(name in piece.names for piece in cell)
+        for piece in cell
+        if name in piece.names or piece.of == name
+    ]
+    fresh = [k for k, p in enumerate(found) if p.fresh and name in p.names]
+    return found[max(fresh, default=0) :]
+
+
+def _worth_saying(piece: Piece) -> bool:
+    """Whether a learner should hear that a piece was not taken."""
+    match piece.node:
+        case ast.Expr(value=ast.Constant()):
+            return False
+        case ast.Expr(value=ast.Call(func=ast.Name(id=name))):
+            return name not in ("check", "display", "hint", "print", "quiz")
+    return True
+
+
+def _broken(cell: str) -> Answer | None:
+    """What there is to say about a cell that Python cannot read, None for others."""
+    try:
+        list(pieces(cell))
+    except SyntaxError as error:
+        return Answer("", f"Line {error.lineno}: {error.msg}.", "syntax")
+    return None
+
+
+def _judged(found: Iterable[Piece], known: Known, given: Iterable[str] = ()) -> Answer:
     """The answer that consists of these pieces, if all of them may be in one."""
     kept = list(found)
     try:
-        for piece in kept:
-            inspect(piece.node)
+        inspect(kept, known.imports, known.names, given)
     except Refused as error:
         return Answer("", str(error))
+    except RecursionError:
+        return Answer("", "It is nested too deeply to be read.", "error")
     return Answer("\n\n\n".join(piece.text for piece in kept))
-
-
-def inspect(node: ast.stmt) -> None:
-    """Refuse a statement that reaches for what no answer needs. Raises Refused."""
-    local = _local(node)
-    through = {
-        id(n.value): n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)
-    }
-    for part in ast.walk(node):
-        found = ""
-        match part:
-            case ast.Import(names=aliases):
-                outside = [a.name for a in aliases if not _allowed(a.name)]
-                found = f"imports `{outside[0]}`" if outside else ""
-            case ast.ImportFrom(module=module):
-                if not _allowed(module or ""):
-                    found = f"imports from `{module}`"
-            case ast.Global():
-                found = "uses `global`"
-            case ast.Name(id="weft"):
-                if through.get(id(part)) not in WEFT:
-                    found = "reaches into `weft`"
-            case ast.Name(id=name) if name not in local:
-                if name in NAMES or name.startswith("__"):
-                    found = f"uses `{name}`"
-            case ast.Attribute(attr=name):
-                if name in ATTRIBUTES or (
-                    name.startswith("__") and name not in DUNDERS
-                ):
-                    found = f"uses `.{name}`"
-                elif not isinstance(part.ctx, ast.Load) and _root(part) not in local:
-                    found = f"changes `{ast.unparse(part)}`"
-        if found:
-            line = getattr(part, "lineno", node.lineno)
-            raise Refused(f"Line {line} {found}, which an answer may not do.")
-
-
-def _local(node: ast.AST) -> set[str]:
-    """The names that some code gives a value, parameters included."""
-    return {
-        n.arg if isinstance(n, ast.arg) else n.id
-        for n in ast.walk(node)
-        if isinstance(n, ast.arg)
-        or (isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load))
-    }
-
-
-def _allowed(module: str) -> bool:
-    return module.partition(".")[0] in MODULES or module == "weft.intrinsics"
-
-
-def _root(node: ast.expr) -> str:
-    """The name that a chain of attributes and indices begins with, "" if none."""
-    while isinstance(node, ast.Attribute | ast.Subscript):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else ""

@@ -75,18 +75,24 @@ def keep_answers(paper: Paper, source: Any, submitted: Any) -> Any:
     """Return the notebook `source` with the answers of the notebook `submitted`.
 
     An answer that is missing or refused leaves the starter in its place, with a
-    comment that says why; its check then fails.
+    comment that says why; its check then fails. What was not taken of an answer is in
+    a comment too. A check ends with `;`: its value would be taken for points.
     """
     cells = [c["source"] for c in submitted["cells"] if c["cell_type"] == "code"]
-    script = paper.script(Submission("".join(cell) for cell in cells))
+    script = paper.script(Submission(map("".join, cells), paper.known))
     filled = copy.deepcopy(source)
     code = [cell for cell in filled["cells"] if cell["cell_type"] == "code"]
     for number, (cell, run) in enumerate(zip(code, script.cells, strict=True)):
         cell["source"] = run.source or NOT_RUN
-        exercise = paper.defines.get(number)
-        if exercise in script.missing:
-            why = script.missing[exercise].refused
-            cell["source"] = f"# {why}\n{cell['source']}"
+        exercise = paper.defines.get(number, "")
+        if number in paper.checks:
+            cell["source"] = f"{cell['source'].rstrip()};"
+        missing = script.missing.get(exercise)
+        said = [missing.refused] if missing else []
+        if not cell["source"].startswith("%%"):  # nothing may stand above a magic
+            said.append(script.notes.get(exercise, ""))
+        lines = [f"# {line}\n" for text in said for line in text.splitlines()]
+        cell["source"] = "".join([*lines, cell["source"]])
     submitted["cells"] = filled["cells"]
     return submitted
 

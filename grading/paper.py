@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from grading.answers import Answer, Submission, names, pieces, where
-from weft.cells import check, checked
+from grading.answers import Answer, Known, Submission
+from grading.naming import imports
+from grading.pieces import magic, names, pieces, where
+from weft.cells import check, checked, parse
 from weft.errors import LearnerError
 from weft.lesson import syllabus
 
@@ -17,26 +19,41 @@ NO_MARKS = {"bench", "hint", "quiz", "doctor", "progress"}  # cells that call th
 ABSENT = Answer("", "The notebook does not define it.", "missing")
 
 
-def code_cells(path: Path) -> list[dict[str, Any]]:
+def code_cells(notebook: bytes) -> list[dict[str, Any]]:
     """Return a notebook's code cells, sources joined. Raises LearnerError."""
     try:
-        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        cells = json.loads(notebook.decode("utf-8-sig"))["cells"]
         found = [cell for cell in cells if cell["cell_type"] == "code"]
         return [cell | {"source": "".join(cell["source"])} for cell in found]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise LearnerError(f"{path} is not a notebook: {error}") from None
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise LearnerError(f"It is not a notebook: {error}") from None
+
+
+def read(notebook: bytes) -> list[str]:
+    """Return the sources of a notebook's code cells. Raises LearnerError."""
+    return [cell["source"] for cell in code_cells(notebook)]
 
 
 def cells_of(path: Path) -> list[str]:
-    """Return the sources of a notebook's code cells. Raises LearnerError."""
-    return [cell["source"] for cell in code_cells(path)]
+    """Return the sources of a file's code cells. Raises LearnerError."""
+    try:
+        return read(path.read_bytes())
+    except OSError as error:
+        raise LearnerError(f"{path} is not a notebook: {error.strerror}") from None
+    except LearnerError as error:
+        raise LearnerError(f"{path}: {error}") from None
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell to run, "" for none. checks: the exercise whose verdict is its result."""
+    """A cell to run, "" for none.
+
+    defines: the exercise whose answer it is. checks: the exercise whose verdict is its
+    result.
+    """
 
     source: str
+    defines: str = ""
     checks: str = ""
 
 
@@ -46,6 +63,7 @@ class Script:
 
     cells: list[Cell]
     missing: dict[str, Answer]
+    notes: dict[str, str]  # what there is to say about an answer that does not pass
 
 
 class Paper:
@@ -66,18 +84,19 @@ class Paper:
         }
         self.defines: dict[int, str] = {}
         for exercise in self.exercises:
-            number = where(self.cells, exercise)
-            if number is None or exercise not in self.checks.values():
+            places = where(self.cells, exercise)
+            if not places or exercise not in self.checks.values():
                 raise LearnerError(f"{path} has no exercise and check of {exercise}")
-            self.defines[number] = exercise
+            self.defines[max(places)] = exercise
         defined = [names(cell) for cell in self.cells]
         self.own = {e: defined[n] for n, e in self.defines.items()}
         self.given = {
             name
-            for number, here in enumerate(defined)
+            for number, cell in enumerate(self.cells)
             if number not in self.defines
-            for name in here
+            for name in _given(cell)
         }
+        self.known = Known(frozenset(self.given), self._imports())
         blank = set(self._blank())
         self.values = {
             number: [n for n in _positional(self.cells[number]) if n in blank]
@@ -91,18 +110,21 @@ class Paper:
         """
         cells: list[Cell] = []
         missing: dict[str, Answer] = {}
+        notes: dict[str, str] = {}
         for number, cell in enumerate(self.cells):
             if number in self.defines:
                 exercise = self.defines[number]
                 own = self.own[exercise]
-                answer = submission.answer(exercise, own, self.given - own)
+                answer = submission.answer(exercise, own, self.given - own, cell)
+                if answer and answer.note:
+                    notes[exercise] = answer.note
                 if answer is None:
                     missing[exercise] = ABSENT
                 elif answer.refused:
                     missing[exercise] = answer
                 elif exercise not in without:
                     cell = answer.source
-                cells.append(Cell(cell))
+                cells.append(Cell(cell, defines=exercise))
             elif number in self.checks:
                 exercise, parts = self.checks[number], []
                 for value in self._values(number, submission):
@@ -110,10 +132,15 @@ class Paper:
                         missing[exercise] = value
                     else:
                         parts.append(value.source)
-                cells.append(Cell("\n\n".join([*parts, cell]), exercise))
+                cells.append(Cell("\n\n".join([*parts, cell]), checks=exercise))
             else:
                 cells.append(Cell("" if _without_marks(cell) else cell))
-        return Script(cells, missing)
+        return Script(cells, missing, notes)
+
+    def _imports(self) -> dict[str, set[str]]:
+        """What each name stands for that the lab imports."""
+        trees = [parse(cell) for cell in self.cells]
+        return dict(imports(tree for tree in trees if tree))
 
     def _blank(self) -> Iterator[str]:
         """The names that the lab sets to a constant for the learner to replace."""
@@ -131,6 +158,14 @@ class Paper:
         for name in self.values[number]:
             if value := submission.value(name, self.checks[number]):
                 yield value
+
+
+def _given(cell: str) -> set[str]:
+    """The names that a cell of the lab defines; what a loop counts with is not one."""
+    if magic(cell):
+        return {magic(cell)}
+    kept = (p for p in pieces(cell) if not isinstance(p.node, ast.For | ast.While))
+    return {name for piece in kept for name in piece.names}
 
 
 def _positional(cell: str) -> list[str]:

@@ -1,10 +1,11 @@
-"""Marks as a table and as CSV, and a page of feedback for each student."""
+"""A page of feedback for each student, and all of them as one archive."""
 
-import csv
 import html
+import zipfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from grading.files import replacing
 from grading.sitting import Result
 
 PAGE = """<!doctype html>
@@ -12,8 +13,9 @@ PAGE = """<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
 <style>
+:root {{ color-scheme: light dark }}
 body {{ font: 1rem/1.5 system-ui, sans-serif; max-width: 50rem; margin: 2rem auto;
-       padding: 0 1rem; color-scheme: light dark }}
+       padding: 0 1rem; overflow-wrap: anywhere }}
 pre {{ overflow-x: auto; padding: .75rem; border: 1px solid #8888 }}
 </style>
 <h1>{title}</h1>
@@ -37,32 +39,37 @@ def students(paths: Sequence[Path]) -> list[str]:
     return ["-".join(row[k] for k in columns) for row in rows]
 
 
-def write_csv(path: Path, results: Iterable[Result]) -> None:
-    """Write a line per student: the points, then what each exercise got."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        for number, result in enumerate(results):
-            kinds = [mark.exercise for mark in result.marks]
-            if number == 0:
-                writer.writerow(["student", "points", "of", *kinds, "seconds"])
-            row = ["pass" if m.passed else m.kind for m in result.marks]
-            of, seconds = len(result.marks), f"{result.seconds:.1f}"
-            writer.writerow([result.student, result.points, of, *row, seconds])
+def page(lab: str, result: Result) -> str:
+    """The page of a student, with the verdict on each exercise."""
+    parts = [
+        f"<h2>{'✓' if m.passed else '✗'} <code>{m.exercise}</code></h2>"
+        f"<pre>{html.escape(m.text or m.kind)}</pre>"
+        for m in result.marks
+    ]
+    if result.said:
+        parts = [f"<p>It was not graded: {html.escape(result.said)}</p>"]
+    return PAGE.format(
+        title=html.escape(f"{lab}: {result.student}"),
+        points=result.points,
+        of=len(result.marks),
+        exercises="\n".join(parts),
+    )
 
 
 def write_feedback(folder: Path, lab: str, results: Iterable[Result]) -> None:
-    """Write a page per student, with the verdict on each exercise."""
+    """Write the page of each student into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     for result in results:
-        parts = [
-            f"<h2>{'✓' if m.passed else '✗'} <code>{m.exercise}</code></h2>"
-            f"<pre>{html.escape(m.text or m.kind)}</pre>"
-            for m in result.marks
-        ]
-        page = PAGE.format(
-            title=html.escape(f"{lab}: {result.student}"),
-            points=result.points,
-            of=len(result.marks),
-            exercises="\n".join(parts),
-        )
-        (folder / f"{result.student}.html").write_text(page, encoding="utf-8")
+        with replacing(folder / f"{result.student}.html") as file:
+            file.write_text(page(lab, result), encoding="utf-8")
+
+
+def write_archive(path: Path, lab: str, results: Iterable[Result]) -> None:
+    """Write a ZIP with a folder per student, named as the submission was.
+
+    A system that has the submissions in such folders finds the owner of each page.
+    """
+    with replacing(path) as new, zipfile.ZipFile(new, "w") as archive:
+        for result in results:
+            name = f"{result.student}/{lab}.html"
+            archive.writestr(name, page(lab, result), zipfile.ZIP_DEFLATED)

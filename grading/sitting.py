@@ -1,61 +1,67 @@
-"""Runs one submission in a process of its own, and collects what its checks say."""
+"""Grades one submission: runs it, again without what breaks off, and collects marks."""
 
-import contextlib
-import dataclasses
-import functools
-import json
-import os
-import selectors
-import shutil
-import signal
-import subprocess
-import sys
-import tempfile
+import pickle
+import secrets
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from grading.answers import Submission
-from grading.paper import Cell, Paper
+from grading import processes
+from grading.files import printable
+from grading.listening import Heard, Mark, Tampered
+from grading.paper import Paper
+from grading.worker import Task
 
-ROOT = Path(__file__).parents[1]
-LOOK = 0.2  # seconds between two looks at the memory
-KEPT = ("LANG", "LC_ALL", "LD_LIBRARY_PATH", "PATH", "VIRTUAL_ENV")
 STOPPED = {
     "hang": "It did not come to an end within {seconds:g} s and was stopped.",
+    "time": "The submission did not come to an end within {total:g} s.",
     "crash": "The process ended while it was checked: it crashed, or ended itself.",
     "memory": "It needed more than {memory:g} GB of memory and was stopped.",
+    "processes": "It started too many processes and was stopped.",
+    "tampered": "Its process reported what the grader never reports.",
 }
+TAMPERED = "Its process reported what the grader does not expect: {why}."
 
 
 @dataclass(frozen=True)
 class Limits:
-    """seconds: for one check; memory: in GB, for a submission; seed: any text."""
+    """Of one submission.
+
+    seconds: for a check; total: for all of them, in seconds. memory: in GB. seed: any
+    text, which chooses a size and data for each exercise. variants: whether each
+    student gets others.
+    """
 
     seconds: float = 120
     memory: float = 4
     seed: str = ""
+    total: float = 900
+    variants: bool = False
 
-
-@dataclass(frozen=True)
-class Mark:
-    """What one exercise got. kind: the verdict's, or why there is none."""
-
-    exercise: str
-    kind: str
-    passed: bool = False
-    text: str = ""
+    def of(self, student: str) -> "Limits":
+        """The limits of a student's submission, with the seed of their own."""
+        if not self.variants:
+            return self
+        return replace(self, seed=f"{self.seed} {student}".strip(), variants=False)
 
 
 @dataclass
 class Result:
-    """The marks of one submission, and how long it took."""
+    """The marks of one submission, and how long it took.
+
+    key: a digest of all that the marks depend on. said: why nothing was graded, "" if
+    something was. date: when, as ISO 8601 writes it. seed: with which it was checked.
+    answers: what `audit` compares each answer by.
+    """
 
     student: str
     marks: list[Mark] = field(default_factory=list)
     seconds: float = 0
+    key: str = ""
+    answers: dict[str, list[Any]] = field(default_factory=dict)
+    said: str = ""
+    date: str = ""
+    seed: str = ""
 
     @property
     def points(self) -> int:
@@ -63,137 +69,105 @@ class Result:
         return sum(mark.passed for mark in self.marks)
 
 
-def sit(paper: Paper, student: str, cells: list[str], limits: Limits) -> Result:
-    """Grade one submission, given by its code cells.
+def grade(paper: Paper, student: str, notebook: bytes, limits: Limits) -> Result:
+    """Grade a submission, whatever it is; what goes wrong is the kind of its marks.
+
+    Raises processes.Ended if the grader itself is being stopped.
+    """
+    try:
+        return sit(paper, student, notebook, limits)
+    except processes.Ended:
+        raise
+    except Exception as error:
+        return nothing(paper, student, "error", f"{type(error).__name__}: {error}")
+
+
+def nothing(paper: Paper, student: str, kind: str, why: str) -> Result:
+    """The marks of a submission of which nothing can be marked."""
+    marks = [Mark(e, kind) for e in paper.exercises]
+    return Result(student, marks, said=printable(why))
+
+
+def sit(paper: Paper, student: str, notebook: bytes, limits: Limits) -> Result:
+    """Grade one submission, given by the bytes of its file.
 
     An exercise that hangs or takes the process down gets no mark, and the rest is run
-    again without it.
+    again without it. Verdicts count only if their run came to its end. Raises
+    processes.Ended if the grader itself is being stopped.
     """
-    begun, submission = time.monotonic(), Submission(cells)
-    marks: dict[str, Mark] = {}
+    begun = time.monotonic()
     lost: dict[str, Mark] = {}
+    answers: dict[str, list[Any]] = {}
+    last = False  # time is up: this run is without whatever has no verdict yet
     while True:
-        script = paper.script(submission, without=lost)
-        stopped, ended = "", ""
-        for line in _lines(script.cells, limits):
-            if "begins" in line:
-                stopped = line["begins"]
-            elif "ended" in line:
-                ended = line["ended"]
-            else:
-                marks[line["name"]] = Mark(
-                    line["name"], line["kind"], line["passed"], line["text"]
-                )
-                stopped = ""
-        if not ended or not stopped or stopped in lost:
+        heard = Heard(paper, secrets.token_hex(16))
+        task = Task(paper, notebook, list(lost), heard.key)
+        left = limits.total if last else limits.total - (time.monotonic() - begun)
+        ended, why = _run(task, heard, limits, left)
+        answers = heard.answers | answers
+        if ended == "stopped":
+            raise processes.Ended(ended)
+        if not ended:
+            found = heard.marks | heard.missing | lost
             break
-        text = STOPPED[ended].format(**dataclasses.asdict(limits))
-        lost[stopped] = Mark(stopped, ended, text=text)
-    for name, why in script.missing.items():
-        marks[name] = Mark(name, why.kind, text=why.refused)
-    nothing = "Its check did not run."
-    found = [
-        lost.get(name) or marks.get(name) or Mark(name, "crash", text=nothing)
-        for name in paper.exercises
-    ]
-    return Result(student, found, time.monotonic() - begun)
+        blamed = _blamed(heard, ended, why)
+        blamed = {e: mark for e, mark in blamed.items() if e not in lost}
+        if last or not blamed:
+            return nothing(paper, student, ended, why)
+        lost |= blamed
+        last = ended == "time"
+    marks = [found[e].noting(heard.notes.get(e, "")) for e in paper.exercises]
+    return Result(student, marks, time.monotonic() - begun, answers=answers)
 
 
-@functools.cache
-def without_network() -> tuple[str, ...]:
-    """What to put before a command so that it has no network; () where nothing can."""
-    tool = shutil.which("unshare")
-    command = (tool or "", "--user", "--map-current-user", "--net")
-    if tool and subprocess.run([*command, "true"], capture_output=True).returncode == 0:
-        return command
-    return ()
+def _blamed(heard: Heard, ended: str, why: str) -> dict[str, Mark]:
+    """The exercises without which a run that broke off may come to its end.
 
-
-def _lines(cells: list[Cell], limits: Limits) -> Iterator[dict[str, Any]]:
-    """Run cells; yield what the process reports, and last how it broke off, if so."""
-    with tempfile.TemporaryDirectory(prefix="weft-grade-") as home:
-        reading, writing = os.pipe()
-        environment = {k: os.environ[k] for k in KEPT if k in os.environ} | {
-            "HOME": home,
-            "IPYTHONDIR": home,
-            "MPLBACKEND": "Agg",
-            "OMP_NUM_THREADS": "1",
-            "PYTHONPATH": str(ROOT),
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "TMPDIR": home,
-            "WEFT_HOME": home,
-            "WEFT_SEED": limits.seed,
-            "WEFT_SIMULATOR": "1",
-            "WEFT_VERIFIED": "1",
-        }
-        worker = (sys.executable, "-m", "grading.worker")
-        process = subprocess.Popen(
-            [*without_network(), *worker, str(writing)],
-            cwd=home,
-            env=environment,
-            pass_fds=[writing],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        os.close(writing)
-        try:
-            assert process.stdin
-            process.stdin.write(
-                json.dumps([vars(cell) for cell in cells if cell.source]).encode()
-            )
-            process.stdin.close()
-            with os.fdopen(reading, "rb") as report:
-                yield from _until_it_ends(report, process.pid, limits)
-            if process.wait() != 0:
-                yield {"ended": "crash"}
-        except TimeoutError:
-            yield {"ended": "hang"}
-        except MemoryError:
-            yield {"ended": "memory"}
-        except BrokenPipeError:
-            yield {"ended": "crash"}
-        finally:
-            _end(process)
-
-
-def _until_it_ends(report: Any, pid: int, limits: Limits) -> Iterator[dict[str, Any]]:
-    """Yield the lines of a report.
-
-    Raises TimeoutError when none comes for too long, MemoryError for too much memory.
+    That is the one which was running; between two, those that have failed, as a later
+    cell may use them.
     """
-    with selectors.DefaultSelector() as selector:
-        selector.register(report, selectors.EVENT_READ)
-        rest, heard = b"", time.monotonic()
-        while time.monotonic() - heard < limits.seconds:
-            if selector.select(min(LOOK, limits.seconds)):
-                more = os.read(report.fileno(), 1 << 16)
-                if not more:
-                    return
-                *lines, rest = (rest + more).split(b"\n")
-                yield from map(json.loads, lines)
-                heard = time.monotonic()
-            if _memory(pid) > limits.memory * 2**30:
-                raise MemoryError
-    raise TimeoutError
+    if ended == "tampered" or not heard.read:
+        return {}
+    if ended == "time":
+        late = [e for e in heard.paper.exercises if e not in heard.marks]
+        return {e: Mark(e, "hang", text=why) for e in late}
+    if heard.during:
+        return {heard.during: Mark(heard.during, ended, text=why)}
+    return {e: mark for e, mark in heard.marks.items() if not mark.passed}
 
 
-def _memory(session: int) -> int:
-    """The bytes that a session's processes have in memory; 0 without /proc."""
-    total = 0
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            fields = (folder / "stat").read_text().rpartition(")")[2].split()
-            if int(fields[3]) == session:
-                total += int(fields[21]) * os.sysconf("SC_PAGE_SIZE")
-        except (OSError, IndexError, ValueError):
-            continue
-    return total
+def _run(task: Task, heard: Heard, limits: Limits, left: float) -> tuple[str, str]:
+    """Run a task, and hear what it reports.
 
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Stop a process and all that it has started."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    left: seconds that it has. Returns how it broke off, in a word and in a sentence;
+    ("", "") if it did not.
+    """
+    lines = processes.report(pickle.dumps(task), limits.seed, limits.memory * 2**30)
+    begun = since = time.monotonic()
+    ended = ""
+    try:
+        for line in lines:
+            now = time.monotonic()
+            if line is not None:
+                heard.line(line)
+                since = now
+            if heard.ends or heard.failed:
+                break
+            if now - begun > left or now - since > limits.seconds:
+                ended = "time" if now - begun > left else "hang"
+                break
+    except processes.Ended as error:
+        ended = str(error)
+    except Tampered as error:
+        return "tampered", TAMPERED.format(why=error)
+    finally:
+        lines.close()
+    if heard.failed:
+        return heard.failed.kind, heard.failed.text
+    if heard.ends:
+        return "", ""
+    if not ended:
+        ended = (
+            "tampered" if heard.marks.keys() >= set(heard.paper.exercises) else "crash"
+        )
+    return ended, STOPPED.get(ended, "").format(**asdict(limits))

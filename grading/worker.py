@@ -1,56 +1,151 @@
-"""What runs in the process of one submission: its cells, and a report of the checks.
+"""What runs in the process of one submission: reading it, its cells, and a report.
 
-    python -m grading.worker FD < cells.json
+    python -m grading.worker FD ALONE < task
 
-The report goes to the file descriptor FD, a JSON object per line: {"begins": name}
-before a check, and {"name", "kind", "passed", "text"} after it. Whatever the cells
-print is thrown away.
+The task is a pickled `Task`. The report goes to the file descriptor FD, a JSON object
+per line, each with the task's key:
+
+    {"read": true, "missing": {exercise: [kind, why]}, "notes": {exercise: note},
+     "answers": {exercise: digests}}
+    {"runs": exercise}                          before the cell that defines it
+    {"begins": exercise}                        before its check
+    {"name", "kind", "passed", "text", "line"}  after its check
+    {"ends": true, "changed": [name],           at the end: what is not what it was,
+     "unearned": [name]}                        and what is wrong and passes
+    {"unreadable", "other-lab" or "error": why} if it gives up
+
+Whatever the cells print is thrown away.
 """
 
 import json
 import os
+import pickle
 import sys
-from typing import Any
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from grading import integrity
+from grading.confining import confine
+
+if TYPE_CHECKING:
+    from grading.paper import Cell, Paper
+
+LONGEST = 20_000  # characters of a verdict
 
 
-def run(cells: list[dict[str, str]], report: Any) -> None:
-    """Run all cells; report on those that check an exercise."""
-    from IPython.core.interactiveshell import InteractiveShell
+@dataclass(frozen=True)
+class Task:
+    """A submission to be run.
 
+    notebook: the bytes of its file. without: exercises that keep the starter. key: a
+    word that every line of the report repeats.
+    """
+
+    paper: "Paper"
+    notebook: bytes
+    without: list[str] = field(default_factory=list)
+    key: str = ""
+
+
+class Report:
+    """The lines that this process writes for the grader."""
+
+    def __init__(self, descriptor: int, key: str) -> None:
+        os.set_inheritable(descriptor, False)
+        self._file = os.fdopen(descriptor, "w", encoding="utf-8")
+        self._key = key
+
+    def say(self, **fields: Any) -> None:
+        self._file.write(json.dumps(fields | {"key": self._key}) + "\n")
+        self._file.flush()
+
+
+def run(shell: Any, cells: "list[Cell]", report: Report) -> list[str]:
+    """Run all cells; report on those that define or check an exercise.
+
+    Returns the names of functions of a check that the answers have changed.
+    """
+    before: integrity.Found = {}
+    for cell in cells:
+        if cell.defines:
+            before = before or integrity.found()
+            report.say(runs=cell.defines)
+        elif cell.checks:
+            report.say(begins=cell.checks)
+        if cell.source:
+            done = _ran(shell, cell.source)
+        if cell.checks:
+            report.say(name=cell.checks, **judged(cell.checks, *done))
+    return integrity.changed(before)
+
+
+def _ran(shell: Any, source: str) -> tuple[Any, BaseException | None]:
+    """The value of a cell, and the exception that ended it."""
+    try:
+        done = shell.run_cell(source, store_history=True)
+    except Exception as error:
+        return None, error
+    return done.result, done.error_before_exec or done.error_in_exec
+
+
+def judged(name: str, value: Any, error: BaseException | None) -> dict[str, Any]:
+    """What there is to report about the check of an exercise."""
     from weft.checking.verdict import Verdict
 
-    def say(**fields: Any) -> None:
-        report.write(json.dumps(fields) + "\n")
-        report.flush()
+    kind, passed, line = "error", False, ""
+    named = type(value) is Verdict and value.name in (name, "<lambda>")
+    if named and error is None:
+        kind, passed, text = value.kind, bool(value), str(value.but(onward=None))
+        line = value.places[0][0].text if value.places else ""
+    elif error is None:
+        text = "Its check gave no verdict on a function of this name."
+    else:
+        text = f"{type(error).__name__}: {error}"
+    return {
+        "kind": kind,
+        "passed": passed,
+        "text": text[:LONGEST],
+        "line": line[:LONGEST],
+    }
 
+
+def sit(task: Task, report: Report) -> None:
+    """Read the submission, and run the lab with its answers."""
+    from IPython.core.interactiveshell import InteractiveShell
+
+    from grading.answers import Submission
+    from grading.audit import compared
+    from grading.canary import unearned
+    from grading.submitted import NotGraded, read
+
+    try:
+        cells = read(task.notebook, task.paper)
+    except NotGraded as error:
+        return report.say(**{error.kind: str(error)})
+    script = task.paper.script(
+        Submission(cells, task.paper.known), without=task.without
+    )
+    missing = {name: [a.kind, a.refused] for name, a in script.missing.items()}
+    report.say(read=True, missing=missing, notes=script.notes, answers=compared(script))
     shell: Any = InteractiveShell.instance(colors="nocolor")
-    for cell in cells:
-        name = cell["checks"]
-        if name:
-            say(begins=name)
-        done = shell.run_cell(cell["source"], store_history=True)
-        if not name:
-            continue
-        verdict, error = done.result, done.error_before_exec or done.error_in_exec
-        if type(verdict) is Verdict and verdict.name == name and error is None:
-            kind, passed, text = (
-                verdict.kind,
-                bool(verdict),
-                str(verdict.but(onward=None)),
-            )
-        else:
-            kind, passed, text = "error", False, f"{type(error).__name__}: {error}"
-        say(name=name, kind=kind, passed=passed, text=text)
+    changed = run(shell, script.cells, report)
+    passed = list(unearned(shell, task.paper))
+    return report.say(ends=True, changed=changed, unearned=passed)
 
 
 def main() -> None:
-    report = os.fdopen(int(sys.argv[1]), "w", encoding="utf-8")
-    os.set_inheritable(report.fileno(), False)
-    cells = json.load(sys.stdin)
+    alone = bool(int(sys.argv[2]))
+    confine(Path.cwd(), alone)
+    task = pickle.load(sys.stdin.buffer)
+    report = Report(int(sys.argv[1]), task.key)
     nowhere = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(nowhere, number)
-    run(cells, report)
+    try:
+        sit(task, report)
+    except Exception as error:
+        report.say(error=f"{type(error).__name__}: {error}"[:LONGEST])
 
 
 if __name__ == "__main__":

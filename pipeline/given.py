@@ -3,10 +3,11 @@
 A check takes its reference, its data and its launch from names of the notebook: a
 constant such as `BLOCK`, a function such as `gemm`. For every exercise the file lists
 these names, and for every name what it is, so that `weft.checking.given` can tell when
-a learner's cell has made something else of it.
+a learner's cell has made something else of it. Built-ins such as `len` count as well.
 """
 
 import ast
+import builtins
 import json
 from collections import Counter
 from pathlib import Path
@@ -81,7 +82,10 @@ def derive(root: Path, stem: str) -> str:
 
 
 def given(parsed: list[tuple[str, ast.Module]]) -> Names:
-    """What each name is, of those that are defined once and not by the learner."""
+    """What each name is, of those that are defined once and not by the learner.
+
+    Built-ins that the lab does not define are defined by Python.
+    """
     times = Counter(name for _, tree in parsed for name in stored(tree))
     found: Names = {}
     for source, tree in parsed:
@@ -90,7 +94,8 @@ def given(parsed: list[tuple[str, ast.Module]]) -> Names:
         text = TransformerManager().transform_cell(source)
         for statement in tree.body:
             found |= defined(statement, text)
-    return {name: what for name, what in found.items() if times[name] == 1}
+    python = {name: ["builtin", name] for name in dir(builtins) if name not in times}
+    return python | {n: what for n, what in found.items() if times[n] == 1}
 
 
 def stored(tree: ast.Module) -> set[str]:

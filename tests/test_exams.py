@@ -8,8 +8,8 @@ import pytest
 
 from exams.__main__ import main
 from exams.drawing import draw
-from exams.questions import ExamError, questions
-from exams.sheets import page, sheet
+from exams.questions import FEW, ExamError, Question, questions
+from exams.sheets import Asked, Sheet, page, sheet
 
 ROOT = Path(__file__).parents[1]
 LAB = "09_atomics"
@@ -37,6 +37,7 @@ def test_a_question_has_all_that_it_takes_to_judge(pool):
     race = next(q for q in pool if "out[0] += 1" in q.code and q.verdict == "race")
     assert race.code.splitlines()[race.line - 1].strip() == "out[0] += 1"
     assert "+        cuda.atomic.add(out, 0, 1)" in race.changes
+    assert race.also == []  # the mistake is where it shows
     assert "BINS = 256" in next(q for q in pool if "shared" in q.exercise).given
 
 
@@ -122,3 +123,26 @@ def test_every_lab_of_kernels_has_questions():
     }, few
     with pytest.raises(ExamError, match="no lab 77"):
         questions(ROOT, "77")
+
+
+def test_the_line_with_the_mistake_is_right_too():
+    """The verdict names where it shows: where the sum is written."""
+    code = "total = 0\nfor i in range(1, 4):\n    total += x[i]\nout[0] = total"
+    given = ("05", "sum", "", "", "", code, "wrong-value", 4, "")
+    question = Question(*given, code.replace("(1, 4)", "(4)  # all"))
+    assert question.also == [2]
+    assert Question(*given, f"x = x\n{code}").also == []  # nothing is changed
+    assert Question(*given, "out[0] = sum(x)\nreturn\na\nb").also == []  # all is
+
+
+def test_some_questions_have_a_second_right_line():
+    pool = [q for lab in ("06_grids_2d", "14_reduction") for q in questions(ROOT, lab)]
+    also = [question for question in pool if question.also]
+    assert also
+    for question in also:
+        assert len(question.also) <= FEW
+        assert question.line not in question.also
+        key = page(
+            "key.html", [Sheet("ana", [Asked(question, [question.headline])])], ""
+        )
+        assert f"also right: line {question.also[0]}" in key

@@ -9,6 +9,8 @@ import pytest
 
 from weft import check
 from weft.chapters import Chapter
+from weft.checking.cases import unseen_arguments
+from weft.functions.exercise import FunctionExercise
 from weft.functions.wording import brief
 
 
@@ -313,3 +315,18 @@ def test_an_exercise_may_raise_the_number_of_lines() -> None:
     assert found.kind == "endless-loop"
     assert "1,000 lines" in found.message
     assert check(down, **asked, lines=10_000)
+
+
+def test_arguments_that_the_spec_does_not_take_are_not_tried():
+    """The number of a tile is below that of all tiles, which no listed one says."""
+    listed = [(number, rows) for rows in (4, 9, 30) for number in range(rows)]
+    exercise = FunctionExercise(
+        written_by_learner=lambda number, rows: number,
+        spec=lambda number, rows: list(range(rows))[number],
+        inputs=listed,
+    )
+    found = {a for seed in range(300) for a in exercise.argument_tuples(seed)}
+    assert found > set(listed)
+    assert all(number < rows for number, rows in found)
+    raw = {a for seed in range(300) for a in unseen_arguments(listed, seed)}
+    assert any(number >= rows for number, rows in raw)

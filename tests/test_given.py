@@ -60,6 +60,8 @@ def test_the_files_fit_the_solutions(lab: str) -> None:
         ("13_shared_memory", "reverse_blocks", "globals()['BLOCK'] = 1", "BLOCK", ""),
         ("13_shared_memory", "reverse_blocks", "exec('BLOCK = 1')", "BLOCK", ""),
         ("13_shared_memory", "reverse_blocks", "np = 5", "np", "import numpy as np"),
+        ("05_first_kernel", "blocks_for", "len = lambda x: 7", "len", "Python's own"),
+        ("05_first_kernel", "blocks_for", "from math import ceil as len", "len", ""),
         ("05_first_kernel", "vector_add", "np = 5", "np", "`np` is 5."),
         ("05_first_kernel", "vector_add", "import math as np", "np", "module math"),
         (
@@ -88,6 +90,19 @@ def test_a_name_of_the_exercise_is_something_else(
     if "'" not in before:
         line = next(n for n, t in enumerate(before.splitlines(), 1) if name in t)
         assert verdict.line == line
+
+
+def test_a_builtin_of_the_exercise_is_the_answer_itself() -> None:
+    """The reference is `len(range(...))`, so this would be compared with itself."""
+    cell = "def len(x):\n    return 7\n\ndef blocks_for(n):\n    return len(())\n"
+    verdict = judged("05_first_kernel", "blocks_for", cell)
+    assert verdict.kind == "given", verdict
+    assert "`len` is another function, not Python's own `len`" in verdict.message
+
+
+def test_builtins_that_the_check_does_not_need_are_the_learners() -> None:
+    cell = f"sum = max = 5\n{answer('05_first_kernel', 'blocks_for')}"
+    assert judged("05_first_kernel", "blocks_for", cell)
 
 
 def test_an_import_of_the_exercise_is_gone() -> None:

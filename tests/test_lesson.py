@@ -388,6 +388,19 @@ def test_a_folder_that_cannot_be_written_is_no_error(tmp_path, capsys):
     assert "Progress" in capsys.readouterr().out
 
 
+def test_a_lab_that_got_another_number_keeps_its_progress():
+    old = {"saxpy": "2026-01-01T00:00:00", "reverse": "2026-03-01T00:00:00"}
+    new = {"reverse": "2026-02-01T00:00:00"}
+    store.write(
+        board.path(),
+        {"04_first_kernel": old, "05_first_kernel": new, "98_no_such": {"a": "1"}},
+    )
+    assert board.passed() == {
+        "05_first_kernel": {"saxpy": old["saxpy"], "reverse": new["reverse"]},
+        "98_no_such": {"a": "1"},
+    }
+
+
 def test_odd_entries_do_not_break_the_board(tmp_path):
     (tmp_path / ".weft").mkdir()
     board.path().write_text('{"05_first_kernel": 3, "06_grids_2d": {"scale": 1}}')

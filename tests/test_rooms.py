@@ -37,7 +37,7 @@ FLOORS = [
         *("ranks", "tile_programs"),
     },
     {"dispatch", "in_page", "tracing"},
-    {"diagnosis", "exploring"},
+    {"diagnosis", "exploring", "sharing"},
     {""},  # weft/__init__.py
 ]
 FLOOR = {name: height for height, names in enumerate(FLOORS) for name in names}

@@ -33,8 +33,9 @@ def check_schema(schema, *paths):
 
 
 def make_targets():
-    makefile = (ROOT / "Makefile").read_text()
-    return set(re.findall(r"^([a-z-]+):(?!=)", makefile, re.MULTILINE))
+    files = ROOT / "Makefile", ROOT / "pipeline" / "targets.mk"
+    text = "".join(path.read_text() for path in files)
+    return set(re.findall(r"^([a-z-]+):(?!=)", text, re.MULTILINE))
 
 
 def steps(path):

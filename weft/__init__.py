@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         quiz,
         save_progress,
     )
+    from weft.sharing import share, shared
     from weft.torch_stream import current_stream
     from weft.tracing import trace
 
@@ -47,6 +48,8 @@ __all__ = [
     "progress",
     "quiz",
     "save_progress",
+    "share",
+    "shared",
     "trace",
 ]
 
@@ -90,6 +93,8 @@ _HOME = {
     "progress": "weft.lesson",
     "quiz": "weft.lesson",
     "save_progress": "weft.lesson",
+    "share": "weft.sharing",
+    "shared": "weft.sharing",
     "trace": "weft.tracing",
 }
 

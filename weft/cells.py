@@ -6,7 +6,7 @@ CHECKS = ("check", "streams.check")  # what the last line of a checking cell cal
 
 
 def parse(source: str) -> ast.Module | None:
-    """Return the tree of a cell of Python; None for C, a Makefile, a syntax error."""
+    """Return the tree of a cell of Python; None for C, a Makefile, what is no code."""
     from IPython.core.inputtransformer2 import TransformerManager
 
     if source.startswith("%%"):
@@ -14,7 +14,7 @@ def parse(source: str) -> ast.Module | None:
     try:
         text: str = TransformerManager().transform_cell(source)  # type: ignore[no-untyped-call]
         return ast.parse(text)
-    except SyntaxError:
+    except (MemoryError, RecursionError, SyntaxError, ValueError):
         return None
 
 

@@ -109,6 +109,10 @@ class Trace(simulated.Trace):
             "blocks; the others ran, and were not written down"
         )
 
+    def shown(self) -> tuple[str, str, list[list[str]], list[str]]:
+        """The title, the line below it, the table with its head, and the facts."""
+        return self.title, self.subtitle, self._table(), self._facts()
+
     def __repr__(self) -> str:
         rows = self._table()
         for row in rows:

@@ -7,6 +7,7 @@ a name changes the exercise. Which names belong to a check is in
 """
 
 import ast
+import builtins
 import hashlib
 import inspect
 import json
@@ -73,7 +74,8 @@ def changed(
 ) -> list[tuple[str, Any, tuple[str, str]]]:
     """The names of an exercise that are not what its notebook makes of them.
 
-    Of each its value, and what it should be: "value", "def" or "import", with the text.
+    Of each its value, and what it should be, with the text: "value", "def", "import",
+    or "builtin", which a notebook has not unless a cell defines it.
     """
     lab = lesson.current()
     checks, names = of_lab(lab) if lab else ({}, {})
@@ -85,12 +87,14 @@ def changed(
         elif name in scope and not is_still(scope[name], what, text, scope):
             found.append((name, scope[name], (what, text)))
     # A value computed from another one has changed with it: name the other.
-    order = ("import", "value", "def")
+    order = ("builtin", "import", "value", "def")
     return sorted(found, key=lambda one: (order.index(one[2][0]), len(one[2][1])))
 
 
 def is_still(value: Any, what: str, text: str, scope: Mapping[str, Any]) -> bool:
     """Whether a name is what its notebook makes of it, as far as can be told."""
+    if what == "builtin":
+        return value is getattr(builtins, text, None)
     if what == "import":
         return is_import(value, *text.partition(":")[::2])
     if what == "def":

@@ -8,7 +8,7 @@ is done here: a stale cell, unknown arguments, the facts, the verdict, the progr
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from typing import Any, Protocol
 
@@ -20,6 +20,23 @@ from weft.checking.verdict import CheckFailed, Failed, Verdict, common
 from weft.lesson import missing
 
 Facts = list[str]
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A check that was made: of what, as which exercise, and what was said."""
+
+    thing: Any
+    exercise: Any
+    verdict: Verdict
+
+
+_last: dict[str, Checked] = {}  # by the exercise's name
+
+
+def last_check(name: str) -> Checked | None:
+    """The last check of an exercise here, None if there was none."""
+    return _last.get(name)
 
 
 class Room(Protocol):
@@ -56,7 +73,9 @@ def judge(room: Room, thing: Any, asked: Mapping[str, Any]) -> Verdict:
         facts = [fact for stage in room.stages(exercise) for fact in stage]
         return Verdict(exercise.name, "pass", facts=facts)
 
-    return settled(judged)
+    verdict = settled(judged)
+    _last[exercise.name] = Checked(thing, exercise, verdict)
+    return verdict
 
 
 def make(room: Room, thing: Any, asked: Mapping[str, Any]) -> Any:

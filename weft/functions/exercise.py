@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from weft.checking.cases import as_tuple, unseen_arguments
+from weft.checking.cases import as_tuple, copies, unseen_arguments
 from weft.checking.exercise import Exercise
 
 
@@ -35,7 +35,8 @@ class FunctionExercise(Exercise):
     def argument_tuples(self, seed: int) -> Iterator[tuple[Any, ...]]:
         """The arguments of each call, those that are not listed last.
 
-        seed: a number that belongs to the learner's source.
+        seed: a number that belongs to the learner's source. Arguments that are not
+        listed are left out where the spec does not take them.
         """
         if callable(self.inputs):
             import numpy as np
@@ -46,4 +47,13 @@ class FunctionExercise(Exercise):
             return
         listed = list(self.inputs)
         yield from map(as_tuple, listed)
-        yield from unseen_arguments(listed, seed) if self.unseen else ()
+        if self.unseen:
+            yield from filter(self._takes, unseen_arguments(listed, seed))
+
+    def _takes(self, arguments: tuple[Any, ...]) -> bool:
+        """Whether the spec has a value for these arguments."""
+        try:
+            self.spec(*copies(arguments))
+        except Exception:  # whatever it raises for arguments that do not fit
+            return False
+        return True

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from weft import links, markup, store
+from weft.lesson import syllabus
 from weft.lesson.syllabus import Lesson
 
 FILE = "progress.json"
@@ -29,16 +30,27 @@ def path() -> Path:
 def passed() -> dict[str, dict[str, str]]:
     """Return what was passed: lab → exercise → when. Never raises.
 
-    Prints a line if the file was unreadable and had to be begun anew.
+    What was passed in a lab that has another number now counts for the lab of that
+    topic. Prints a line if the file was unreadable and had to be begun anew.
     """
     contents, message = store.read(path())
     if message:
         print(f"Progress: {message}")
-    return {
-        lab: {name: str(when) for name, when in exercises.items()}
-        for lab, exercises in contents.items()
-        if isinstance(exercises, dict)
-    }
+    labs = syllabus.names()
+    found: dict[str, dict[str, str]] = {}
+    for lab, exercises in contents.items():
+        if isinstance(exercises, dict):
+            known = found.setdefault(_now_called(lab, labs), {})
+            for name, when in exercises.items():
+                known[name] = min(str(when), known.get(name, str(when)))
+    return found
+
+
+def _now_called(lab: str, labs: list[str]) -> str:
+    """The lab of the same topic, if a lab of this name is no more."""
+    topic = lab.partition("_")[2]
+    same = [each for each in labs if each.partition("_")[2] == topic]
+    return same[0] if lab not in labs and len(same) == 1 else lab
 
 
 def counts(lab: str | None) -> bool:

@@ -142,7 +142,8 @@ def _given() -> list[str]:
     if not _lab or not file.is_file():
         return []
     names = json.loads(file.read_text(encoding="utf-8"))["names"]
-    return [name for name, (what, _) in names.items() if what != "import"]
+    ours = ("builtin", "import")
+    return [name for name, (what, _) in names.items() if what not in ours]
 
 
 def message(name: str) -> str:
