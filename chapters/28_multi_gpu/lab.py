@@ -645,10 +645,10 @@ for name in ("one bucket", "25 MB buckets"):
 
 # %% [markdown] tags=["solution"]
 # With one bucket, the sum begins when the backward pass has ended, so nothing is
-# hidden. With one bucket per matrix, most of NCCL's time on the two H200s is hidden. But the step is hardly shorter. The other kernels probably lose time
-# beside NCCL's, which occupy SMs and memory bandwidth; nothing here measures this. A
-# picture of overlap does not say what the overlap is worth. The time of the whole step
-# does.
+# hidden. With one bucket per matrix, most of NCCL's time on the two H200s is hidden.
+# But the step is hardly shorter. The other kernels probably lose time beside NCCL's,
+# which occupy SMs and memory bandwidth; nothing here measures this. A picture of
+# overlap does not say what the overlap is worth. The time of the whole step does.
 #
 # `FSDP2` takes more than four times as long as one GPU. That is not the price of
 # sharding: it moves one and a half times the bytes of DDP, which explains little of
@@ -674,9 +674,9 @@ longer = two_train.compare("a step with 16,384 rows", baseline="1 GPU")
 longer
 
 # %% [markdown] tags=["solution"]
-# On the two H200s, Python needs nearly the whole time of a short step to queue it with
-# `FSDP2`, so the GPU waits for the host. In the longer steps it does not, and `FSDP2` is
-# almost as fast as DDP.
+# On the two H200s, Python needs nearly the whole time of a short step to queue it
+# with `FSDP2`, so the GPU waits for the host. In the longer steps it does not, and
+# `FSDP2` is almost as fast as DDP.
 
 # %% [markdown]
 # Finally, time a large MLP, from 8192 to 28,672 and back to 8192 features in

@@ -15,10 +15,10 @@ from weft.programs.wording import ProgramWords
 class ProgramExercise(KernelExercise):
     """A program that each block of a grid runs, with arguments and constants.
 
-    words: the table of its language. stores: a pattern of the call that stores. spare: a
-    note on a load that gets more than what is in the array. where: where it is run, for
-    a fact. options: what a launch takes besides its parameters. sized: whether a program
-    gets the size where `arguments` does not say otherwise.
+    words: the table of its language. stores: a pattern of the call that stores.
+    spare: a note on a load that gets more than what is in the array. where: where it is
+    run, for a fact. options: what a launch takes besides its parameters. sized: whether
+    a program gets the size where `arguments` does not say otherwise.
 
     inputs: `(rng, *size)` → NumPy arrays and numbers. Arrays arrive as tensors; a view
         with gaps between its rows keeps them.
