@@ -19,7 +19,7 @@ tests = $(or $(ARGS),$(if $(LAB),tests/test_*.py --long,tests)) $(if $(LAB),-k $
 
 # What `make lab` needs: no solutions, and no tests, which have answers too.
 handed_out = labs chapters grading weft results Makefile install.py lab.py \
-	requirements.txt constraints.txt pyproject.toml _toc.yml README.md LICENSE \
+	installing requirements-learner.txt requirements.txt constraints.txt pyproject.toml _toc.yml README.md LICENSE \
 	LICENSE-text
 withheld = ":(exclude,glob)chapters/*/lab.py" ":(exclude,glob)chapters/*/answers/**"
 
@@ -29,7 +29,7 @@ simulator = backend simulator simulator_features language shapes intrinsics barr
 	corpus streams compiling package
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test test-all lint oldest newest book figures film notebooks \
+.PHONY: help lab repair test test-all lint oldest newest book figures film notebooks \
 	refresh labs execute nbval handout update vendor clean learner author
 
 help:  ## Say what there is
@@ -37,6 +37,9 @@ help:  ## Say what there is
 
 lab: learner  ## Install what a learner needs, and open JupyterLab on the labs
 	@$(venv) lab.py $(ARGS)
+
+repair:  ## Compare every installed file with its hash, and replace what is damaged
+	@$(python) install.py --repair
 
 test: author  ## Everything that can be verified without a GPU
 	@$(pytest) -m alone $(tests) || [ $$? = 5 ]  # 5: no such test
@@ -101,12 +104,12 @@ clean:  ## Remove .venv and what was built; your labs and your progress stay
 	@if [ ! -e .venv ] || [ -e .venv/weft-install.json ]; then rm -rf .venv; \
 	else echo ".venv was not made by this course; it stays"; fi
 	rm -rf _build node_modules .pytest_cache .hypothesis .mypy_cache .ruff_cache
-	rm -rf __pycache__
-	find $(wildcard weft pipeline grading book chapters tests) -name __pycache__ \
+	rm -rf __pycache__ .venv.lock
+	find $(wildcard installing weft pipeline grading book chapters tests) -name __pycache__ \
 		-prune -exec rm -rf {} +
 
 learner:
-	@$(python) install.py
+	@$(python) install.py --compile-later
 
 author:
 	@$(python) install.py --dev

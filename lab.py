@@ -14,6 +14,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import quote
 
+from installing import bytecode
+
 ROOT = Path(__file__).resolve().parent
 BOOK = Path("_build", "html")  # where `make book` puts the pages
 FIRST_LAB = "labs/00_start_here.ipynb"
@@ -79,6 +81,7 @@ def main(arguments: list[str]) -> None:
         shown = own_copies(ROOT, Path.home() / OWN)
         print(f"You may not write in {ROOT}: your labs are in {shown}.", flush=True)
     words = command(shown, browser, as_root=os.geteuid() == 0)
+    bytecode.compile_later(ROOT)
     os.environ["WEFT_BOOK"] = str(ROOT / BOOK)
     os.execv(words[0], [*words, *arguments])
 
