@@ -20,7 +20,7 @@ class Build(NamedTuple):
     kind: str  # the same for every build that would do
     numba: str
     pins: tuple[str, ...]  # packages whose version depends on the CUDA version
-    gigabytes: float  # free disk space that the whole environment asks for
+    gigabytes: float  # free disk space that a learner needs
     compilers: tuple[str, ...] = ()  # for authors: CUDA builds bring their own
 
 
@@ -30,7 +30,7 @@ BUILDS = {
         "numba-cuda",
         # Even without a GPU, importing numba.cuda loads CUDA's runtime library.
         ("cuda-bindings==13.5.0", "nvidia-cuda-runtime==13.5.37"),
-        3.2,
+        2.2,
         ("nvidia-cuda-nvrtc==13.5.37", "nvidia-nvvm==13.5.37"),
     ),
     "cu126": Build("cu12", "numba-cuda[cu12]", ("cuda-bindings==12.9.10",), 8),

@@ -37,13 +37,21 @@ class Engine:
         self.uv: Path | None = None
         self.limits: list[str] = []  # of pip's patience, where its index is silent
 
+    def reach(self) -> None:
+        """Raise Stop where there are no packages to be reached; changes nothing.
+
+        pip may have been told of another source than its index. Then it is asked, and
+        does not insist.
+        """
+        if fetching.index_answers():
+            return
+        if not settings.has_sources():
+            raise Stop(NO_NETWORK.format(index=settings.package_index()))
+        self.limits = ["--retries", "1", "--timeout", "5"]
+
     def start(self) -> None:
         """Fetch uv where it may be used, and have the right pip in the environment."""
         self.scratch.mkdir(exist_ok=True)
-        if not fetching.index_answers():
-            if not settings.has_sources():
-                raise Stop(NO_NETWORK.format(index=settings.package_index()))
-            self.limits = ["--retries", "1", "--timeout", "5"]
         if not settings.has_sources():
             try:
                 self.uv = fetching.uv_program(self.scratch)

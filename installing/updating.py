@@ -38,6 +38,9 @@ ELSEWHERE = """\
 with: {python} -m pip config list"""
 
 
+AUTHORS_MORE = 1.8  # GB of disk that authors need besides
+
+
 class Needs(NamedTuple):
     """What the environment should be, and what it lacks."""
 
@@ -155,9 +158,11 @@ def bring_up_to_date(environment: Environment, needs: Needs, dev: bool) -> None:
     print(f"torch: {identity['build']} build ({needs.why})", flush=True)
     check_disk(
         shutil.disk_usage(root).free + folder_size(environment.folder),
-        build.gigabytes,
+        build.gigabytes + dev * AUTHORS_MORE,
         root,
     )
+    engine = Engine(environment)
+    engine.reach()
     record = environment.record()
     if not needs.fits:
         identity["python"] = "{}.{}".format(*sys.version_info[:2])
@@ -170,7 +175,6 @@ def bring_up_to_date(environment: Environment, needs: Needs, dev: bool) -> None:
         environment.forget(needs.damaged)
     environment.compiled.unlink(missing_ok=True)
     environment.sweep()
-    engine = Engine(environment)
     engine.start()
     files = [pins.FULL, pins.DEV] if dev else [pins.LEARNER]
     fill(environment, engine, identity["build"], files, dev)

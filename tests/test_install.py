@@ -128,6 +128,7 @@ def machine(monkeypatch):
 
     monkeypatch.setattr(updating, "cuda_of_driver", lambda: machine.cuda)
     monkeypatch.setattr(Environment, "make", make)
+    monkeypatch.setattr(Engine, "reach", lambda engine: None)
     monkeypatch.setattr(Engine, "start", lambda engine: None)
     monkeypatch.setattr(Engine, "install", install)
     monkeypatch.setattr(Engine, "check", lambda engine: None)
@@ -437,6 +438,20 @@ def test_weft_and_the_lab_settings_are_in_place(machine, course):
     assert cells["codeCellConfig"]["lineNumbers"]
 
 
+def test_without_a_network_nothing_is_taken_away(machine, course, monkeypatch):
+    run(course)
+    torch = Environment(course).packages / "torch-2.13.0+cpu.py"
+    torch.unlink()
+
+    def reach(engine):
+        raise Stop("no network")
+
+    monkeypatch.setattr(Engine, "reach", reach)
+    with pytest.raises(Stop, match="no network"):
+        run(course)
+    assert torch.with_name("torch-2.13.0+cpu.dist-info").exists()
+
+
 def test_damage_of_the_same_size_is_found_by_hash_alone(machine, course, capsys):
     run(course)
     file = Environment(course).packages / "torch-2.13.0+cpu.py"
@@ -629,7 +644,9 @@ def test_a_full_disk_is_noticed_before_anything_is_made(machine, course, monkeyp
     monkeypatch.setattr(updating.shutil, "disk_usage", lambda where: usage)
     with pytest.raises(Stop) as stop:
         run(course)
-    assert f"3.2 GB needed and 1.2 GB free in {course}" in str(stop.value)
+    assert f"2.2 GB needed and 1.2 GB free in {course}" in str(stop.value)
+    with pytest.raises(Stop, match=r"4\.0 GB needed"):
+        run(course, dev=True)
     assert machine.log == []
 
 
@@ -835,7 +852,7 @@ def test_the_pip_that_came_with_python_is_replaced(index, course, monkeypatch):
 def test_without_a_network_it_says_so_at_once(course, monkeypatch):
     monkeypatch.setattr(settings, "PYPI", "http://127.0.0.1:9/simple")
     with pytest.raises(Stop, match="Check the network") as stop:
-        Engine(made(course)).start()
+        Engine(Environment(course)).reach()
     assert "http://127.0.0.1:9/simple" in str(stop.value)
 
 
@@ -855,6 +872,7 @@ def test_pip_is_impatient_where_its_index_is_silent(course, monkeypatch):
     environment = made(course)
     put(environment, f"pip-{fetching.PIP}")
     engine = Engine(environment)
+    engine.reach()
     engine.start()
     commands = []
     monkeypatch.setattr(
