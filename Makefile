@@ -9,8 +9,8 @@
 unexport PYTHONPATH PYTHONHOME
 export VARIANT TORCH_INDEX PYTHON
 
-suitable = import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))
-find = for p in python3 python3.13 python3.12 python3.11; do \
+suitable = import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))
+find = for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c '$(suitable)' 2>/dev/null && echo $$p && exit; done; echo python3
 python = $(or $(PYTHON),$(shell $(find)))
 venv = .venv/bin/python

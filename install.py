@@ -12,11 +12,11 @@ that an unsuitable one can be told so.
 
 import sys
 
-PYTHONS = ((3, 11), (3, 12), (3, 13))
+PYTHONS = ((3, 11), (3, 12), (3, 13), (3, 14))
 UNSUITABLE = """\
-Warp & Weft needs Python 3.11, 3.12 or 3.13; {0} is Python {1}.{2}.
-Debian 12 and Ubuntu 24.04 bring one: sudo apt install python3
-Ubuntu 26.04 does not. On Windows: wsl --install -d Ubuntu-24.04
+Warp & Weft needs Python 3.11, 3.12, 3.13 or 3.14; {0} is Python {1}.{2}.
+Debian 12 and Ubuntu 24.04, and later ones, bring one: sudo apt install python3
+On Windows: wsl --install
 Where there is another Python, name it: make lab PYTHON=python3.12
 """
 

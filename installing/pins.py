@@ -23,8 +23,8 @@ PINS_HEAD = """\
 #
 #     .venv/bin/python install.py --pins
 #
-# Each also installs on 3.11.2 (Debian 12), 3.12 and 3.13. What depends on the CUDA
-# version (torch's libraries, cuda-bindings) is pinned by torch and by installing/.
+# Each also installs on 3.11.2 (Debian 12), 3.12, 3.13 and 3.14. What depends on CUDA's
+# version (torch's libraries, cuda-bindings) is pinned by torch and in installing/.
 """
 
 

@@ -598,12 +598,12 @@ def test_an_old_python_can_read_what_it_is_told():
         ast.parse(path.read_text(), feature_version=(3, 8))
 
 
-@pytest.mark.parametrize("version", [(2, 7), (3, 8), (3, 10), (3, 14)])
+@pytest.mark.parametrize("version", [(2, 7), (3, 8), (3, 10), (3, 15)])
 def test_a_wrong_python_is_told_which_to_get(version, monkeypatch, capsys):
     monkeypatch.setattr(sys, "version_info", (*version, 1, "final", 0))
     assert install.main([]) == 1
     said = capsys.readouterr().err
-    assert "needs Python 3.11, 3.12 or 3.13" in said
+    assert "needs Python 3.11, 3.12, 3.13 or 3.14" in said
     assert f"is Python {version[0]}.{version[1]}." in said
     assert "make lab PYTHON=python3.12" in said
 
@@ -632,7 +632,7 @@ def test_the_supported_pythons_are_the_same_everywhere():
     found = re.search(r"exit\(not (.*) <= .* < (.*)\)\n", makefile)
     assert found.groups() == tuple(f"({v.replace('.', ', ')})" for v in (oldest, after))
     ci = (ROOT / ".github/workflows/ci.yml").read_text()
-    assert f'python: ["{oldest}", "{newest}"]' in ci
+    assert f"python: {json.dumps(PYTHONS)}" in ci
     readme = (ROOT / "README.md").read_text()
     assert f"Python {', '.join(PYTHONS[:-1])} or {newest}" in readme
     report = (ROOT / "weft/device/report.py").read_text()
@@ -1002,7 +1002,7 @@ def test_the_constraints_leave_the_cuda_version_open():
     assert not [name for name in pinned_in("constraints.txt") if by_machine.match(name)]
 
 
-@pytest.mark.parametrize("python", [pins.OLDEST_PYTHON, "3.12.0", "3.13.0"])
+@pytest.mark.parametrize("python", [pins.OLDEST_PYTHON, "3.12.0", "3.13.0", "3.14.0"])
 def test_every_pin_is_for_every_python(python):
     for name, version in pinned_in("constraints.txt").items():
         with contextlib.suppress(metadata.PackageNotFoundError):
@@ -1096,7 +1096,7 @@ def test_make_alone_says_what_there_is():
 
 @pytest.mark.parametrize("suitable", ["python3", "python3.13", "python3.11"])
 def test_make_finds_a_suitable_python(tmp_path, suitable):
-    for name in ("python3", "python3.13", "python3.12", "python3.11"):
+    for name in ("python3", *(f"python{version}" for version in PYTHONS)):
         fake = tmp_path / name
         fake.write_text(f"#!/bin/sh\nexit {0 if name == suitable else 1}\n")
         fake.chmod(0o755)
