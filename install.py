@@ -26,6 +26,9 @@ def main(arguments):
     if version not in PYTHONS:
         sys.stderr.write("\n" + UNSUITABLE.format(sys.executable, *version))
         return 1
+    if sys.platform == "win32":
+        sys.stderr.write("\nOn Windows, use WSL 2: wsl --install\n")
+        return 1
 
     from installing import command
 

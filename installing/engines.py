@@ -16,6 +16,7 @@ from pathlib import Path
 from installing import Stop, fetching, settings
 from installing.environment import Environment, run
 
+DISK_FULL = "No space left on device"
 NO_PIP = """\
 pip could not be fetched from {}
 ({}).
@@ -89,10 +90,11 @@ class Engine:
     def install(self, *arguments: str) -> None:
         """Install what pip's arguments ask for. Raises Stop."""
         if self.uv:
-            if self._run(*self._uv_install(), *arguments)[0]:
+            done, last = self._run(*self._uv_install(), *arguments)
+            if done:
                 return
-            if "No space left" in self.log.read_text(errors="replace")[-4000:]:
-                raise Stop(explain(["No space left on device"], self.log))
+            if DISK_FULL in "\n".join(last):
+                raise Stop(explain(last, self.log))
             print("uv failed, so pip goes on (install.log says why)", flush=True)
             self.uv = None
         pip = [str(self.environment.python), "-m", "pip", "install", "--no-compile"]
@@ -110,15 +112,18 @@ class Engine:
             *("--cache-dir", str(self.cache)),
         ]
 
-    def check(self) -> None:
-        """Raise Stop where installed packages lack others, or do not fit together."""
-        command = [str(self.environment.python), "-m", "pip", "check"]
-        done, last = self._run(*command)
-        if not done:
+    def check(self, names: set[str]) -> None:
+        """Raise Stop where a package of these lacks another, or does not fit it.
+
+        What a learner installed besides is not the course's business.
+        """
+        _, last = self._run(str(self.environment.python), "-m", "pip", "check")
+        found = [line for line in last if line.partition(" ")[0].lower() in names]
+        if found:
             raise Stop(
                 "The packages in .venv do not fit together:\n"
-                + "\n".join(last[-10:])
-                + "\nRun make again to go on."
+                + "\n".join(found[-10:])
+                + f"\nThe whole story: {self.log}. Run make again to go on."
             )
 
     def _run(self, *command: str) -> tuple[bool, list[str]]:
@@ -126,14 +131,18 @@ class Engine:
         variables = dict(settings.environment(), TMPDIR=str(self.scratch))
         with self.log.open("a", buffering=1, encoding="utf-8") as words:
             print("$", *command, file=words)
-            running = subprocess.Popen(
-                command,
-                env=variables,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                errors="replace",
-            )
+            try:
+                running = subprocess.Popen(
+                    command,
+                    env=variables,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    text=True,
+                    errors="replace",
+                )
+            except OSError as error:  # a program for another libc, or noexec
+                print(error, file=words)
+                return False, [str(error)]
             last: list[str] = []
             for line in running.stdout:
                 words.write(line)
@@ -161,7 +170,7 @@ def show_progress(line: str) -> None:
 def explain(lines: list[str], log: Path) -> str:
     """What pip's last words mean, and what to do about it."""
     text = "\n".join(lines)
-    if "No space left on device" in text:
+    if DISK_FULL in text:
         return "The disk filled up. Free some space and run make again."
     if re.search(r"NewConnection|NameResolution|ConnectTimeout|Read timed", text):
         index = settings.package_index()

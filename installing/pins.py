@@ -47,6 +47,11 @@ def named(root: Path, files: list[str], platform: str = sys.platform) -> list[st
     return found
 
 
+def constrained(root: Path) -> set[str]:
+    """Every package that the course's requirements bring, whatever the machine."""
+    return {name.lower() for name in named(root, [CONSTRAINTS])}
+
+
 def write_pins(root: Path) -> None:
     """Resolve all requirement files without constraints; install nothing."""
     pip = [sys.executable, "-m", "pip", "install", "--dry-run", "--ignore-installed"]

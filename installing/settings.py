@@ -20,7 +20,6 @@ SOURCES = (
 ).split()
 KEPT = ["timeout", "default-timeout", "retries", "cache-dir", "no-cache-dir"]
 KEPT += ["config-file", *(name for name in SOURCES if name != "constraint")]
-ELSEWHERE = ("target", "prefix", "root")  # of files: no variable takes them back
 PYPI = "https://pypi.org/simple"
 
 
@@ -34,10 +33,10 @@ def environment() -> dict[str, str]:
         if name in kept or not name.startswith(ours)
     }
     refused = "dry-run no-deps user ignore-installed upgrade pre require-hashes".split()
-    files = {"PIP_" + name.upper().replace("-", "_"): "0" for name in refused}
+    taken_back = {"PIP_" + name.upper().replace("-", "_"): "0" for name in refused}
     return {
         **passed,
-        **files,
+        **taken_back,
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
         "PIP_NO_INPUT": "1",
     }

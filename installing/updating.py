@@ -178,7 +178,7 @@ def bring_up_to_date(environment: Environment, needs: Needs, dev: bool) -> None:
     engine.start()
     files = [pins.FULL, pins.DEV] if dev else [pins.LEARNER]
     fill(environment, engine, identity["build"], files, dev)
-    engine.check()
+    engine.check(pins.constrained(root))
     lacking = [
         name for name in pins.named(root, files) if not environment.version(name)
     ]

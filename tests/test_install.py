@@ -131,7 +131,7 @@ def machine(monkeypatch):
     monkeypatch.setattr(Engine, "reach", lambda engine: None)
     monkeypatch.setattr(Engine, "start", lambda engine: None)
     monkeypatch.setattr(Engine, "install", install)
-    monkeypatch.setattr(Engine, "check", lambda engine: None)
+    monkeypatch.setattr(Engine, "check", lambda engine, names: None)
     monkeypatch.setattr(engines, "ask_pip", ask_pip)
     return machine
 
@@ -489,7 +489,7 @@ def test_two_installers_at_once_work_one_after_the_other(machine, course, capsys
 
 
 def test_packages_that_do_not_fit_together_are_not_done(machine, course, monkeypatch):
-    def check(engine):
+    def check(engine, names):
         raise Stop("torch requires sympy, which is not installed.")
 
     monkeypatch.setattr(Engine, "check", check)
@@ -518,7 +518,8 @@ def test_what_pip_finds_missing_is_shown(index, course):
     environment.python.chmod(0o755)
     (environment.folder / "tmp").mkdir()
     with pytest.raises(Stop, match="torch 2 requires sympy"):
-        Engine(environment).check()
+        Engine(environment).check({"torch"})
+    Engine(environment).check({"numpy"})  # torch is not the course's, say
 
 
 def test_a_python_that_others_may_not_run_is_named(machine, course, monkeypatch):
@@ -606,6 +607,12 @@ def test_a_wrong_python_is_told_which_to_get(version, monkeypatch, capsys):
     assert "needs Python 3.11, 3.12, 3.13 or 3.14" in said
     assert f"is Python {version[0]}.{version[1]}." in said
     assert "make lab PYTHON=python3.12" in said
+
+
+def test_windows_is_told_of_wsl(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "platform", "win32")
+    assert install.main([]) == 1
+    assert "wsl --install" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("old", ["python2.7", "python3.6", "python3.9"])
@@ -783,6 +790,23 @@ def test_pip_goes_on_where_uv_fails(index, course, capsys, monkeypatch):
     assert "uv failed, so pip goes on" in capsys.readouterr().out
     assert "no wheel" in engine.log.read_text()
     assert not engine.uv, "uv is asked again"
+
+
+def test_a_uv_that_does_not_start_is_none(index, course):
+    engine = Engine(made(course))
+    engine.start()
+    engine.uv.write_bytes(b"\x7fELF")
+    done, last = engine._run(str(engine.uv))
+    assert not done
+    assert "Exec format error" in last[0]
+
+
+def test_a_full_disk_is_no_reason_to_try_pip(index, course):
+    engine = Engine(made(course))
+    engine.start()
+    engine.uv.write_text("#!/bin/sh\necho No space left on device; exit 1\n")
+    with pytest.raises(Stop, match="The disk filled up"):
+        engine.install("numpy==2.4.6")
 
 
 def test_a_uv_for_another_machine_or_with_another_digest_is_not_used(
