@@ -1114,7 +1114,7 @@ def make(folder, *arguments, **environment):
 
 def test_make_alone_says_what_there_is():
     said = make(ROOT)
-    for target in ("lab", "test", "book", "update", "clean"):
+    for target in ("lab", "repair", "test", "book", "update", "clean"):
         assert re.search(rf"^  make {target}  +\S", said, re.MULTILINE)
 
 
