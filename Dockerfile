@@ -41,10 +41,12 @@ ENV PATH=/opt/warp-and-weft/.venv/bin:$PATH \
 
 # The packages have a layer of their own, which only a new pin rebuilds.
 WORKDIR /opt/warp-and-weft
-COPY --chown=${NB_USER} install.py requirements.txt requirements-hub.txt constraints.txt ./
+COPY --chown=${NB_USER} install.py requirements-learner.txt requirements.txt \
+    requirements-hub.txt constraints.txt ./
+COPY --chown=${NB_USER} installing installing/
 RUN PIP_NO_CACHE_DIR=1 python3 install.py \
     && pip install --no-cache-dir --only-binary=:all: \
-        -c constraints.txt -r requirements-hub.txt
+        -c constraints.txt -r requirements-hub.txt triton
 
 COPY --chown=${NB_USER} . ./
 

@@ -16,6 +16,8 @@ from pathlib import Path
 from urllib.parse import quote
 from urllib.request import urlopen
 
+from installing import bytecode
+
 ROOT = Path(__file__).resolve().parent
 BOOK = Path("_build", "html")  # where `make book` puts the pages
 FIRST_LAB = "labs/00_start_here.ipynb"
@@ -97,6 +99,7 @@ def main(arguments: list[str]) -> None:
         shown = own_copies(ROOT, Path.home() / OWN)
         print(f"You may not write in {ROOT}: your labs are in {shown}.", flush=True)
     words = command(shown, browser, as_root=os.geteuid() == 0)
+    bytecode.compile_later(ROOT)
     os.environ["WEFT_BOOK"] = str(ROOT / BOOK)
     # PyTorch looks for ninja, which is a package of this Python, on the path.
     os.environ["PATH"] = os.pathsep.join(

@@ -7,8 +7,9 @@ pytest = $(venv) -m pytest -p no:nbval
 tests = $(or $(ARGS),$(if $(LAB),tests/test_*.py --long,tests)) $(if $(LAB),-k $(LAB))
 
 # What `make lab` needs: no solutions, and no tests, which have answers too.
-handed_out = labs chapters weft results Makefile install.py lab.py requirements.txt \
-	constraints.txt pyproject.toml _toc.yml LICENSE LICENSE-text
+handed_out = labs chapters weft results Makefile install.py installing lab.py \
+	requirements-learner.txt requirements.txt constraints.txt pyproject.toml _toc.yml \
+	LICENSE LICENSE-text
 withheld = $(foreach glob,chapters/*/lab.py chapters/*/answers/** results/mutants* \
 	results/mutants/** results/agreement*,":(exclude,glob)$(glob)")
 

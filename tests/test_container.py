@@ -14,6 +14,7 @@ import pytest
 
 import install
 import lab
+from installing import builds
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "Dockerfile").read_text()
@@ -151,7 +152,7 @@ def test_every_container_that_runs_for_long_has_an_init():
 
 def test_the_variants_are_those_of_the_installer():
     for variant in re.findall(r"VARIANT=(\w+)|or (cu\d+):", TEXT):
-        assert install.choose_build(None, "".join(variant))[0] in install.BUILDS
+        assert builds.choose_build(None, "".join(variant))[0] in builds.BUILDS
 
 
 def test_the_dev_container_is_a_stage_of_the_same_recipe():

@@ -10,6 +10,7 @@ begin with `//`.
 import ast
 import hashlib
 import re
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -80,8 +81,9 @@ class Kernel:
 
     @property
     def digest(self) -> str:
-        """Changes with the code, not with its comments."""
-        code = ast.dump(ast.parse(self.source))
+        """Changes with the code, not with its comments, nor with Python's version."""
+        empty = {"show_empty": True} if sys.version_info >= (3, 13) else {}
+        code = ast.dump(ast.parse(self.source), **empty).replace(", type_params=[]", "")
         return hashlib.sha256(code.encode()).hexdigest()[:16]
 
     def line(self, number: int) -> str:

@@ -19,7 +19,8 @@ def advice(platform: str = sys.platform) -> str:
     if platform == "linux":
         return (
             "Triton is not installed. It comes with PyTorch's CUDA builds; without a "
-            f"GPU: `pip install triton=={VERSION}` (a download of 189 MiB)."
+            f"GPU, run `%pip install triton=={VERSION}` in a cell (189 MiB to "
+            "download, 0.7 GB on disk)."
         )
     system = {"darwin": "macOS", "win32": "Windows"}.get(platform, platform)
     way = "use WSL 2, which is a Linux, or " if platform == "win32" else ""

@@ -187,7 +187,7 @@ def _capabilities(gpu: Device) -> list[Item]:
 
 def _python() -> Item:
     version = platform.python_version()
-    if (3, 11) <= sys.version_info[:2] <= (3, 13):
+    if (3, 11) <= sys.version_info[:2] <= (3, 14):
         return Item("Python", version)
     return _lacking("Python", version, "python")
 

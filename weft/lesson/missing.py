@@ -6,10 +6,12 @@ a restart of the kernel, or a cell left out, another name is missing. The notebo
 file says which cell defines it. It is read after an error only.
 """
 
+import ast
+import dis
 import json
 import os
 import re
-import symtable
+import warnings
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +20,9 @@ from typing import Any
 
 from weft import tracebacks
 from weft.lesson import syllabus
+
+AWAIT = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+STORES = ("STORE_NAME", "STORE_GLOBAL")  # of code outside functions: what stays
 
 Keys = tuple[str, str]  # a cell's id, "" if it has none, and its source
 
@@ -44,11 +49,12 @@ class Cell:
         lines = self.keys[1].splitlines()
         plain = [line for line in lines if not line.lstrip().startswith(("%", "!"))]
         try:
-            table = symtable.symtable("\n".join(plain), "<cell>", "exec")
-            symbol = table.lookup(name)
-        except (SyntaxError, ValueError, KeyError):
+            with warnings.catch_warnings(action="ignore"):
+                code = compile("\n".join(plain), "<cell>", "exec", AWAIT, True)
+        except (SyntaxError, ValueError):
             return False
-        return symbol.is_assigned() or symbol.is_imported()
+        stored = (s.argval for s in dis.get_instructions(code) if s.opname in STORES)
+        return name in stored
 
 
 def _keys(info: Any) -> Keys:
