@@ -647,7 +647,7 @@ def test_a_full_disk_is_noticed_before_anything_is_made(machine, course, monkeyp
     with pytest.raises(Stop) as stop:
         run(course)
     assert f"2.6 GB needed and 1.2 GB free in {course}" in str(stop.value)
-    with pytest.raises(Stop, match=r"4\.0 GB needed"):
+    with pytest.raises(Stop, match=r"4\.4 GB needed"):
         run(course, dev=True)
     assert machine.log == []
 

@@ -123,7 +123,7 @@ def test_ci_runs_every_solution_in_the_simulator_in_shares():
 def test_ci_builds_the_image():
     jobs = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())["jobs"]
     assert jobs["image"]["steps"][-1]["run"] == "make image"
-    assert "docker build" in (ROOT / "Makefile").read_text()
+    assert "docker build" in (ROOT / "pipeline" / "targets.mk").read_text()
 
 
 def test_the_book_is_published_only_after_the_tests_of_main():
