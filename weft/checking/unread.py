@@ -8,8 +8,6 @@ from weft.checking.cases import Case, copies
 from weft.checking.compare import Array
 from weft.checking.exercise import Exercise
 
-FEW = 32  # elements that are looked at one by one
-
 
 def never_read(
     exercise: Exercise,
@@ -20,27 +18,75 @@ def never_read(
 ) -> str:
     """Name an element that the spec needs for a result and that was not read, or "".
 
+    Arguments are those of `first_unread`.
+    """
+    return first_unread(exercise, case, read, which, index)[1]
+
+
+def first_unread(
+    exercise: Exercise,
+    case: Case,
+    read: Mapping[int, tuple[str, Array]],
+    which: int,
+    index: tuple[int, ...],
+) -> tuple[str, str]:
+    """The array of which a result needs an element that was not read, and a sentence.
+
     read: for each input that counts, its name and which of its elements were read.
     which, index: the output with the wrong result, and where in it that is. The spec
-    tells what it needs: its result changes with these elements.
+    tells what it needs: its result changes with these elements. "" where all is read.
     """
     for number, (name, marks) in read.items():
-        missing = np.argwhere(~marks)
-        if not len(missing) or not needed(exercise, case, number, ~marks, which, index):
+        one = unread_of(exercise, case, number, marks, which, index)
+        if one is None:
             continue
-        for one in missing[:FEW]:
-            alone = np.zeros(marks.shape, bool)
-            alone[tuple(one)] = True
-            if needed(exercise, case, number, alone, which, index):
-                break
-        else:
-            one = missing[0]
-        if len(missing) == marks.size:
-            return f"Nothing of {name} is read, and this result depends on it."
-        where = ", ".join(map(str, one))
-        others = f" (nor are {len(missing) - 1:,} others)" * (len(missing) > 1)
-        return f"`{name}[{where}]` is never read{others}, and this result needs it."
-    return ""
+        missing = int(np.count_nonzero(~marks))
+        if missing == marks.size:
+            return name, f"Nothing of {name} is read, and this result depends on it."
+        others = f" (nor are {missing - 1:,} others)" * (missing > 1)
+        said = f"`{element(name, one)}` is never read{others}"
+        return name, f"{said}, and this result needs it."
+    return "", ""
+
+
+def element(name: str, index: tuple[int, ...]) -> str:
+    """An element as the learner writes it."""
+    return f"{name}[{', '.join(map(str, index))}]"
+
+
+def unread_of(
+    exercise: Exercise,
+    case: Case,
+    number: int,
+    marks: Array,
+    which: int,
+    index: tuple[int, ...],
+) -> tuple[int, ...] | None:
+    """The first element of an input that a result needs and that has no mark.
+
+    None if it needs none of them. Arguments are those of `never_read`.
+    """
+    some = np.argwhere(~marks)
+    found = bool(len(some)) and needed(exercise, case, number, ~marks, which, index)
+    while found and len(some) > 1:
+        first, rest = some[: len(some) // 2], some[len(some) // 2 :]
+        some = first if asked(exercise, case, number, first, which, index) else rest
+        found = some is first or asked(exercise, case, number, rest, which, index)
+    return tuple(int(i) for i in some[0]) if found else None
+
+
+def asked(
+    exercise: Exercise,
+    case: Case,
+    number: int,
+    some: Array,
+    which: int,
+    index: tuple[int, ...],
+) -> bool:
+    """Whether a result needs one of `some` elements, which are given by their index."""
+    marks = np.zeros(case.inputs[number].shape, bool)
+    marks[tuple(some.T)] = True
+    return needed(exercise, case, number, marks, which, index)
 
 
 def needed(

@@ -11,16 +11,17 @@ import numpy as np
 from weft.checking.compare import Array, close
 from weft.checking.differences import Difference, Pattern, show
 from weft.checking.source import parameter_names
-from weft.checking.unread import never_read
+from weft.checking.unread import element, first_unread, unread_of
 from weft.checking.verdict import Failed, Verdict
 from weft.kernels.trial import Done, Trial
-from weft.places import named, unravel
+from weft.places import Note, named, unravel
 from weft.simulator.limits import WARP
 from weft.simulator.trace import columns
 from weft.simulator.trace.columns import Columns
-from weft.simulator.trace.trace import GLOBAL, WRITE, Trace
+from weft.simulator.trace.trace import GLOBAL, READ, WRITE, Trace
 
 FEW = 4  # wrong elements, from which on a pattern is no chance
+READERS = 2  # lines that a verdict shows, of those that read an array
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,14 @@ def wrong_value(result: Result, verdict: Verdict) -> Failed:
     if found.is_ratio and likely:  # which says why
         found = Clue()
     verdict = verdict.adding(found.text).but(only=found.text * found.only)
-    verdict = verdict.adding(likely or unread(result))
+    if likely:
+        verdict = verdict.adding(likely)
+    else:
+        said, read = unread(result)
+        verdict = verdict.adding(said)
+        shown = {(place.function, place.line) for place, _ in verdict.places}
+        more = [n for n in read if (n[0].function, n[0].line) not in shown]
+        verdict = verdict.but(places=[*verdict.places, *more])
     stores = done.trace.stores(result.name, result.byte)
     stored = np.unique(done.trace.block[stores] * 1024 + done.trace.thread[stores]).size
     if stored > 1:
@@ -149,31 +157,81 @@ def wrong_value(result: Result, verdict: Verdict) -> Failed:
     return Failed(verdict, found)
 
 
-def unread(result: Result) -> str:
-    """Name an element that the result depends on, and that no thread has read."""
-    trial, trace = result.trial, result.done.trace
+def unread(result: Result) -> tuple[str, list[Note]]:
+    """Name an element that the result depends on, and that was not read for it.
+
+    By no thread of the launch, or of the block that stored the result. With the lines
+    that read the array.
+    """
+    trial, trace, index = result.trial, result.done.trace, result.first.index
     if trace.blocks < trace.all_blocks or trace.bulk.copies:
-        return ""
+        return "", []
     number = list(result.done.launch.written).index(result.name)
     names = parameter_names(trial.exercise.kernel)
-    read = {
-        k: (name, marked(trace, name, x))
+    every = np.ones(len(trace), bool)
+    arrays = {
+        k: (name, x)
         for k, (name, x) in enumerate(zip(names, trial.case.inputs, strict=False))
         if isinstance(x, np.ndarray) and x.dtype.kind in "fiu" and x.size
         if name in trace.bases and x.flags.c_contiguous
     }
-    return never_read(trial.exercise, trial.case, read, number, result.first.index)
+    read = {k: (n, marked(trace, n, x, every)) for k, (n, x) in arrays.items()}
+    array, said = first_unread(trial.exercise, trial.case, read, number, index)
+    if said:
+        return said, readers(trial, trace, array, every)
+    block = alone(result)
+    mine = trace.block == block
+    for k, (name, x) in arrays.items() if block is not None else ():
+        marks = marked(trace, name, x, mine)
+        one = unread_of(trial.exercise, trial.case, k, marks, number, index)
+        if one is not None:
+            where = named(unravel(int(block or 0), trial.grid))
+            return (
+                f"Block {where} stores {result.at}, which needs `{element(name, one)}`, "
+                f"and no thread of this block reads that."
+            ), readers(trial, trace, name, mine)
+    return "", []
 
 
-def marked(trace: Trace, name: str, x: Array) -> Array:
-    """Which elements of a global array have been read, in its shape."""
-    mine = np.array([a == name for a in trace.arrays] or [False])[trace.array]
-    rows = np.flatnonzero(mine & (trace.space == GLOBAL) & (trace.operation != WRITE))
+def marked(trace: Trace, name: str, x: Array, mine: Columns) -> Array:
+    """Which elements of a global array `mine`, of the accesses, have read."""
+    marks = np.zeros(x.size, bool)
+    rows = reads(trace, name, mine)
     begin = (trace.address[rows] - trace.bases[name]) // x.itemsize
     at, _ = columns.spread(begin, begin + trace.size[rows] // x.itemsize)
-    marks = np.zeros(x.size, bool)
     marks[at] = True
     return marks.reshape(x.shape)
+
+
+def reads(trace: Trace, name: str, mine: Columns) -> Columns:
+    """The rows, of `mine`, that read the global array `name`."""
+    here = np.array([a == name for a in trace.arrays] or [False])[trace.array]
+    here &= mine & (trace.space == GLOBAL) & (trace.operation != WRITE)
+    return np.flatnonzero(here)
+
+
+def readers(trial: Trial, trace: Trace, name: str, mine: Columns) -> list[Note]:
+    """The learner's first lines that read the global array `name`."""
+    sites = dict.fromkeys(trace.site[reads(trace, name, mine)].tolist())
+    places = dict.fromkeys(trace.places[site] for site in sites)
+    own = [place for place in places if not trial.exercise.elsewhere(place)]
+    return [(place, f"{name} is read here") for place in own[:READERS]]
+
+
+def alone(result: Result) -> int | None:
+    """The block that stored the wrong element, if no other had a part in it.
+
+    None where another has stored there too, or to what this block has read.
+    """
+    trace = result.done.trace
+    stored = trace.block[trace.stores(result.name, result.byte)]
+    if not stored.size or (stored != stored[0]).any() or trace.all_blocks == 1:
+        return None
+    wide = trace.space == GLOBAL
+    mine = wide & (trace.block == stored[0]) & (trace.operation != WRITE)
+    others = wide & (trace.block != stored[0]) & (trace.operation != READ)
+    theirs = trace.address[others]
+    return None if np.isin(trace.address[mine], theirs).any() else int(stored[0])
 
 
 def stored_at(result: Result, verdict: Verdict, row: int) -> Verdict:
