@@ -3,7 +3,7 @@
 What they have in common is said only where it is exact.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -29,12 +29,14 @@ class Clue:
     """What the wrong elements have in common, in a sentence or two.
 
     only: whether one block, warp or lane alone is wrong, or right. is_ratio: whether it
-    says no more than by what the elements are multiplied.
+    says no more than by what the elements are multiplied. is_cause: whether the verdict
+    says already what has led to the result.
     """
 
     text: str = ""
     only: bool = False
     is_ratio: bool = False
+    is_cause: bool = False
 
 
 @dataclass(frozen=True)
@@ -141,14 +143,11 @@ def wrong_value(result: Result, verdict: Verdict) -> Failed:
     if found.is_ratio and likely:  # which says why
         found = Clue()
     verdict = verdict.adding(found.text).but(only=found.text * found.only)
-    if likely:
-        verdict = verdict.adding(likely)
-    else:
-        said, read = unread(result)
-        verdict = verdict.adding(said)
-        shown = {(place.function, place.line) for place, _ in verdict.places}
-        more = [n for n in read if (n[0].function, n[0].line) not in shown]
-        verdict = verdict.but(places=[*verdict.places, *more])
+    said, notes = unread(result) if not likely else (likely, [])
+    shown = {(place.function, place.line) for place, _ in verdict.places}
+    places = [n for n in notes if (n[0].function, n[0].line) not in shown]
+    verdict = verdict.adding(said).but(places=[*verdict.places, *places])
+    found = replace(found, is_cause=bool(said))
     stores = done.trace.stores(result.name, result.byte)
     stored = np.unique(done.trace.block[stores] * 1024 + done.trace.thread[stores]).size
     if stored > 1:
@@ -186,10 +185,11 @@ def unread(result: Result) -> tuple[str, list[Note]]:
         one = unread_of(trial.exercise, trial.case, k, marks, number, index)
         if one is not None:
             where = named(unravel(int(block or 0), trial.grid))
-            return (
-                f"Block {where} stores {result.at}, which needs `{element(name, one)}`, "
-                f"and no thread of this block reads that."
-            ), readers(trial, trace, name, mine)
+            said = (
+                f"Block {where} stores {result.at}, which needs "
+                f"`{element(name, one)}`, and no thread of this block reads that."
+            )
+            return said, readers(trial, trace, name, mine)
     return "", []
 
 

@@ -269,7 +269,7 @@ def meeting(last: Trace, request: Request) -> str:
 
 
 def find_costly_lines(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
-    """Name the lines that stand out beside a wrong value, or say how to look."""
+    """Name the lines that stand out beside a wrong value."""
     done, clue = facts.done, facts.clue
     if done is None or clue is None or trial.exercise.checks_launch:
         return verdict
@@ -284,9 +284,7 @@ def find_costly_lines(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
                 places = noted(places, line)
             more = sentence(trial, trace, lines, size)
             return verdict.adding(more).but(places=places)
-    if verdict.why and not clue.is_ratio:
-        return verdict
-    return verdict.adding(exploring(trial))
+    return verdict
 
 
 def counting_trace(trial: Trial, done: Done) -> tuple[Trace, tuple[int, ...], int]:

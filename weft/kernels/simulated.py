@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from weft.checking.source import begin, device_functions, global_names, line_with
 from weft.checking.verdict import Failed, Verdict, right_before
-from weft.kernels import advice, hazards, requests, reruns
+from weft.kernels import advice, hazards, repairs, requests, reruns
 from weft.kernels.advice import Adviser, Facts
 from weft.kernels.exercise import KernelExercise
 from weft.kernels.outputs import judge
@@ -33,6 +33,7 @@ ADVISERS: tuple[Adviser, ...] = (  # in the order in which a failed trial goes t
     advice.put_own_line_first,
     advice.find_swapped_parameters,
     requests.find_costly_lines,
+    repairs.find_guilty_line,
     advice.name_callers,
     advice.trace_value,
     advice.own_lines_first,

@@ -1,0 +1,372 @@
+"""The line of a kernel on which one change makes a wrong result right.
+
+A wrong value has often been computed long before the line that stores it. So the
+learner's kernel is run again, each time with one small change: two indices exchanged,
+another axis of the grid, a sum that is set to zero before a loop and not in it. If
+the launch is then right, and so is every other size of the exercise, the mistake is
+on the changed line. The verdict names the line, and not the change.
+"""
+
+import ast
+import copy
+import linecache
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from types import CodeType, FunctionType
+from typing import Any
+
+from weft import effort
+from weft.checking.compare import agrees
+from weft.checking.source import at_line, tree_of
+from weft.checking.verdict import Verdict
+from weft.code_objects import code_tree, with_globals
+from weft.kernels.advice import Facts
+from weft.kernels.exercise import KernelCase
+from weft.kernels.requests import exploring
+from weft.kernels.trial import Trial, configure
+from weft.simulator import Fault
+from weft.simulator.launch import simulate
+
+WORK = 1_000_000  # turns, iterations and threads of all the runs, at most
+ORDER = "What comes first in this index, and what second?"
+AXIS = "Along which axis does it count, and along which should it?"
+WHEN = "In which cases is this condition true, and in which should it be?"
+ENDS = "Where does this loop begin, and where does it end?"
+OPPOSITE = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.NotEq, ast.GtE: ast.Gt}
+AXES = {"x": "y", "y": "x"}
+
+Nodes = list[ast.AST]
+
+
+@dataclass(frozen=True)
+class Change:
+    """One small change to a function.
+
+    line: where. edit: makes the change in a copy of the tree, given all of its nodes.
+    note: what to say beside the line. question: what to ask about it.
+    """
+
+    line: int
+    edit: Callable[[Nodes], None]
+    question: str = ""
+    note: str = ""
+
+
+def find_guilty_line(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
+    """Name the line on which a wrong value can be put right, or say how to look.
+
+    Only where nothing has been said of the cause.
+    """
+    clue, exercise = facts.clue, trial.exercise
+    if clue is None or exercise.checks_launch or verdict.kind != "wrong-value":
+        return verdict
+    if clue.is_cause:
+        return verdict
+    change = cure(trial)
+    if change is not None:
+        return with_line(trial, verdict, change)
+    if verdict.why and not clue.is_ratio:
+        return verdict
+    return verdict.adding(exploring(trial))
+
+
+def with_line(trial: Trial, verdict: Verdict, change: Change) -> Verdict:
+    """The verdict with the line of a change that makes it right."""
+    function = trial.exercise.function()
+    assert function is not None, "it has been changed"
+    place, note = at_line(function, change.line), change.note or "the mistake is here"
+    shown = [p.line for p, _ in verdict.places if p.function == place.function]
+    places = list(verdict.places)
+    if place.line in shown:
+        k = shown.index(place.line)
+        places[k] = (places[k][0], f"{places[k][1]}; {note}".removeprefix("; "))
+    else:
+        places.append((place, note))
+    said = f"One change on line {change.line} makes the result right."
+    return verdict.adding(f"{said} {change.question}".strip()).but(places=places)
+
+
+def cure(trial: Trial) -> Change | None:
+    """A change that makes this launch and all sizes right; None if none is found."""
+    function = trial.exercise.function()
+    tree = tree_of(function).body if function else []
+    if function is None or function.__closure__ or not tree:
+        return None
+    spent = 0
+    for change in changes(tree[0]):
+        with effort.counted() as more:
+            if is_cured(trial, function, tree[0], change):
+                return change
+        spent += sum(more.values())
+        if spent > WORK:
+            break
+    return None
+
+
+def is_cured(
+    trial: Trial, function: FunctionType, tree: ast.stmt, change: Change
+) -> bool:
+    """Whether the changed function is right: first in this launch, then in others."""
+    other = copy.deepcopy(tree)
+    change.edit(list(ast.walk(other)))
+    with compiled(function, other) as kernel:
+        if kernel is None or not is_right(trial, trial.case, kernel):
+            return False
+        exercise = trial.exercise
+        others = (exercise.case(size) for size in exercise.sizes)
+        return all(
+            is_right(configure(exercise, case), case, kernel)
+            for case in others
+            if case.size != trial.case.size
+        )
+
+
+def is_right(trial: Trial, case: KernelCase, kernel: Any) -> bool:
+    """Whether a kernel gives the right outputs in a launch."""
+    outputs = trial.exercise.fresh(case)
+    try:
+        given = (*case.inputs, *outputs)
+        simulate(
+            kernel,
+            trial.config,
+            given,
+            readonly=frozenset(range(len(given) - len(outputs))),
+        )
+    except Fault:
+        return False
+    pairs = zip(outputs, case.expected, strict=True)
+    return all(agrees(got, aim, trial.exercise.tolerance) for got, aim in pairs)
+
+
+@contextmanager
+def compiled(function: FunctionType, tree: ast.stmt) -> Iterator[FunctionType | None]:
+    """The function that a tree defines, in the place of `function`, for a while."""
+    file = f"<{function.__name__}, changed>"
+    assert isinstance(tree, ast.FunctionDef)
+    tree.decorator_list = []
+    text = ast.unparse(ast.fix_missing_locations(tree)) + "\n"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    try:
+        code = named(compile(text, file, "exec"), function.__name__)
+        yield with_globals(function, function.__globals__, code) if code else None
+    except SyntaxError:
+        yield None
+    finally:
+        linecache.cache.pop(file, None)
+
+
+def named(module: CodeType, name: str) -> CodeType | None:
+    """The code of a function in that of a module."""
+    return next((code for code in code_tree(module) if code.co_name == name), None)
+
+
+# Changes, those that say most first
+
+
+def changes(tree: ast.AST) -> Iterator[Change]:
+    """The changes to try."""
+    nodes = list(ast.walk(tree))
+    number = {id(node): k for k, node in enumerate(nodes)}
+    for find in (sums, removals, conditions, axes, exchanges, indices, bounds):
+        yield from find(nodes, number)
+
+
+def sums(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
+    """A sum that starts anew in a loop, or is replaced where it should grow."""
+    for loop in nodes:
+        if not isinstance(loop, ast.For | ast.While):
+            continue
+        inside = [part for statement in loop.body for part in ast.walk(statement)]
+        for one in inside:
+            if not isinstance(one, ast.Assign) or len(one.targets) != 1:
+                continue
+            target = one.targets[0]
+            if not isinstance(target, ast.Name):
+                continue
+            used = {n.id for n in ast.walk(one.value) if isinstance(n, ast.Name)}
+            if one in loop.body:
+                at, where = number[id(loop)], loop.body.index(one)
+                yield Change(
+                    one.lineno,
+                    partial(out_of, at, where),
+                    f"What is left of `{target.id}` after the loop?",
+                    f"`{target.id}` is set anew in each turn of the loop",
+                )
+            if target.id not in used:
+                yield Change(
+                    one.lineno,
+                    partial(growing, number[id(one)]),
+                    f"What is left of `{target.id}` after the loop?",
+                    f"`{target.id}` is replaced in each turn of the loop",
+                )
+
+
+def out_of(at: int, which: int, found: Nodes) -> None:
+    """Move a statement of a loop's body to before the loop."""
+    loop: Any = found[at]
+    moved = loop.body.pop(which)
+    for node in found:
+        for field in ("body", "orelse"):
+            body = getattr(node, field, None)
+            if isinstance(body, list) and loop in body:
+                body.insert(body.index(loop), moved)
+                loop.body = loop.body or [ast.Pass()]
+                return
+
+
+def growing(at: int, found: Nodes) -> None:
+    """Make `total = x` into `total += x`."""
+    one: Any = found[at]
+    replace(at, ast.AugAssign(one.targets[0], ast.Add(), one.value), found)
+
+
+def replace(at: int, new: ast.AST, found: Nodes) -> None:
+    """Put one statement in the place of another."""
+    old = found[at]
+    for node in found:
+        for field in ("body", "orelse"):
+            body = getattr(node, field, None)
+            if isinstance(body, list) and old in body:
+                body[body.index(old)] = new
+
+
+def removals(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
+    """A line that changes a variable once too often."""
+    for one in nodes:
+        if isinstance(one, ast.AugAssign):
+            at = number[id(one)]
+            yield Change(
+                one.lineno,
+                partial(replace, at, ast.Pass()),
+                "What does it do that has not been done, or that is done elsewhere?",
+            )
+
+
+def conditions(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
+    """A comparison, or `and` and `or`."""
+    for one in nodes:
+        at = number[id(one)]
+        if isinstance(one, ast.Compare) and type(one.ops[0]) in OPPOSITE:
+            new = OPPOSITE[type(one.ops[0])]()
+            yield Change(
+                one.lineno,
+                partial(put, at, "ops", [new]),
+                WHEN,
+            )
+        elif isinstance(one, ast.BoolOp):
+            op = ast.Or() if isinstance(one.op, ast.And) else ast.And()
+            yield Change(one.lineno, partial(put, at, "op", op), WHEN)
+
+
+def put(at: int, field: str, value: Any, found: Nodes) -> None:
+    setattr(found[at], field, value)
+
+
+def axes(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
+    """The axis of a thread, a block or a shape."""
+    for one in nodes:
+        at = number[id(one)]
+        if isinstance(one, ast.Attribute) and one.attr in AXES:
+            other = AXES[one.attr]
+            yield Change(
+                one.lineno,
+                partial(put, at, "attr", other),
+                AXIS,
+            )
+        if (
+            isinstance(one, ast.Subscript)
+            and isinstance(one.value, ast.Attribute)
+            and isinstance(one.slice, ast.Constant)
+            and one.value.attr == "shape"
+            and one.slice.value in (0, 1)
+        ):
+            new = ast.Constant(1 - one.slice.value)
+            yield Change(
+                one.lineno,
+                partial(put, at, "slice", new),
+                AXIS,
+            )
+
+
+def exchanges(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
+    """Two names exchanged in a statement: those that one statement sets, as a pair."""
+    pairs = partners(nodes)
+    for one in nodes:
+        if not isinstance(one, ast.Assign | ast.AugAssign | ast.Expr | ast.If):
+            continue
+        target = one.targets[0] if isinstance(one, ast.Assign) else None
+        parts: list[Any] = [one.test if isinstance(one, ast.If) else one]
+        if isinstance(target, ast.Subscript) and isinstance(one, ast.Assign):
+            parts += [target, one.value]
+        for part in parts:
+            names = [n for n in ast.walk(part) if isinstance(n, ast.Name)]
+            used = {n.id for n in names if isinstance(n.ctx, ast.Load)}
+            for a, b in pairs:
+                if not used & {a, b}:
+                    continue
+                other = {a: b, b: a}
+                at = [number[id(n)] for n in names if n.id in other]
+                yield Change(
+                    one.lineno,
+                    partial(rename, at, other),
+                    WHEN if isinstance(one, ast.If) else ORDER,
+                )
+
+
+def partners(nodes: Nodes) -> list[tuple[str, str]]:
+    """Names that are set side by side: `tx, ty = …`."""
+    found = []
+    for one in nodes:
+        if isinstance(one, ast.Tuple) and isinstance(one.ctx, ast.Store):
+            names = [n.id for n in one.elts if isinstance(n, ast.Name)]
+            if len(names) == len(one.elts) == 2:
+                found.append((names[0], names[1]))
+    alone = [n.targets[0] for n in nodes if isinstance(n, ast.Assign)]
+    single = {n.id for n in alone if isinstance(n, ast.Name)}
+    known = [("row", "col"), ("top", "left")]
+    found += [pair for pair in known if set(pair) <= single]
+    return list(dict.fromkeys(found))
+
+
+def rename(at: list[int], other: dict[str, str], found: Nodes) -> None:
+    for k in at:
+        name: Any = found[k]
+        name.id = other[name.id]
+
+
+def indices(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
+    """The two parts of an index."""
+    calls = [n.args[1] for n in nodes if isinstance(n, ast.Call) and len(n.args) > 1]
+    slices = [n.slice for n in nodes if isinstance(n, ast.Subscript)]
+    for one in (*slices, *calls):
+        if isinstance(one, ast.Tuple) and len(one.elts) == 2:
+            at = number[id(one)]
+            yield Change(one.lineno, partial(turn, at), ORDER)
+
+
+def turn(at: int, found: Nodes) -> None:
+    node: Any = found[at]
+    node.elts.reverse()
+
+
+def bounds(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
+    """The end of a loop, one more or one less."""
+    for one in nodes:
+        if not (isinstance(one, ast.Call) and isinstance(one.func, ast.Name)):
+            continue
+        if one.func.id == "range" and not one.keywords:
+            which = 0 if len(one.args) == 1 else 1
+            at = number[id(one)]
+            for sign in (ast.Add(), ast.Sub()):
+                yield Change(
+                    one.lineno,
+                    partial(longer, at, which, sign),
+                    ENDS,
+                )
+
+
+def longer(at: int, which: int, sign: ast.operator, found: Nodes) -> None:
+    call: Any = found[at]
+    call.args[which] = ast.BinOp(call.args[which], sign, ast.Constant(1))
