@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from weft.checking.cases import as_tuple, copies, widened
+from weft.checking.cases import Case, as_tuple, copies, widened
 from weft.checking.compare import agrees
+from weft.checking.exercise import Exercise
 from weft.checking.plain import leaves
 from weft.checking.values import as_array
 
 Slip = Callable[..., Any]  # a spec, with a mistake that learners make
+MANY = 4  # results, from which on what they have in common is no chance
 
 
 def result_if(slips: Mapping[str, Slip], tolerance: float = 1e-3) -> Slip:
@@ -33,6 +35,66 @@ def result_if(slips: Mapping[str, Slip], tolerance: float = 1e-3) -> Slip:
         return ""
 
     return because
+
+
+def other_number(
+    exercise: Exercise, case: Case, outputs: tuple[Any, ...]
+) -> tuple[int, float] | None:
+    """Which input that is a number was counted as another, and as which.
+
+    With it the spec gives these outputs, which are wrong. The other number is 0, 1 or
+    follows from the numbers that are given; or, where there are many results, anything.
+    None where there is no such number, or the spec cannot be asked.
+    """
+    numbers = [
+        k
+        for k, value in enumerate(case.inputs)
+        if isinstance(value, float | np.floating)
+    ]
+    for k in numbers:
+        mine = float(case.inputs[k])
+        others = [float(case.inputs[n]) for n in numbers]
+        tried = [1.0, 0.0, -mine, *(mine * one for one in others)]
+        try:
+            with np.errstate(all="ignore"):
+                tried += in_line(exercise, case, k, outputs)
+                for value in dict.fromkeys(tried):
+                    made = expected_with(exercise, case, k, value)
+                    if value != mine and alike(outputs, made, exercise.tolerance):
+                        return k, value
+        except Exception:  # a spec that wants no such number
+            continue
+    return None
+
+
+def expected_with(
+    exercise: Exercise, case: Case, number: int, value: float
+) -> tuple[Any, ...]:
+    """What the spec gives with another value of one input."""
+    inputs = list(copies(case.inputs))
+    inputs[number] = type(inputs[number])(value)
+    return exercise.expected(tuple(inputs))
+
+
+def in_line(
+    exercise: Exercise, case: Case, number: int, outputs: tuple[Any, ...]
+) -> list[float]:
+    """The value of an input with which the results would be these, if they grow evenly.
+
+    [] where it is not the same for each of at least `MANY` results.
+    """
+    mine = float(case.inputs[number])
+    none = expected_with(exercise, case, number, 0.0)
+    found: list[float] = []
+    for got, zero, wanted in zip(outputs, none, case.expected, strict=True):
+        per = (wanted - zero).ravel() / mine
+        off = (np.asarray(got).astype(float) - zero).ravel()
+        large = np.abs(per) > 0.1 * np.abs(per).max(initial=0)
+        found += (off[large] / per[large]).tolist()
+    if len(found) < MANY or np.ptp(found) > 1e-3 * max(np.abs(found).max(), 1):
+        return []
+    middle = float(np.mean(found))
+    return [float(round(middle)) if abs(middle - round(middle)) < 1e-3 else middle]
 
 
 def alone(values: tuple[Any, ...]) -> Any:

@@ -3,14 +3,17 @@
 What they have in common is said only where it is exact.
 """
 
+import ast
 from dataclasses import dataclass, replace
 from functools import cached_property
+from types import FunctionType
 
 import numpy as np
 
 from weft.checking.compare import Array, close
 from weft.checking.differences import Difference, Pattern, show
-from weft.checking.source import parameter_names
+from weft.checking.slips import other_number
+from weft.checking.source import at_line, parameter_names, tree_of
 from weft.checking.unread import element, first_unread, unread_of
 from weft.checking.verdict import Failed, Verdict
 from weft.kernels.trial import Done, Trial
@@ -143,7 +146,7 @@ def wrong_value(result: Result, verdict: Verdict) -> Failed:
     if found.is_ratio and likely:  # which says why
         found = Clue()
     verdict = verdict.adding(found.text).but(only=found.text * found.only)
-    said, notes = unread(result) if not likely else (likely, [])
+    said, notes = (likely, []) if likely else cause(result)
     shown = {(place.function, place.line) for place, _ in verdict.places}
     places = [n for n in notes if (n[0].function, n[0].line) not in shown]
     verdict = verdict.adding(said).but(places=[*verdict.places, *places])
@@ -154,6 +157,62 @@ def wrong_value(result: Result, verdict: Verdict) -> Failed:
         more = f"{stored:,} threads have stored to {result.at}."
         verdict = verdict.adding(more)
     return Failed(verdict, found)
+
+
+def cause(result: Result) -> tuple[str, list[Note]]:
+    """What has led to a wrong value, with lines: an input that did not fully count."""
+    said, notes = miscounted(result)
+    return (said, notes) if said else unread(result)
+
+
+def miscounted(result: Result) -> tuple[str, list[Note]]:
+    """Say of a number among the inputs that it was counted as another."""
+    trial = result.trial
+    function = trial.exercise.function()
+    found = other_number(trial.exercise, trial.case, result.done.outputs)
+    if found is None or function is None:
+        return "", []
+    number, value = found
+    names = parameter_names(function)
+    name, mine = names[number], float(trial.case.inputs[number])
+    shown = show(value)
+    if value not in (0, 1, -mine):
+        shown += "".join(
+            f" = {name} * {other}"
+            for other, x in zip(names, trial.case.inputs, strict=False)
+            if isinstance(x, float | np.floating) and mine * float(x) == value
+        )
+    said = f"This is the result for {name} = {shown}, and here {name} is {show(mine)}."
+    used = used_in(function, name)
+    if not used:
+        return f"{said} `{name}` is never used.", []
+    notes = dict.fromkeys(used[:READERS], f"{name} is used here")
+    if value in (0, 1):
+        notes |= dict.fromkeys(around(function, used, result), "only in a case of this")
+    return said, [(at_line(function, n), note) for n, note in sorted(notes.items())]
+
+
+def used_in(function: FunctionType, name: str) -> list[int]:
+    """The lines of a function that use a name."""
+    nodes = ast.walk(tree_of(function))
+    uses = (n for n in nodes if isinstance(n, ast.Name) and n.id == name)
+    return sorted({n.lineno for n in uses})
+
+
+def around(function: FunctionType, lines: list[int], result: Result) -> list[int]:
+    """The line of the innermost `if` that these lines are in, and the store is not."""
+    trace = result.done.trace
+    row = trace.last_store(result.name, result.byte)
+    stored = trace.places[trace.site[row]].line if row is not None else 0
+    found = [
+        node.lineno
+        for node in ast.walk(tree_of(function))
+        if isinstance(node, ast.If)
+        for end in [node.end_lineno or node.lineno]
+        if all(node.lineno < line <= end for line in lines)
+        if not node.lineno <= stored <= end
+    ]
+    return found[-1:]
 
 
 def unread(result: Result) -> tuple[str, list[Note]]:

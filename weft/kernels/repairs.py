@@ -29,7 +29,8 @@ from weft.kernels.trial import Trial, configure
 from weft.simulator import Fault
 from weft.simulator.launch import simulate
 
-WORK = 1_000_000  # turns, iterations and threads of all the runs, at most
+WORK = 600_000  # threads, turns and iterations of all the runs, at most
+EACH = 15_000  # of them, for translating a kernel
 ORDER = "What comes first in this index, and what second?"
 AXIS = "Along which axis does it count, and along which should it?"
 WHEN = "In which cases is this condition true, and in which should it be?"
@@ -94,23 +95,25 @@ def cure(trial: Trial) -> Change | None:
     tree = tree_of(function).body if function else []
     if function is None or function.__closure__ or not tree:
         return None
-    spent = 0
+    spent, tried = 0, {ast.unparse(tree[0])}
     for change in changes(tree[0]):
+        other = copy.deepcopy(tree[0])
+        change.edit(list(ast.walk(other)))
+        text = ast.unparse(ast.fix_missing_locations(other))
+        if text in tried:
+            continue
+        tried.add(text)
         with effort.counted() as more:
-            if is_cured(trial, function, tree[0], change):
+            if is_cured(trial, function, other):
                 return change
-        spent += sum(more.values())
+        spent += sum(more.values()) + EACH
         if spent > WORK:
             break
     return None
 
 
-def is_cured(
-    trial: Trial, function: FunctionType, tree: ast.stmt, change: Change
-) -> bool:
-    """Whether the changed function is right: first in this launch, then in others."""
-    other = copy.deepcopy(tree)
-    change.edit(list(ast.walk(other)))
+def is_cured(trial: Trial, function: FunctionType, other: ast.stmt) -> bool:
+    """Whether a function is right that was changed: in this launch, and in others."""
     with compiled(function, other) as kernel:
         if kernel is None or not is_right(trial, trial.case, kernel):
             return False
@@ -146,7 +149,7 @@ def compiled(function: FunctionType, tree: ast.stmt) -> Iterator[FunctionType | 
     file = f"<{function.__name__}, changed>"
     assert isinstance(tree, ast.FunctionDef)
     tree.decorator_list = []
-    text = ast.unparse(ast.fix_missing_locations(tree)) + "\n"
+    text = ast.unparse(tree) + "\n"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     try:
         code = named(compile(text, file, "exec"), function.__name__)
