@@ -24,12 +24,13 @@ from weft.checking.verdict import Verdict
 from weft.intrinsics import registry
 from weft.kernels.evidence import Clue
 from weft.kernels.exercise import KernelCase, KernelExercise
+from weft.kernels.origins import written_by
 from weft.kernels.trial import Done, Trial, is_right, traced
 from weft.places import Note, Place
 from weft.python_errors import precedence
 from weft.simulator import Fault, calls
 from weft.simulator.trace.columns import Columns
-from weft.simulator.trace.trace import READ, WRITE, Trace
+from weft.simulator.trace.trace import READ, SHARED, WRITE, Trace
 
 STEPS = 2  # back, from a value to the lines that it came from
 STORES = registry.names(*registry.STORES)
@@ -359,6 +360,51 @@ def around(function: FunctionType | None, line: int) -> list[ast.If]:
 def misreading(inside: list[ast.If]) -> str:
     """A word on what Python makes of these conditions, '' where there is none."""
     return next(filter(None, (precedence(each.test) for each in inside)), "")
+
+
+# A function that is named and not called
+
+
+def show_uncalled(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
+    """Where a line is the name of a function alone, say that it does nothing."""
+    function = trial.exercise.function()
+    for node, _ in statements(function):
+        if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Attribute):
+            continue
+        name = ast.unparse(node.value)
+        if name.startswith("cuda.") and function is not None:
+            place, shown = at_line(function, node.lineno), verdict.places
+            return verdict.but(
+                why=f"`{name}` is named on line {place.line}, and not called: a call "
+                f"has brackets.",
+                places=[*shown, (place, "does nothing")],
+            )
+    return verdict
+
+
+# Shared memory that nobody has written: who has written the rest of it
+
+
+def find_missing_writer(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
+    """Where shared memory is read that nobody has written, say who wrote the rest."""
+    function, done = trial.exercise.function(), facts.done
+    if verdict.kind != "uninitialised" or done is None or not verdict.rows:
+        return verdict
+    trace, row = done.trace, verdict.rows[0]
+    if trace.space[row] != SHARED or function is None:
+        return verdict
+    name = trace.arrays[trace.array[row]]
+    stored = [node.lineno for node, _ in statements(function) if stores(node, name)]
+    if not stored:
+        return verdict
+    notes = dict.fromkeys(stored, f"stores to {name}")
+    ends = ends_before(function, max(stored))
+    said = written_by(trace, row, name, [n for n in ends if ends[n]])
+    guards = [each.lineno for line in stored for each in around(function, line)]
+    more = lines(function, {n: "" for n in guards if n not in notes} | ends | notes)
+    shown = {(p.function, p.line) for p, _ in verdict.places}
+    more = [note for note in more if (note[0].function, note[0].line) not in shown]
+    return verdict.adding(said).but(places=[*verdict.places, *more])
 
 
 # A loop that does not end: what it waits for, and whose line it is

@@ -16,6 +16,7 @@ from weft.checking.slips import other_number
 from weft.checking.source import at_line, parameter_names, tree_of
 from weft.checking.unread import element, first_unread, unread_of
 from weft.checking.verdict import Failed, Verdict
+from weft.kernels.origins import stale, way_of
 from weft.kernels.trial import Done, Trial
 from weft.places import Note, named, unravel
 from weft.simulator.limits import WARP
@@ -161,8 +162,30 @@ def wrong_value(result: Result, verdict: Verdict) -> Failed:
 
 def cause(result: Result) -> tuple[str, list[Note]]:
     """What has led to a wrong value, with lines: an input that did not fully count."""
-    said, notes = miscounted(result)
-    return (said, notes) if said else unread(result)
+    for find in (miscounted, unread, left_over, way):
+        said, notes = find(result)
+        if said or notes:
+            return said, notes
+    return "", []
+
+
+def left_over(result: Result) -> tuple[str, list[Note]]:
+    """Say that shared memory was read that still had a value of an earlier stage."""
+    trace = result.done.trace
+    row = trace.last_store(result.name, result.byte)
+    if row is None or trace.bulk.copies or trace.atomics["begun"].size:
+        return "", []
+    return stale(trace, row)
+
+
+def way(result: Result) -> tuple[str, list[Note]]:
+    """Where a value was stored before that is right in another place."""
+    trace = result.done.trace
+    row = trace.last_store(result.name, result.byte)
+    if row is None or result.first.pattern is not Pattern.MOVED:
+        return "", []
+    byte = trace.bases[result.name] + result.byte - int(trace.address[row])
+    return way_of(trace, row, byte)
 
 
 def miscounted(result: Result) -> tuple[str, list[Note]]:
@@ -186,6 +209,8 @@ def miscounted(result: Result) -> tuple[str, list[Note]]:
     used = used_in(function, name)
     if not used:
         return f"{said} `{name}` is never used.", []
+    if not value:
+        said += f" Nothing of what `{name}` multiplies has come into it."
     notes = dict.fromkeys(used[:READERS], f"{name} is used here")
     if value in (0, 1):
         notes |= dict.fromkeys(around(function, used, result), "only in a case of this")

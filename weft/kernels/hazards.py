@@ -152,12 +152,13 @@ def _race(trace: Trace, race: Race) -> Verdict:
         one, two = two, one
     told = told_of(trace, one, two, race.within == "grid")
     element = _element(trace, race, two, "this element")
-    row, question = "with-an-atomic", ""
+    row, question, own = "with-an-atomic", "", ""
     if race.lost_update:
         row, element = "lost-update", _element(trace, race, two, "the same element")
     elif two.operation == READ:
         row = "write-late" if _has_been_read(trace, one, two) else "read-early"
         question = _question(trace, race)
+        own = _own_element(trace, race, one, told)
     elif ATOMIC not in (one.operation, two.operation):
         row, element = "two-writes", _element(trace, race, two, "the same element")
         if (many := _same_elements(trace, one, two)) > 1:
@@ -165,7 +166,7 @@ def _race(trace: Trace, race: Race) -> Verdict:
             question = words("one-element")["why"]
     elif race.within == "block" and one.place.line != two.place.line:
         question = words("order")["why"]
-    ends, barrier = _apart(trace, race, one, two, told)
+    ends, barrier = (("", ""), own) if own else _apart(trace, race, one, two, told)
     notes = [
         (access.place, f"{_VERBS[access.operation]} by {who}{end}")
         for access, who, end in zip(
@@ -180,7 +181,7 @@ def _race(trace: Trace, race: Race) -> Verdict:
         space=race.space,
         element=element,
         premise=ORDER,
-        topic=_topic(race),
+        topic="stores-race" if own else _topic(race),
         rows=[one.row, two.row],
         **NOUNS,
         **told,
@@ -209,6 +210,25 @@ def _apart(
     late = told["one" if waited else "two"]
     said = words("one-waited", line=line, late=late)
     return (end, "") if waited else ("", end), said["why"]
+
+
+def _own_element(trace: Trace, race: Race, write: Access, told: Row) -> str:
+    """Ask which element of a global array is a thread's own, if it can have only one.
+
+    That is: the writer reads one element there, and stores to another one. No barrier
+    makes that right.
+    """
+    mine = (trace.array == trace.array[write.row]) & (trace.block == write.block)
+    mine &= trace.thread == write.thread
+    stored = np.unique(trace.address[mine & (trace.operation == WRITE)])
+    loaded = np.unique(trace.address[mine & (trace.operation == READ)])
+    if race.space != "global" or stored.size != 1 or loaded.size != 1:
+        return ""
+    rows = np.flatnonzero(mine & (trace.operation == READ))
+    names = {"stored": trace.element(write.row), "loaded": trace.element(int(rows[0]))}
+    if (stored == loaded).all() or not all(names.values()):
+        return ""
+    return words("own-element", **names, **told)["why"]
 
 
 def _unfenced(trace: Trace, race: Race) -> Verdict:

@@ -29,8 +29,8 @@ from weft.kernels.trial import Trial, configure
 from weft.simulator import Fault
 from weft.simulator.launch import simulate
 
-WORK = 600_000  # threads, turns and iterations of all the runs, at most
-EACH = 15_000  # of them, for translating a kernel
+WORK = 500_000  # threads, turns and iterations of all the runs, at most
+EACH = 20_000  # of them, for translating a kernel
 ORDER = "What comes first in this index, and what second?"
 AXIS = "Along which axis does it count, and along which should it?"
 WHEN = "In which cases is this condition true, and in which should it be?"

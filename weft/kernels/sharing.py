@@ -43,6 +43,12 @@ def loads_from_others(last: Trace) -> int:
 
 def too_few_handed_over(exercise: KernelExercise, last: Trace, each: float) -> Verdict:
     """Refuse threads that load for themselves what others could hand them."""
+    load = (last.space == GLOBAL) & (last.operation == READ)
+    own = (last.space == SHARED) & (last.operation == READ)
+    places = busy_lines(last, load)
+    if not each and own.any():
+        note = "each thread loads what it has stored itself"
+        places = [(place, note) for place, _ in busy_lines(last, own)]
     message = "No thread loads from shared memory what another thread has stored there."
     if each:
         least = exercise.limits["handed_over"]
@@ -58,7 +64,7 @@ def too_few_handed_over(exercise: KernelExercise, last: Trace, each: float) -> V
         "thread loads a value and stores it in shared memory, and another thread uses "
         "it. Which element should each thread store there, and which one should it "
         "load after the barrier?",
-        busy_lines(last, (last.space == GLOBAL) & (last.operation == READ)),
+        places,
     )
 
 

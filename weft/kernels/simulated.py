@@ -38,6 +38,8 @@ ADVISERS: tuple[Adviser, ...] = (  # in the order in which a failed trial goes t
     advice.trace_value,
     advice.own_lines_first,
     advice.show_guard,
+    advice.find_missing_writer,
+    advice.show_uncalled,
 )
 
 

@@ -161,7 +161,7 @@ def absent_lane(where: Positions, group: list[Thread], absent: AbsentLane) -> Fa
     if mask >> absent.source & 1:
         why = (
             f"the mask names lane {absent.source}, but it never came here: an `if` led "
-            f"it past this line, or a `return` to the end of the kernel."
+            f"it past this line, a loop was over for it, or a `return` ended it."
         )
     else:
         why = f"the mask 0x{mask:08x} does not name lane {absent.source}."

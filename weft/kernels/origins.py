@@ -1,0 +1,127 @@
+"""What is in an element of shared memory: who stored it, when, or why nobody did."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from weft.places import Note
+from weft.simulator.trace import columns
+from weft.simulator.trace.trace import READ, SHARED, Trace
+from weft.wording import joined, several
+
+
+def written_by(trace: Trace, row: int, name: str, ends: Sequence[int]) -> str:
+    """Say how many threads of a block have stored to how much of an array of it.
+
+    row: an access to it. ends: the lines on which threads may have ended before.
+    """
+    here = trace.block == trace.block[row]
+    mine = here & (trace.array == trace.array[row])
+    rows = np.flatnonzero(mine & (trace.operation != READ))
+    threads = int(np.prod(trace.block_size))
+    if not rows.size:
+        return f"No thread of this block stores to `{name}` at all."
+    busy = np.unique(trace.thread[rows]).size
+    if busy < threads:
+        idle = threads - np.unique(trace.thread[here]).size
+        line = f"line{'s' * (len(ends) > 1)} {joined(ends)}"
+        ended = f"; {idle:,} have ended before, on {line}" if ends and idle else ""
+        verb = "stores" if busy == 1 else "store"
+        return (
+            f"Only {busy:,} of the {threads:,} threads of this block {verb} to "
+            f"`{name}`{ended}."
+        )
+    itemsize = trace.dtypes[trace.array[row]].itemsize
+    begin = trace.address[rows] // itemsize
+    cells, _ = columns.spread(begin, begin + trace.size[rows] // itemsize)
+    reached = np.unique(cells).size
+    times = cells.size / reached
+    each = f", to each of them {several(int(times), 'time')}" * (times in range(2, 99))
+    shape = trace.extents[int(trace.array[row])][1]
+    return (
+        f"The threads of the block store to {reached:,} of its "
+        f"{int(np.prod(shape)):,} elements{each}."
+    )
+
+
+def way_of(trace: Trace, row: int, byte: int) -> tuple[str, list[Note]]:
+    """Where the value came from that the store at `row` took from shared memory.
+
+    byte: its place among the bytes stored. A question, and notes on the line that read
+    the value there and on the one that had stored it; "" and [] if the thread did
+    something in between.
+    """
+    same = (trace.thread == trace.thread[row]) & (trace.block == trace.block[row])
+    before = np.flatnonzero(same[:row])
+    if not before.size:
+        return "", []
+    read = int(before[-1])
+    if trace.space[read] != SHARED or trace.operation[read] != READ:
+        return "", []
+    if trace.size[read] != trace.size[row]:
+        return "", []
+    at = int(trace.address[read]) + byte
+    put = last_put(trace, read, at)
+    what = element_at(trace, read, at)
+    if put is None or not what:
+        return "", []
+    who = trace.thread_at(put)
+    said = f"Should it come from `{what}`, and who should have stored what there?"
+    return said, [
+        (trace.places[trace.site[read]], f"it comes from `{what}`"),
+        (trace.places[trace.site[put]], f"`{what}` was stored here, by {who}"),
+    ]
+
+
+def last_put(trace: Trace, read: int, at: int) -> int | None:
+    """The last store to a byte of a block's shared memory before a read of it."""
+    hit = (trace.address <= at) & (at < trace.address + trace.size)
+    hit &= (trace.space == SHARED) & (trace.block == trace.block[read])
+    rows = np.flatnonzero(hit[:read] & (trace.operation[:read] != READ))
+    return int(rows[-1]) if rows.size else None
+
+
+def element_at(trace: Trace, row: int, at: int) -> str:
+    """The element at an address, of the array that the access at `row` is to."""
+    array = int(trace.array[row])
+    start, shape = trace.extents[array] if trace.extents else (0, ())
+    if not shape:
+        return ""
+    index = np.unravel_index((at - start) // trace.dtypes[array].itemsize, shape)
+    return f"{trace.arrays[array]}[{', '.join(str(int(i)) for i in index)}]"
+
+
+def stale(trace: Trace, row: int) -> tuple[str, list[Note]]:
+    """Say that the thread of a store has read what was left of an earlier stage.
+
+    That is: of the elements that it read on one line between two barriers, one was
+    stored before the last stage, by a line that has stored to the others anew.
+    """
+    mine = (trace.block == trace.block[row]) & (trace.thread == trace.thread[row])
+    mine &= (trace.space == SHARED) & (trace.operation == READ)
+    rows = np.flatnonzero(mine[:row])
+    order, new = columns.order(trace.epoch[rows], trace.site[rows], trace.array[rows])
+    for group in np.split(rows[order], np.flatnonzero(new)[1:]):
+        put = [last_put(trace, int(r), int(trace.address[r])) for r in group]
+        pairs = [(int(r), p) for r, p in zip(group, put, strict=True) if p is not None]
+        last = max((int(trace.epoch[p]) for _, p in pairs), default=0)
+        again = {int(trace.site[p]) for _, p in pairs if trace.epoch[p] == last}
+        for read, p in pairs:
+            if trace.epoch[p] < last and int(trace.site[p]) in again:
+                return left_over(trace, read, p)
+    return "", []
+
+
+def left_over(trace: Trace, read: int, put: int) -> tuple[str, list[Note]]:
+    """Say which element was read that an earlier stage had stored, with lines."""
+    what = trace.element(read) or "an element"
+    store, load = (trace.places[trace.site[row]] for row in (put, read))
+    said = (
+        f"On line {load.line}, `{what}` is read, which still has the value of an "
+        f"earlier turn of the loop: line {store.line} has stored to others since, and "
+        f"to this one no line has."
+    )
+    return said, [
+        (load, f"reads `{what}`, an old value"),
+        (store, "stores to it in an earlier turn alone"),
+    ]
