@@ -392,7 +392,7 @@ def test_a_guess_stands_beside_the_measurement(gpu):
 
 def test_a_row_is_covered_until_it_is_predicted(gpu):
     table = ladder(guess={"naive": None})
-    assert "Covered until you predict: put a number for naive" in repr(table)
+    assert 'Covered until you predict: put a number for "naive"' in repr(table)
     line = next(x for x in repr(table).splitlines() if x.startswith("naive"))
     assert line.split() == ["naive", "?", "?", "?", "?", "?"]
     assert table._repr_html_().count(">?</span>") == 5
@@ -417,7 +417,7 @@ def test_solutions_cover_nothing(gpu, place, monkeypatch):
     (place / "solutions").mkdir()
     monkeypatch.chdir(place / "solutions")
     table = ladder(guess={"naive": None})
-    assert "Predict first: fill in your guess for naive." in repr(table)
+    assert 'Predict first: fill in your guess for "naive".' in repr(table)
     assert "?" not in repr(table)
 
 

@@ -24,10 +24,33 @@ def gemm(alpha, a, b, beta):
     return product + beta * before(alpha, a, b, beta) if beta else product
 
 
+def sized(m, n, k, beta):
+    """Return how a verdict names a size; see `operands`."""
+    return f"m = {m}, n = {n}, k = {k}, beta = {beta if beta < 2 else -beta}"
+
+
 def with_turned(rng, m, n, k, beta):
     """Return alpha, a, b and beta, where b is (n, k)."""
     alpha, a, b, beta = operands(rng, m, n, k, beta)
     return alpha, a, np.ascontiguousarray(b.T), beta
+
+
+def beyond(alpha, a, b, beta, c):
+    """Say what the tiles hold beyond the end of k, if that explains c."""
+    more, right = -a.shape[1] % 16, gemm(alpha, a, b, beta)
+    last = a[:, -1:] @ b[-1:]
+    for what, each in (("ones", 1.0), ("the last elements again", last)):
+        if more and np.allclose(c, right + alpha * more * each, 1e-3, 1e-3):
+            return f"This is the result if the tiles hold {what} beyond the end of k."
+    return ""
+
+
+def not_turned(alpha, a, b, beta, c):
+    """Say that b was taken as it lies, if that explains c."""
+    if b.shape[0] == a.shape[1] and b.shape == c.shape:
+        if np.allclose(c, gemm(alpha, a, b, beta), 1e-3, 1e-3):
+            return "This is the result for `a @ b`, and it should be `a @ b.T`."
+    return ""
 
 
 def counted(m, n, k, tile):
@@ -56,6 +79,10 @@ def why(m, n, k, tile, answer):
         )
     if answer == 4 * (n // tile * m * k + m // tile * k * n):
         return "The last block may hang over the edge, but it is there."
+    if answer == 4 * (across * m * k + down * k * n + m * n):
+        return "That counts c as well. The question is for the bytes of a and b."
+    if answer in (4 * across * m * k, 4 * down * k * n):
+        return "Those are the bytes of one matrix. The blocks load two."
     if answer == 4 * down * across * tile * 2 * k:
         return "At the edge a block has fewer rows, or fewer columns, to load."
     return (

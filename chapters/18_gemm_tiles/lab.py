@@ -105,7 +105,7 @@ show_bound("the ideal", 0, 1)
 # so would every result computed with it, which is why the launches below pass
 # `np.float32(1)`.
 #
-# The check writes its sizes as m × n × k × beta, where 2 stands for a beta of -2.
+# In `sizes` below, each entry is m, n, k and beta, and 2 stands for a beta of -2.
 #
 # Stuck? `hint("gemm_naive")`; there are three hints.
 
@@ -134,6 +134,7 @@ check(
     spec=checks.gemm,
     inputs=checks.operands,
     out=checks.before,
+    sized=checks.sized,
     sizes=[(32, 8, 4, 1), (1, 1, 1, 0), (37, 5, 11, 2), (9, 21, 6, 0)],
     launch=lambda m, n, k, beta: ((-(-m // 32), -(-n // 8)), (32, 8)),
     full=(1000, 129, 127, 2),
@@ -209,6 +210,7 @@ check(
     spec=checks.gemm,
     inputs=checks.operands,
     out=checks.before,
+    sized=checks.sized,
     sizes=[(8, 32, 4, 1), (1, 1, 1, 0), (5, 37, 11, 2), (12, 64, 8, 1)],
     launch=lambda m, n, k, beta: ((-(-n // 32), -(-m // 8)), 256),
     full=(129, 1000, 127, 0),
@@ -374,6 +376,7 @@ check(
     spec=checks.gemm,
     inputs=checks.operands,
     out=checks.before,
+    sized=checks.sized,
     sizes=[(16, 16, 16, 1), (32, 16, 32, 0), (16, 32, 32, 2)],
     launch=launch_tiles,
     full=(1024, 512, 768, 0),
@@ -449,12 +452,14 @@ check(
     spec=checks.gemm,
     inputs=checks.operands,
     out=checks.before,
+    sized=checks.sized,
     sizes=[(16, 16, 16, 1), (1, 1, 1, 0), (17, 20, 18, 2), (5, 24, 24, 1)],
     launch=launch_tiles,
     full=(1000, 129, 127, 2),
     limits={"sectors": 4, "bank_conflicts": 0, "loads": 5, "float64": 0}
     | {"barriers": 5},
     constants=[{"TILE": 8}, {"TILE": 32}],
+    because=checks.beyond,
 )
 
 # %% [markdown] tags=["solution"]
@@ -563,8 +568,8 @@ for width in (16, 17, 20, 24):
     along = passes([width * ty + tx for tx, ty in warp])  # tb[ty, tx]
     down = passes([width * tx + 5 for tx, ty in warp])  # tb[tx, 5]
     turned = passes([width * tx + ty for tx, ty in warp])  # tb[tx, ty]
-    print(f"width {width}: stored as it lies {along}, then read down {down};")
-    print(f"          stored turned {turned}, then read along 1")
+    print(f"width {width}: store tb[ty, tx] {along}, read tb[tx, i] {down};")
+    print(f"          store tb[tx, ty] {turned}, read tb[i, tx] 1")
 
 # %% [markdown]
 # Try other widths until, in one of the two ways, both the store and the read take a
@@ -618,6 +623,8 @@ check(
     out=lambda alpha, a, b, beta: checks.before(
         alpha, a, b.T, beta
     ),
+    sized=checks.sized,
+    because=checks.not_turned,
     sizes=[(16, 16, 16, 1), (1, 1, 1, 0), (17, 20, 18, 2), (5, 24, 24, 1)],
     launch=launch_tiles,
     full=(129, 1000, 127, 0),

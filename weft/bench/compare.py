@@ -235,7 +235,8 @@ def held_against(table: Table, guesses: Guesses, lab: str | None) -> Table:
 
 
 def _asking(words: str, names: list[str]) -> list[str]:
-    return [words.format(", ".join(names))] if names else []
+    quoted = ", ".join(f'"{name}"' for name in names)
+    return [words.format(quoted)] if names else []
 
 
 def verdict(row: Row) -> str:

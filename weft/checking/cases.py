@@ -21,7 +21,8 @@ class Case:
     """The data of one size.
 
     inputs: what the learner's code gets. expected: what the spec returns for them,
-    computed in double precision. listed: whether the exercise names the size.
+    computed in double precision. listed: whether the exercise names the size. told: how
+    a verdict names it, "" for 'size 16 × 1,024'.
     """
 
     size: tuple[Any, ...]
@@ -29,11 +30,12 @@ class Case:
     expected: Arrays
     listed: bool = True
     named: bool = True  # whether the size is one of the exercise's
+    told: str = ""
 
     @property
     def written(self) -> str:
         """The size: 'size 16 × 1,024'."""
-        return "size " + " × ".join(f"{s:,}" for s in self.size)
+        return self.told or "size " + " × ".join(f"{s:,}" for s in self.size)
 
     @property
     def label(self) -> str:

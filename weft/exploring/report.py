@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from weft import markup
+from weft.wording import several
 
 MOST_SAVED = 6  # requests of one access that a saved notebook keeps
 
@@ -30,7 +31,7 @@ class Report:
                 str(access["line"]),
                 f"{access['array']} {'written' if access['store'] else 'read'}",
                 str(access["requests"]),
-                f"{access['per']:.3g} {_unit(access)}",
+                several(float(access["per"]), _unit(access)),
                 f"{access['ideal']:.3g}",
             )
             for access in self.state.get("accesses", ())
@@ -62,7 +63,7 @@ class Report:
 
 
 def _unit(access: dict[str, Any]) -> str:
-    return "passes" if access["shared"] else "sectors"
+    return "pass" if access["shared"] else "sector"
 
 
 def place(name: str, state: dict[str, Any], label: str, meanwhile: str) -> str:

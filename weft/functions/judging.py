@@ -136,7 +136,7 @@ def right(
     exercise: FunctionExercise, args: tuple[Any, ...], call: str, got: Any, wanted: Any
 ) -> None:
     """Raise `Failed` unless the answer is right."""
-    if exercise.because is None or not isinstance(wanted, str):
+    if exercise.because is None or got is None or not isinstance(wanted, str):
         compare(exercise, call, got, wanted)
     elif got != wanted:
         reason = exercise.because(*args, got)
@@ -152,7 +152,8 @@ def explained(
 ) -> Verdict:
     """The verdict, with the exercise's own reason and the `return` that was reached."""
     number = is_number(got) and (verdict.kind != "type" or got != wanted)
-    if exercise.because is not None and (number or verdict.kind == "wrong-value"):
+    asked = number or (verdict.kind == "wrong-value" and got is not None)
+    if exercise.because is not None and asked:
         why = exercise.because(*args, got) or verdict.why
         verdict = verdict.but(why=why)
     if verdict.places:

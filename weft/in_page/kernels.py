@@ -58,7 +58,7 @@ class PageExercise(KernelExercise):
             decoded(found["expected"]),
             seed == SEED,
             parts in map(as_tuple, self.sizes),
-            tuple(map(before, found["outputs"])),
+            outputs=tuple(map(before, found["outputs"])),
         )
 
 

@@ -39,6 +39,7 @@ class KernelExercise(Exercise):
         follows from them, False for none.
     without: atomic operations that it may not use, such as "cuda.atomic.max", or
         "cuda.atomic.max float32" for arrays of that type alone.
+    sized: `(*size)` → how a verdict names a size, by default 'size 16 × 1,024'.
     describe: output → `(index, got, wanted)` → what a verdict says of an element that
         is wrong, where numbers alone say little. These outputs are compared first.
     """
@@ -52,6 +53,7 @@ class KernelExercise(Exercise):
     constants: Sequence[Mapping[str, Any]] = ()
     larger: Any = None
     without: tuple[str, ...] = ()
+    sized: Any = None
     describe: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -89,8 +91,9 @@ class KernelExercise(Exercise):
             outputs = tuple(np.empty_like(np.asarray(t)) for t in typed)
         else:
             outputs = tuple(np.array(o) for o in as_tuple(self.out(*copies(given))))
+        told = self.sized(*made.size) if self.sized else ""
         return KernelCase(
-            made.size, given, made.expected, made.listed, made.named, outputs
+            *(made.size, given, made.expected, made.listed, made.named, told, outputs)
         )
 
     def elsewhere(self, place: Place) -> str:
