@@ -540,7 +540,7 @@ def test_a_table_marks_times_that_are_not_to_be_relied_on(gpu, monkeypatch):
     table = unsteady()
     lines = repr(table).splitlines()
     assert ["⚠" in line for line in lines[2:5]] == [False, True, True]
-    assert "shaky: a time that varies by more than 20 %." in table.notes
+    assert "shaky: a time that varies by more than ± 10 %." in table.notes
     assert "rare: a time of only 5 repetitions." in table.notes
 
 
@@ -576,7 +576,7 @@ def test_the_reference_gpus_times_are_marked_too(committed, no_gpu):
     data["rows"][2]["spread"] = 0.3
     committed.write_text(json.dumps(data))
     table = without_a_gpu()
-    assert "naive: a time that varies by more than 20 %." in table.notes
+    assert "naive: a time that varies by more than ± 10 %." in table.notes
     assert table["naive"].reps == 100
 
 

@@ -328,11 +328,8 @@ def test_the_guilty_line_of_a_wrong_value_stands_out(
 @pytest.mark.parametrize(
     ("name", "changes"),
     [
-        ("gemm_tiled", [("    total *= alpha\n", "")]),
-        ("gemm_tiled", [("tb[i, tx]", "tb[i, ty]")]),
-        ("gemm_tiled", [("total += beta", "total -= beta")]),
-        ("gemm_ragged", CLAMPED),
-        ("gemm_naive", [("total *= alpha", "total *= alpha * alpha")]),
+        ("gemm_naive", [("total += a", "total += abs(a"), ("i, col]", "i, col])")]),
+        ("gemm_tiled", [("ta[ty, i] * tb[i, tx]", "ta[ty, i] + tb[i, tx]")]),
     ],
 )
 def test_where_no_line_stands_out_none_is_blamed(name: str, changes: Any) -> None:
@@ -343,10 +340,193 @@ def test_where_no_line_stands_out_none_is_blamed(name: str, changes: Any) -> Non
     assert f"`explore({name})` shows" in verdict.why
 
 
+SUM = "    total = float32(0)\n"
+LOOP_B = "    for start in range(0, a.shape[1], TILE):\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "word", "line"),
+    [
+        ("gemm_tiled", [("    total *= alpha\n", "")], "`alpha` is never used", ""),
+        ("gemm_tiled", [(FROM_C, "")], "beta = 0, and here beta is 1. `beta` is", ""),
+        (
+            "gemm_naive",
+            [("total += a", "total += alpha * a")],
+            "alpha = 2.25 = alpha * alpha, and here alpha is 1.5",
+            "total *= alpha",
+        ),
+        ("gemm_naive", [("beta != 0", "beta > 0")], "here beta is -2", "if beta > 0:"),
+        ("gemm_tiled", [("total += beta", "total -= beta")], "beta = -1", "total -="),
+        (
+            "gemm_ragged",
+            [
+                ("        total *= alpha\n", ""),
+                ("total += beta *", "total = alpha * total + beta *"),
+            ],
+            "alpha = 1, and here",
+            "if beta != 0:",
+        ),
+    ],
+)
+def test_a_number_that_does_not_count_is_named(
+    name: str, changes: Any, word: str, line: str
+) -> None:
+    verdict = verdict_on(name, *changes)
+    assert verdict.kind == "wrong-value"
+    assert word in verdict.why
+    assert "explore" not in verdict.why
+    assert note_on(verdict, line) or not line
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "line", "note"),
+    [
+        (
+            "gemm_tiled",
+            [(SUM, ""), (LOOP_B, f"{LOOP_B}    {SUM}")],
+            "total = float32(0)",
+            "set anew in each turn",
+        ),
+        ("gemm_tiled", [("total += ta", "total = ta")], "total = ta", "is replaced in"),
+        (
+            "scan_warps",
+            [("laneid < delta", "laneid <= delta")],
+            "if cuda.laneid",
+            "is here",
+        ),
+    ],
+)
+def test_the_line_that_one_change_rights_is_named(
+    name: str, changes: Any, line: str, note: str
+) -> None:
+    verdict = verdict_on(name, *changes)
+    assert verdict.kind == "wrong-value"
+    assert note in note_on(verdict, line)
+    assert f"One change on line {verdict.places[-1][0].line} makes" in verdict.why
+
+
+TWICE_TURNED = [("tb[i, tx]", "tb[tx, i]")]
+AS_IT_LIES = [("tb[tx, ty] = b[other, i]", "tb[ty, tx] = b[other, i]")]
+
+
+@pytest.mark.parametrize("changes", [TWICE_TURNED, AS_IT_LIES])
+def test_a_product_with_an_operand_as_it_lies_is_named(changes: Any) -> None:
+    verdict = verdict_on("gemm_transposed", *changes)
+    assert "This is the result for `a @ b`" in verdict.why
+
+
+@pytest.mark.parametrize("row", ["cuda.blockIdx.y * TILE + ty", "row"])
+def test_an_element_that_the_block_never_read_is_named(row: str) -> None:
+    verdict = verdict_on("gemm_transposed", ("cuda.blockIdx.x * TILE + ty", row))
+    assert verdict.kind == "wrong-value"
+    needed = "Block (1, 0) stores c[0, 16], which needs `b[16, 0]`, and no thread of"
+    assert needed in verdict.why
+    assert "b is read here" in note_on(verdict, "tb[tx, ty] = b[other")
+
+
+def test_one_guard_for_both_operands_keeps_a_block_from_an_element() -> None:
+    verdict = verdict_on(
+        "gemm_ragged",
+        (
+            "a[row, i] if row < m and i < k",
+            "a[row, i] if row < m and i < k and col < n",
+        ),
+    )
+    assert "which needs `a[0, 4]`, and no thread of this block reads" in verdict.why
+
+
+ZEROED_ONCE = [
+    ("    total = float32(0)\n", "    total = float32(0)\n    ta[ty, tx] = 0\n"
+     "    tb[ty, tx] = 0\n    cuda.syncthreads()\n"),
+    ("ta[ty, tx] = a[row, i] if row < m and i < k else float32(0)",
+     "if row < m and i < k:\n            ta[ty, tx] = a[row, i]"),
+    ("tb[ty, tx] = b[j, col] if j < k and col < n else float32(0)",
+     "if j < k and col < n:\n            tb[ty, tx] = b[j, col]"),
+]  # fmt: skip
+
+
+def test_what_an_earlier_stage_has_left_in_a_tile_is_named() -> None:
+    verdict = verdict_on("gemm_ragged", *ZEROED_ONCE)
+    assert verdict.kind == "wrong-value"
+    assert "`ta[0, 2]` is read, which still has the value of an earlier" in verdict.why
+    assert "in an earlier turn alone" in note_on(verdict, "ta[ty, tx] = a[row, i]")
+    assert "an old value" in note_on(verdict, "total += ta")
+
+
+def test_threads_that_ended_before_they_stored_are_counted() -> None:
+    ends = "    if row >= m or col >= n:\n        return\n    total = float32(0)\n"
+    verdict = verdict_on("gemm_ragged", ("    total = float32(0)\n", ends))
+    assert verdict.kind == "uninitialised"
+    assert "Only 1 of the 256 threads of this block stores to `ta`" in verdict.why
+    line = next(place.line for place, _ in verdict.places if place.text == "return")
+    assert f"; 255 have ended before, on line {line}." in verdict.why
+    assert "stores to ta" in note_on(verdict, "ta[ty, tx] = a")
+
+
+def test_how_much_of_a_tile_is_stored_is_said() -> None:
+    verdict = verdict_on(
+        "transpose_fast",
+        ("range(4):\n        store4(tile", "range(3):\n        store4(tile"),
+    )
+    assert "store to 3,072 of its 4,096 elements" in verdict.why
+    assert "stores to tile" in note_on(verdict, "store4(tile")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        [("(4 * tx + i, swizzled), a", "(4 * ty + i, swizzled), a")],
+        [("a[i], b[i], c[i], d[i]", "a[i], c[i], b[i], d[i]")],
+        [("load4(tile, (4 * ty + i, swizzled))", "load4(tile, (4 * ty + i, 4 * tx))")],
+    ],
+)
+def test_a_value_in_the_wrong_place_is_traced_back_into_the_tile(changes: Any) -> None:
+    verdict = verdict_on("transpose_fast", *changes)
+    assert "All the right values are there" in verdict.why
+    assert "it comes from `tile[" in note_on(verdict, "e = load4(tile")
+    assert "was stored here, by thread" in note_on(verdict, "store4(tile")
+    assert "Should it come from `tile[" in verdict.why
+
+
+def test_a_thread_that_stores_to_another_element_than_it_reads_needs_no_barrier() -> (
+    None
+):
+    verdict = verdict_on(
+        "gemm_tiled", ("    c[row, col] = total", "    c[col, row] = total")
+    )
+    assert verdict.kind == "race"
+    assert "reads `c[0, 2]` and stores to `c[2, 0]`. Which element" in verdict.why
+    assert "wait" not in verdict.why
+    assert verdict.page == "lost-update"
+    assert "barrier" not in " ".join(note for _, note in verdict.places)
+
+
+def test_a_barrier_that_is_named_and_not_called_does_nothing() -> None:
+    verdict = verdict_on(
+        "gemm_tiled", ("        cuda.syncthreads()\n\n", "        cuda.syncthreads\n\n")
+    )
+    assert verdict.kind == "race"
+    assert "and not called: a call has brackets" in verdict.why
+    assert note_on(verdict, "cuda.syncthreads") == "does nothing"
+
+
+@pytest.mark.parametrize(("beyond", "what"), [("float32(1)", "ones"), ("", "the last")])
+def test_what_fills_the_tiles_beyond_the_end_of_k_is_named(
+    beyond: str, what: str
+) -> None:
+    ones = [
+        ("i < k else float32(0)", f"i < k else {beyond}"),
+        ("col < n else float32(0)", f"col < n else {beyond}"),
+    ]
+    verdict = verdict_on("gemm_ragged", *(ones if beyond else CLAMPED))
+    assert f"if the tiles hold {what}" in verdict.why
+    assert verdict.when == "m = 1, n = 1, k = 1, beta = 0"
+
+
 def test_an_element_that_is_never_read_is_named_and_what_was_right_before() -> None:
     verdict = verdict_on("gemm_tiled", ("a.shape[1], TILE", "b.shape[1], TILE"))
     assert "`a[0, 16]` is never read (nor are 511 others)" in verdict.why
-    assert verdict.right_for == "size 16 × 16 × 16 × 1"
+    assert verdict.right_for == "m = 16, n = 16, k = 16, beta = 1"
 
 
 def test_guards_of_c_around_the_loads_are_wrong_at_the_edges() -> None:

@@ -41,7 +41,7 @@ class Row:
         if 0 < self.reps < FEW:
             return f"a time of only {self.reps} repetitions"
         if self.spread > VARIES * self.ms:
-            return f"a time that varies by more than {units.percent(VARIES)}"
+            return f"a time that varies by more than ± {units.percent(VARIES / 2)}"
         return ""
 
 
