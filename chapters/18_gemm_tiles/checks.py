@@ -47,9 +47,9 @@ def beyond(alpha, a, b, beta, c):
 
 def not_turned(alpha, a, b, beta, c):
     """Say that b was taken as it lies, if that explains c."""
-    if b.shape[0] == a.shape[1] and b.shape == c.shape:
-        if np.allclose(c, gemm(alpha, a, b, beta), 1e-3, 1e-3):
-            return "This is the result for `a @ b`, and it should be `a @ b.T`."
+    fits = b.shape[0] == a.shape[1] and b.shape[1] == c.shape[1]
+    if fits and np.allclose(c, gemm(alpha, a, b, beta), 1e-3, 1e-3):
+        return "This is the result for `a @ b`, and it should be `a @ b.T`."
     return ""
 
 

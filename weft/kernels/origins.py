@@ -24,8 +24,10 @@ def written_by(trace: Trace, row: int, name: str, ends: Sequence[int]) -> str:
     busy = np.unique(trace.thread[rows]).size
     if busy < threads:
         idle = threads - np.unique(trace.thread[here]).size
-        line = f"line{'s' * (len(ends) > 1)} {joined(ends)}"
-        ended = f"; {idle:,} have ended before, on {line}" if ends and idle else ""
+        ended = ""
+        if ends and idle:
+            line = f"line{'s' * (len(ends) > 1)} {joined(ends)}"
+            ended = f"; {idle:,} have ended before, on {line}"
         verb = "stores" if busy == 1 else "store"
         return (
             f"Only {busy:,} of the {threads:,} threads of this block {verb} to "

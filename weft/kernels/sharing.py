@@ -48,7 +48,7 @@ def too_few_handed_over(exercise: KernelExercise, last: Trace, each: float) -> V
     places = busy_lines(last, load)
     if not each and own.any():
         note = "each thread loads what it has stored itself"
-        places = [(place, note) for place, _ in busy_lines(last, own)]
+        places = [*((place, note) for place, _ in busy_lines(last, own)), *places]
     message = "No thread loads from shared memory what another thread has stored there."
     if each:
         least = exercise.limits["handed_over"]
