@@ -520,13 +520,13 @@ def test_what_fills_the_tiles_beyond_the_end_of_k_is_named(
     ]
     verdict = verdict_on("gemm_ragged", *(ones if beyond else CLAMPED))
     assert f"if the tiles hold {what}" in verdict.why
-    assert verdict.when == "m = 1, n = 1, k = 1, beta = 0"
+    assert verdict.when == "m=1, n=1, k=1, beta=0"
 
 
 def test_an_element_that_is_never_read_is_named_and_what_was_right_before() -> None:
     verdict = verdict_on("gemm_tiled", ("a.shape[1], TILE", "b.shape[1], TILE"))
     assert "`a[0, 16]` is never read (nor are 511 others)" in verdict.why
-    assert verdict.right_for == "m = 16, n = 16, k = 16, beta = 1"
+    assert verdict.right_for == "m=16, n=16, k=16, beta=1"
 
 
 def test_guards_of_c_around_the_loads_are_wrong_at_the_edges() -> None:

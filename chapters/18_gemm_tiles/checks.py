@@ -26,7 +26,7 @@ def gemm(alpha, a, b, beta):
 
 def sized(m, n, k, beta):
     """Return how a verdict names a size; see `operands`."""
-    return f"m = {m}, n = {n}, k = {k}, beta = {beta if beta < 2 else -beta}"
+    return f"m={m}, n={n}, k={k}, beta={beta if beta < 2 else -beta}"
 
 
 def with_turned(rng, m, n, k, beta):

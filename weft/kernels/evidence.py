@@ -22,7 +22,7 @@ from weft.places import Note, named, unravel
 from weft.simulator.limits import WARP
 from weft.simulator.trace import columns
 from weft.simulator.trace.columns import Columns
-from weft.simulator.trace.trace import GLOBAL, READ, WRITE, Trace
+from weft.simulator.trace.trace import ATOMIC, GLOBAL, READ, WRITE, Trace
 
 FEW = 4  # wrong elements, from which on a pattern is no chance
 READERS = 2  # lines that a verdict shows, of those that read an array
@@ -308,8 +308,11 @@ def alone(result: Result) -> int | None:
     None where another has stored there too, or to what this block has read.
     """
     trace = result.done.trace
-    stored = trace.block[trace.stores(result.name, result.byte)]
+    rows = trace.stores(result.name, result.byte)
+    stored = trace.block[rows]
     if not stored.size or (stored != stored[0]).any() or trace.all_blocks == 1:
+        return None
+    if (trace.operation[rows] == ATOMIC).any():  # others should have added to it
         return None
     wide = trace.space == GLOBAL
     mine = wide & (trace.block == stored[0]) & (trace.operation != WRITE)

@@ -96,7 +96,7 @@ def cure(trial: Trial) -> Change | None:
     if function is None or function.__closure__ or not tree:
         return None
     spent, tried = 0, {ast.unparse(tree[0])}
-    for change in changes(tree[0]):
+    for change in changes(tree[0], trial):
         other = copy.deepcopy(tree[0])
         change.edit(list(ast.walk(other)))
         text = ast.unparse(ast.fix_missing_locations(other))
@@ -168,11 +168,15 @@ def named(module: CodeType, name: str) -> CodeType | None:
 # Changes, those that say most first
 
 
-def changes(tree: ast.AST) -> Iterator[Change]:
-    """The changes to try."""
+def changes(tree: ast.AST, trial: Trial) -> Iterator[Change]:
+    """The changes to try, of a kernel that is launched as in `trial`."""
     nodes = list(ast.walk(tree))
     number = {id(node): k for k, node in enumerate(nodes)}
-    for find in (sums, removals, conditions, axes, exchanges, indices, bounds):
+    for find in (sums, removals, conditions):
+        yield from find(nodes, number)
+    if min(trial.block[1], trial.block[0]) > 1 or min(trial.grid[:2]) > 1:
+        yield from axes(nodes, number)
+    for find in (sides, exchanges, indices, bounds):
         yield from find(nodes, number)
 
 
@@ -268,7 +272,7 @@ def put(at: int, field: str, value: Any, found: Nodes) -> None:
 
 
 def axes(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
-    """The axis of a thread, a block or a shape."""
+    """The axis of a thread or a block."""
     for one in nodes:
         at = number[id(one)]
         if isinstance(one, ast.Attribute) and one.attr in AXES:
@@ -278,6 +282,12 @@ def axes(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
                 partial(put, at, "attr", other),
                 AXIS,
             )
+
+
+def sides(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
+    """The side of a shape."""
+    for one in nodes:
+        at = number[id(one)]
         if (
             isinstance(one, ast.Subscript)
             and isinstance(one.value, ast.Attribute)

@@ -12,7 +12,7 @@ def transpose_rows(x, out):
     col = min(left + tx, n - 1)
     for j in range(0, TILE, ROWS):
         row = min(top + ty + j, m - 1)
-        tile[ty, tx] = x[row, col]
+        tile[ty, tx] = x[row, col]  # <- here
     cuda.syncthreads()
 
     for j in range(0, TILE, ROWS):

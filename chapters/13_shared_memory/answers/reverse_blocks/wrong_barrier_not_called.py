@@ -1,0 +1,17 @@
+# verdict: race
+# Names the barrier, and does not call it.
+@cuda.jit
+def reverse_blocks(x, out):
+    """Reverse each BLOCK elements of x, handing them over in shared memory."""
+    tile = cuda.shared.array(BLOCK, float32)
+    t = cuda.threadIdx.x
+    start = cuda.blockIdx.x * BLOCK
+    count = min(BLOCK, x.size - start)
+
+    if t < count:
+        tile[t] = x[start + t]
+
+    cuda.syncthreads  # <- here
+
+    if t < count:
+        out[start + t] = tile[count - 1 - t]

@@ -1,0 +1,25 @@
+# verdict: wrong-value
+# Multiplies by alpha only where beta counts.
+@cuda.jit
+def gemm_ragged(alpha, a, b, beta, c):
+    ta = cuda.shared.array((TILE, TILE), float32)
+    tb = cuda.shared.array((TILE, TILE), float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    col, row = cuda.grid(2)
+    (m, n), k = c.shape, a.shape[1]
+
+    total = float32(0)
+    for start in range(0, k, TILE):
+        i, j = start + tx, start + ty  # column of a, row of b
+        ta[ty, tx] = a[row, i] if row < m and i < k else float32(0)
+        tb[ty, tx] = b[j, col] if j < k and col < n else float32(0)
+        cuda.syncthreads()
+
+        for i in range(TILE):
+            total += ta[ty, i] * tb[i, tx]
+        cuda.syncthreads()
+
+    if row < m and col < n:
+        if beta != 0:
+            total = alpha * total + beta * c[row, col]  # <- here
+        c[row, col] = total

@@ -1,0 +1,28 @@
+# verdict: wrong-value
+# Turns the tile when it is stored and again when it is read.
+@cuda.jit
+def gemm_transposed(alpha, a, b, beta, c):
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    col, row = cuda.grid(2)
+    (m, n), k = c.shape, a.shape[1]
+
+    total = float32(0)
+    ta = cuda.shared.array((TILE, TILE), float32)
+    tb = cuda.shared.array((TILE, 18), float32)
+    other = cuda.blockIdx.x * TILE + ty  # row of b
+
+    for start in range(0, k, TILE):
+        i = start + tx
+        ta[ty, tx] = a[row, i] if row < m and i < k else float32(0)
+        tb[tx, ty] = b[other, i] if other < n and i < k else float32(0)
+        cuda.syncthreads()
+
+        for i in range(TILE):
+            total += ta[ty, i] * tb[tx, i]
+        cuda.syncthreads()
+
+    if row < m and col < n:
+        total *= alpha
+        if beta != 0:
+            total += beta * c[row, col]
+        c[row, col] = total  # <- here
