@@ -160,8 +160,7 @@ check(
 # ```
 #
 # Some of the shapes are ragged: their sides are not multiples of 32. The check requires
-# every request to be coalesced, and lets no thread load more than 2 elements of `x`
-# (one is enough).
+# every request to be coalesced. It allows two loads of `x` per thread; one is enough.
 #
 # Stuck? `hint("transpose_tiled")`.
 
@@ -482,8 +481,8 @@ check(
 #    you store them.
 # 3. It puts the square into the tile **already transposed**, at square-row `tx` and
 #    square-column `ty`, with four calls of `store4(tile, (row, col), a, b, c, d)`.
-# 4. After the barrier, it takes out square (`ty`, `tx`) with four calls of `load4`, and
-#    writes it to `out` with four of `store4`.
+# 4. After the barrier, it takes out the square at square-row `ty` and square-column
+#    `tx` with four calls of `load4`, and writes it to `out` with four of `store4`.
 #
 # The tile is 64 wide, so squares above one another fall into the same banks, and
 # padding by one word would break the 16-byte boundaries. So swizzle the squares: keep

@@ -19,7 +19,8 @@ def handed_over(exercise: KernelExercise, last: Trace, _: list[Line]) -> str:
     each = loads_from_others(last) / last.blocks
     if each < exercise.limits["handed_over"]:
         raise Failed(too_few_handed_over(exercise, last, each))
-    return f"shared memory: {several(each, 'value')} per block from other threads"
+    mean = ", on average" * (each % 1 > 0)
+    return f"shared memory: {several(each, 'value')} per block from other threads{mean}"
 
 
 def loads_from_others(last: Trace) -> int:
