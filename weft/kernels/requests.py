@@ -282,12 +282,21 @@ def find_costly_lines(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
             places: list[Note] = list(verdict.places)
             for line in lines:
                 places = noted(places, line)
+            if (here := alike(trial, done, lines[0])) is not None:
+                trace, size, lines = done.trace, trial.case.written, [here, *lines[1:]]
             more = sentence(trial, trace, lines, size)
             return verdict.adding(more).but(places=places)
     return verdict
 
 
-def counting_trace(trial: Trial, done: Done) -> tuple[Trace, tuple[int, ...], int]:
+def alike(trial: Trial, done: Done, line: Line) -> Line | None:
+    """The same line in the launch that was wrong, if it takes too much there too."""
+    key = line.place, line.array, line.store
+    found = over(trial.exercise, done.trace)
+    return next((n for n in found if (n.place, n.array, n.store) == key), None)
+
+
+def counting_trace(trial: Trial, done: Done) -> tuple[Trace, str, int]:
     """A launch of the size on which the exercise counts, that size, and 1.
 
     Where the kernel cannot run in that size it is the launch that was wrong, its size,
@@ -297,11 +306,11 @@ def counting_trace(trial: Trial, done: Done) -> tuple[Trace, tuple[int, ...], in
     exercise = trial.exercise
     case = exercise.case(exercise.limits.get("size", exercise.sizes[-1]))
     if case.size == trial.case.size:
-        return done.trace, case.size, 1
+        return done.trace, case.written, 1
     try:
-        return traced(configure(exercise, case)).trace, case.size, 1
+        return traced(configure(exercise, case)).trace, case.written, 1
     except Exception:  # what is wrong shows in another way there
-        return done.trace, trial.case.size, ELSEWHERE
+        return done.trace, trial.case.written, ELSEWHERE
 
 
 def over(exercise: KernelExercise, trace: Trace) -> list[Line]:
@@ -337,9 +346,7 @@ def noted(places: list[Note], line: Line) -> list[Note]:
     return [*places, (line.place, note)]
 
 
-def sentence(
-    trial: Trial, trace: Trace, lines: list[Line], size: tuple[int, ...]
-) -> str:
+def sentence(trial: Trial, trace: Trace, lines: list[Line], size: str) -> str:
     """Say that lines stand out, and what the first lanes touch on the worst of them."""
     numbers = sorted({n.place.line for n in lines})
     many = len(numbers) > 1
@@ -354,8 +361,8 @@ def sentence(
     if request.time:
         what += "," * what.endswith(tuple("0123456789"))
         what += f" the {ORDINALS.get(request.time, f'{request.time + 1}th')} time"
-    if size != trial.case.size:
-        what += f" (size {' × '.join(f'{s:,}' for s in size)})"
+    if size != trial.case.written:
+        where += f" in {size}, where accesses are counted"
     return f"{where}: {what}. Are these the elements that you mean?"
 
 
