@@ -421,7 +421,7 @@ def test_an_element_that_the_block_never_read_is_named(row: str) -> None:
     assert verdict.kind == "wrong-value"
     needed = "Block (1, 0) stores c[0, 16], which needs `b[16, 0]`, and no thread of"
     assert needed in verdict.why
-    assert "b is read here" in note_on(verdict, "tb[tx, ty] = b[other")
+    assert "reads b" in note_on(verdict, "tb[tx, ty] = b[other")
 
 
 def test_one_guard_for_both_operands_keeps_a_block_from_an_element() -> None:

@@ -4,6 +4,7 @@ What they have in common is said only where it is exact.
 """
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import FunctionType
@@ -148,9 +149,8 @@ def wrong_value(result: Result, verdict: Verdict) -> Failed:
         found = Clue()
     verdict = verdict.adding(found.text).but(only=found.text * found.only)
     said, notes = (likely, []) if likely else cause(result)
-    shown = {(place.function, place.line) for place, _ in verdict.places}
-    places = [n for n in notes if (n[0].function, n[0].line) not in shown]
-    verdict = verdict.adding(said).but(places=[*verdict.places, *places])
+    places = with_notes(verdict.places, notes)
+    verdict = verdict.adding(said).but(places=places)
     found = replace(found, is_cause=bool(said))
     stores = done.trace.stores(result.name, result.byte)
     stored = np.unique(done.trace.block[stores] * 1024 + done.trace.thread[stores]).size
@@ -158,6 +158,19 @@ def wrong_value(result: Result, verdict: Verdict) -> Failed:
         more = f"{stored:,} threads have stored to {result.at}."
         verdict = verdict.adding(more)
     return Failed(verdict, found)
+
+
+def with_notes(places: Sequence[Note], more: Sequence[Note]) -> list[Note]:
+    """The places of a verdict with further notes, those on the same line as one."""
+    found = list(places)
+    for place, note in more:
+        lines = [(p.function, p.line) for p, _ in found]
+        if (place.function, place.line) not in lines:
+            found.append((place, note))
+            continue
+        at = lines.index((place.function, place.line))
+        found[at] = found[at][0], "; ".join(filter(None, (found[at][1], note)))
+    return found
 
 
 def cause(result: Result) -> tuple[str, list[Note]]:
@@ -299,7 +312,7 @@ def readers(trial: Trial, trace: Trace, name: str, mine: Columns) -> list[Note]:
     sites = dict.fromkeys(trace.site[reads(trace, name, mine)].tolist())
     places = dict.fromkeys(trace.places[site] for site in sites)
     own = [place for place in places if not trial.exercise.elsewhere(place)]
-    return [(place, f"{name} is read here") for place in own[:READERS]]
+    return [(place, f"reads {name}") for place in own[:READERS]]
 
 
 def alone(result: Result) -> int | None:

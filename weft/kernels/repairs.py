@@ -24,7 +24,7 @@ from weft.checking.verdict import Verdict
 from weft.code_objects import code_tree, with_globals
 from weft.kernels.advice import Facts
 from weft.kernels.exercise import KernelCase
-from weft.kernels.requests import exploring
+from weft.kernels.requests import exploring, find_costly_lines
 from weft.kernels.trial import Trial, configure
 from weft.simulator import Fault
 from weft.simulator.launch import simulate
@@ -58,13 +58,14 @@ class Change:
 def find_guilty_line(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
     """Name the line on which a wrong value can be put right, or say how to look.
 
-    Only where nothing has been said of the cause.
+    Only where nothing has been said of the cause. Lines that cost too much come first.
     """
     clue, exercise = facts.clue, trial.exercise
     if clue is None or exercise.checks_launch or verdict.kind != "wrong-value":
         return verdict
-    if clue.is_cause:
-        return verdict
+    costly = find_costly_lines(trial, facts, verdict)
+    if costly is not verdict or clue.is_cause:
+        return costly
     change = cure(trial)
     if change is not None:
         return with_line(trial, verdict, change)
