@@ -405,6 +405,25 @@ def test_the_line_that_one_change_rights_is_named(
     assert f"One change on line {verdict.places[-1][0].line} makes" in verdict.why
 
 
+def test_what_a_maximum_begins_with_is_named() -> None:
+    @cuda.jit
+    def largest(x, out):
+        top = float32(0)
+        for k in range(x.shape[1]):
+            top = max(top, x[cuda.grid(1), k])
+        out[cuda.grid(1)] = top
+
+    verdict = check(
+        largest,
+        spec=lambda x: x.max(axis=1),
+        inputs=lambda rng, n: (rng.random((n, 5), np.float32) - 2,),
+        sizes=[8],
+        launch=lambda n: (1, n),
+    )
+    assert note_on(verdict, "top = float32(0)") == "the mistake is here"
+    assert "Is every number that follows at least as large?" in verdict.why
+
+
 TWICE_TURNED = [("tb[i, tx]", "tb[tx, i]")]
 AS_IT_LIES = [("tb[tx, ty] = b[other, i]", "tb[ty, tx] = b[other, i]")]
 

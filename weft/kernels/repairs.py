@@ -29,13 +29,21 @@ from weft.kernels.trial import Trial, configure
 from weft.simulator import Fault
 from weft.simulator.launch import simulate
 
-WORK = 500_000  # threads, turns and iterations of all the runs, at most
+WORK = 800_000  # threads, turns and iterations of all the runs, at most
 EACH = 20_000  # of them, for translating a kernel
 ORDER = "What comes first in this index, and what second?"
 AXIS = "Along which axis does it count, and along which should it?"
 WHEN = "In which cases is this condition true, and in which should it be?"
 ENDS = "Where does this loop begin, and where does it end?"
-OPPOSITE = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.NotEq, ast.GtE: ast.Gt}
+TERMS = "What is done first here, with what, and in which order?"
+FIRST = "Is every number that follows at least as large?"
+OTHERS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
+    ast.Lt: (ast.LtE,),
+    ast.LtE: (ast.Lt,),
+    ast.Gt: (ast.GtE, ast.NotEq),
+    ast.GtE: (ast.Gt,),
+}
+LEAST = 3e38  # below zero: less than any number in a check
 AXES = {"x": "y", "y": "x"}
 
 Nodes = list[ast.AST]
@@ -173,11 +181,11 @@ def changes(tree: ast.AST, trial: Trial) -> Iterator[Change]:
     """The changes to try, of a kernel that is launched as in `trial`."""
     nodes = list(ast.walk(tree))
     number = {id(node): k for k, node in enumerate(nodes)}
-    for find in (sums, removals, conditions):
+    for find in (sums, removals, starts, conditions):
         yield from find(nodes, number)
     if min(trial.block[1], trial.block[0]) > 1 or min(trial.grid[:2]) > 1:
         yield from axes(nodes, number)
-    for find in (sides, exchanges, indices, bounds):
+    for find in (sides, exchanges, indices, bounds, terms):
         yield from find(nodes, number)
 
 
@@ -252,17 +260,72 @@ def removals(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
             )
 
 
+def starts(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
+    """What a maximum begins with, or has for elements that do not exist."""
+    for one in nodes:
+        if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name):
+            field, value = "value", one.value
+        elif isinstance(one, ast.IfExp):
+            field, value = "orelse", one.orelse
+        else:
+            continue
+        call = isinstance(value, ast.Call) and len(value.args) == 1
+        inner = value.args[0] if call and isinstance(value, ast.Call) else value
+        if isinstance(inner, ast.UnaryOp):
+            inner = inner.operand
+        if not isinstance(inner, ast.Constant) or (
+            not call and not isinstance(inner.value, float)
+        ):
+            continue
+        least: ast.expr = ast.UnaryOp(ast.USub(), ast.Constant(LEAST))
+        if call and isinstance(value, ast.Call):
+            least = ast.Call(value.func, [least], [])
+        at = number[id(one)]
+        yield Change(value.lineno, partial(put, at, field, least), FIRST)
+
+
+def terms(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
+    """The order of the operands of a difference or a quotient, and brackets."""
+    inside = {
+        id(part)
+        for one in nodes
+        if isinstance(one, ast.Subscript)
+        for part in ast.walk(one.slice)
+    }
+    for one in nodes:
+        if not isinstance(one, ast.BinOp) or id(one) in inside:
+            continue
+        at, left, right = number[id(one)], one.left, one.right
+        found: list[ast.expr] = []
+        if isinstance(one.op, ast.Sub | ast.Div):
+            found.append(ast.BinOp(right, one.op, left))
+        if isinstance(one.op, ast.Add | ast.Sub):
+            other = ast.Sub() if isinstance(one.op, ast.Add) else ast.Add()
+            found.append(ast.BinOp(left, other, right))
+            if isinstance(left, ast.BinOp) and isinstance(left.op, ast.Mult | ast.Div):
+                within = ast.BinOp(left.right, one.op, right)
+                found.append(ast.BinOp(left.left, left.op, within))
+        if isinstance(one.op, ast.Mult) and isinstance(right, ast.BinOp):
+            within = ast.BinOp(left, one.op, right.left)
+            found.append(ast.BinOp(within, right.op, right.right))
+        for new in found:
+            yield Change(one.lineno, partial(become, at, new), TERMS)
+
+
+def become(at: int, new: ast.expr, found: Nodes) -> None:
+    """Make one expression into another that is made of the same kinds of parts."""
+    old: Any = found[at]
+    made: Any = copy.deepcopy(new)
+    old.left, old.op, old.right = made.left, made.op, made.right
+
+
 def conditions(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
     """A comparison, or `and` and `or`."""
     for one in nodes:
         at = number[id(one)]
-        if isinstance(one, ast.Compare) and type(one.ops[0]) in OPPOSITE:
-            new = OPPOSITE[type(one.ops[0])]()
-            yield Change(
-                one.lineno,
-                partial(put, at, "ops", [new]),
-                WHEN,
-            )
+        if isinstance(one, ast.Compare):
+            for kind in OTHERS.get(type(one.ops[0]), ()):
+                yield Change(one.lineno, partial(put, at, "ops", [kind()]), WHEN)
         elif isinstance(one, ast.BoolOp):
             op = ast.Or() if isinstance(one.op, ast.And) else ast.And()
             yield Change(one.lineno, partial(put, at, "op", op), WHEN)
