@@ -21,5 +21,5 @@ def gemm_ragged(alpha, a, b, beta, c):
 
     if row < m and col < n:
         if beta != 0:
-            total = alpha * total + beta * c[row, col]  # <- here
-        c[row, col] = total
+            total = alpha * total + beta * c[row, col]
+        c[row, col] = total  # <- here

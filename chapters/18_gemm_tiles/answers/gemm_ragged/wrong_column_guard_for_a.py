@@ -12,7 +12,7 @@ def gemm_ragged(alpha, a, b, beta, c):
     for start in range(0, k, TILE):
         i, j = start + tx, start + ty  # column of a, row of b
         guard = row < m and i < k and col < n
-        ta[ty, tx] = a[row, i] if guard else float32(0)  # <- here
+        ta[ty, tx] = a[row, i] if guard else float32(0)
         tb[ty, tx] = b[j, col] if j < k and col < n else float32(0)
         cuda.syncthreads()
 
@@ -24,4 +24,4 @@ def gemm_ragged(alpha, a, b, beta, c):
         total *= alpha
         if beta != 0:
             total += beta * c[row, col]
-        c[row, col] = total
+        c[row, col] = total  # <- here
