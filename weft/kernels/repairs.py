@@ -154,7 +154,7 @@ def is_right(trial: Trial, case: KernelCase, kernel: Any) -> bool:
 
 @contextmanager
 def compiled(function: FunctionType, tree: ast.stmt) -> Iterator[FunctionType | None]:
-    """The function that a tree defines, in the place of `function`, for a while."""
+    """The function that a tree defines, with the names of `function`, for a while."""
     file = f"<{function.__name__}, changed>"
     assert isinstance(tree, ast.FunctionDef)
     tree.decorator_list = []
@@ -239,7 +239,7 @@ def growing(at: int, found: Nodes) -> None:
 
 
 def replace(at: int, new: ast.AST, found: Nodes) -> None:
-    """Put one statement in the place of another."""
+    """Exchange one statement for another."""
     old = found[at]
     for node in found:
         for field in ("body", "orelse"):
