@@ -674,7 +674,7 @@ def test_only_a_missing_other_is_blamed_on_it() -> None:
         ("np.exp(tl.load(x + i, mask=i < n))", "with `tl.` functions"),
         ("math.sin(tl.load(x + i, mask=i < n))", "with `tl.` functions"),
         ("mix(tl.load(x + i, i < n), i)", "`mix` is a function of Python"),
-        ("tl.load(x + i, i < n) + tl.load(y + i, i < n)[0]", "Unsupported tensor"),
+        ("tl.load(x + i, i < n) + tl.load(y + i, i < n)[0]", "has an index"),
         ("tl.load(x + i, i < n) + x.shape[0]", "neither elements nor a shape"),
         ("tl.load(x + i, i < n).shape[1]", "does not have that axis"),
         ("tl.broadcast_to(1.0, (BLOCK,))", "a block is expected"),

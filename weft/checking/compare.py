@@ -104,7 +104,8 @@ def pattern(got: Array, wanted: Array, right: Array, first: Any, tol: float) -> 
     if got.size > 2 and nonzero.any() and not right.any():
         ratios = got[nonzero] / wanted[nonzero]
         ratio = ratios.flat[0]
-        if np.isclose(ratios, ratio, rtol=1e-4).all() and show(ratio) != "1":
+        same = np.isfinite(ratio) and np.isclose(ratios, ratio, rtol=1e-4).all()
+        if same and show(ratio) != "1":
             times = " times what it should be" if ratio else ""
             return Pattern.MULTIPLE, f"Every element is {show(ratio)}{times}."
     if got.ndim != 1 or got.size < 3 or not right.any():

@@ -201,8 +201,10 @@ def _multiple(got: Block, wanted: Block, right: list[bool], _: float) -> Looks:
         return NOTHING
     ratios = [_float(a) / _float(b) for a, b in pairs]
     ratio = ratios[0]
-    if show(ratio) == "1" or not all(
-        _near(each, ratio, 1e-8 + 1e-4 * abs(ratio)) for each in ratios
+    if (
+        not math.isfinite(ratio)
+        or show(ratio) == "1"
+        or not all(_near(each, ratio, 1e-8 + 1e-4 * abs(ratio)) for each in ratios)
     ):
         return NOTHING
     times = " times what it should be" if ratio else ""

@@ -7,6 +7,7 @@ import numpy as np
 from weft.checking.cases import Case, copies
 from weft.checking.compare import Array
 from weft.checking.exercise import Exercise
+from weft.wording import capital
 
 
 def never_read(
@@ -15,12 +16,13 @@ def never_read(
     read: Mapping[int, tuple[str, Array]],
     which: int,
     index: tuple[int, ...],
+    who: str = "",
 ) -> str:
     """Name an element that the spec needs for a result and that was not read, or "".
 
     Arguments are those of `first_unread`.
     """
-    return first_unread(exercise, case, read, which, index)[1]
+    return first_unread(exercise, case, read, which, index, who)[1]
 
 
 def first_unread(
@@ -29,18 +31,25 @@ def first_unread(
     read: Mapping[int, tuple[str, Array]],
     which: int,
     index: tuple[int, ...],
+    who: str = "",
 ) -> tuple[str, str]:
     """The array of which a result needs an element that was not read, and a sentence.
 
     read: for each input that counts, its name and which of its elements were read.
     which, index: the output with the wrong result, and where in it that is. The spec
     tells what it needs: its result changes with these elements. "" where all is read.
+    who: whose reads these are, such as "program 3"; by default everybody's.
     """
     for number, (name, marks) in read.items():
         one = unread_of(exercise, case, number, marks, which, index)
         if one is None:
             continue
         missing = int(np.count_nonzero(~marks))
+        if who:
+            told = f"`{element(name, one)}`" if missing < marks.size else name
+            loads = "never loads" if missing < marks.size else "loads nothing of"
+            said = f"{capital(who)} {loads} {told}"
+            return name, f"{said}, and this result needs it."
         if missing == marks.size:
             return name, f"Nothing of {name} is read, and this result depends on it."
         others = f" (nor are {missing - 1:,} others)" * (missing > 1)

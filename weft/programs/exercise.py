@@ -4,9 +4,11 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, ClassVar
 
+import numpy as np
+
 from weft.checking.source import parameter_names
 from weft.checking.verdict import Verdict
-from weft.kernels.exercise import KernelExercise
+from weft.kernels.exercise import KernelCase, KernelExercise
 from weft.programs.program import Program
 from weft.programs.wording import ProgramWords
 
@@ -29,6 +31,7 @@ class ProgramExercise(KernelExercise):
         ((cdiv(n, BLOCK),), {"BLOCK": BLOCK})`. The grid is a tuple, or a function from
         meta to one, which an autotuned program needs. meta holds constants by name, and
         options of the launch such as num_warps.
+    gaps: how many elements lie between two rows of an output, and belong to neither.
     kernel: the program that is given, where the learner wrote the function that
         chooses its launch.
     """
@@ -42,6 +45,7 @@ class ProgramExercise(KernelExercise):
     sized: ClassVar[bool] = True
 
     arguments: Any = None
+    gaps: int = 0
 
     @property
     def name(self) -> str:
@@ -77,6 +81,18 @@ class ProgramExercise(KernelExercise):
     def source(self) -> Any:
         """The Python function that the learner wrote."""
         return self.function_of(self.written_by_learner) or self.written_by_learner
+
+    def fresh(self, case: KernelCase) -> tuple[Any, ...]:
+        """The outputs before a launch, with gaps between their rows."""
+        outputs = super().fresh(case)
+        if not self.gaps:
+            return outputs
+        wide = [
+            np.zeros((*o.shape[:-1], o.shape[-1] + self.gaps), o.dtype) for o in outputs
+        ]
+        for rows, output in zip(wide, outputs, strict=True):
+            rows[..., : output.shape[-1]] = output
+        return tuple(rows[..., : -self.gaps] for rows in wide)
 
     def array_names(self, inputs: int, outputs: int) -> list[str]:
         """What to call the arrays and numbers that `arguments` gets."""

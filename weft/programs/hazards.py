@@ -7,10 +7,13 @@ before its own: a lock, or a counter of finished programs.
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from weft.checking.verdict import Verdict
 from weft.kernels.hazards import words as of_kernels
 from weft.places import named
 from weft.programs.launching import Launch
+from weft.programs.memory import Region
 from weft.programs.trace import Accesses, Call, who
 from weft.programs.wording import called
 from weft.sanitizer import races
@@ -115,9 +118,18 @@ def of_block(call: Call, lane: int) -> str:
 
 
 def outside(
-    launch: Launch, call: Call, lanes: Columns, offsets: Columns, owners: Columns
+    launch: Launch,
+    call: Call,
+    lanes: Columns,
+    offsets: Columns,
+    owners: Columns,
+    block: Columns | None = None,
 ) -> Verdict:
-    """Word an access that leaves its array, or falls into a gap between its rows."""
+    """Word an access that leaves its array, or falls into a gap between its rows.
+
+    offsets: in bytes, of the elements that are outside. block: those of the whole block
+    from the start of the same array.
+    """
     region = launch.arena.regions[int(owners[0])]
     offset = int(offsets[0]) // region.itemsize
     cells = region.span // region.itemsize
@@ -136,14 +148,51 @@ def outside(
         size=several(cells, "element") + f" ({shape})" * (region.data.ndim > 1),
         ends=", with a gap after each row." if gap else f": offsets 0 to {cells - 1}.",
         few=f"{few} {'is' if lanes.size == 1 else 'are'}",
-        question=_mask(launch, call, offset),
+        question=_mask(launch, call, offset, _stride(launch, call, region, block)),
     )
 
 
-def _mask(launch: Launch, call: Call, offset: int) -> str:
+def _stride(launch: Launch, call: Call, region: Region, block: Columns | None) -> str:
+    """Say that a block steps through an array as if its rows were elsewhere, or ""."""
+    if block is None or region.data.ndim != 2 or not block.size:
+        return ""
+    stride, one = (s // region.itemsize for s in region.data.strides)
+    offsets = (block // region.itemsize).reshape(call.shape)
+    told = {"array": region.name, "stride": stride}
+    long = [axis for axis, n in enumerate(call.shape) if n > 1]
+    steps = [int(np.diff(offsets, axis=axis).flat[0]) for axis in long]
+    if len(steps) == 2 and one in steps:
+        step = max(steps, key=lambda s: s != one)
+        if step not in (stride, one, 0):
+            return launch.words("other-step", step=step, **told)["why"]
+    if len(steps) == 1 and steps[0] in _strides(launch) - {one}:
+        return launch.words("down-a-column", step=steps[0], **told)["why"]
+    if len(steps) != 1 or steps[0] != one:
+        return ""
+    first = int(offsets.flat[0])
+    x, y, _ = launch.grid
+    own = {call.program, call.program % x, call.program // x % y} - {0}
+    wrong = {k * s for k in own for s in _strides(launch) - {stride}}
+    if first in wrong and first % stride:
+        return launch.words("other-stride", first=first, **told)["why"]
+    return ""
+
+
+def _strides(launch: Launch) -> set[int]:
+    """How far rows are apart in the arrays of a launch, and how long they are."""
+    found = set()
+    for region in launch.arena.regions:
+        if region.data.ndim == 2:
+            found |= {region.data.strides[0] // region.itemsize, region.data.shape[1]}
+    return found
+
+
+def _mask(launch: Launch, call: Call, offset: int, stride: str) -> str:
     """A question about what should have kept the access inside."""
     if offset < 0:
         return launch.words("negative-offset")["why"]
+    if call.masked and stride:
+        return stride
     if call.masked:
         return launch.words("wrong-mask")["why"]
     what = {ATOMIC: "atomic", READ: "load"}.get(call.operation, "store")

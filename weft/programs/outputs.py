@@ -1,10 +1,13 @@
 """What a launch has written: all of the output, and the right values."""
 
+import re
+from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from weft.checking.compare import difference
+from weft.checking.compare import close, difference
 from weft.checking.differences import Difference
 from weft.checking.source import begin, line_with, returns
 from weft.checking.unread import never_read
@@ -14,7 +17,8 @@ from weft.places import Note
 from weft.programs import hazards, launching
 from weft.programs.launching import Done
 from weft.programs.memory import Region
-from weft.simulator.trace.trace import READ
+from weft.programs.trace import who as of_grid
+from weft.simulator.trace.trace import ATOMIC, READ
 from weft.starters import has_stub
 from weft.wording import several
 
@@ -51,6 +55,8 @@ def unwritten(done: Done, region: Region, marks: Any) -> Verdict:
         return launch.verdict("launch", returns(launch.exercise.source), **said)
     stores = (trace.operation != READ) & (trace.address >= region.first)
     stores &= trace.address < region.first + region.span // region.itemsize
+    if not stores.any() and (masked := masked_out(done, region)):
+        return launch.verdict("masked-out", masked, array=region.name)
     if not stores.any():
         places = line_with(launch.exercise.program.function, launch.exercise.stores)
         return launch.verdict("nothing-stored", places, array=region.name)
@@ -70,11 +76,25 @@ def unwritten(done: Done, region: Region, marks: Any) -> Verdict:
     return launch.verdict("unwritten", notes, **said)
 
 
+def masked_out(done: Done, region: Region) -> list[Note]:
+    """The stores to an array, or else all, that no program's mask lets through."""
+    trace = done.trace
+    busy = set(trace.call.tolist())
+    calls = [
+        call
+        for number, call in enumerate(trace.calls)
+        if call.operation != READ and number not in busy
+    ]
+    named = [c for c in calls if re.search(rf"\b{region.name}\b", c.place.text)]
+    return [(place, "") for place in dict.fromkeys(c.place for c in named or calls)]
+
+
 def wrong_value(
     done: Done, region: Region, wrong: Difference, backwards: bool
 ) -> Verdict:
     """Word a wrong value, and name the line that stored it."""
     launch, trace = done.launch, done.trace
+    wrong = telling(done, region, wrong)
     message, why = wrong.sentence(region.name), wrong.hint
     row = trace.stored_last(launch.arena.cell_of(region, wrong.index))
     notes: list[Note] = []
@@ -90,22 +110,97 @@ def wrong_value(
         else:
             likely = launch.exercise.likely(*launch.case.inputs, *done.outputs)
             why = likely or why or unread(done, region, wrong.index)
+            why = why or updated(done, region, wrong)
     said = message, why.strip(), notes
     return launch.exercise.verdict("wrong-value", *said, when=launch.when)
 
 
+def telling(done: Done, region: Region, wrong: Difference) -> Difference:
+    """The difference at an element that is not 0 where the first one should be.
+
+    A 0 that a maximum has put there depends on no single element of the inputs.
+    """
+    if wrong.wanted != 0 or wrong.belongs is not None:
+        return wrong
+    wanted = done.launch.case.expected[number_of(done, region)]
+    apart = ~close(region.data, wanted, done.launch.exercise.tolerance)
+    others = np.argwhere(apart & (wanted != 0) & np.isfinite(region.data))
+    if not len(others):
+        return wrong
+    index = tuple(map(int, others[0]))
+    got, aim = region.data[index], wanted[index]
+    return replace(wrong, index=index, got=got, wanted=aim)
+
+
+def number_of(done: Done, region: Region) -> int:
+    """Which of the outputs a region is."""
+    regions = [r for r in done.launch.arena.regions if not r.readonly]
+    return [r.start for r in regions].index(region.start)
+
+
 def unread(done: Done, region: Region, index: tuple[int, ...]) -> str:
-    """Name an element that a result depends on, and that no program has read."""
+    """Name an element that a result depends on, and that no program has read.
+
+    Where programs hand nothing to each other, those count that have stored the result.
+    """
     launch, trace = done.launch, done.trace
-    cells = trace.address[trace.operation == READ]
     regions = launch.arena.regions
+    reads = trace.operation == READ
+    inputs = sum(region.readonly for region in regions)
+    who = ""
+    if not (reads & (trace.array >= inputs)).any():
+        cell = launch.arena.cell_of(region, index)
+        stored = trace.block[(trace.address == cell) & ~reads]
+        owners = np.unique(stored)
+        if 0 < owners.size < launch.programs:
+            reads &= np.isin(trace.block, owners)
+        if owners.size == 1 and launch.programs > 1:
+            who = of_grid(int(owners[0]), launch.grid)
+    cells = trace.address[reads]
     arrays = [k for k, v in enumerate(launch.case.inputs) if isinstance(v, np.ndarray)]
     read = {
         k: (own.name, launch.arena.written(own, cells))
         for k, own in zip(arrays, regions, strict=False)
     }
-    number = [r.start for r in regions if not r.readonly].index(region.start)
-    return never_read(launch.exercise, launch.case, read, number, index)
+    number = number_of(done, region)
+    return never_read(launch.exercise, launch.case, read, number, index, who)
+
+
+def updated(done: Done, region: Region, wrong: Difference) -> str:
+    """Say that more programs update a wrong element than a right one, if they do."""
+    launch, trace = done.launch, done.trace
+    wanted = launch.case.expected[number_of(done, region)]
+    right = np.argwhere(close(region.data, wanted, launch.exercise.tolerance))
+    if not len(right):
+        return ""
+    index = tuple(map(int, right[0]))
+    mine, other = (
+        np.unique(trace.block[(trace.address == cell) & (trace.operation == ATOMIC)])
+        for cell in (
+            launch.arena.cell_of(region, each) for each in (wrong.index, index)
+        )
+    )
+    if not 0 < other.size < mine.size:
+        return ""
+    reads = {
+        k: trace.address[(trace.block == k) & (trace.operation == READ)] for k in mine
+    }
+    for one, two in combinations(mine.tolist(), 2):
+        if len(both := np.intersect1d(reads[one], reads[two])):
+            break
+    else:
+        return ""
+    loaded, at = launch.arena.index(int(both[0]))
+    told = {"one": of_grid(one, launch.grid), "two": of_grid(two, launch.grid)}
+    told |= {"wrong": wrong.where(region.name), "right": named_at(region, index)}
+    told |= {"loaded": named_at(loaded, at), "count": mine.size}
+    others = several(int(other.size), "program")
+    return str(launch.words("updated-by-more", **told, others=others)["why"])
+
+
+def named_at(region: Region, index: tuple[int, ...]) -> str:
+    """Write an element: 'out[3, 7]'."""
+    return f"{region.name}[{', '.join(map(str, index))}]"
 
 
 def from_left_out(

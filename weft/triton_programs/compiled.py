@@ -4,6 +4,7 @@ The interpreter runs Python, so it is more lenient than the compiler: about type
 change in a loop, small blocks of `tl.dot`, and functions that are not Triton's.
 """
 
+import ast
 import linecache
 import re
 import warnings
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
-from weft.checking.source import line_with
+from weft.checking.source import line_with, tree_of
 from weft.checking.verdict import Failed, Verdict
 from weft.places import Note, Place
 from weft.programs.exercise import ProgramExercise
@@ -106,10 +107,22 @@ def refused(launch: Launch, error: Any) -> Verdict:
     places = place_of(function, error)
     if fits := words.matching(said):
         return launch.verdict(fits[0], places, kind="program")
+    lost = re.match(r"(\w+) is not defined", said)
+    if lost and places and set_in_a_loop(function, lost[1]):
+        return launch.verdict("left-its-loop", places, lost=lost[1])
     said = re.sub(r"^(\w+) is not defined", r"`\1` is not defined", said)
     said = sentence(" ".join(said.split())[:300]) if said else ""
     message = "Triton's compiler refuses this line." if places else "Triton refuses it."
     return Verdict(launch.name, "program", message, said, places, when=launch.when)
+
+
+def set_in_a_loop(function: FunctionType, name: str) -> bool:
+    """Whether a loop of the function gives a value to a name."""
+    tree = tree_of(function)
+    loops = [node for node in ast.walk(tree) if isinstance(node, ast.For | ast.While)]
+    inner = [node for loop in loops for node in ast.walk(loop)]
+    names = [node for node in inner if isinstance(node, ast.Name)]
+    return any(n.id == name and isinstance(n.ctx, ast.Store) for n in names)
 
 
 def place_of(function: FunctionType, error: Any) -> list[Note]:

@@ -28,9 +28,11 @@ class Session:
     """The learner's functions, rewritten for the interpreter as they are called.
 
     Each works on a copy of its globals: the interpreter adds names of its own to them.
+    masked: whether the last atomic was given a mask.
     """
 
     def __init__(self) -> None:
+        self.masked = True
         self._functions: dict[FunctionType, Any] = {}
         self._scopes: dict[int, dict[str, Any]] = {}
         self._own: set[int] = set()
@@ -96,6 +98,18 @@ class Session:
             trace = trace.tb_next
         return self._placed(tuple(frames[::-1]))
 
+    def asserted(self, error: BaseException) -> str:
+        """The line of Triton's in which an assertion failed; "" for a learner's."""
+        trace = error.__traceback__
+        while trace is not None and trace.tb_next is not None:
+            trace = trace.tb_next
+        if trace is None or not isinstance(error, AssertionError):
+            return ""
+        if self.is_learners(trace.tb_frame):
+            return ""
+        file = trace.tb_frame.f_code.co_filename
+        return linecache.getline(file, trace.tb_lineno).strip()
+
     def _placed(self, frames: tuple[tuple[CodeType, int], ...]) -> tuple[Place, ...]:
         if frames not in self._places:
             found = [place(code, at, self._text(code)) for code, at in frames]
@@ -121,6 +135,7 @@ def interpreting(session: Session, ambiguous: Callable[[], Any]) -> Iterator[Any
     import triton
     import triton.compiler.code_generator  # keeps the language as it finds it
     import triton.language as tl
+    from triton.language.semantic import TritonSemantic
     from triton.runtime import interpreter, jit
 
     def call(function: Any, *args: Any, **kwargs: Any) -> Any:
@@ -134,6 +149,12 @@ def interpreting(session: Session, ambiguous: Callable[[], Any]) -> Iterator[Any
             ambiguous()
         return bool(data.all()) if data.size == 1 else True
 
+    types_of_atomic = TritonSemantic.atom_red_typechecking_impl
+
+    def typechecked(semantic: Any, ptr: Any, val: Any, mask: Any, op: str) -> Any:
+        session.masked = mask is not None
+        return types_of_atomic(semantic, ptr, val, mask, op)
+
     languages = SimpleNamespace(__globals__={"tl": tl, "core": tl.core})
     scope = interpreter._patch_lang(languages)
     builder = interpreter.interpreter_builder
@@ -145,6 +166,7 @@ def interpreting(session: Session, ambiguous: Callable[[], Any]) -> Iterator[Any
                 scope.set_attr(tl.tensor, name, method(call, member))
             elif not name.startswith("_") and callable(getattr(tl.math, name, None)):
                 scope.set_attr(tl.tensor, name, getattr(tl.math, name))  # x.exp()
+        scope.set_attr(TritonSemantic, "atom_red_typechecking_impl", typechecked)
         scope.set_attr(tl.tensor, "__bool__", truth)
         scope.set_attr(tl.tensor, "__index__", whole)  # Triton 3.6 needs NumPy < 2.4
         with triton.knobs.runtime.scope(), np.errstate(all="ignore"):

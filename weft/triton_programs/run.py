@@ -30,8 +30,8 @@ def run(launch: Launch, backwards: bool = False, zeros: bool = False) -> Done:
     def refuse(verdict: Verdict) -> None:
         raise Failed(verdict)
 
-    def outside(call: Call, lanes: Columns, offsets: Columns, owners: Columns) -> None:
-        refuse(hazards.outside(launch, call, lanes, offsets, owners))
+    def outside(call: Call, *where: Columns) -> None:
+        refuse(hazards.outside(launch, call, *where))
 
     def stored(call: Call, lanes: Columns, owners: Columns) -> None:
         for number in np.unique(owners):
@@ -70,17 +70,22 @@ def run(launch: Launch, backwards: bool = False, zeros: bool = False) -> Done:
     except Exception as error:
         if has_stub(launch.exercise.source):
             raise Failed(begin(launch.name)) from None
-        places = session.raised(error)
-        raise Failed(raised(launch, error, places)) from None
+        places, line = session.raised(error), session.asserted(error)
+        raise Failed(raised(launch, error, places, line)) from None
     return Done(launch, tracer.log.trace(launch.arena, launch.grid, launch.name))
 
 
-def raised(launch: Launch, error: Exception, places: tuple[Place, ...]) -> Verdict:
-    """The verdict on an error that a program raised."""
-    text = str(error).strip().split("\n")[-1]
+def raised(
+    launch: Launch, error: Exception, places: tuple[Place, ...], asserted: str = ""
+) -> Verdict:
+    """The verdict on an error that a program raised.
+
+    asserted: the line of Triton's in which an assertion failed.
+    """
+    text = str(error).strip().split("\n")[-1] or asserted
     line = places[0].text if places else ""
     for region in launch.arena.regions:
-        if re.search(rf"(?<![\w.]){re.escape(region.name)}(\[|\.shape\b)", line):
+        if re.search(rf"(?<![\w.]){re.escape(region.name)}(\[|\.(shape|T)\b)", line):
             return launch.verdict("indexed", called(places), array=region.name)
     fits = words.matching(text)
     if fits:
@@ -88,7 +93,7 @@ def raised(launch: Launch, error: Exception, places: tuple[Place, ...]) -> Verdi
         if row == "not-an-address" and not re.search(r"\btl\.(load|store|at)", line):
             row = "not-a-block"
         return launch.verdict(row, called(places), kind="program")
-    if isinstance(error, AssertionError):
+    if isinstance(error, AssertionError) and not asserted:
         said = sentence(f"An assertion fails: {text}" if text else "One fails")
         own = launch.exercise.verdict
         return own("exception", said, places=called(places), when=launch.when)

@@ -11,14 +11,15 @@ from weft.simulator.trace.columns import Columns
 from weft.simulator.trace.trace import ATOMIC, READ, WRITE
 from weft.triton_programs.interpreted import Session
 
-Outside = Callable[[Call, Columns, Columns, Columns], None]
+Outside = Callable[[Call, Columns, Columns, Columns, Columns], None]
 
 
 class Tracer:
     """Stands between the interpreter and memory.
 
-    outside: called with a call, the lanes concerned, their addresses and the arrays
-    they belong to, where an address is not an element of its array. stored: called with
+    outside: called with a call, the lanes concerned, their offsets, the arrays they
+    belong to, and the offsets of the whole block in the first of these arrays, where an
+    address is not an element of its array. stored: called with
     a call, lanes and arrays before a store. unsupported: called where the program
     computes in bfloat16. zeros: fill what masks leave out with zeros instead.
     """
@@ -120,7 +121,7 @@ class Tracer:
         builder, arena = self._builder, self._arena
         x, y, z = builder.grid_idx
         wide, high, _ = builder.grid_dim
-        addresses = np.asarray(ptrs.data).reshape(-1).astype(np.int64)
+        addresses = every = np.asarray(ptrs.data).reshape(-1).astype(np.int64)
         lanes = np.arange(addresses.size)
         if mask is not None:
             allowed = np.broadcast_to(np.asarray(mask), ptrs.data.shape).reshape(-1)
@@ -131,7 +132,7 @@ class Tracer:
             operation,
             self._session.here(),
             ptrs.data.shape,
-            not self._unmasked,
+            not self._unmasked and (operation != ATOMIC or self._session.masked),
             filled,
             relaxed,
         )
@@ -143,7 +144,8 @@ class Tracer:
         inside &= arena.element[cells] >= 0
         if not inside.all():
             bad = np.flatnonzero(~inside)
-            self._outside(call, lanes[bad], offset[bad], owner[bad])
+            block = every - arena.starts[owner[bad[0]]]
+            self._outside(call, lanes[bad], offset[bad], owner[bad], block)
         if operation != READ:
             self._stored(call, lanes, owner)
         self.log.add(call, cells, lanes)

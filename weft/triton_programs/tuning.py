@@ -9,6 +9,7 @@ from weft.programs.launching import Done
 from weft.programs.memory import Region
 from weft.simulator.trace.trace import ATOMIC, READ
 from weft.triton_programs.wording import words
+from weft.wording import joined
 
 
 def tuned_again(exercise: ProgramExercise, done: Done) -> None:
@@ -42,7 +43,12 @@ def tuned_again(exercise: ProgramExercise, done: Done) -> None:
             continue
         reads = trace.places[trace.site[rows[0]]]
         places = [(reads, f"reads what is in {region.name}")]
-        raise Failed(done.launch.verdict("tuning", places, array=region.name))
+        inputs = {r.name for r in done.launch.arena.regions if r.readonly}
+        told = {"array": region.name}
+        row, others = "tuning", sorted(program.restored & inputs)
+        if others:
+            row, told["given"] = "tuning-another", joined(others)
+        raise Failed(done.launch.verdict(row, places, **told))
 
 
 def set_back(done: Done, region: Region, start: np.ndarray) -> bool:
