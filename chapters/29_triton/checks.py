@@ -4,6 +4,8 @@ import numpy as np
 
 from weft.checking.slips import result_if
 
+GAP = 3  # elements between two rows
+
 
 def normal(rng, *shape, dtype=np.float32):
     """Return random numbers around 0."""
@@ -31,6 +33,20 @@ def shares_in_float32(x, first=None, fill=None):
     return x - top - np.log(np.exp(padded - top).sum(axis=1, keepdims=True))
 
 
+def without_log(x):
+    """Return the softmax's differences less the sum of the exponentials itself."""
+    x = x - x.max(axis=1, keepdims=True)
+    return x - np.exp(x).sum(axis=1, keepdims=True)
+
+
+def without_exp(x):
+    """Return the differences less the logarithm of their own sum, padded as loaded."""
+    x = x - x.max(axis=1, keepdims=True)
+    wide = 1 << (x.shape[1] - 1).bit_length()
+    fill = -np.inf if wide > x.shape[1] else 0
+    return x - np.log(x.sum(axis=1, keepdims=True) + fill)
+
+
 SHARES = result_if(
     {
         "the maximum begins at 0": lambda x: shares_in_float32(
@@ -41,6 +57,20 @@ SHARES = result_if(
         ),
         "elements beyond the row count as 0": lambda x: shares_in_float32(x, fill=0),
         "no logarithm is taken": lambda x: np.exp(log_shares(x)),
+        "elements beyond the row count as -1": lambda x: shares_in_float32(x, fill=-1),
+        "only the logarithm is subtracted, and not the maximum": lambda x: (
+            log_shares(x) + x.max(axis=1, keepdims=True)
+        ),
+        "the logarithm is added, not subtracted": lambda x: (
+            2 * (x - x.max(axis=1, keepdims=True)) - log_shares(x)
+        ),
+        "the sum is subtracted, not its logarithm": lambda x: without_log(x),
+        "the exponential is taken of the sum: then it is 0": lambda x: np.full_like(
+            x, np.inf
+        ),
+        "the differences are summed, and no exponential is taken": lambda x: (
+            without_exp(x)
+        ),
     },
     tolerance=1e-5,
 )
@@ -49,7 +79,7 @@ SHARES = result_if(
 def gapped(rng, rows, cols):
     """Return rows around 100 and -100 in turn, in a view with gaps."""
     around = 100 * (-1) ** np.arange(rows)[:, None]
-    x = (normal(rng, rows, cols + 3) + around).astype(np.float32)
+    x = (normal(rng, rows, cols + GAP) + around).astype(np.float32)
     return (x[:, :cols],)
 
 
@@ -61,9 +91,9 @@ def normed(x, weight, eps):
 
 
 def loud_rows(rng, rows, cols):
-    """Return rows with squares too large for float16, weights and eps."""
-    x = normal(rng, rows, cols) * 150
-    return x.astype(np.float16), normal(rng, cols, dtype=np.float16), 1e4
+    """Return rows with squares too large for float16, with gaps; weights and eps."""
+    x = (normal(rng, rows, cols + GAP) * 150).astype(np.float16)
+    return x[:, :cols], normal(rng, cols, dtype=np.float16), 1e4
 
 
 def scaled(mean=lambda squares: squares.mean(axis=1, keepdims=True), weigh=True):
@@ -76,41 +106,81 @@ def scaled(mean=lambda squares: squares.mean(axis=1, keepdims=True), weigh=True)
     return norm
 
 
+def in_float16(slips):
+    """Return the same slips, whose results are stored as float16."""
+
+    def stored(slip):
+        return lambda x, weight, eps: slip(x, weight, eps).astype(np.float16)
+
+    return {what: stored(slip) for what, slip in slips.items()}
+
+
 NORMS = result_if(
-    {
-        "the weight is left out": scaled(weigh=False),
-        "eps is left out": lambda x, weight, eps: scaled()(x, weight, 0),
-        "eps is added to the root": lambda x, weight, eps: (
-            x / (np.sqrt((x**2).mean(axis=1, keepdims=True)) + eps) * weight
-        ),
-        "the sum is divided by the length of the block": scaled(
-            lambda squares: squares.sum(axis=1, keepdims=True) / 64
-        ),
-        "only the last block of a row is added up": scaled(
-            lambda squares: (
-                squares[:, (squares.shape[1] - 1) // 64 * 64 :].sum(
-                    axis=1, keepdims=True
+    in_float16(
+        {
+            "the weight is left out": scaled(weigh=False),
+            "eps is left out": lambda x, weight, eps: scaled()(x, weight, 0),
+            "eps is added to the root": lambda x, weight, eps: (
+                x / (np.sqrt((x**2).mean(axis=1, keepdims=True)) + eps) * weight
+            ),
+            "the squares are not divided by their number": scaled(
+                lambda squares: squares.sum(axis=1, keepdims=True)
+            ),
+            "eps is added before the division by `cols`": lambda x, weight, eps: (
+                scaled()(x, weight, eps / x.shape[1])
+            ),
+            "eps is multiplied, not added": lambda x, weight, eps: (
+                x / np.sqrt((x**2).mean(axis=1, keepdims=True) * eps) * weight
+            ),
+            "eps is added after the root is taken": lambda x, weight, eps: (
+                x * (1 / np.sqrt((x**2).mean(axis=1, keepdims=True)) + eps) * weight
+            ),
+            "each element is multiplied by the root, not divided": (
+                lambda x, weight, eps: (
+                    x * np.sqrt((x**2).mean(axis=1, keepdims=True) + eps) * weight
                 )
-                / squares.shape[1]
-            )
-        ),
-        "nothing is added up over the columns": scaled(
-            lambda squares: (
-                sum(
-                    np.pad(squares, ((0, 0), (0, 64)))[:, first : first + 64]
-                    for first in range(0, squares.shape[1], 64)
-                )[:, np.arange(squares.shape[1]) % 64]
-                / squares.shape[1]
-            )
-        ),
-        "squares do not fit into float16": lambda x, weight, eps: scaled(
-            lambda _: (
-                (x.astype(np.float16) ** 2)
-                .astype(np.float32)
-                .mean(axis=1, keepdims=True)
-            )
-        )(x, weight, eps),
-    },
+            ),
+            "the elements are added up, not their squares": lambda x, weight, eps: (
+                x / np.sqrt(x.mean(axis=1, keepdims=True) + eps) * weight
+            ),
+            "only whole blocks of a row are added up": scaled(
+                lambda squares: (
+                    squares[:, : squares.shape[1] // 64 * 64].sum(axis=1, keepdims=True)
+                    / squares.shape[1]
+                )
+            ),
+            "the second loop loads row 0 in every program": lambda x, weight, eps: (
+                x[:1] / np.sqrt((x**2).mean(axis=1, keepdims=True) + eps) * weight
+            ),
+            "the sum is divided by the length of the block": scaled(
+                lambda squares: squares.sum(axis=1, keepdims=True) / 64
+            ),
+            "only the last block of a row is added up": scaled(
+                lambda squares: (
+                    squares[:, (squares.shape[1] - 1) // 64 * 64 :].sum(
+                        axis=1, keepdims=True
+                    )
+                    / squares.shape[1]
+                )
+            ),
+            "nothing is added up over the columns": scaled(
+                lambda squares: (
+                    sum(
+                        np.pad(squares, ((0, 0), (0, 64)))[:, first : first + 64]
+                        for first in range(0, squares.shape[1], 64)
+                    )[:, np.arange(squares.shape[1]) % 64]
+                    / squares.shape[1]
+                )
+            ),
+            "squares do not fit into float16": lambda x, weight, eps: scaled(
+                lambda _: (
+                    (x.astype(np.float16) ** 2)
+                    .astype(np.float32)
+                    .mean(axis=1, keepdims=True)
+                )
+            )(x, weight, eps),
+        }
+    ),
     tolerance=3e-3,
 )
 
@@ -167,6 +237,9 @@ LAYERS = result_if(
         ),
         "each step replaces the sums so far": lambda x, w, bias: rectified(
             in_steps(x, w, keep=False) + bias
+        ),
+        "`tl.dot` adds to the sums, and its result is added to them again": (
+            lambda x, w, bias: rectified(in_steps(x, w, keep=2) + bias)
         ),
         "the sums are kept in float16": lambda x, w, bias: rectified(
             in_steps(x, w, lambda total: total.astype(np.float16).astype(float)) + bias

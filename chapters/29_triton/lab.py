@@ -230,15 +230,15 @@ check(
 # Write RMSNorm (chapter 17) in this way. Let *mean* be the mean of a row's squares.
 # Divide each element by the square root of *mean* + `eps`, and multiply it by the
 # weight of its column. The first loop adds up squares, and the second loop stores
-# results. Keep a **block** of `BLOCK` sums, and add these up after the first loop; then
-# the loop itself contains no reduction.
+# results. It is best to keep a **block** of `BLOCK` sums, and to add these up after the
+# first loop: then the loop itself contains no reduction. There are gaps between rows.
 #
 # All arrays are float16, whose largest number is 65,504. So convert what you load with
 # `.to(tl.float32)` before you square it. `tl.store` converts to the type of the array.
 #
 # ```python
 # rms_norm(x, weight, out, cols, stride, eps, BLOCK)
-#     # x, out (rows, cols), weight (cols,) float16; both with this stride
+#     # x, out (rows, cols), weight (cols,) float16; rows of x and out are `stride` apart
 # ```
 #
 # `tl.zeros((BLOCK,), tl.float32)` is a block of zeros; `tl.rsqrt` computes 1 over the
@@ -279,6 +279,7 @@ check(
         *(x, weight, out, x.shape[1], x.stride(0), eps),
     ),
     launch=lambda rows, cols: ((rows,), {"BLOCK": 64}),
+    gaps=checks.GAP,
     full=(300, 5001),
     tolerance=2e-3,
 )

@@ -1,0 +1,9 @@
+# verdict: unwritten
+# Begins behind the last program: the mask of the store is false everywhere.
+@triton.jit
+def lerp(a, b, t, out, n, BLOCK: tl.constexpr):
+    i = tl.num_programs(0) * BLOCK + tl.arange(0, BLOCK)
+    live = i < n
+    p = tl.load(a + i, mask=live)
+    q = tl.load(b + i, mask=live)
+    tl.store(out + i, p + t * (q - p), mask=live)

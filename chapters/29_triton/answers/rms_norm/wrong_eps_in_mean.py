@@ -1,0 +1,17 @@
+# verdict: wrong-value
+# Divides eps by the number of columns, too.
+@triton.jit
+def rms_norm(x, weight, out, cols, stride, eps, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+
+    sums = tl.zeros((BLOCK,), tl.float32)
+    for start in range(0, cols, BLOCK):
+        i = start + tl.arange(0, BLOCK)
+        v = tl.load(x + row * stride + i, mask=i < cols, other=0.0).to(tl.float32)
+        sums += v * v
+    scale = tl.rsqrt((tl.sum(sums, axis=0) + eps) / cols)
+    for start in range(0, cols, BLOCK):
+        i = start + tl.arange(0, BLOCK)
+        v = tl.load(x + row * stride + i, mask=i < cols).to(tl.float32)
+        w = tl.load(weight + i, mask=i < cols).to(tl.float32)
+        tl.store(out + row * stride + i, v * scale * w, mask=i < cols)
