@@ -1,13 +1,18 @@
 """Specifications and data for the checks of lab 31."""
 
+import linecache
 import math
 import operator
+import sys
+from graphlib import TopologicalSorter
 
 import numpy as np
 import torch
 
 from weft.checking.slips import result_if
+from weft.checking.verdict import Failed, Verdict
 from weft.errors import LearnerError
+from weft.places import Place
 
 from .engine import Tensor
 from .kernels import mm
@@ -47,8 +52,8 @@ PROGRAMS = {
     "a * b": lambda a, b: a * b,
     "a + a": lambda a: a + a,
     "a * b + a": lambda a, b: a * b + a,
-    "c * c + c, where c = a + b": lambda a, b: (lambda c: c * c + c)(a + b),
     "c * (a + c), where c = a * b": lambda a, b: (lambda c: c * (a + c))(a * b),
+    "c * c + c, where c = a + b": lambda a, b: (lambda c: c * c + c)(a + b),
     "c + (d + d * c), where c = a * a, d = c * b": lambda a, b: (
         lambda c: (lambda d: c + (d + d * c))(c * b)
     )(a * a),
@@ -65,7 +70,65 @@ def traced(value, name, program, numbers):
     if output not in leaves:
         output.name = name
     output.program, output.leaves = program, leaves
+    output.complete, output.calls = complete(output), {}
+    for each in output.complete:
+        output.calls[each] = [[] for _ in each.edges]
+        each.edges = [
+            (source, noted(vjp, each, seen))
+            for (source, vjp), seen in zip(each.edges, output.calls[each], strict=True)
+        ]
     return output
+
+
+def complete(output):
+    """Return the gradients of all values for a seed of 1, a value before its inputs."""
+    graph, left = {}, [output]
+    while left:
+        value = left.pop()
+        if value not in graph:
+            graph[value] = [source for source, _ in value.edges]
+            left += graph[value]
+    gradients = {output: 1.0}
+    order = [*TopologicalSorter(graph).static_order()][::-1]
+    for value in order:
+        for source, vjp in value.edges:
+            share = vjp(gradients[value])
+            gradients[source] = gradients.get(source, 0.0) + share
+    return {value: gradients[value] for value in order}
+
+
+MANY = 1000  # calls of one vjp: those of 40 doublings would be a trillion
+
+
+def noted(vjp, value, seen):
+    """Return a vjp that notes in `seen` what it is called with."""
+
+    def call(gradient):
+        seen.append(gradient)
+        if len(seen) > MANY:
+            message = (
+                f"The vjp of one edge from {value} has been called {MANY:,} times."
+            )
+            why = (
+                "So a path is followed for each way through the graph, and there may "
+                "be a trillion of them. Each edge should be followed once, when the "
+                "gradient of its value is complete."
+            )
+            raise Failed(Verdict("backward", "answer", message, why, caller()))
+        return vjp(gradient)
+
+    return call
+
+
+def caller():
+    """Return the line of `backward` that is running."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code.co_name != "backward":
+        frame = frame.f_back
+    if frame is None:
+        return []
+    text = linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip()
+    return [(Place("backward", frame.f_lineno, text), "")]
 
 
 def random_program(rng):
@@ -93,6 +156,8 @@ def programs(rng, value):
         numbers = (3.0, 4.0)[: 2 if "b" in name else count]
         output = traced(value, name, program, numbers)
         cases.append((output, 1.0, operator.add))
+    both = "a * b + a"
+    cases.append((traced(value, both, PROGRAMS[both], (3.0, 4.0)), 3.0, operator.add))
     both = "c * c + c, where c = a + b"
     again = traced(value, both, PROGRAMS[both], (3.0, 4.0))
     cases.append((again, Share(2.0), add_shares))
@@ -105,7 +170,7 @@ def programs(rng, value):
 
 
 def torch_gradients(output, seed, plus):
-    """Return (leaf, PyTorch's gradient, how often it is used) for each leaf."""
+    """Return the output, the seed, and (leaf, PyTorch's gradient, uses) per leaf."""
     wide = {"dtype": torch.float64, "requires_grad": True}
     leaves = [torch.tensor(leaf.data, **wide) for leaf in output.leaves]
     result = output.program(*leaves)
@@ -118,18 +183,27 @@ def torch_gradients(output, seed, plus):
             if source not in seen:
                 seen.add(source)
                 left.append(source)
-    return [
+    leaves = [
         (leaf, gradient.item(), uses.get(leaf, 0))
         for leaf, gradient in zip(output.leaves, found, strict=True)
         if gradient is not None
     ]
+    return output, float(seed), leaves
 
 
 def same_gradients(got, wanted):
     """Return "" for the right gradients, or else what is wrong with them."""
     if not isinstance(got, dict):
         return "Return a dictionary: for each value, its gradient."
-    for leaf, aim, uses in wanted:
+    output, seed, leaves = wanted
+    strange = [key for key in got if not isinstance(key, type(output))]
+    if strange:
+        return f"The keys are the values themselves, and {strange[0]!r} is none."
+    if seed != 1 and got.get(output) == 1:
+        return f"The gradient of the output is given: the seed is {seed:g}, and not 1."
+    if reason := misused(got, output, seed):
+        return reason
+    for leaf, aim, uses in leaves:
         if leaf not in got:
             return f"The dictionary has no gradient for {leaf}."
         if not isinstance(got[leaf], float):
@@ -141,10 +215,53 @@ def same_gradients(got, wanted):
         if uses > 1:
             reason += (
                 f" It is used {uses:,} times, and each use adds a share. One "
-                "is missing or counted twice, or a value has passed on its "
-                "gradient before it was complete."
+                "is missing or counted twice."
             )
         return reason
+    for value, aim in output.complete.items():
+        if value not in got:
+            return (
+                f"The dictionary has no gradient for {value}. It should have one for "
+                "every value, not only for the leaves."
+            )
+        if not math.isclose(float(got[value]), aim * seed, rel_tol=1e-6):
+            return (
+                f"The gradient of {value} is {got[value]:g} and should be "
+                f"{aim * seed:g}."
+            )
+    return ""
+
+
+def misused(got, output, seed):
+    """Say which vjp was not called once, with the complete gradient of its value."""
+    sources = [source for value in output.complete for source, _ in value.edges]
+    for value, aim in output.complete.items():
+        aim *= seed
+        for (source, _), seen in zip(value.edges, output.calls[value], strict=True):
+            if not seen:
+                return (
+                    f"The vjps of {value} have never been called, so {source} gets no "
+                    f"share from it. Was its count ever 0? The graph has "
+                    f"{len(sources):,} edges."
+                )
+            if len(seen) > 1:
+                return (
+                    f"The vjp of the edge from {value} to {source} has been called "
+                    f"{len(seen):,} times. Each edge is followed once, when the "
+                    f"gradient of {value} is complete."
+                )
+            if isinstance(seen[0], float) and math.isclose(seen[0], aim, rel_tol=1e-6):
+                continue
+            given = f"{seen[0]:g}" if isinstance(seen[0], float) else repr(seen[0])
+            reason = f"The vjp of {value} has been called with {given}"
+            if seen[0] == value.data:
+                return f"{reason}, its number. It takes its gradient, which is {aim:g}."
+            if seen[0] == seed and sources.count(value) == 1:
+                return f"{reason}, the seed. It takes the gradient of {value}: {aim:g}."
+            last = got.get(value)
+            if isinstance(last, float) and math.isclose(last, aim, rel_tol=1e-6):
+                reason += ": its gradient was not complete yet"
+            return f"{reason}. Complete, it is {aim:g}."
     return ""
 
 
@@ -179,6 +296,9 @@ TOTALS = result_if(
             (rows, cols), g.sum()
         ),
         "only the first share counts": lambda g, rows, cols: g[:rows, :cols],
+        "only the last share counts": lambda g, rows, cols: every(
+            lambda part: part[-1, -1], g, rows, cols
+        ),
         "the mean is taken, not the sum": lambda g, rows, cols: every(
             np.mean, g, rows, cols
         ),
@@ -270,6 +390,37 @@ def zero(x):
     return np.zeros((len(x), 1), np.float32)
 
 
+def own_tops(x):
+    """Return for each score the maximum of the scores of its lane."""
+    lane = np.arange(x.shape[1]) % 32
+    return np.stack([x[:, lane == k].max(axis=1) for k in lane], axis=1)
+
+
+def lane_0_alone(x, target):
+    """Return the losses of a lane 0 that uses its own maximum for them."""
+    x, n = x.astype(np.float32), len(x)
+    total = np.exp(x - own_tops(x)).sum(axis=1)
+    right = x[np.arange(n), target]
+    return ((np.log(total) + own_tops(x)[:, 0] - right) / n)[:, None]
+
+
+def with_sum(total):
+    """Return a slip: the losses with another sum of exponentials than the right one."""
+
+    def losses(x, target):
+        x = x.astype(np.float32)
+        top = x.max(axis=1)
+        right = x[np.arange(len(x)), target]
+        return ((np.log(total(x, top[:, None])) + top - right) / len(x))[:, None]
+
+    return losses
+
+
+def lowest(x):
+    """Return the lowest float32 for every row."""
+    return np.full((len(x), 1), np.finfo(np.float32).min)
+
+
 def first_loss(**options):
     """Return a slip that is compared with the losses alone."""
     return lambda x, target: losses_with(x, target, **options)
@@ -286,11 +437,65 @@ LOSSES = result_if(
             loss=lambda t, top, x, p: -np.log(p)
         ),
         "a lane divides by the sum that it has made alone": first_loss(own=True),
+        "each lane keeps the maximum that it has found alone": first_loss(top=own_tops),
+        "lane 0 keeps the maximum that it has found alone": lane_0_alone,
+        "the maximum stays at LOWEST": first_loss(top=lowest),
+        "the exponentials are summed without subtracting the maximum": with_sum(
+            lambda x, top: np.exp(x).sum(axis=1)
+        ),
+        "lane 0 uses the sum that it has made alone": with_sum(
+            lambda x, top: np.exp(x - top)[:, ::32].sum(axis=1)
+        ),
+        "a lane takes all elements from its own on: `range` lacks its step": with_sum(
+            lambda x, top: (
+                np.exp(x - top) * np.minimum(np.arange(x.shape[1]) + 1, 32)
+            ).sum(axis=1)
+        ),
+        "the logarithm is one to the base 2": with_sum(
+            lambda x, top: np.exp(x - top).sum(axis=1) ** (1 / np.log(2))
+        ),
+        "the loss has the other sign": first_loss(
+            loss=lambda t, top, x, p: x - t - top
+        ),
+        "every lane sums the whole row, and `warp_sum` adds 32 such sums": with_sum(
+            lambda x, top: 32 * np.exp(x - top).sum(axis=1)
+        ),
     },
     tolerance=1e-4,
 )
+
+
+def shares_alone(x, target):
+    """Return the gradient if each lane divides by the sum that it has made alone."""
+    power = np.exp(x - x.max(axis=1, keepdims=True))
+    lane = np.arange(x.shape[1]) % 32
+    total = np.stack([power[:, lane == k].sum(axis=1) for k in lane], axis=1)
+    return (power / total - np.eye(x.shape[1])[target]) / len(x)
+
+
+def by_lane(x, target):
+    """Return the gradient if 1 is subtracted wherever the lane is the right class."""
+    lane = np.arange(x.shape[1]) % 32
+    taken = lane == target[:, None]
+    return losses_and_gradient(x, target)[1] + (
+        np.eye(x.shape[1])[target] - taken
+    ) / len(x)
+
+
+def undivided(x, target):
+    """Return the gradient if the exponentials are not divided by their sum."""
+    power = np.exp(x - x.max(axis=1, keepdims=True))
+    return (power - np.eye(x.shape[1])[target]) / len(x)
+
+
 SHARES = result_if(
     {
+        "a lane divides by the sum that it has made alone": shares_alone,
+        "the exponentials are not divided by their sum": undivided,
+        "1 is added for the right class, and not subtracted": lambda x, target: (
+            losses_and_gradient(x, target)[1] + 2 * np.eye(x.shape[1])[target] / len(x)
+        ),
+        "1 is subtracted where the lane, not `j`, is the right class": by_lane,
         "the gradient is that of the sum of the losses": lambda x, target: (
             losses_and_gradient(x, target)[1] * len(x)
         ),
@@ -315,7 +520,8 @@ def wrong_losses(x, target, losses, grad):
 def scores(rng, n, c):
     """Return scores of very different sizes, and the right classes."""
     x = rng.normal(0, 1, (n, c))
-    x[0::3] *= 60
+    if n > 1:
+        x[0::3] *= 60
     x[1::3] += 500
     x[2::3] -= 500
     target = rng.integers(0, c, n)
@@ -439,7 +645,8 @@ def same_story(give_back, tensor):
     """Return "" if the function does what each step of the story asks for."""
     if not callable(give_back):
         return "Return a function, without calling it."
-    for change, wanted in STORIES[tensor.story][1]:
+    before, steps = STORIES[tensor.story]
+    for change, wanted in steps:
         if change is not None:
             change(tensor)
         try:
@@ -448,11 +655,23 @@ def same_story(give_back, tensor):
             got, found = None, REFUSED
         except Exception as error:
             got, found = None, f"raises {type(error).__name__}"
-        if found != wanted:
+        if isinstance(got, Exception):
             return (
+                f"When {tensor.story}, the function returns a {type(got).__name__}. "
+                "An error is raised, with `raise`."
+            )
+        if found != wanted:
+            reason = (
                 f"When {tensor.story}, the function {found}; "
                 f"it should {SHOULD[wanted]}."
             )
+            if wanted == REFUSED and found == KEPT:
+                reason += (
+                    f" The version was {before} when the tensor was saved, and is "
+                    f"{tensor.memory.version} now. Only the version tells: the numbers "
+                    "may be the same."
+                )
+            return reason
         if found == KEPT and not isinstance(got, torch.Tensor):
             return "The function should return the numbers, `tensor.data`."
         if found == KEPT and got is not tensor.data:

@@ -1,4 +1,4 @@
-# verdict: endless-loop
+# verdict: answer
 # Follows every path from the output, which is right and takes for ever.
 def backward(output, seed, plus):
     """Return the gradient of every value that output was computed from."""
