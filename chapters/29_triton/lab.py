@@ -238,7 +238,7 @@ check(
 #
 # ```python
 # rms_norm(x, weight, out, cols, stride, eps, BLOCK)
-#     # x, out (rows, cols), weight (cols,) float16; rows of x and out are `stride` apart
+#     # x, out (rows, cols), rows `stride` apart; weight (cols,); all float16
 # ```
 #
 # `tl.zeros((BLOCK,), tl.float32)` is a block of zeros; `tl.rsqrt` computes 1 over the
