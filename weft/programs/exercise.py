@@ -1,5 +1,6 @@
 """An exercise in programs of a grid: the program, its data, how it is launched."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, ClassVar
@@ -9,6 +10,7 @@ import numpy as np
 from weft.checking.source import parameter_names
 from weft.checking.verdict import Verdict
 from weft.kernels.exercise import KernelCase, KernelExercise
+from weft.places import Place
 from weft.programs.program import Program
 from weft.programs.wording import ProgramWords
 
@@ -62,11 +64,16 @@ class ProgramExercise(KernelExercise):
         """The Python function in a program; None if there is none."""
         raise NotImplementedError
 
-    def run(self, launch: Any, backwards: bool = False, zeros: bool = False) -> Any:
+    def run(
+        self,
+        launch: Any,
+        backwards: bool = False,
+        zeros: Collection[Place] = (),
+    ) -> Any:
         """Run every program of a `Launch` on the CPU; returns `Done`. Raises `Failed`.
 
-        backwards: the last program first. zeros: what is left out of a load is zero,
-        not just anything.
+        backwards: the last program first. zeros: the loads that leave out zeros, not
+        just anything.
         """
         raise NotImplementedError
 

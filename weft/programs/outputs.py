@@ -10,10 +10,10 @@ import numpy as np
 from weft.checking.compare import close, difference
 from weft.checking.differences import Difference
 from weft.checking.source import begin, line_with, returns
-from weft.checking.unread import never_read
+from weft.checking.unread import element, never_read
 from weft.checking.verdict import Failed, Verdict
 from weft.kernels.outputs import left_out
-from weft.places import Note
+from weft.places import Note, Place
 from weft.programs import hazards, launching
 from weft.programs.launching import Done
 from weft.programs.memory import Region
@@ -192,15 +192,10 @@ def updated(done: Done, region: Region, wrong: Difference) -> str:
         return ""
     loaded, at = launch.arena.index(int(both[0]))
     told = {"one": of_grid(one, launch.grid), "two": of_grid(two, launch.grid)}
-    told |= {"wrong": wrong.where(region.name), "right": named_at(region, index)}
-    told |= {"loaded": named_at(loaded, at), "count": mine.size}
+    told |= {"wrong": wrong.where(region.name), "right": element(region.name, index)}
+    told |= {"loaded": element(loaded.name, at), "count": f"{mine.size:,}"}
     others = several(int(other.size), "program")
     return str(launch.words("updated-by-more", **told, others=others)["why"])
-
-
-def named_at(region: Region, index: tuple[int, ...]) -> str:
-    """Write an element: 'out[3, 7]'."""
-    return f"{region.name}[{', '.join(map(str, index))}]"
 
 
 def from_left_out(
@@ -209,17 +204,26 @@ def from_left_out(
     """The loads whose left-out elements are in a wrong value; [] if they are not.
 
     The launch is run once more with zeros in their place: then another value comes out.
+    A load is named unless its left-out elements alone change nothing.
     """
     filled = dict.fromkeys(c.place for c in done.trace.calls if c.filled)
     if not filled:
         return []
-    launch = done.launch
-    k = [r.start for r in launch.arena.regions].index(region.start)
-    for again in launching.launches(launch.exercise, launch.case, every=True):
-        if again.tuned == launch.tuned:
-            launch.exercise.run(again, backwards, zeros=True)
-            got = again.arena.regions[k].data[wrong.index]
-            if not np.array_equal(got, wrong.got, equal_nan=True):
-                return [(place, launch.exercise.spare) for place in filled]
-            break
-    return []
+    k = [r.start for r in done.launch.arena.regions].index(region.start)
+
+    def value(zeros: frozenset[Place]) -> Any:
+        launch = done.launch
+        for again in launching.launches(launch.exercise, launch.case, every=True):
+            if again.tuned == launch.tuned:
+                launch.exercise.run(again, backwards, zeros)
+                return again.arena.regions[k].data[wrong.index]
+        return wrong.got
+
+    every = frozenset(filled)
+    clean = value(every)
+    if np.array_equal(clean, wrong.got, equal_nan=True):
+        return []
+    alone = {p: value(every - {p}) for p in filled} if len(filled) > 1 else {}
+    harmful = [p for p in alone if not np.array_equal(alone[p], clean)]
+    spare = done.launch.exercise.spare
+    return [(place, spare) for place in harmful or filled]

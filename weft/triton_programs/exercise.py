@@ -1,11 +1,13 @@
 """An exercise in Triton: how its program is run, and what its compiler says."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from types import FunctionType
 from typing import Any, ClassVar
 
 from weft.checking.verdict import Verdict
+from weft.places import Place
 from weft.programs.exercise import ProgramExercise
 from weft.programs.launching import Done, Launch
 from weft.programs.program import Program
@@ -36,7 +38,12 @@ class TritonExercise(ProgramExercise):
     def function_of(self, thing: Any) -> FunctionType | None:
         return function_of(thing)
 
-    def run(self, launch: Launch, backwards: bool = False, zeros: bool = False) -> Done:
+    def run(
+        self,
+        launch: Launch,
+        backwards: bool = False,
+        zeros: Collection[Place] = (),
+    ) -> Done:
         from weft.triton_programs.run import run
 
         return run(launch, backwards, zeros)

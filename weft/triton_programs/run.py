@@ -1,6 +1,7 @@
 """Running one launch under the tracer, and saying what stopped it."""
 
 import re
+from collections.abc import Collection
 
 import numpy as np
 
@@ -20,10 +21,10 @@ from weft.triton_programs.wording import words
 from weft.wording import capital, sentence
 
 
-def run(launch: Launch, backwards: bool = False, zeros: bool = False) -> Done:
+def run(launch: Launch, backwards: bool = False, zeros: Collection[Place] = ()) -> Done:
     """Interpret every program of a launch. Raises `Failed` for what stops one.
 
-    zeros: what a mask leaves out of a load is zero, not just anything.
+    zeros: the loads of which a mask leaves out zeros, not just anything.
     """
     session = interpreted.Session()
 

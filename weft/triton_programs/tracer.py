@@ -1,10 +1,11 @@
 """Writing down what a program touches, and stopping it before it does damage."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
 
+from weft.places import Place
 from weft.programs.memory import Arena
 from weft.programs.trace import Call, Log
 from weft.simulator.trace.columns import Columns
@@ -21,7 +22,7 @@ class Tracer:
     belong to, and the offsets of the whole block in the first of these arrays, where an
     address is not an element of its array. stored: called with
     a call, lanes and arrays before a store. unsupported: called where the program
-    computes in bfloat16. zeros: fill what masks leave out with zeros instead.
+    computes in bfloat16. zeros: the loads in which zeros fill what masks leave out.
     """
 
     def __init__(
@@ -31,7 +32,7 @@ class Tracer:
         outside: Outside,
         stored: Callable[[Call, Columns, Columns], None],
         unsupported: Callable[[], None],
-        zeros: bool = False,
+        zeros: Collection[Place] = (),
     ) -> None:
         self._session, self._arena, self.log = session, arena, Log()
         self._outside, self._stored = outside, stored
@@ -101,7 +102,7 @@ class Tracer:
             return other, False
         element = ptrs.get_element_ty()
         data = np.zeros(ptrs.data.shape, _get_np_dtype(element))
-        if not self._zeros:
+        if self._session.here()[0] not in self._zeros:
             flat = data.reshape(-1)
             if data.dtype.kind == "f":
                 flat[:] = np.nan  # shows up in a sum, and in a product with 0
