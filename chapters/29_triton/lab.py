@@ -438,7 +438,9 @@ looks.instructions(matmul)
 
 # %% [markdown]
 # One level above PTX, Triton has an intermediate form in which each block of values has
-# a *layout*. It shows what the compiler has decided:
+# a *layout*. The first lines below define layouts; the others, one per operation, name
+# the layout of each block after a `#`. Look for the shape of the two blocks in shared
+# memory, and for `swizzlingByteWidth`:
 
 # %%
 looks.chosen_layouts(matmul)

@@ -1,5 +1,7 @@
 """What lab 29 prints: instructions, layouts, and bytes that orders of tiles need."""
 
+from textwrap import shorten
+
 import torch
 
 from weft.triton_programs import machine_code
@@ -37,7 +39,9 @@ def chosen_layouts(matmul):
         if line.startswith("#") and "ttg." in line:
             print(line)
         if any(word in line for word in ("local_alloc", "async_wait", "group_dot")):
-            print("  ", line.strip()[:96])
+            print(
+                "  ", shorten(line.partition(" loc(")[0].strip(), 96, placeholder=" …")
+            )
 
 
 def odd_size(matmul):

@@ -278,7 +278,7 @@ check(
 
 # %% [markdown]
 # Next comes the matrix product, `mm(a, b)`. Its kernel is the one with tiles in shared
-# memory from chapter 13. It requires only that `a` and `b` can be indexed, so it
+# memory from chapter 18. It requires only that `a` and `b` can be indexed, so it
 # accepts transposed views as well: `mm(a.t(), b)` copies nothing.
 #
 # %% [markdown]
@@ -294,9 +294,9 @@ check(
 # help you to remember the results: there is only one way to multiply `g` and `b`, one
 # of them transposed, that gives the shape of `a`.
 #
-# Compute both gradients with that kernel, by calling `mm`. Return the gradient
-# that `which` selects, and do not compute the other: in the first layer of a network,
-# `a` is the data, and its gradient is not needed.
+# Write both products with `mm`, but compute and return only the gradient that `which`
+# selects: in the first layer of a network, `a` is the data, and its gradient is not
+# needed.
 #
 # ```python
 # matmul_vjp(g, a, b, which)    # which = 0: the gradient of a; which = 1: of b
@@ -786,9 +786,10 @@ large.expect("PyTorch, graph", at_least=4, times="mine, graph, warps")
 #
 # How many bytes are alive between the forward and the backward pass? On a GPU, ask
 # PyTorch's allocator, which serves both engines. The network is the large one: a hidden
-# layer of 4096 × 2048 numbers is 33.6 MB. Predict how many arrays of this size each row
-# keeps. In the last row, a list keeps the output of every operation alive, just as
-# nodes would if they contained their tensors.
+# layer of 4096 × 2048 numbers is 33.6 MB. Before you run the cell, predict how many
+# arrays of this size PyTorch keeps without gradients, with ReLU and with GELU, and how
+# many your engine keeps. In the last row, a list keeps the output of every operation
+# alive, just as nodes would if they contained their tensors.
 
 # %%
 kept = measure.kept()

@@ -5,9 +5,11 @@ from typing import Any
 
 from weft.checking.cases import is_array
 from weft.checking.differences import kind_of_number, show
+from weft.checking.plain import is_plain
 from weft.checking.source import returns
 from weft.checking.verdict import Verdict
 from weft.functions.exercise import FunctionExercise
+from weft.wording import several
 
 
 def in_ctypes(exercise: FunctionExercise, call: str, got: Any) -> Verdict:
@@ -69,6 +71,8 @@ def brief(value: Any) -> str:
         return f'"{" ".join(lines[0].split())} …" ({len(lines)} lines)'
     if isinstance(value, FunctionType | BuiltinFunctionType):
         return "a lambda" if value.__name__ == "<lambda>" else value.__name__
+    if isinstance(value, dict) and not is_plain(list(value)):
+        return f"a dictionary of {several(len(value), 'value')}"
     if type(value) is int:
         return show(value)
     kind = kind_of_number(value)
