@@ -899,6 +899,17 @@ def begun(x, out):
     out[0] = total
 
 
+def begun_as_maximum(x, out):
+    top = -1000000
+    top = max(top, x[0])
+    out[0] = top
+
+
+def divided_by_length(x, out):
+    n, width = x.shape
+    out[0, 0] = x[0, 0] / n
+
+
 def divided(x, out):
     i = cuda.grid(1)
     out[i] = x[i] / WHOLE
@@ -915,6 +926,8 @@ def typed(x, out):
         (literal, 3, 2, "`0.0` is a float64"),
         (named, 2, 2, "`HALF` is 0.5, a float64"),
         (begun, 2, 1, "`total` begins as an integer"),
+        (begun_as_maximum, 2, 1, "`top` begins as an integer"),
+        (divided_by_length, 2, 2, "`n` is an integer"),
         (divided, 2, 2, "`/` with an integer"),
         (typed, 2, 0, ""),
     ],

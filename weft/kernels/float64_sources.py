@@ -58,20 +58,30 @@ def quotients(
 ) -> Notes:
     """The lines that divide an integer, or divide by one."""
     local = {n for node, _ in statements(function) for n in targets(node)}
+    lengths = {
+        name
+        for node, _ in statements(function)
+        if isinstance(node, ast.Assign) and is_length(node.value)
+        for name in targets(node)
+    }
     scope = scope_of(function)
 
     def whole(node: ast.expr) -> bool:
         named = isinstance(node, ast.Name) and node.id not in local
         return is_whole(node) or (named and type(scope.get(ast.unparse(node))) is int)
 
-    return {
-        node.lineno: "`/` with an integer gives a float64"
-        for node in parts
-        if isinstance(node, ast.BinOp)
-        and isinstance(node.op, ast.Div)
-        and node.lineno in computing
-        and (whole(node.left) or whole(node.right))
-    }
+    found: Notes = {}
+    for node in parts:
+        if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Div):
+            continue
+        by = ast.unparse(node.right)
+        if node.lineno not in computing:
+            continue
+        if whole(node.left) or whole(node.right):
+            found[node.lineno] = "`/` with an integer gives a float64"
+        elif by in lengths or is_length(node.right):
+            found[node.lineno] = f"`{by}` is an integer, and `/` gives a float64"
+    return found
 
 
 def beginnings(function: FunctionType, computing: set[int]) -> Notes:
@@ -84,9 +94,28 @@ def beginnings(function: FunctionType, computing: set[int]) -> Notes:
     return {
         whole[name]: f"`{name}` begins as an integer: with a float32 it is a float64"
         for node, _above in statements(function)
-        if isinstance(node, ast.AugAssign) and node.lineno in computing
+        if (isinstance(node, ast.AugAssign) or chooses(node))
+        and node.lineno in computing
         for name in targets(node) & whole.keys()
     }
+
+
+def chooses(node: ast.stmt) -> bool:
+    """Whether this is `x = max(x, y)`, or the same with `min`."""
+    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
+        return False
+    names = {ast.unparse(argument) for argument in node.value.args}
+    return ast.unparse(node.value.func) in ("min", "max") and bool(
+        targets(node) & names
+    )
+
+
+def is_length(node: ast.expr) -> bool:
+    """Whether this is a shape, a part of one, or a size of an array."""
+    if isinstance(node, ast.Subscript):
+        node = node.value
+        return isinstance(node, ast.Attribute) and node.attr == "shape"
+    return isinstance(node, ast.Attribute) and node.attr in ("shape", "size")
 
 
 def whole_numbers(function: FunctionType, computing: set[int]) -> Notes:
