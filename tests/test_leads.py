@@ -906,7 +906,7 @@ def begun_as_maximum(x, out):
 
 
 def divided_by_length(x, out):
-    n, width = x.shape
+    n, _ = x.shape
     out[0, 0] = x[0, 0] / n
 
 
