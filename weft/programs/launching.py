@@ -116,7 +116,7 @@ def positional(
     """What the program is called with, but for its constants."""
     if exercise.arguments is not None:
         return as_tuple(exercise.arguments(*values))
-    return (*values, *case.size) if exercise.sized else tuple(values)
+    return (*values, *case.size) if exercise.gets_size else tuple(values)
 
 
 def parameters(

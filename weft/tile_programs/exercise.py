@@ -1,11 +1,13 @@
 """An exercise in cuTile: how its kernel is run, and what its compiler says."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from types import FunctionType
 from typing import Any, ClassVar
 
 from weft.checking.verdict import Verdict
+from weft.places import Place
 from weft.programs.exercise import ProgramExercise
 from weft.programs.launching import Done, Launch
 from weft.programs.program import Program
@@ -29,7 +31,7 @@ class TileExercise(ProgramExercise):
     stores: ClassVar[str] = r"ct\.(store|scatter)"
     spare: ClassVar[str] = "reaches past the end"
     where: ClassVar[str] = "tile by tile"
-    sized: ClassVar[bool] = False
+    gets_size: ClassVar[bool] = False
 
     @cached_property
     def program(self) -> Program:
@@ -44,7 +46,12 @@ class TileExercise(ProgramExercise):
             return thing
         return found
 
-    def run(self, launch: Launch, backwards: bool = False, zeros: bool = False) -> Done:
+    def run(
+        self,
+        launch: Launch,
+        backwards: bool = False,
+        zeros: Collection[Place] = (),
+    ) -> Done:
         return run(launch, backwards, zeros)
 
     def refusal(self, launch: Launch) -> Verdict | None:

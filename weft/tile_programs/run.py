@@ -1,5 +1,6 @@
 """Running one launch of a tile kernel, and saying what stopped it."""
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy as np
 from weft.checking.source import begin
 from weft.checking.step_limit import Endless, endless
 from weft.checking.verdict import Failed, Verdict
+from weft.places import Place
 from weft.programs import hazards
 from weft.programs.launching import Done, Launch
 from weft.programs.trace import Call, Dim, who
@@ -23,10 +25,10 @@ from weft.wording import capital, sentence, several
 MOST = 200_000  # instructions that one program may run
 
 
-def run(launch: Launch, backwards: bool = False, zeros: bool = False) -> Done:
+def run(launch: Launch, backwards: bool = False, zeros: Collection[Place] = ()) -> Done:
     """Carry out every program of a launch. Raises `Failed` for what stops one.
 
-    zeros: what an index leaves outside an array is zero, not just anything.
+    zeros: the loads of which what is outside an array is zero, not just anything.
     """
     exercise, arena = launch.exercise, launch.arena
 

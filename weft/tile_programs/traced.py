@@ -4,11 +4,12 @@ A tile that lies partly outside its array is no mistake: what lies outside is pa
 a load, and is not stored. A tile that lies outside as a whole is one.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
 
+from weft.places import Place
 from weft.programs.memory import Arena
 from weft.programs.trace import Call, Log
 from weft.simulator.trace.columns import Columns
@@ -24,7 +25,7 @@ class Traced:
     outside: called with a call, the lanes concerned, their offsets and the arrays they
     belong to, where an address is not an element of its array. past: called with an
     access that has no element in its array. stored: called with a call and the arrays
-    before a store. zeros: fill what lies outside with zeros instead of anything.
+    before a store. zeros: the loads in which zeros fill what lies outside.
     """
 
     def __init__(
@@ -33,7 +34,7 @@ class Traced:
         outside: Outside,
         past: Callable[[Call, Access], None],
         stored: Callable[[Call, Columns], None],
-        zeros: bool = False,
+        zeros: Collection[Place] = (),
     ) -> None:
         self._arena, self.log, self._zeros = arena, Log(), zeros
         self._outside, self._past, self._stored = outside, past, stored
@@ -75,7 +76,7 @@ class Traced:
     def _padding(self, at: Access, dtype: np.dtype[Any]) -> Any:
         if at.padding is not None:
             return at.padding
-        if self._zeros:
+        if at.places[0] in self._zeros:
             return 0
         if dtype.kind == "f":
             return np.nan  # shows up in a sum, and in a product with 0
