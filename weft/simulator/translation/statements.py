@@ -278,7 +278,8 @@ class Statements(Expressions):
     def _name_given(self, name: str, made: ast.expr, node: ast.stmt) -> None:
         last = self.out[-1] if self.out else None
         if (  # `__3 = cell[0]; total = __3` is one assignment
-            isinstance(made, ast.Name)
+            len(getattr(node, "targets", [name])) == 1
+            and isinstance(made, ast.Name)
             and made.id[2:].isdecimal()
             and isinstance(last, ast.Assign)
             and isinstance(last.targets[0], ast.Name)
