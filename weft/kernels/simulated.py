@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from weft.checking.source import begin, device_functions, global_names, line_with
 from weft.checking.verdict import Failed, Verdict, right_before
-from weft.kernels import advice, hazards, repairs, reruns
+from weft.kernels import advice, hazards, lanes, repairs, reruns
 from weft.kernels.advice import Adviser, Facts
 from weft.kernels.exercise import KernelExercise
 from weft.kernels.outputs import judge
@@ -32,6 +32,7 @@ OTHER_ORDER = "If block 0 runs first, it is right, but blocks can run in any ord
 ADVISERS: tuple[Adviser, ...] = (  # in the order in which a failed trial goes to them
     advice.put_own_line_first,
     advice.find_swapped_parameters,
+    lanes.find_lanes_apart,
     repairs.find_guilty_line,
     advice.name_callers,
     advice.trace_value,

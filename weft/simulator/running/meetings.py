@@ -20,12 +20,13 @@ from weft.simulator.running.stuck import (
     absent_lane,
     gone_from_the_grid,
     incomplete_warp,
+    met_apart,
     mixed_barriers,
     other_rounds,
     refused_exchange,
 )
 from weft.simulator.running.threads import Barrier, Block, Thread
-from weft.simulator.running.warps import ACTIVE, AbsentLane, Exchange, lanes_in
+from weft.simulator.running.warps import ACTIVE, AS_ONE, AbsentLane, Exchange, lanes_in
 
 
 class Meetings:
@@ -43,6 +44,7 @@ class Meetings:
         excused: Callable[[list[Thread]], None],
     ) -> None:
         self._where, self._met, self._excused = where, met, excused
+        self._as_one = AS_ONE.get()
 
     def ready(self, block: Block) -> list[Thread]:
         """The threads of `block` that can go on."""
@@ -129,6 +131,8 @@ class Meetings:
 
     def _exchange(self, exchange: Exchange, group: list[Thread]) -> None:
         """Give the lanes of `group` their replies."""
+        if self._as_one and (fault := met_apart(self._where, exchange, group)):
+            raise fault
         try:
             replies = exchange.replies({t.lane: t.waiting[2] for t in group})
         except AbsentLane as absent:

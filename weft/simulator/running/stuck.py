@@ -7,7 +7,7 @@ from weft.simulator.running.gatherings import Gathering, GroupWait
 from weft.simulator.running.phases import PhaseWait
 from weft.simulator.running.positions import Positions
 from weft.simulator.running.threads import Block, Pause, Thread
-from weft.simulator.running.warps import AbsentLane
+from weft.simulator.running.warps import AbsentLane, Exchange
 
 SAME_MASK = (
     "Every lane the mask names must reach the same operation, with the same mask."
@@ -176,6 +176,38 @@ def absent_lane(where: Positions, group: list[Thread], absent: AbsentLane) -> Fa
         [*where.stop(reader), *(where.stop(apart[0]) if apart else [])],
         reader,
     )
+
+
+def met_apart(
+    where: Positions, exchange: Exchange, group: list[Thread]
+) -> Fault | None:
+    """Lanes take part in one warp operation that have come to it on two lines."""
+    stops: dict[tuple[Place, ...], list[Thread]] = {}
+    for thread in group:
+        stops.setdefault(tuple(where.stop(thread)), []).append(thread)
+    if len(stops) == 1:
+        return None
+    one, two = list(stops)[:2]
+    calls = {stop: branch([*stop], [*other]) for stop, other in ((one, two), (two, one))}
+    first, last = sorted(calls, key=lambda stop: calls[stop].line)
+    here, there = stops[first], stops[last]
+    lines = calls[first].line, calls[last].line
+    return where.fault(
+        "warp",
+        f"{lanes(here)} {'are' if here[1:] else 'is'} at line {lines[0]} while "
+        f"{lanes(there)} {'are' if there[1:] else 'is'} at line {lines[1]}, and each "
+        f"takes part in the other's {exchange.name}",
+        "A warp operation waits until the lanes that its mask names have come to an "
+        "operation like it, wherever that is. So the values of the two lines are mixed "
+        f"here. What leads {lanes(there)} past line {lines[0]}?",
+        [*first, *(p for p in last if p not in first)],
+        here[0],
+    )
+
+
+def lanes(threads: list[Thread]) -> str:
+    """Name lanes of a warp: 'lanes 1–31'."""
+    return f"lane{'s' * (len(threads) > 1)} {ranges([t.lane for t in threads])}"
 
 
 def incomplete_warp(

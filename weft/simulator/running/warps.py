@@ -114,6 +114,10 @@ EXCHANGES = {
 }
 APART: ContextVar[bool] = ContextVar("apart", default=False)
 
+# Whether lanes may meet only where all have come by the same calls to the same line.
+# CUDA asks for the same operation and mask alone.
+AS_ONE: ContextVar[bool] = ContextVar("as_one", default=False)
+
 
 def _active(calls: Lanes) -> Replies:
     """The lanes that have come to this instruction; if they come APART, half of them.
