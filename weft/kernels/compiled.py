@@ -20,7 +20,13 @@ from weft.compiling import Outcome
 from weft.compiling.words import explain
 from weft.device import toolkit
 from weft.kernels.exercise import KernelExercise
-from weft.kernels.float64_sources import reached, sources
+from weft.kernels.float64_sources import (
+    inferred,
+    powers,
+    reached,
+    sources,
+    with_doubles,
+)
 from weft.lesson import syllabus
 from weft.meaning import options_of
 from weft.places import Note, Place
@@ -35,6 +41,10 @@ MOST_LOCAL = 512 * 1024  # bytes of local memory per thread, every capability
 WITH_ORIGIN = (
     "To Numba, a number such as `0.1` is a float64, and anything combined with a "
     "float64 becomes one too. Which type should the number named above have?"
+)
+WITH_POWER = (
+    "Numba computes the power of a float32 in float64 where the exponent is an integer "
+    "variable. Which multiplication gives each power from the one before it?"
 )
 WITHOUT_ORIGIN = (
     "To Numba, a number such as `0.1` is a float64. So is the quotient of two "
@@ -95,7 +105,9 @@ def run(exercise: KernelExercise) -> tuple[list[str], Verdict | None]:
         + ", and in a function that is called" * (len(places) > 1 and bool(others))
     )
     limit = exercise.limits.get("float64")
-    leak = None if limit is None or len(places) <= limit else float64(exercise, places)
+    leak = None
+    if limit is not None and len(places) > limit:
+        leak = float64(exercise, places, args)
     return facts, slow if leak is None else leak
 
 
@@ -196,13 +208,27 @@ def refused(exercise: KernelExercise, outcome: Outcome) -> Verdict:
     )
 
 
-def float64(exercise: KernelExercise, places: list[Place]) -> Verdict:
+def float64(
+    exercise: KernelExercise, places: list[Place], args: tuple[Any, ...]
+) -> Verdict:
     """Refuse lines that compute in float64; name what it comes from, where plain."""
     mine = [place for place in places if is_learners(exercise, place)] or places
     outside = [place for place in places if place not in mine]
     others = dict.fromkeys(f"`{place.function}`" for place in outside)
     where = " and ".join(dict.fromkeys(chapters.origin(p.file) for p in outside))
-    origin = origins(exercise, mine)
+    origin, why = origins(exercise, mine), WITH_ORIGIN
+    function = exercise.function()
+    tree = inferred(function, args) if function else None
+    if function is not None and tree is not None:
+        raised = powers(tree)
+        wide = with_doubles(tree) | raised.keys()
+        mine = without_innocent(mine, function.__name__, wide)
+        if not origin:
+            why, file = WITH_POWER, function.__code__.co_filename
+            origin = [
+                (place_of(exercise, (file, line)), note)
+                for line, note in sorted(raised.items())
+            ]
     mine = [place for place in mine if computes(exercise, place, origin)]
     plural = "s" * (len(mine) > 1)
     do = "does" if len(others) == 1 else "do"
@@ -213,7 +239,7 @@ def float64(exercise: KernelExercise, places: list[Place]) -> Verdict:
         f"No argument is a float64, yet the kernel computes in float64 on "
         f"{len(mine)} line{plural}{also}.",
         "A GPU has between 2 and 64 times as many units for float32 as for float64. "
-        + (WITH_ORIGIN if origin else WITHOUT_ORIGIN),
+        + (why if origin else WITHOUT_ORIGIN),
         [
             *((place, exercise.noted(note, place)) for place, note in origin),
             *(
@@ -223,6 +249,15 @@ def float64(exercise: KernelExercise, places: list[Place]) -> Verdict:
             ),
         ],
     )
+
+
+def without_innocent(places: list[Place], function: str, wide: set[int]) -> list[Place]:
+    """The lines of a function on which something is a float64, and those of others.
+
+    The compiler may count an instruction as that of a line far from its own.
+    """
+    kept = [p for p in places if p.function != function or p.line in wide]
+    return kept or places
 
 
 def origins(exercise: KernelExercise, mine: list[Place]) -> list[Note]:

@@ -1,15 +1,30 @@
 """Where in a kernel's source the first float64 comes from, and what it flows into.
 
 The compiler says which lines compute in float64. Which number began it, it does not
-say: the literal may be on a line that only assigns it.
+say: the literal may be on a line that only assigns it. Where the source does not show
+it, the simulator's inference knows the type of every expression.
 """
 
 import ast
 from collections.abc import Iterator
 from types import FunctionType
+from typing import Any
 
 from weft.checking.source import scope_of, tree_of
 from weft.kernels.advice import statements
+from weft.meaning import python_function
+from weft.simulator.arithmetic.numbers import (
+    FLOAT32,
+    FLOAT64,
+    INT32,
+    INT64,
+    UINT32,
+    UINT64,
+    Number,
+)
+from weft.simulator.inference.kinds import REFUSED, Kind, Num
+from weft.simulator.language.rewriting import looked_at
+from weft.simulator.launch import kind_of_argument
 
 TYPED = ("float32", "float16", "int32", "int64", "uint32", "uint64", "int16", "uint8")
 CONSTANTS = ("math.e", "math.pi", "math.tau", "math.inf", "math.nan")
@@ -214,3 +229,68 @@ def targets(node: ast.stmt) -> set[str]:
         given = [node.target]
     parts = [p for t in given for p in (t.elts if isinstance(t, ast.Tuple) else [t])]
     return {p.id for p in parts if isinstance(p, ast.Name)}
+
+
+# By types
+
+
+def inferred(function: FunctionType, args: tuple[Any, ...]) -> ast.FunctionDef | None:
+    """A kernel's tree, whose nodes have their types; lines count as in its file.
+
+    args: what it is called with. None where it has no source.
+    """
+    kinds = tuple(kind_of_argument(arg, "an argument") for arg in args)
+    under_way: set[FunctionType] = set()
+
+    def returned(value: Any, given: tuple[Kind, ...]) -> Kind:
+        inner = python_function(value)
+        if inner is None or inner in under_way:
+            return REFUSED
+        under_way.add(inner)
+        found = looked_at(inner, given, scope_of(inner), returned)
+        under_way.remove(inner)
+        return REFUSED if found is None else found[1]
+
+    found = looked_at(function, kinds, scope_of(function), returned)
+    if found is None:
+        return None
+    return ast.increment_lineno(found[0], function.__code__.co_firstlineno - 1)
+
+
+def is_double(node: ast.AST) -> bool:
+    """Whether an expression is a float64, or a statement changes one."""
+    old = getattr(node, "old", None)
+    is_old = isinstance(old, Num) and old.number is FLOAT64
+    return is_old or is_a(node, FLOAT64)
+
+
+def with_doubles(tree: ast.AST) -> set[int]:
+    """The lines on which something is a float64."""
+    return {
+        line
+        for node in ast.walk(tree)
+        if isinstance(node, ast.expr | ast.AugAssign) and is_double(node)
+        for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    }
+
+
+def powers(tree: ast.AST) -> Notes:
+    """The lines on which a float32 is raised to a power that is an integer variable.
+
+    The result is a float32, but Numba computes it in float64.
+    """
+    return {
+        node.lineno: f"`{ast.unparse(node)}` is computed in float64"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.BinOp)
+        and isinstance(node.op, ast.Pow)
+        and is_a(node.left, FLOAT32)
+        and is_a(node.right, INT32, INT64, UINT32, UINT64)
+        and not is_whole(node.right)
+    }
+
+
+def is_a(node: ast.AST, *numbers: Number) -> bool:
+    """Whether an expression is a number of one of these types."""
+    seen = getattr(node, "seen", None)
+    return isinstance(seen, Num) and seen.number in numbers

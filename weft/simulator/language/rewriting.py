@@ -230,18 +230,33 @@ def returned_by(
     returns: Returned,
 ) -> Kind:
     """What `fn` returns, as far as that takes no more than a look at its source."""
+    found = looked_at(fn, given, scope, returns)
+    return REFUSED if found is None else found[1]
+
+
+def looked_at(
+    fn: FunctionType,
+    given: tuple[Kind, ...],
+    scope: Scope,
+    returns: Returned,
+) -> tuple[ast.FunctionDef, Kind] | None:
+    """The source of `fn`, its nodes marked with their kinds, and what it returns.
+
+    None where there is no source. Lines count from the function's first.
+    """
     try:
         tree = FoldPowers().visit(ast.parse(textwrap.dedent(inspect.getsource(fn))))
     except (OSError, SyntaxError, TypeError):
-        return REFUSED
+        return None
     definition = defined(tree, fn.__name__)
     if definition is None:
-        return REFUSED
+        return None
     undecorate(definition)
     defaults = fn.__defaults__ or ()
-    return Function(
+    inferred = Function(
         definition, given, scope, defaults, lambda kind, args: returns(kind.value, args)
-    ).returned
+    )
+    return definition, inferred.returned
 
 
 def undecorate(definition: ast.FunctionDef) -> None:

@@ -188,7 +188,9 @@ def met_apart(
     if len(stops) == 1:
         return None
     one, two = list(stops)[:2]
-    calls = {stop: branch([*stop], [*other]) for stop, other in ((one, two), (two, one))}
+    calls = {
+        stop: branch([*stop], [*other]) for stop, other in ((one, two), (two, one))
+    }
     first, last = sorted(calls, key=lambda stop: calls[stop].line)
     here, there = stops[first], stops[last]
     lines = calls[first].line, calls[last].line
