@@ -132,11 +132,12 @@ def softmax_passes(x, out):
 check(
     softmax_passes,
     spec=checks.shares,
-    inputs=lambda rng, rows, cols: (checks.scores(rng, rows, cols),),
+    inputs=lambda rng, rows, cols: (checks.peaked(rng, rows, cols),),
     sizes=[(1, 1), (3, 40), (2, 700)],
     launch=lambda rows, cols: (rows, 256),
     full=(300, 5001),
     limits={"sectors": 5, "loads": 12, "float64": 0},
+    because=checks.why_not_passes,
 )
 
 # %% [markdown] tags=["solution"]
@@ -202,6 +203,7 @@ check(
     launch=lambda n: (-(-n // 64), 64),
     full=100_000,
     limits={"float64": 0},
+    because=checks.why_not_merged,
 )
 
 # %% [markdown] tags=["solution"]
@@ -272,11 +274,12 @@ def softmax_warp(x, out):
 check(
     softmax_warp,
     spec=checks.shares,
-    inputs=lambda rng, rows, cols: (checks.scores(rng, rows, cols),),
+    inputs=lambda rng, rows, cols: (checks.peaked(rng, rows, cols),),
     sizes=[(1, 1), (5, 33), (3, 1000)],
     launch=lambda rows, cols: (-(-rows // 4), (32, 4)),
     full=(3001, 900),
     limits={"sectors": 5, "loads": 32, "local": 0, "float64": 0},
+    because=checks.why_not_warp,
 )
 
 # %% [markdown] tags=["solution"]
@@ -365,7 +368,7 @@ def softmax_block(x, out):
 check(
     softmax_block,
     spec=checks.shares,
-    inputs=lambda rng, rows, cols: (checks.scores(rng, rows, 4 * cols),),
+    inputs=lambda rng, rows, cols: (checks.peaked(rng, rows, 4 * cols),),
     sizes=[(1, 1), (3, 70), (2, 1000)],
     launch=lambda rows, cols: (rows, 256),
     full=(300, 1001),
@@ -378,6 +381,7 @@ check(
         "local": 0,
         "float64": 0,
     },
+    because=checks.why_not_block,
 )
 
 # %% [markdown] tags=["solution"]
@@ -485,10 +489,11 @@ check(
         checks.shares(rng.normal(0, 1, (rows, cols))).astype(np.float32),
         rng.normal(0, 1, (rows, cols)).astype(np.float32),
     ),
-    sizes=[(1, 1), (5, 33), (3, 1000)],
+    sizes=[(5, 33), (1, 1), (3, 1000)],
     launch=lambda rows, cols: (-(-rows // 4), (32, 4)),
     full=(3001, 900),
     limits={"sectors": 5, "loads": 64, "local": 0, "float64": 0},
+    because=checks.GRADIENT,
 )
 
 # %% [markdown] tags=["solution"]
