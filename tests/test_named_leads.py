@@ -16,6 +16,33 @@ SAID = {
         "Lane 0 is at line 20 while lanes 1–31 are at line 24",
         "What leads lanes 1–31 past line 20?",
     ],
+    "16_softmax/merge_pairs/wrong_maximum_overwritten": [
+        "This is the result if `s` is not rescaled",
+        "In row 4, m = 79.59",
+        "return m, s: the value comes from here",
+    ],
+    "16_softmax/merge_pairs/wrong_exchanged": ["maximum and sum are exchanged"],
+    "16_softmax/softmax_passes/wrong_result_thrown_away": [
+        "the threads' maxima are not combined",
+        "block_max(m): the result of `block_max` is thrown away",
+    ],
+    "16_softmax/softmax_passes/wrong_sum_replaced": ["sum is only its last power"],
+    "16_softmax/softmax_warp/wrong_part_of_the_maximum": [
+        "Does the maximum see all scores"
+    ],
+    "16_softmax/softmax_warp/wrong_largest_sum": ["the largest of the lanes' sums"],
+    "16_softmax/softmax_warp/wrong_lanes_sum": ["lanes' sums are not combined"],
+    "16_softmax/softmax_warp/wrong_lanes_maximum": ["lanes' maxima are not combined"],
+    "16_softmax/softmax_warp/wrong_filler_is_zero": ["beyond the end counts as 0"],
+    "16_softmax/softmax_block/wrong_lane_0_merges": ["only lane 0 of each warp has"],
+    "16_softmax/softmax_block/wrong_sums_as_they_are": ["without being rescaled"],
+    "16_softmax/softmax_backward/wrong_sum_replaced": ["only its last product"],
+    "16_softmax/softmax_backward/wrong_filler_is_minus_infinity": [
+        "counts as minus infinity"
+    ],
+    "16_softmax/softmax_backward/wrong_sum_combined_in_the_loop": [
+        "summed again in each turn"
+    ],
 }
 COMPILES = {
     "12_global_memory/polynomial/wrong_power_of_a_variable": [

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from weft.checking.source import begin, device_functions, global_names, line_with
 from weft.checking.verdict import Failed, Verdict, right_before
-from weft.kernels import advice, hazards, lanes, repairs, reruns
+from weft.kernels import advice, hazards, lanes, repairs, reruns, returned
 from weft.kernels.advice import Adviser, Facts
 from weft.kernels.exercise import KernelExercise
 from weft.kernels.outputs import judge
@@ -33,6 +33,8 @@ ADVISERS: tuple[Adviser, ...] = (  # in the order in which a failed trial goes t
     advice.put_own_line_first,
     advice.find_swapped_parameters,
     lanes.find_lanes_apart,
+    returned.name_lost_results,
+    returned.show_returns,
     repairs.find_guilty_line,
     advice.name_callers,
     advice.trace_value,

@@ -1,0 +1,19 @@
+# verdict: wrong-value
+# The new maximum gets the name of the old one.
+@cuda.jit(device=True)
+def merge(m, s, m2, s2):
+    """Return maximum and sum of two pieces, given those of each."""
+    m = max(m, m2)
+    s = s * math.exp(m - m) + s2 * math.exp(m2 - m)
+    return m, s
+
+
+@cuda.jit
+def merge_pairs(a, b, out):
+    """Merge the pairs in the rows of a and b."""
+    i = cuda.grid(1)
+
+    if i < out.shape[0]:
+        m, s = merge(a[i, 0], a[i, 1], b[i, 0], b[i, 1])
+        out[i, 0] = m
+        out[i, 1] = s
