@@ -12,6 +12,12 @@ COMPILED = pytest.mark.skipif(bool(toolkit.find().missing), reason="no compiler"
 
 # What a verdict says, in its sentences or beside a line.
 SAID = {
+    "12_global_memory/copy_pieces/wrong_width_of_64": ["blocks of 96 threads"],
+    "12_global_memory/polynomial/wrong_stops_at_one": ["the last step is missing"],
+    "12_global_memory/polynomial/wrong_from_the_front": ["in the other order"],
+    "12_global_memory/polynomial/wrong_first_twice": ["second time with x⁸"],
+    "12_global_memory/polynomial/wrong_added_before": ["before the product with `x`"],
+    "12_global_memory/polynomial/wrong_index_one_off": ["`c[k + 1]` for `c[k]`"],
     "16_softmax/softmax_warp/wrong_maximum_of_some_lanes": [
         "Lane 0 is at line 20 while lanes 1–31 are at line 24",
         "What leads lanes 1–31 past line 20?",
@@ -70,7 +76,7 @@ def verdict_on(answer: str) -> Verdict:
 
 def said(verdict: Verdict) -> str:
     notes = [f"{place.text}: {note}" for place, note in verdict.places]
-    return " ".join([verdict.message, verdict.why, *notes])
+    return " ".join([verdict.message, verdict.why, verdict.when, *notes])
 
 
 @pytest.mark.parametrize("answer", SAID)

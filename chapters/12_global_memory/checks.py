@@ -1,6 +1,9 @@
 """Specifications and data for the checks of lab 12."""
 
 import numpy as np
+from numpy.polynomial.polynomial import polyval
+
+from weft.checking.slips import result_if
 
 
 def ring(n, seed=0):
@@ -17,3 +20,28 @@ def follow(link, steps):
     while len(places) <= steps:
         places.append(link[places[-1]])
     return np.array(places[-1:], np.uint32)
+
+
+def horner_slips(c):
+    """Return what a wrong polynomial is the result of, for 8 coefficients."""
+    wider = np.append(c, c[7])  # with c[7] x⁸
+    early = np.append([0.0], c)  # a further product with x, c[7] apart
+    early[7:] = c[7] + c[6], 0.0
+    return result_if(
+        {
+            "the last step is missing, which multiplies by `x` and adds `c[0]`": (
+                lambda x: polyval(x, c[1:])
+            ),
+            "`c[0]` is not added": lambda x: x * polyval(x, c[1:]),
+            "the coefficients come in the other order, and `c[0]` belongs to x⁷": (
+                lambda x: polyval(x, c[::-1])
+            ),
+            "`c[7]` counts twice, the second time with x⁸": lambda x: polyval(x, wider),
+            "a coefficient is added before the product with `x`, and not after it": (
+                lambda x: polyval(x, early)
+            ),
+            "each step adds `c[k + 1]` for `c[k]`: `c[7]` counts twice, `c[0]` never": (
+                lambda x: polyval(x, np.append(c[1:], c[7]))
+            ),
+        }
+    )

@@ -53,9 +53,10 @@ checks = chapter.checks
 # | 32 neighbours per warp | 0, 4, 8, …, 124 | 4 | 128 of 128 |
 #
 # Fix the kernel. Each thread should still copy eight elements, but in every iteration
-# of the loop neighbouring threads should take neighbouring elements. A block should
-# still copy `blockDim.x * PIECE` consecutive elements. The check tries blocks of 64 and
-# of 96 threads, and allows each thread `PIECE` loads.
+# of the loop neighbouring threads should take neighbouring elements. In the hints, a
+# block still copies `blockDim.x * PIECE` consecutive elements; other orders are right
+# too. The check tries blocks of 64 and of 96 threads, and allows each thread `PIECE`
+# loads.
 #
 # ```python
 # copy_pieces(x, out)    # (n,) -> (n,)  float32
@@ -165,7 +166,7 @@ check(
 # launch, and these cost nothing.
 
 # %% [markdown]
-# ## Measure: four ways to copy
+# ## Measure: six ways to copy
 #
 # The array has 2^28 float32, 1 GiB, so a copy moves 2 GiB. `copy_` is PyTorch's
 # device-to-device copy.
@@ -419,6 +420,7 @@ def polynomial(x, out):
 check(
     polynomial,
     spec=lambda x: np.polynomial.polynomial.polyval(x, COEFFICIENTS),
+    because=checks.horner_slips(COEFFICIENTS),
     inputs=lambda rng, n: (rng.random(n, np.float32),),
     sizes=[64, 1, 100],
     launch=lambda n: (-(-n // 64), 64),

@@ -88,12 +88,13 @@ print(checks.shares(four_rows))
 # Each thread takes every 256th column, as in a grid-stride loop, but within its row.
 # Given: four device functions combine the threads' results. `warp_max(value)` and
 # `warp_sum(value)` combine the values of a warp, `block_max(value)` and
-# `block_sum(value)` those of a block; call each of these two at most once. They are the
+# `block_sum(value)` those of a block. Call each of these two at most once: a second
+# call would overwrite shared memory that other warps may still be reading. They are the
 # same as in chapter 14, with one change: the shuffles are butterflies (chapter 8), so
 # **all** threads get the result.
 #
 # You can use `max` and `math.exp` in a kernel. Start the maximum from `LOWEST`, the
-# lowest finite number, and not from minus infinity; exercise 2 says why.
+# lowest finite number. Minus infinity would also do here, but not in exercise 2.
 #
 # ```python
 # softmax_passes(x, out)    # (rows, cols) -> (rows, cols)  float32; blocks of 256
@@ -300,8 +301,9 @@ check(
 #    pair;
 # 2. lane 0 of each warp puts the pair into shared memory;
 # 3. all threads wait at the **only** barrier;
-# 4. every warp loads the 8 pairs, one per lane, and merges them: it finds the maximum
-#    of all maxima, and adds up all sums, each rescaled to that maximum;
+# 4. every warp loads the 8 pairs, into its lanes 0 to 7, and merges them: it finds the
+#    maximum of all maxima, and adds up all sums, each rescaled to that maximum. Its
+#    other lanes take part with an empty pair;
 # 5. each thread's powers are relative to its warp's maximum. A single factor, the same
 #    for all 16 powers, turns them into shares.
 #

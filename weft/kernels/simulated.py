@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from weft.checking.cases import as_tuple
 from weft.checking.source import begin, device_functions, global_names, line_with
 from weft.checking.verdict import Failed, Verdict, right_before
 from weft.kernels import advice, hazards, lanes, repairs, reruns, returned
@@ -29,6 +30,18 @@ from weft.wording import several
 
 OTHER_ORDER = "If block 0 runs first, it is right, but blocks can run in any order."
 
+
+def name_block(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
+    """Say how many threads a block has, where other sizes have blocks of others."""
+    exercise = trial.exercise
+    if exercise.checks_launch or len(exercise.sizes) == 1 or trial.grid[1:] != (1, 1):
+        return verdict
+    threads = {exercise.launch(*as_tuple(size))[1] for size in exercise.sizes}
+    if len(threads) == 1 or not all(type(each) is int for each in threads):
+        return verdict
+    return verdict.but(when=f"{verdict.when}, blocks of {trial.block[0]} threads")
+
+
 ADVISERS: tuple[Adviser, ...] = (  # in the order in which a failed trial goes to them
     advice.put_own_line_first,
     advice.find_swapped_parameters,
@@ -40,6 +53,7 @@ ADVISERS: tuple[Adviser, ...] = (  # in the order in which a failed trial goes t
     advice.trace_value,
     advice.own_lines_first,
     advice.show_guard,
+    name_block,
     advice.find_missing_writer,
     advice.show_uncalled,
 )
