@@ -34,7 +34,7 @@ OTHER_ORDER = "If block 0 runs first, it is right, but blocks can run in any ord
 def name_block(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
     """Say how many threads a block has, where other sizes have blocks of others."""
     exercise = trial.exercise
-    if exercise.checks_launch or len(exercise.sizes) == 1 or trial.grid[1:] != (1, 1):
+    if exercise.checks_launch or exercise.constants:
         return verdict
     threads = {exercise.launch(*as_tuple(size))[1] for size in exercise.sizes}
     if len(threads) == 1 or not all(type(each) is int for each in threads):
