@@ -121,6 +121,7 @@ def test_numbers_are_named_by_line_and_value() -> None:
             "32 here; ACROSS was 8 in this run",
         ),
         ("for k in range(0x20):", "32 here; ACROSS was 8 in this run"),
+        ("total += part[k]", "goes wrong here"),
     ]
 
 

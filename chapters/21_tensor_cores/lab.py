@@ -491,7 +491,7 @@ check(
     | {"otherwise": {"bank_conflicts": 0}},
     constants=[
         {"BM": 32, "WN": 64, "NF": 8},
-        {"BM": 32, "WM": 32, "MF": 2},
+        {"BM": 32, "WM": 32, "MF": 2, "BN": 128, "WN": 64, "NF": 8, "NW": 64},
     ],
 )
 

@@ -25,6 +25,7 @@ from weft.starters import source_function
 from weft.templates import scopes
 
 LINES = 6  # that a verdict shows
+AT_FAULT = ("out-of-bounds", "negative-index", "misaligned")  # with a line of their own
 PURE = {"int", "min", "max", "abs", "round", "int32", "int64", "uint32", "float32"}
 WIDE = registry.names(elements=4)
 
@@ -32,7 +33,8 @@ NUMBER = (
     "The measurements compile this kernel with other sizes. A name then has another "
     "value, but a number does not. Which name does each number stand for? Not all of "
     "the numbers shown need to stand for one. If none does, a name may be missing: one "
-    "that is 0 or 1 in your run, and not in this one."
+    "that is 0 or 1 in your run, and not in this one. Or it is in the place of another "
+    "that has the same value in your run."
 )
 SOMETHING = (
     "The measurements compile this kernel with other sizes, and something in it fits "
@@ -84,7 +86,14 @@ def run_with(
     else:
         why = NUMBER if numbers else SOMETHING
         why = f"{wrong.only} {why}".strip()
-        places = lines_of(function, numbers, constants) or list(wrong.places)
+        places = lines_of(function, numbers, constants)
+        if not places:
+            places = list(wrong.places)
+        elif wrong.kind in AT_FAULT:
+            shown = {place.line for place, _ in places}
+            more = [(at, "goes wrong here") for at, _ in wrong.places[:1]]
+            places = places[: LINES - 1]
+            places += [note for note in more if note[0].line not in shown]
     raise exercise.failed(
         "constants",
         f"With {listed(constants)} it goes wrong: {wrong.message}",
