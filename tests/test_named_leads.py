@@ -22,6 +22,10 @@ SAID = {
         "Lane 0 is at line 20 while lanes 1–31 are at line 24",
         "What leads lanes 1–31 past line 20?",
     ],
+    "21_tensor_cores/gemm_pipelined/wrong_wraps_too_early": [
+        "The barrier on line 27 is before both lines, 28 and 30."
+    ],
+    "21_tensor_cores/gemm_pipelined/wrong_write_stays": ["before both lines"],
     "16_softmax/merge_pairs/wrong_maximum_overwritten": [
         "This is the result if `s` is not rescaled",
         "In row 4, m = 79.59",
@@ -80,7 +84,7 @@ def said(verdict: Verdict) -> str:
 
 
 @pytest.mark.parametrize("answer", SAID)
-def test_a_wrong_value_has_a_lead(answer: str) -> None:
+def test_a_wrong_answer_has_a_lead(answer: str) -> None:
     found = said(verdict_on(answer))
     assert [part for part in SAID[answer] if part not in found] == [], found
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from weft.checking.cases import as_tuple
 from weft.checking.source import begin, device_functions, global_names, line_with
 from weft.checking.verdict import Failed, Verdict, right_before
-from weft.kernels import advice, hazards, lanes, repairs, reruns, returned
+from weft.kernels import advice, barriers, hazards, lanes, repairs, reruns, returned
 from weft.kernels.advice import Adviser, Facts
 from weft.kernels.exercise import KernelExercise
 from weft.kernels.outputs import judge
@@ -53,6 +53,7 @@ ADVISERS: tuple[Adviser, ...] = (  # in the order in which a failed trial goes t
     advice.trace_value,
     advice.own_lines_first,
     advice.show_guard,
+    barriers.name_other_barrier,
     name_block,
     advice.find_missing_writer,
     advice.show_uncalled,

@@ -1,0 +1,53 @@
+"""A race in a pipelined loop whose barrier is before both accesses."""
+
+import ast
+from types import FunctionType
+
+from weft.checking.source import global_names, tree_of
+from weft.checking.verdict import Verdict
+from weft.kernels.advice import Facts
+from weft.kernels.trial import Trial
+
+BARRIER = "cuda.syncthreads"
+
+
+def name_other_barrier(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
+    """Where copies are in flight, say which lines of a turn no barrier is between.
+
+    There each turn fills one buffer and reads another, and needs only one barrier.
+    """
+    function = trial.exercise.function()
+    if verdict.kind != "race" or function is None:
+        return verdict
+    if "commit_group" not in global_names(function):
+        return verdict
+    own = {p.line for p, _ in verdict.places if p.function == function.__name__}
+    if len(own) != 2:
+        return verdict
+    first, last = sorted(own)
+    barriers = in_the_loop(function, first, last)
+    if not barriers or barriers[-1] > first:
+        return verdict
+    return verdict.adding(
+        f"The barrier on line {barriers[-1]} is before both lines, {first} and {last}. "
+        "So in one turn of the loop they have to use different elements: which should "
+        "each of them use?"
+    )
+
+
+def in_the_loop(function: FunctionType, first: int, last: int) -> list[int]:
+    """The lines of the barriers in the innermost loop around two lines."""
+    loops = [
+        node
+        for node in ast.walk(tree_of(function))
+        if isinstance(node, ast.For | ast.While)
+        if node.lineno < first and last <= (node.end_lineno or 0)
+    ]
+    if not loops:
+        return []
+    inner = max(loops, key=lambda node: node.lineno)
+    return sorted(
+        node.lineno
+        for node in ast.walk(inner)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == BARRIER
+    )
