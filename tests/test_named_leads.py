@@ -40,6 +40,7 @@ SAID = {
     "16_softmax/softmax_warp/wrong_part_of_the_maximum": [
         "Does the maximum see all scores"
     ],
+    "16_softmax/softmax_warp/wrong_scores_are_divided": ["and not their powers"],
     "16_softmax/softmax_warp/wrong_largest_sum": ["the largest of the lanes' sums"],
     "16_softmax/softmax_warp/wrong_lanes_sum": ["lanes' sums are not combined"],
     "16_softmax/softmax_warp/wrong_lanes_maximum": ["lanes' maxima are not combined"],

@@ -175,6 +175,9 @@ IN_A_WARP = result_if(
         "each lane's sum is only its last power": lambda x: last_only(
             x, slice(992, None)
         ),
+        "the scores are divided by the sum, and not their powers": lambda x: (
+            x / power(x - largest(x)).sum(axis=1, keepdims=True)
+        ),
     }
 )
 
