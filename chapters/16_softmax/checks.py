@@ -338,5 +338,11 @@ GRADIENT = result_if(
             y, dy, products(y, dy, NOTHING).sum(axis=ROW)[:, None]
         ),
         "nothing is subtracted": lambda y, dy: y * dy,
+        "the sum is added, and not subtracted": lambda y, dy: gradient(
+            y, dy, -(y * dy).sum(axis=1, keepdims=True)
+        ),
+        "the sum is not multiplied by `y`": lambda y, dy: (
+            y * dy - (y * dy).sum(axis=1, keepdims=True)
+        ),
     }
 )
