@@ -34,6 +34,7 @@ from weft.intrinsics import load4, store4
 
 chapter = weft.lab("16_softmax")
 checks, kernels = chapter.checks, chapter.kernels
+slips = chapter.slips
 
 # %% [markdown]
 # ## Look: a formula that fails
@@ -133,12 +134,12 @@ def softmax_passes(x, out):
 check(
     softmax_passes,
     spec=checks.shares,
-    inputs=lambda rng, rows, cols: (checks.peaked(rng, rows, cols),),
+    inputs=lambda rng, rows, cols: (slips.peaked(rng, rows, cols),),
     sizes=[(1, 1), (3, 40), (2, 700)],
     launch=lambda rows, cols: (rows, 256),
     full=(300, 5001),
     limits={"sectors": 5, "loads": 12, "float64": 0},
-    because=checks.why_not_passes,
+    because=slips.why_not_passes,
 )
 
 # %% [markdown] tags=["solution"]
@@ -204,7 +205,7 @@ check(
     launch=lambda n: (-(-n // 64), 64),
     full=100_000,
     limits={"float64": 0},
-    because=checks.why_not_merged,
+    because=slips.why_not_merged,
 )
 
 # %% [markdown] tags=["solution"]
@@ -275,12 +276,12 @@ def softmax_warp(x, out):
 check(
     softmax_warp,
     spec=checks.shares,
-    inputs=lambda rng, rows, cols: (checks.peaked(rng, rows, cols),),
+    inputs=lambda rng, rows, cols: (slips.peaked(rng, rows, cols),),
     sizes=[(1, 1), (5, 33), (3, 1000)],
     launch=lambda rows, cols: (-(-rows // 4), (32, 4)),
     full=(3001, 900),
     limits={"sectors": 5, "loads": 32, "local": 0, "float64": 0},
-    because=checks.why_not_warp,
+    because=slips.why_not_warp,
 )
 
 # %% [markdown] tags=["solution"]
@@ -370,7 +371,7 @@ def softmax_block(x, out):
 check(
     softmax_block,
     spec=checks.shares,
-    inputs=lambda rng, rows, cols: (checks.peaked(rng, rows, 4 * cols),),
+    inputs=lambda rng, rows, cols: (slips.peaked(rng, rows, 4 * cols),),
     sizes=[(1, 1), (3, 70), (2, 1000)],
     launch=lambda rows, cols: (rows, 256),
     full=(300, 1001),
@@ -383,7 +384,7 @@ check(
         "local": 0,
         "float64": 0,
     },
-    because=checks.why_not_block,
+    because=slips.why_not_block,
 )
 
 # %% [markdown] tags=["solution"]
@@ -495,7 +496,7 @@ check(
     launch=lambda rows, cols: (-(-rows // 4), (32, 4)),
     full=(3001, 900),
     limits={"sectors": 5, "loads": 64, "local": 0, "float64": 0},
-    because=checks.GRADIENT,
+    because=slips.GRADIENT,
 )
 
 # %% [markdown] tags=["solution"]
