@@ -24,7 +24,7 @@ def peaked(rng, rows, cols):
 # are float32, so that they overflow.
 
 
-def laid_out(x, shape, filler=NOTHING):
+def in_shape(x, shape, filler=NOTHING):
     """Return rows in such a shape, with a filler beyond their ends.
 
     Where the shape has 0 turns, there are as many as the row needs.
@@ -51,7 +51,7 @@ def combined(x, shape, top, total, start=LOWEST, filler=NOTHING, add=np.sum):
     start: the maximum of nothing. filler: what is beyond the end of a row. add: how
     sums of threads are combined.
     """
-    whole = laid_out(x, shape, filler)
+    whole = in_shape(x, shape, filler)
     tops = start
     if top is not None:
         tops = np.maximum(whole.max(axis=top, keepdims=True), start)
@@ -74,30 +74,33 @@ def last_only(x, count):
 
 
 OWN, WARP, ROW = (1,), (1, 3), (1, 2, 3)
-BLOCK, LANES = (0, 8, 32), (32, 1, 32)  # columns of the three passes, and of a warp
+OF_A_BLOCK, OF_A_WARP = (
+    (0, 8, 32),
+    (32, 1, 32),
+)  # columns of the three passes, and of a warp
 
 PASSES = result_if(
     {
         "the threads' sums are not combined": partial(
-            combined, shape=BLOCK, top=ROW, total=OWN
+            combined, shape=OF_A_BLOCK, top=ROW, total=OWN
         ),
         "the sums are combined in each warp, and not in the block": partial(
-            combined, shape=BLOCK, top=ROW, total=WARP
+            combined, shape=OF_A_BLOCK, top=ROW, total=WARP
         ),
         "the threads' maxima are not combined": partial(
-            combined, shape=BLOCK, top=OWN, total=ROW
+            combined, shape=OF_A_BLOCK, top=OWN, total=ROW
         ),
         "the maxima are combined in each warp, and not in the block": partial(
-            combined, shape=BLOCK, top=WARP, total=ROW
+            combined, shape=OF_A_BLOCK, top=WARP, total=ROW
         ),
         "neither maxima nor sums are combined": partial(
-            combined, shape=BLOCK, top=OWN, total=OWN
+            combined, shape=OF_A_BLOCK, top=OWN, total=OWN
         ),
         "the maximum starts from 0": partial(
-            combined, shape=BLOCK, top=ROW, total=ROW, start=0
+            combined, shape=OF_A_BLOCK, top=ROW, total=ROW, start=0
         ),
         "no maximum is subtracted": partial(
-            combined, shape=BLOCK, top=None, total=ROW, start=0
+            combined, shape=OF_A_BLOCK, top=None, total=ROW, start=0
         ),
         "each thread's sum is only its last power": lambda x: last_only(
             x, slice(-256, None)
@@ -111,28 +114,28 @@ PASSES = result_if(
 IN_A_WARP = result_if(
     {
         "the lanes' sums are not combined": partial(
-            combined, shape=LANES, top=ROW, total=OWN
+            combined, shape=OF_A_WARP, top=ROW, total=OWN
         ),
         "the lanes' maxima are not combined": partial(
-            combined, shape=LANES, top=OWN, total=ROW
+            combined, shape=OF_A_WARP, top=OWN, total=ROW
         ),
         "neither maxima nor sums are combined": partial(
-            combined, shape=LANES, top=OWN, total=OWN
+            combined, shape=OF_A_WARP, top=OWN, total=OWN
         ),
         "the sum is the largest of the lanes' sums": partial(
-            combined, shape=LANES, top=ROW, total=ROW, add=np.max
+            combined, shape=OF_A_WARP, top=ROW, total=ROW, add=np.max
         ),
         "the maximum starts from 0": partial(
-            combined, shape=LANES, top=ROW, total=ROW, start=0
+            combined, shape=OF_A_WARP, top=ROW, total=ROW, start=0
         ),
         "no maximum is subtracted": partial(
-            combined, shape=LANES, top=None, total=ROW, start=0
+            combined, shape=OF_A_WARP, top=None, total=ROW, start=0
         ),
         "a column beyond the end counts as 0": partial(
-            combined, shape=LANES, top=ROW, total=ROW, filler=0
+            combined, shape=OF_A_WARP, top=ROW, total=ROW, filler=0
         ),
         "a column beyond the end counts as `LOWEST`": partial(
-            combined, shape=LANES, top=ROW, total=ROW, filler=LOWEST
+            combined, shape=OF_A_WARP, top=ROW, total=ROW, filler=LOWEST
         ),
         "each lane's sum is only its last power": lambda x: last_only(
             x, slice(992, None)
@@ -149,7 +152,7 @@ def merged_warps(x, factor="right", total="merged"):
 
     factor: of a thread's powers. total: what they are divided by.
     """
-    whole = laid_out(x, (4, 8, 32, 4))
+    whole = in_shape(x, (4, 8, 32, 4))
     tops = np.maximum(whole.max(axis=(1, 3, 4), keepdims=True), LOWEST)
     powers = power(whole - tops)
     own = powers.sum(axis=(1, 4), keepdims=True)
@@ -257,22 +260,22 @@ def why_not_merged(a, b, out):
     return f"{pairs} {MERGED(a, b, out)}".strip()
 
 
-def gradient(y, dy, total):
+def with_total(y, dy, total):
     return y * (dy - total)
 
 
-def products(y, dy, filler=0.0):
+def lane_products(y, dy, filler=0.0):
     """Return what each lane adds up, laid out."""
-    return laid_out(y, LANES, filler) * laid_out(dy, LANES, filler)
+    return in_shape(y, OF_A_WARP, filler) * in_shape(dy, OF_A_WARP, filler)
 
 
 def summed_up(y, dy, what):
     """Return the gradient with another sum."""
-    whole = products(y, dy)
+    whole = lane_products(y, dy)
     if what == "own":
         return flat(
-            laid_out(y, LANES, 0.0)
-            * (laid_out(dy, LANES, 0.0) - whole.sum(axis=1, keepdims=True)),
+            in_shape(y, OF_A_WARP, 0.0)
+            * (in_shape(dy, OF_A_WARP, 0.0) - whole.sum(axis=1, keepdims=True)),
             y.shape[1],
         )
     total = np.zeros((len(y), 1), np.float32)
@@ -280,7 +283,7 @@ def summed_up(y, dy, what):
         part = whole[:, turn].sum(axis=(1, 2))[:, None]
         total = (32 * total if what == "again" else 0) + part
         total = total.astype(np.float32)
-    return gradient(y, dy, total)
+    return with_total(y, dy, total)
 
 
 GRADIENT = result_if(
@@ -290,17 +293,17 @@ GRADIENT = result_if(
         "the sum of the lanes is summed again in each turn of the loop": partial(
             summed_up, what="again"
         ),
-        "the sum is that of `dy` alone": lambda y, dy: gradient(
+        "the sum is that of `dy` alone": lambda y, dy: with_total(
             y, dy, dy.sum(axis=1, keepdims=True)
         ),
-        "the sum is that of `y` alone": lambda y, dy: gradient(
+        "the sum is that of `y` alone": lambda y, dy: with_total(
             y, dy, y.sum(axis=1, keepdims=True)
         ),
-        "a column beyond the end counts as minus infinity": lambda y, dy: gradient(
-            y, dy, products(y, dy, NOTHING).sum(axis=ROW)[:, None]
+        "a column beyond the end counts as minus infinity": lambda y, dy: with_total(
+            y, dy, lane_products(y, dy, NOTHING).sum(axis=ROW)[:, None]
         ),
         "nothing is subtracted": lambda y, dy: y * dy,
-        "the sum is added, and not subtracted": lambda y, dy: gradient(
+        "the sum is added, and not subtracted": lambda y, dy: with_total(
             y, dy, -(y * dy).sum(axis=1, keepdims=True)
         ),
         "the sum is not multiplied by `y`": lambda y, dy: (
