@@ -47,16 +47,16 @@ ADVISERS: tuple[Adviser, ...] = (  # in the order in which a failed trial goes t
     advice.find_swapped_parameters,
     lanes.find_lanes_apart,
     returned.name_lost_results,
-    returned.show_returns,
     repairs.find_guilty_line,
     advice.name_callers,
     advice.trace_value,
+    returned.show_returns,
     advice.own_lines_first,
     advice.show_guard,
-    barriers.name_other_barrier,
-    name_block,
     advice.find_missing_writer,
     advice.show_uncalled,
+    barriers.name_other_barrier,
+    name_block,
 )
 
 
