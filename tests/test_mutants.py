@@ -233,9 +233,15 @@ def test_the_score() -> None:
 @pytest.mark.parametrize("lab", LABS)
 def test_what_is_known_belongs_to_these_kernels(lab: str) -> None:
     of = facts.digests(ROOT, lab)
-    for exercise, group in groupby(rights(lab), key=lambda r: r.exercise):
-        same = of.get(exercise) == caching.of_exercise(list(group))
-        assert same, f"{exercise} was changed: {AGAIN} {lab}"
+    changed = [
+        exercise
+        for exercise, group in groupby(rights(lab), key=lambda r: r.exercise)
+        if of.get(exercise) != caching.of_exercise(list(group))
+    ]
+    if lab in facts.BEHIND:
+        assert changed, f"{lab} has been scored: take it out of facts.BEHIND"
+    else:
+        assert not changed, f"{changed} changed: {AGAIN} {lab}"
 
 
 def test_nearly_all_wrong_mutants_are_rejected() -> None:

@@ -19,6 +19,7 @@ from .lessons import lesson_title
 from .page import WeftDirective, table
 
 WIDE = "weft-table weft-wide"
+BEFORE = " (scored before its last change)"
 TOP = 4  # kinds of verdict that a row names
 
 
@@ -38,7 +39,8 @@ def by_lab(root: Path, found: list[Fact]) -> str:
     """Return a row a lab."""
     rows = []
     for lab, of_lab in groupby(found, key=lambda f: f.lab):
-        rows.append(("", row(lesson_title(root, lab), score(list(of_lab)))))
+        name = lesson_title(root, lab) + BEFORE * (lab in facts.BEHIND)
+        rows.append(("", row(name, score(list(of_lab)))))
     rows.append(("total", row("all", score(found))))
     columns = [
         ("name", "lab"),
