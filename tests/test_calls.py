@@ -172,7 +172,8 @@ def test_whose_line_it_is_and_who_called(body, kind, line, function, call, monke
         return
     mine = [k for k, (_, note) in enumerate(notes) if f"in `{function}`, of" in note]
     assert notes[mine[0]][0] == line
-    after = -1 if kind == "wrong-value" else 1  # a learner's own lines come first
+    own_first = kind in ("wrong-value", "uninitialised")
+    after = -1 if own_first else 1  # a learner's own lines come first
     assert notes[mine[0] + after] == (call, "called here")
     assert f"in `{function}`, of another cell" in repr(found)
 

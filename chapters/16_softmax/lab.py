@@ -496,7 +496,7 @@ check(
     launch=lambda rows, cols: (-(-rows // 4), (32, 4)),
     full=(3001, 900),
     limits={"sectors": 5, "loads": 64, "local": 0, "float64": 0},
-    because=slips.GRADIENT,
+    because=slips.why_not_gradient,
 )
 
 # %% [markdown] tags=["solution"]

@@ -6,7 +6,7 @@ import numpy as np
 
 from weft.places import Note
 from weft.simulator.trace import columns
-from weft.simulator.trace.trace import READ, SHARED, Trace
+from weft.simulator.trace.trace import READ, SHARED, WRITE, Trace
 from weft.wording import joined, several
 
 
@@ -17,7 +17,7 @@ def written_by(trace: Trace, row: int, name: str, ends: Sequence[int]) -> str:
     """
     here = trace.block == trace.block[row]
     mine = here & (trace.array == trace.array[row])
-    rows = np.flatnonzero(mine & (trace.operation != READ))
+    rows = np.flatnonzero(mine & (trace.operation == WRITE))
     threads = int(np.prod(trace.block_size))
     if not rows.size:
         return f"No thread of this block stores to `{name}` at all."

@@ -5,8 +5,8 @@ def reverse_more_than_loaded(x, out):
     tile = cuda.shared.array(0, float32)
     t = cuda.threadIdx.x
     i = cuda.grid(1)
-    if i < x.size:
-        tile[t] = x[i]
+    if i < x.size:  # <- here
+        tile[t] = x[i]  # <- here
     cuda.syncthreads()
     if i < x.size:
         out[i] = tile[31 - t]  # <- here

@@ -4,7 +4,7 @@
 def histogram_of_64_bins(x, out):
     bins = cuda.shared.array(64, int32)
     t = cuda.threadIdx.x
-    bins[t] = 0
+    bins[t] = 0  # <- here
     cuda.syncthreads()
 
     for i in range(t, x.size, 32):

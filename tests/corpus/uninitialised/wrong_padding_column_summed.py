@@ -5,7 +5,7 @@ def row_sums_with_padding(x, out):
     tile = cuda.shared.array((16, 17), float32)
     t = cuda.threadIdx.x
     for row in range(16):
-        tile[row, t] = x[row, t]
+        tile[row, t] = x[row, t]  # <- here
     cuda.syncthreads()
 
     total = float32(0)

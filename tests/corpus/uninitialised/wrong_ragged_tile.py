@@ -9,8 +9,8 @@ def matmul_without_padding(a, b, out):
 
     total = float32(0)
     for start in range(0, a.shape[1], 8):
-        if row < a.shape[0] and start + tx < a.shape[1]:
-            tile_a[ty, tx] = a[row, start + tx]
+        if row < a.shape[0] and start + tx < a.shape[1]:  # <- here
+            tile_a[ty, tx] = a[row, start + tx]  # <- here
         if start + ty < b.shape[0] and col < b.shape[1]:
             tile_b[ty, tx] = b[start + ty, col]
         cuda.syncthreads()

@@ -4,7 +4,7 @@
 def row_maximum_from_zero(x, out):
     i = cuda.grid(1)
     if i < x.shape[0]:
-        best = float32(0)
+        best = float32(0)  # <- here
         for k in range(x.shape[1]):
             best = max(best, x[i, k])
         out[i] = best  # <- here

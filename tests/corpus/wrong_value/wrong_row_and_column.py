@@ -4,7 +4,7 @@
 def transpose_of_nothing(x, out):
     tile = cuda.shared.array((16, 16), float32)
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
-    tile[ty, tx] = x[ty, tx]
+    tile[ty, tx] = x[ty, tx]  # <- here
     cuda.syncthreads()
     out[ty, tx] = tile[ty, tx]  # <- here
 

@@ -6,7 +6,7 @@ def sum_of_seven(x, out):
     if i < out.size:
         total = float32(0)
         for k in range(1, 7):
-            total += x[i + k]
+            total += x[i + k]  # <- here
         out[i] = total  # <- here
 
 

@@ -4,7 +4,7 @@
 def last_block_wins(x, out):
     tile = cuda.shared.array(64, float32)
     t = cuda.threadIdx.x
-    tile[t] = x[t]
+    tile[t] = x[t]  # <- here
     cuda.syncthreads()
     if t == 0:
         total = float32(0)
