@@ -1,7 +1,6 @@
 """Specifications and data for the checks of lab 12."""
 
 import numpy as np
-from numpy.polynomial.polynomial import polyval
 
 from weft.checking.slips import result_if
 
@@ -22,11 +21,18 @@ def follow(link, steps):
     return np.array(places[-1:], np.uint32)
 
 
+def polyval(x, c):
+    """Return c[0] + c[1] x + c[2] x² …"""
+    total = x * 0
+    for a in c[::-1]:
+        total = total * x + np.float32(a)
+    return total
+
+
 def horner_slips(c):
     """Return what a wrong polynomial is the result of, for 8 coefficients."""
-    wider = np.append(c, c[7])  # with c[7] x⁸
-    early = np.append([0.0], c)  # a further product with x, c[7] apart
-    early[7:] = c[7] + c[6], 0.0
+    wider = [*c, c[7]]  # with c[7] x⁸
+    early = [0.0, *c[:6], c[7] + c[6]]  # a further product with x, c[7] apart
     return result_if(
         {
             "the last step is missing, which multiplies by `x` and adds `c[0]`": (
@@ -41,14 +47,14 @@ def horner_slips(c):
                 lambda x: polyval(x, early)
             ),
             "each step adds `c[k + 1]` for `c[k]`: `c[7]` counts twice, `c[0]` never": (
-                lambda x: polyval(x, np.append(c[1:], c[7]))
+                lambda x: polyval(x, [*c[1:], c[7]])
             ),
         }
     )
 
 
 HORNER = horner_slips(  # with the lab's coefficients
-    np.array([1.0, -0.5, 0.25, 0.75, -0.125, 0.5, 0.0625, -0.25], np.float32)
+    [1.0, -0.5, 0.25, 0.75, -0.125, 0.5, 0.0625, -0.25]
 )
 
 
