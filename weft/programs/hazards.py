@@ -5,13 +5,14 @@ both also use an atomic on the same element, the first after its access and the 
 before its own: a lock, or a counter of finished programs.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from weft.checking.verdict import Verdict
+from weft.checking.verdict import Failed, Verdict
 from weft.kernels.hazards import words as of_kernels
-from weft.places import named
+from weft.places import Place, named
 from weft.programs.launching import Launch
 from weft.programs.memory import Region
 from weft.programs.trace import Accesses, Call, who
@@ -19,7 +20,7 @@ from weft.programs.wording import called
 from weft.sanitizer import races
 from weft.simulator.trace.columns import Columns
 from weft.simulator.trace.trace import ATOMIC, READ, WRITE
-from weft.wording import capital, several
+from weft.wording import capital, sentence, several
 
 ORDER = "Programs run in any order and at the same time."
 NOUNS = {"read": "load", "write": "store", "written": "stored", "actor": "program"}
@@ -100,6 +101,24 @@ def early(launch: Launch, trace: Accesses, row: int) -> Verdict:
         verb=_VERBS[int(trace.operation[row])],
         element=trace.element(row),
     )
+
+
+def into_input(launch: Launch, call: Call, owners: Columns) -> None:
+    """Refuse a store to an input. owners: the arrays stored to. Raises `Failed`."""
+    for number in np.unique(owners):
+        region = launch.arena.regions[number]
+        if region.readonly:
+            told = {"Who": capital(who(call.program, launch.grid))}
+            told["array"] = region.name
+            places = called(call.places)
+            raise Failed(launch.verdict("input-written", places, **told))
+
+
+def asserted(launch: Launch, text: str, places: Sequence[Place]) -> Verdict:
+    """Word an assertion of the learner's that fails. text: what it says, or ""."""
+    said = sentence(f"An assertion fails: {text}" if text else "One fails")
+    own = launch.exercise.verdict
+    return own("exception", said, places=called(places), when=launch.when)
 
 
 def of_block(call: Call, lane: int) -> str:

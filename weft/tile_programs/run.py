@@ -8,7 +8,7 @@ import numpy as np
 from weft.checking.source import begin
 from weft.checking.step_limit import Endless, endless
 from weft.checking.verdict import Failed, Verdict
-from weft.places import Place
+from weft.places import Place, named
 from weft.programs import hazards
 from weft.programs.launching import Done, Launch
 from weft.programs.trace import Call, Dim, who
@@ -39,14 +39,7 @@ def run(launch: Launch, backwards: bool = False, zeros: Collection[Place] = ()) 
         raise Failed(nowhere(launch, call, at))
 
     def stored(call: Call, owners: Columns) -> None:
-        for number in np.unique(owners):
-            region = arena.regions[number]
-            if region.readonly:
-                who_stores = capital(who(call.program, launch.grid))
-                told = {"Who": who_stores, "array": region.name}
-                raise Failed(
-                    launch.verdict("input-written", called(call.places), **told)
-                )
+        hazards.into_input(launch, call, owners)
 
     typed = compiled(launch)
     memory = Traced(arena, outside, past, stored, zeros)
@@ -70,13 +63,8 @@ def run(launch: Launch, backwards: bool = False, zeros: Collection[Place] = ()) 
             said = launch.verdict("not-simulated", places, what=unknown.what)
             raise Failed(said) from None
         except AssertionError as failed:
-            text = sentence(
-                f"An assertion fails: {failed}" if str(failed) else "One fails"
-            )
-            places = called(evaluator.here())
-            raise Failed(
-                exercise.verdict("exception", text, places=places, when=launch.when)
-            ) from None
+            said = hazards.asserted(launch, str(failed), evaluator.here())
+            raise Failed(said) from None
     return Done(launch, memory.log.trace(arena, launch.grid, launch.name))
 
 
@@ -136,7 +124,7 @@ def nowhere(launch: Launch, call: Call, at: Access) -> Verdict:
         kind="negative-index" if which[axis] < 0 else "out-of-bounds",
         Who=capital(who(call.program, launch.grid)),
         verb="loads" if call.operation == READ else "stores",
-        index=f"({', '.join(map(str, which))})" if len(which) > 1 else which[0],
+        index=named(which),
         array=region.name,
         shape=" × ".join(map(str, view.shape)),
         tile=" × ".join(map(str, view.tile)),

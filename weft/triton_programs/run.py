@@ -3,22 +3,20 @@
 import re
 from collections.abc import Collection
 
-import numpy as np
-
 from weft.checking.source import begin
 from weft.checking.step_limit import Endless, endless
 from weft.checking.verdict import Failed, Verdict
 from weft.places import Place
 from weft.programs import hazards
 from weft.programs.launching import Done, Launch
-from weft.programs.trace import Call, who
+from weft.programs.trace import Call
 from weft.programs.wording import called
 from weft.simulator.trace.columns import Columns
 from weft.starters import has_stub
 from weft.triton_programs import compiled, interpreted
 from weft.triton_programs.tracer import Tracer
 from weft.triton_programs.wording import words
-from weft.wording import capital, sentence
+from weft.wording import sentence
 
 
 def run(launch: Launch, backwards: bool = False, zeros: Collection[Place] = ()) -> Done:
@@ -35,12 +33,7 @@ def run(launch: Launch, backwards: bool = False, zeros: Collection[Place] = ()) 
         refuse(hazards.outside(launch, call, *where))
 
     def stored(call: Call, lanes: Columns, owners: Columns) -> None:
-        for number in np.unique(owners):
-            region = launch.arena.regions[number]
-            if region.readonly:
-                who_stores = capital(who(call.program, launch.grid))
-                told = {"Who": who_stores, "array": region.name}
-                refuse(launch.verdict("input-written", called(call.places), **told))
+        hazards.into_input(launch, call, owners)
 
     def unsupported() -> None:
         refuse(launch.verdict("bfloat16", called(session.here())))
@@ -95,9 +88,7 @@ def raised(
             row = "not-a-block"
         return launch.verdict(row, called(places), kind="program")
     if isinstance(error, AssertionError) and not asserted:
-        said = sentence(f"An assertion fails: {text}" if text else "One fails")
-        own = launch.exercise.verdict
-        return own("exception", said, places=called(places), when=launch.when)
+        return hazards.asserted(launch, text, places)
     if (found := compiled.refusal(launch)) is not None:
         return found
     said = sentence(f"{type(error).__name__}: {text}")
