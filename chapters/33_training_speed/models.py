@@ -97,8 +97,11 @@ class Stack(nn.Module):
 
     @staticmethod
     def checkpointed(block, x):
-        """Run a block, which keeps nothing but its input."""
-        return checkpoint(block, x, use_reentrant=False)
+        """Run a block, which keeps nothing but its input.
+
+        It draws no random numbers, whose state a CUDA graph could not read.
+        """
+        return checkpoint(block, x, use_reentrant=False, preserve_rng_state=False)
 
 
 class Watched(Block):

@@ -13,7 +13,7 @@ from .models import BF16, CHANNELS_LAST, DEVICE, Net
 def as_given(model, batches, mean, std, device):
     mean, std = mean.cpu(), std.cpu()
     parameters = list(model.parameters())
-    optimiser = torch.optim.SGD(parameters, RATE, MOMENTUM, foreach=False)
+    optimiser = torch.optim.SGD(parameters, RATE, MOMENTUM)
     losses = []
     for images, labels, flips in batches:
         images = (images.float() / 255 - mean) / std
@@ -89,8 +89,7 @@ def rung(model, batches, mean, std, device, fixed):
     if last:
         model.to(memory_format=CHANNELS_LAST)
     parameters = list(model.parameters())
-    options = {"fused": True} if fused else {"foreach": False}
-    optimiser = torch.optim.SGD(parameters, RATE, MOMENTUM, **options)
+    optimiser = torch.optim.SGD(parameters, RATE, MOMENTUM, fused=fused or None)
     losses = []
     for images, labels, flips in batches:
         where = device if on_device else "cpu"

@@ -212,10 +212,10 @@ def compiled_steps():
     return {name: five(each) for name, each in found.items()}
 
 
-def in_parts(parts):
+def in_parts(parts, **adam):
     """Return a step of the stack that accumulates over parts of the batch."""
     net = Stack().to(DEVICE)
-    optimiser = torch.optim.AdamW(net.parameters(), 1e-4, fused=True)
+    optimiser = torch.optim.AdamW(net.parameters(), 1e-4, fused=True, **adam)
     tokens, answers = torch.randint(8192, (2, 16, 512), device=DEVICE)
 
     def step():
@@ -230,21 +230,26 @@ def in_parts(parts):
     return step
 
 
-def keeping(count):
+def keeping(count, **adam):
     """Return a step in which so many blocks keep their activations."""
     net = Stack()
     net.recomputed = range(len(net.blocks) - count)
-    return stack_step(dtype=BF16, net=net)
+    return stack_step(dtype=BF16, net=net, **adam)
 
 
-def savers():
+def savers(**adam):
     torch.set_float32_matmul_precision("high")
     return {
-        "all kept": keeping(4),
-        "2 of 4 recomputed": keeping(2),
-        "4 of 4 recomputed": keeping(0),
-        "in 4 parts": in_parts(4),
+        "all kept": keeping(4, **adam),
+        "2 of 4 recomputed": keeping(2, **adam),
+        "4 of 4 recomputed": keeping(0, **adam),
+        "in 4 parts": in_parts(4, **adam),
     }
+
+
+def graphed_savers():
+    """Return the same steps, each in a CUDA graph."""
+    return {n: graphed(step) for n, step in savers(capturable=True).items()}
 
 
 def nevers():

@@ -3,9 +3,7 @@
 def train(model, batches, mean, std, device):
     """Train on every batch once; return the losses, (steps,)."""
     mean, std = mean.cpu(), std.cpu()
-    optimiser = torch.optim.SGD(
-        model.parameters(), RATE, MOMENTUM, foreach=False
-    )
+    optimiser = torch.optim.SGD(model.parameters(), RATE, MOMENTUM)
     losses = []
     for images, labels, flips in batches:
         images = (images.float() / 255 - mean) / std

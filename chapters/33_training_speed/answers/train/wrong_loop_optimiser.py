@@ -3,7 +3,7 @@
 def train(model, batches, mean, std, device):
     """Train on every batch once; return the losses, (steps,)."""
     model.to(memory_format=CHANNELS_LAST)
-    optimiser = torch.optim.SGD(model.parameters(), RATE, MOMENTUM, foreach=False)
+    optimiser = torch.optim.SGD(model.parameters(), RATE, MOMENTUM)
     losses = []
     for images, labels, flips in batches:
         images = images.to(device, non_blocking=True)
