@@ -57,6 +57,7 @@ def precision(guess=None):
         precisions,
         baseline="float32",
         host=True,
+        unsteady="the host's time is part of it",
         guess=guess,
     )
 
@@ -79,6 +80,7 @@ def layout(guess=None):
         layouts,
         baseline="TF32",
         host=True,
+        unsteady="the host's time is part of it",
         guess=guess,
     )
 
@@ -168,12 +170,24 @@ def loading():
 
 def large():
     """Train with a large batch: the GPU sets the pace."""
-    return bench.compare("16 x 512 tokens", hosts(16, 512), baseline="plain", host=True)
+    return bench.compare(
+        "16 x 512 tokens",
+        hosts(16, 512),
+        baseline="plain",
+        host=True,
+        unsteady="the host's time is part of it",
+    )
 
 
 def small():
     """Train with a small batch: the host sets the pace."""
-    return bench.compare("2 x 128 tokens", hosts(2, 128), baseline="plain", host=True)
+    return bench.compare(
+        "2 x 128 tokens",
+        hosts(2, 128),
+        baseline="plain",
+        host=True,
+        unsteady="the host's time is part of it",
+    )
 
 
 def by_compiler():
@@ -205,6 +219,7 @@ def memory_time_in_graphs():
         lambda: {name: five(step) for name, step in graphed_savers().items()},
         baseline="all kept",
         host=True,
+        unsteady="the host's time is part of it",
     )
 
 
