@@ -14,6 +14,7 @@ from profiled import WIDTH, facts
 
 COMMAND = "$ python3 factors.py\n"
 HOW = "# medians of launches timed in turns, L2 emptied before each\n"
+BURSTS = "# medians of bursts of launches timed in turns, each after a pause\n"
 EACH = 11  # characters of a column
 
 Launch = Callable[[], Any]
@@ -55,7 +56,7 @@ def table(experiment: Experiment, times: Mapping[str, float]) -> str:
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
-def timed(experiment: Experiment) -> str:
+def timed(experiment: Experiment, bursts: bool = False) -> str:
     """Launch each once, look at its result, time all in turns; return the table."""
     from weft import timing
 
@@ -63,23 +64,30 @@ def timed(experiment: Experiment) -> str:
     for name, launch in launches.items():
         launch()
         experiment.right(name)
-    found = timing.measure(launches, timing.EventStopwatch())
+    watch = timing.BurstStopwatch(most=25) if bursts else timing.EventStopwatch()
+    found = timing.measure(launches, watch)
     return table(experiment, {name: found[name].ms for name in launches})
 
 
 def record(
-    about: str, here: Path, experiments: Sequence[Experiment], made_by: str = ""
+    about: str,
+    here: Path,
+    experiments: Sequence[Experiment],
+    made_by: str = "",
+    bursts: bool = False,
 ) -> None:
     """Time all experiments and write factors.txt, into --out if given.
 
-    made_by: lines about what else made the recording, each beginning with #.
+    made_by: lines about what else made the recording, each beginning with #. bursts:
+    time launches without a gap, after a pause in which the GPU's clock recovers.
     """
     options = argparse.ArgumentParser(
         description=about, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     options.add_argument("--out", type=Path, default=here, metavar="FOLDER")
     given = options.parse_args()
-    tables = [timed(experiment) for experiment in experiments]
+    tables = [timed(experiment, bursts) for experiment in experiments]
     given.out.mkdir(parents=True, exist_ok=True)
-    text = COMMAND + facts(ncu=False) + made_by + HOW + "\n" + "\n".join(tables)
+    how = BURSTS if bursts else HOW
+    text = COMMAND + facts(ncu=False) + made_by + how + "\n" + "\n".join(tables)
     (given.out / "factors.txt").write_text(text, encoding="utf-8")
