@@ -14,7 +14,7 @@ import weft
 from weft import device, lesson, links, markup, store
 from weft.device import for_triton
 from weft.errors import LearnerError
-from weft.lesson import board, predictions, syllabus
+from weft.lesson import board, predictions, routes, syllabus
 from weft.lesson.syllabus import LessonError
 
 ROOT = Path(__file__).parents[1]
@@ -343,13 +343,15 @@ def test_progress_is_kept_in_the_working_copy(tmp_path):
 def test_the_board_shows_what_is_passed_and_what_is_next():
     empty = lesson.progress()
     assert empty.summary() == (
-        "0 of 4 exercises passed. Begin with `vector_add` in `05_first_kernel`."
+        "0 of 4 exercises passed. The rest takes about 2 hours. "
+        "Begin with `vector_add` in `05_first_kernel`."
     )
     board.record("06_grids_2d", "vector_add")
     board.record("05_first_kernel", "a name of an older version")
     found = lesson.progress()
     assert found.summary() == (
-        "1 of 4 exercises passed. Next: `scale` in `06_grids_2d`."
+        "1 of 4 exercises passed. The rest takes about 2 hours. "
+        "Next: `scale` in `06_grids_2d`."
     )
     assert "06 · Your second kernel  1/2  ✓ vector_add  ○ scale" in repr(found)
     page = found._repr_html_()
@@ -362,6 +364,14 @@ def test_the_board_shows_what_is_passed_and_what_is_next():
     ):
         board.record(lab, exercise)
     assert lesson.progress().summary() == "4 of 4 exercises passed."
+
+
+def test_the_board_of_a_route_has_its_labs_alone(monkeypatch):
+    weekend = routes.Route("weekend", "A weekend", "", ("06_grids_2d",))
+    monkeypatch.setattr(routes, "routes", lambda: [weekend])
+    assert [s.name for s in lesson.progress("weekend").lessons] == ["06_grids_2d"]
+    with pytest.raises(LearnerError, match=r'no route "week".*"weekend"'):
+        lesson.progress("week")
 
 
 def test_outside_a_lab_and_in_the_pipeline_nothing_is_recorded(tmp_path, monkeypatch):

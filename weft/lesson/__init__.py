@@ -7,7 +7,15 @@ from weft import device, doing, links, markup
 from weft.chapters import Chapter
 from weft.device import for_triton
 from weft.errors import LearnerError
-from weft.lesson import board, missing, onward, predictions, questions, syllabus
+from weft.lesson import (
+    board,
+    missing,
+    onward,
+    predictions,
+    questions,
+    routes,
+    syllabus,
+)
 from weft.lesson.board import Board
 from weft.lesson.carrying import load as load_progress
 from weft.lesson.carrying import save as save_progress
@@ -313,7 +321,12 @@ def quiz_html(lab: str) -> str:
     return questions.html(syllabus.load(lab))
 
 
-def progress() -> Board:
-    """Return the board: labs and exercises, with those passed marked, and guesses."""
-    lessons = tuple(syllabus.load(name) for name in syllabus.names())
+def progress(route: str = "") -> Board:
+    """Return the board: labs and exercises, with those passed marked, and guesses.
+
+    route: the name of a way through the course, such as "weekend", whose labs alone are
+    shown, in its order. Raises LearnerError for an unknown one.
+    """
+    labs = routes.find(route).labs if route else syllabus.names()
+    lessons = tuple(syllabus.load(name) for name in labs)
     return Board(lessons, board.passed(), predictions.summary())

@@ -11,6 +11,7 @@ from typing import Any
 from weft import links, markup, store
 from weft.lesson import syllabus
 from weft.lesson.syllabus import Lesson
+from weft.wording import several
 
 FILE = "progress.json"
 OPENED = "opened.json"
@@ -135,11 +136,21 @@ class Board:
                     return lesson.name, e.name
         return None
 
+    @property
+    def hours(self) -> int:
+        """Return how long the exercises that are not passed take, rounded."""
+        left = 0.0
+        for s in self.lessons:
+            left += s.minutes * (1 - self.count(s) / max(len(s.exercises), 1))
+        return round(left / 60)
+
     def summary(self) -> str:
-        """Return one line: how many are passed, and what comes next."""
+        """Return one line: how many are passed, how long is left, and what is next."""
         total = sum(len(s.exercises) for s in self.lessons)
         count = sum(self.count(s) for s in self.lessons)
         line = f"{count} of {total} exercises passed."
+        if self.hours:
+            line += f" The rest takes about {several(self.hours, 'hour')}."
         if self.next and count:
             line += f" Next: `{self.next[1]}` in `{self.next[0]}`."
         elif self.next:
