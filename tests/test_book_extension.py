@@ -23,6 +23,7 @@ from weft_book import (
     lessons,
     outline,
     results,
+    routes,
     stack,
     stamps,
     switches,
@@ -95,6 +96,7 @@ def render(tmp_path: Path) -> Render:
         text: str, builder: str = "html", files: dict[str, str] | None = None
     ) -> tuple[str, list[str]]:
         for name, content in (files or {}).items():
+            (source / name).parent.mkdir(exist_ok=True)
             (source / name).write_text(content)
         (source / "book" / "index.md").write_text(f"# Page\n\n{text}\n")
         warnings = io.StringIO()
@@ -661,6 +663,33 @@ def test_the_outline_links_what_there_is(render: Render) -> None:
     html, warnings = render("```{outline}\n```", files=files)
     assert '<a href="13_shared_memory.html">' in html
     assert any("does not list 77_odd" in warning for warning in warnings)
+
+
+def test_hours_are_counted_from_prose_and_lessons(render: Render) -> None:
+    listing = "```python\nx = 1\n```\n"
+    text = f"---\na: b\n---\n# Two words\n\n{listing}Read [this page](x.md) slowly.\n"
+    assert routes.words_of(text) == 6
+    stems = syllabus.names(ROOT / "chapters")
+    files = {f"book/{stem}.md": "word " * 1500 for stem in stems}
+    files |= {
+        f"chapters/{stem}/lesson.toml": (
+            ROOT / "chapters" / stem / "lesson.toml"
+        ).read_text()
+        for stem in stems
+    }
+    found = stems[5], syllabus.load(stems[5]).minutes
+    html, warnings = render("{time}`05` {time}`99`", files=files)
+    assert f"10 + {found[1]}" in html
+    assert [w for w in warnings if "no such chapter" in w]
+    html, _ = render("```{routes}\n```", files=files)
+    assert html.count("<tr") == 1 + len(routes.routes())
+    assert '<a href="35_mnist_cnn.html">35</a>' in html
+
+
+def test_every_route_leads_through_labs_that_exist() -> None:
+    for route in routes.routes():
+        assert set(route.labs) <= set(syllabus.names()), route.name
+        assert len(set(route.labs)) == len(route.labs), route.name
 
 
 ROTATE = switches.read(ROOT / "book" / "switches" / "rotate.toml")
