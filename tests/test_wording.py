@@ -13,7 +13,13 @@ from weft.checking.verdict import Verdict
 from weft.wording import SOUGHT, Words, rows
 
 WEFT = Path(__file__).parents[1] / "weft"
-NO_WORDS = ("checking/kinds", "checking/limits", "device/tools", "libraries/headers")
+NO_WORDS = (
+    "checking/kinds",
+    "checking/limits",
+    "device/tools",
+    "lesson/routes",
+    "libraries/headers",
+)
 DATA = {WEFT / f"{name}.toml" for name in NO_WORDS}
 TABLES = sorted({*WEFT.rglob("*.toml")} - DATA)
 OTHERS = {*SOUGHT, "note", "advice", "state"}  # of a row, that no verdict has
