@@ -177,6 +177,11 @@ def test_a_reader_stops_what_does_not_end(watched: Any, under: str) -> None:
     check.place.get_by_text("Checking …").wait_for()
     check.button("Stop").click()
     check.place.get_by_text("You stopped the check.").wait_for()
+    check.button("Check").press("Enter")  # and Stop has the focus, by keyboard
+    check.place.get_by_text("Checking …").wait_for()
+    watched.page.keyboard.press("Enter")
+    check.place.get_by_text("You stopped the check.").wait_for()
+    check.button("Check").and_(check.place.locator(":focus")).wait_for()
     check.write(RIGHT["ring"])
     assert check.press().get_attribute("data-kind") == "pass"
 
