@@ -2,12 +2,17 @@
 
 `cuda.tile` translates a kernel to its own typed instructions in Python, without a GPU
 and without CUDA's compiler. A check takes these instructions, and refusals, from there.
+Where CUDA's compiler of tiles, `tileiras`, is installed, it makes machine code of them,
+which needs no GPU either.
 """
 
 import inspect
+import io
 import linecache
+import math
 import sys
-from collections.abc import Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from types import FunctionType
@@ -82,25 +87,14 @@ def typed(kernel: Any, given: Sequence[Any]) -> Typed:
     given: for each parameter an array with a dtype, a shape and strides (as torch's), a
     number, or a constant of Python.
     """
-    from cuda.tile import compilation
     from cuda.tile._bytecode import BytecodeVersion
     from cuda.tile._compile import compile_tile
     from cuda.tile._exception import TileError
 
-    function = function_of(kernel)
-    assert function is not None
-    fixed = constants(function)
-    names = inspect.signature(function).parameters
-    about = [
-        compilation.ConstantConstraint(value) if name in fixed else _constraint(value)
-        for name, value in zip(names, given, strict=True)
-    ]
-    version = compilation.CallingConvention.cutile_python_v1()
-    signature = compilation.KernelSignature(about, version, symbol=function.__name__)
     try:
         found = compile_tile(
             kernel._annotated_function,
-            [signature],
+            [_signature(kernel, given, _constraint)],
             bytecode_version=BytecodeVersion[LATEST],
             return_final_ir=True,
             return_cubin=False,
@@ -112,7 +106,89 @@ def typed(kernel: Any, given: Sequence[Any]) -> Typed:
     return Typed(tuple(variable.name for variable in body.params), body)
 
 
-def _constraint(value: Any) -> Any:
+def no_compiler() -> str:
+    """Why there is no machine code to be had, as a clause; "" if there is `tileiras`."""
+    from cuda.tile._compile import _find_compiler_bin
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # on packages of different versions
+            _find_compiler_bin()
+    except FileNotFoundError:
+        return "there is no tileiras here, CUDA's compiler of tiles"
+    return ""
+
+
+def machine_code(kernel: Any, given: Sequence[Any], gpu: str, seconds: float) -> bytes:
+    """Compile a kernel for these arguments, as a launch with them would.
+
+    given: as for `typed`; arrays need no memory. gpu: such as `sm_90`. seconds: that
+    the compiler may take. Returns an ELF file whose kernel has the Python function's
+    name. Raises `Refused`.
+    """
+    import cuda.tile as ct
+    from cuda.tile import compilation
+    from cuda.tile._exception import TileError
+
+    signature = _signature(kernel, given, _launched)
+    made = io.BytesIO()
+    try:
+        with warnings.catch_warnings(), ct.compiler_timeout(seconds):
+            warnings.simplefilter("ignore")
+            compilation.export_kernel(
+                kernel, [signature], made, gpu_code=gpu, output_format="cubin"
+            )
+    except TileError as refused:
+        raise Refused(refused.message.strip(), located(refused.loc)) from None
+    return made.getvalue()
+
+
+
+
+def _signature(
+    kernel: Any, given: Sequence[Any], about: Callable[[Any], Any]
+) -> Any:
+    """What the compiler is told of the arguments. about: of one that is no constant."""
+    from cuda.tile import compilation
+
+    function = function_of(kernel)
+    assert function is not None
+    fixed = constants(function)
+    names = inspect.signature(function).parameters
+    told = [
+        compilation.ConstantConstraint(value) if name in fixed else about(value)
+        for name, value in zip(names, given, strict=True)
+    ]
+    version = compilation.CallingConvention.cutile_python_v1()
+    return compilation.KernelSignature(told, version, symbol=function.__name__)
+
+
+def _launched(value: Any) -> Any:
+    """What the compiler may assume of an argument, as at a launch with this array.
+
+    PyTorch's allocations begin at multiples of 512 bytes.
+    """
+    if not hasattr(value, "shape"):
+        return _constraint(value)
+    strides = tuple(value.stride())
+    return _constraint(
+        value,
+        stride_constant=tuple(1 if step == 1 else None for step in strides),
+        stride_divisible_by=tuple(1 if step == 1 else _even(step) for step in strides),
+        shape_divisible_by=tuple(map(_even, value.shape)),
+        base_addr_divisible_by=MOST_EVEN,
+    )
+
+
+MOST_EVEN = 16  # the largest factor that a launch looks for
+
+
+def _even(number: int) -> int:
+    """The largest power of two, up to 16, that divides a number."""
+    return math.gcd(number, MOST_EVEN)
+
+
+def _constraint(value: Any, **known: Any) -> Any:
     """What the compiler knows of an argument that is no constant: its type."""
     import cuda.tile as ct
     from cuda.tile import compilation
@@ -127,6 +203,7 @@ def _constraint(value: Any) -> Any:
         stride_lower_bound_incl=0,
         alias_groups=[],
         may_alias_internally=False,
+        **known,
     )
 
 

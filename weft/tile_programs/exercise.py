@@ -1,7 +1,7 @@
 """An exercise in cuTile: how its kernel is run, and what its compiler says."""
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from types import FunctionType
 from typing import Any, ClassVar
@@ -24,6 +24,10 @@ class TileExercise(ProgramExercise):
     A natural signature has arrays first, then numbers, then constants:
     `def add(x, y, out, TILE: ct.Constant[int])`. Sizes are no parameters, as an array
     knows its shape; so `arguments` is by default `(*inputs, *outputs)`.
+
+    full_tiles: the constants of a launch at full size, for which it is compiled where
+        `tileiras` is installed; it must then fit into registers. Its arrays are taken
+        to be contiguous, and their sizes to be multiples of 16.
     """
 
     unused: ClassVar[tuple[str, ...]] = ("constants", "without", "full")
@@ -32,6 +36,8 @@ class TileExercise(ProgramExercise):
     spare: ClassVar[str] = "reaches past the end"
     where: ClassVar[str] = "tile by tile"
     gets_size: ClassVar[bool] = False
+
+    full_tiles: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
     def program(self) -> Program:

@@ -26,7 +26,7 @@ class TilePrograms:
         )
 
     def stages(self, exercise: TileExercise) -> Iterator[Facts]:
-        """Compile and carry out on the CPU, then count the cost."""
+        """Carry out on the CPU, make machine code of it, count the cost."""
         name = exercise.name
         if lacking := cutile.missing():
             raise Failed(words.verdict(name, "no-cutile", missing=lacking))
@@ -34,9 +34,11 @@ class TilePrograms:
             made = type(exercise.kernel).__name__
             raise Failed(words.verdict(name, "not-a-kernel", type=made))
         from weft.programs import stages
+        from weft.tile_programs import compiled
 
         facts, done = stages.interpret(exercise)
         yield facts
+        yield compiled.compile_stage(exercise)
         yield stages.cost(exercise, done)
 
 

@@ -1,0 +1,224 @@
+"""Stage 2: the machine code that `tileiras` makes of a kernel; it needs no GPU.
+
+The instructions that a check carries out say nothing of registers, of shared memory, or
+of what does not fit into them. Where CUDA's compiler of tiles is installed, it does.
+"""
+
+import ctypes
+import struct
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from weft import device
+from weft.checking.verdict import Failed
+from weft.device.occupancy import Occupancy, occupancy
+from weft.errors import LearnerError
+from weft.launching import driver_call
+from weft.programs.launching import Launch, bound, launches
+from weft.tile_programs import cutile
+from weft.tile_programs.exercise import TileExercise
+from weft.tile_programs.run import refusal
+from weft.wording import sentence
+
+REFERENCE = (9, 0)  # the compute capability where there is no GPU
+OLDEST = (8, 0)  # that cuTile compiles for
+SECONDS = 60.0  # for one kernel; a tile that does not fit can take five
+ALIGNED = 4096  # along each axis of an array whose size is not known
+
+
+@dataclass(frozen=True)
+class MachineCode:
+    """A compiled kernel.
+
+    cubin: an ELF file, for this compute capability. name: the kernel's in it. threads:
+    of a block. registers: of a thread. shared: bytes of a block. local: bytes of local
+    memory of a thread, where it keeps what does not fit into registers.
+    """
+
+    cubin: bytes
+    capability: tuple[int, int]
+    name: str
+    threads: int
+    registers: int
+    shared: int
+    local: int
+
+    @property
+    def resident(self) -> Occupancy:
+        """How many of its blocks an SM holds at once."""
+        held = self.threads, self.registers, self.shared
+        return occupancy(self.capability, *held)
+
+
+def target() -> tuple[int, int]:
+    """The compute capability to compile for: of the GPU here, or of the reference."""
+    gpu = device.find()
+    return gpu.capability if gpu.usable else REFERENCE
+
+
+def compiled(kernel: Any, *given: Any) -> MachineCode:
+    """Compile a kernel for arguments: `compiled(kernel, x, out, 128)`.
+
+    given: as for `ct.launch`; a tensor may be on any device, "meta" as well. Raises
+    LearnerError where there is no `tileiras`, `cutile.Refused` for what it refuses.
+    """
+    if reason := cutile.missing() or cutile.no_compiler():
+        raise LearnerError(f"{reason}; `pip install cuda-tile[tileiras]` brings it")
+    capability = target()
+    function = cutile.function_of(kernel)
+    assert function is not None
+    gpu = "sm_{}{}".format(*capability)
+    cubin = cutile.machine_code(kernel, given, gpu, SECONDS)
+    return read(cubin, capability, function.__name__)
+
+
+def launcher(kernel: Any, grid: Sequence[int], *given: Any) -> Callable[[], None]:
+    """Return a function that launches a kernel on tensors, on PyTorch's stream.
+
+    It does what `ct.launch(stream, grid, kernel, given)` does, without looking at the
+    arguments again. Raises as `compiled` does, RuntimeError where the driver refuses.
+    """
+    code = compiled(kernel, *given)
+    module, handle = ctypes.c_void_p(), ctypes.c_void_p()
+    driver = ctypes.CDLL("libcuda.so.1")
+    for error in (
+        driver.cuModuleLoadData(ctypes.byref(module), code.cubin),
+        driver.cuModuleGetFunction(
+            ctypes.byref(handle), module, code.name.encode()
+        ),
+    ):
+        if error:
+            raise RuntimeError(f"the driver does not load it: CUDA error {error}")
+    assert handle.value is not None
+    call, buffer = driver_call(handle.value), packed(kernel, given)
+    size = ctypes.c_size_t(len(buffer))
+    addresses = ctypes.addressof(buffer), ctypes.addressof(size)
+    # what cuda.h calls CU_LAUNCH_PARAM_BUFFER_POINTER, _BUFFER_SIZE and _END
+    extra = (ctypes.c_void_p * 5)(1, addresses[0], 2, addresses[1], 0)
+    kept = module, buffer, size, given  # as long as it can be launched
+
+    def launch() -> None:
+        assert kept
+        call(tuple(grid), code.threads, 0, extra)
+
+    return launch
+
+
+def packed(kernel: Any, given: Sequence[Any]) -> Any:
+    """A launch's parameters: of an array its address, shape and strides, in elements."""
+    function = cutile.function_of(kernel)
+    assert function is not None
+    form, values = "", []
+    for name, value in bound(function, tuple(given), {}).items():
+        if name in cutile.constants(function):
+            continue
+        if hasattr(value, "data_ptr"):
+            form += "Q" + 2 * value.dim() * "i"
+            values += [value.data_ptr(), *value.shape, *value.stride()]
+        else:
+            form += "f" if isinstance(value, float) else "i"
+            values.append(value)
+    return ctypes.create_string_buffer(struct.pack(form, *values), struct.calcsize(form))
+
+
+# The stage of a check
+
+
+def compile_stage(exercise: TileExercise) -> list[str]:
+    """Compile for a launch at full size, or of the last size. Raises `Failed`."""
+    if reason := cutile.no_compiler():
+        return [f"not compiled: {reason}"]
+    if target() < OLDEST:
+        return ["not compiled: cuTile needs compute capability 8.0 or higher"]
+    launch = next(launches(exercise, exercise.case(exercise.sizes[-1])))
+    try:
+        code = compiled(exercise.kernel, *full_size(launch).values())
+    except cutile.Refused as refused:
+        raise Failed(stopped(launch, refused)) from None
+    if code.local and exercise.full_tiles:
+        tiles = ", ".join(f"{k} = {n}" for k, n in exercise.full_tiles.items())
+        told = {"local": code.local, "registers": code.registers, "when": tiles}
+        raise Failed(launch.verdict("spills", **told))
+    return [
+        "compiles for compute capability {}.{}: ".format(*code.capability)
+        + f"{code.threads} threads, {code.registers} registers each"
+        + f", {code.local:,} bytes of local memory" * (code.local > 0)
+    ]
+
+
+def full_size(launch: Launch) -> dict[str, Any]:
+    """The arguments of a launch at full size, whose arrays have no memory.
+
+    Without `full_tiles`, those of this launch.
+    """
+    tiles: Mapping[str, int] = launch.exercise.full_tiles
+    if not tiles:
+        return launch.arguments
+    import torch
+
+    def large(value: Any) -> Any:
+        if not hasattr(value, "data_ptr"):
+            return value
+        shape = [ALIGNED] * value.dim()
+        return torch.empty(shape, dtype=value.dtype, device="meta")
+
+    return {name: large(value) for name, value in launch.arguments.items()} | tiles
+
+
+def stopped(launch: Launch, refused: cutile.Refused) -> Any:
+    """Word what stops the compiler: cuTile's own part of it, or `tileiras`."""
+    if refused.places:
+        return refusal(launch, refused)
+    said = sentence(" ".join(refused.reason.split())[:300])
+    return launch.verdict("not-assembled", said=said)
+
+
+# An ELF file, as NVIDIA's tools write it
+
+ATTRIBUTES = {0x2F: "registers", 0x11: "local"}  # EIATTR_REGCOUNT, _FRAME_SIZE
+THREADS = 0x10  # EIATTR_REQNTID
+SIZED = 4  # EIFMT_SVAL: an attribute that has its size before it
+
+
+def read(cubin: bytes, capability: tuple[int, int], name: str) -> MachineCode:
+    """Return what a kernel needs, from the sections of its file."""
+    found = {"registers": 0, "local": 0, "threads": 0, "shared": 0}
+    for title, content, size in sections(cubin):
+        if title == f".nv.shared.{name}":
+            found["shared"] = size
+        if not title.startswith(".nv.info"):
+            continue
+        for number, value in attributes(content):
+            if number in ATTRIBUTES:  # of a symbol: the kernel, or what it calls
+                key, (_, count) = ATTRIBUTES[number], struct.unpack("<II", value)
+                found[key] = max(found[key], count)
+            elif number == THREADS:
+                x, y, z = struct.unpack("<III", value)
+                found["threads"] = x * y * z
+    return MachineCode(cubin, capability, name, **found)
+
+
+def sections(file: bytes) -> Iterator[tuple[str, bytes, int]]:
+    """Yield title, content and size of the sections of an ELF file of 64 bits."""
+    (start,) = struct.unpack_from("<Q", file, 0x28)
+    size, count, names = struct.unpack_from("<HHH", file, 0x3A)
+    heads = [
+        struct.unpack_from("<IIQQQQ", file, start + k * size) for k in range(count)
+    ]
+    titles = heads[names][4]
+    for title, _, _, _, offset, length in heads:
+        at = titles + title
+        text = file[at : file.index(b"\0", at)].decode()
+        yield text, file[offset : offset + length], length
+
+
+def attributes(content: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield number and value of the attributes in a section `.nv.info`."""
+    at = 0
+    while at + 4 <= len(content):
+        form, number, size = struct.unpack_from("<BBH", content, at)
+        at += 4
+        if form == SIZED:
+            yield number, content[at : at + size]
+            at += size
