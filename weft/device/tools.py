@@ -4,6 +4,7 @@
 lists what a lab needs wherever it runs, `gpu_tools` what it needs on a GPU.
 """
 
+import importlib.metadata
 import importlib.util
 import os
 import shutil
@@ -24,6 +25,7 @@ Which = Callable[[str], str | None]
 class Tool:
     """A row of `tools.toml`; it is here if any `program`, or all of the others are.
 
+    package: has the programs, where it is installed; they need not be on the path then.
     stops: whether a lab that needs it ends with an error without it; if not, a part of
     the lab is left out. beside: a tool without which this one is not needed either.
     """
@@ -32,6 +34,7 @@ class Tool:
     use: str
     install: str
     program: tuple[str, ...] = ()
+    package: tuple[str, ...] = ()
     header: tuple[str, ...] = ()
     module: tuple[str, ...] = ()
     stops: bool = False
@@ -40,10 +43,19 @@ class Tool:
     def is_here(self, which: Which = shutil.which) -> bool:
         """Return whether this machine has it. which: finds a program."""
         if self.program:
-            return any(map(which, self.program))
+            return any(map(which, self.program)) or any(map(installed, self.package))
         if self.header:
             return all((headers() / name).is_file() for name in self.header)
         return all(importlib.util.find_spec(name) for name in self.module)
+
+
+def installed(package: str) -> bool:
+    """Return whether pip has installed a package."""
+    try:
+        importlib.metadata.distribution(package)
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    return True
 
 
 def headers() -> Path:
