@@ -95,8 +95,10 @@ SHARES = result_if(
             (x - x.max(axis=1, keepdims=True))
             / (x - x.max(axis=1, keepdims=True)).sum(axis=1, keepdims=True)
         ),
-        "the maximum is not subtracted": lambda x: np.exp(x.astype(np.float32))
-        / np.exp(x.astype(np.float32)).sum(axis=1, keepdims=True),
+        "the maximum is not subtracted": lambda x: (
+            np.exp(x.astype(np.float32))
+            / np.exp(x.astype(np.float32)).sum(axis=1, keepdims=True)
+        ),
     },
     tolerance=1e-5,
 )
@@ -168,9 +170,7 @@ def layer(x, w, bias):
 def layer_data(rng, m, n, k):
     """Return a layer whose sums are of the size of its bias."""
     x, w, bias = normal(rng, m, k), normal(rng, k, n), normal(rng, n)
-    return tuple(
-        each.astype(np.float16) for each in (x, w / np.sqrt(k), bias)
-    )
+    return tuple(each.astype(np.float16) for each in (x, w / np.sqrt(k), bias))
 
 
 def with_slip(slip):

@@ -57,9 +57,7 @@ def tile_of(number, down, across, group):
 
 
 @ct.kernel
-def matmul_grouped(
-    a, b, c, TM: Constant, TN: Constant, TK: Constant, GROUP: Constant
-):
+def matmul_grouped(a, b, c, TM: Constant, TN: Constant, TK: Constant, GROUP: Constant):
     """Multiply matrices; GROUP rows of tiles share the columns that they read."""
     down, across = ct.cdiv(c.shape[0], TM), ct.cdiv(c.shape[1], TN)
     i, j = tile_of(ct.bid(0), down, across, GROUP)

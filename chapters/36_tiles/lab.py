@@ -52,6 +52,7 @@ cdiv = ct.cdiv
 # end of the array, then `ct.store` leaves out what is outside. A load fills the tile
 # with **padding**, which is undefined unless you choose it.
 
+
 # %% tags=["given"]
 @ct.kernel
 def add(x, y, out, TILE: Constant):
@@ -60,6 +61,7 @@ def add(x, y, out, TILE: Constant):
     a = ct.load(x, index=(i,), shape=(TILE,))
     b = ct.load(y, index=(i,), shape=(TILE,))
     ct.store(out, index=(i,), tile=a + b)
+
 
 # %% [markdown]
 # The shape of a tile is part of the kernel's type, so `TILE` is annotated as a
@@ -83,6 +85,7 @@ def add(x, y, out, TILE: Constant):
 # The check carries out every block in NumPy, and traces which elements it touches.
 # Stuck? Run `hint("magnitude")`; there are three hints.
 
+
 # %%
 @ct.kernel
 def magnitude(x, y, out, TILE: Constant):
@@ -94,6 +97,7 @@ def magnitude(x, y, out, TILE: Constant):
     b = ct.load(y, index=(i,), shape=(TILE,))
     ct.store(out, index=(i,), tile=ct.sqrt(a * a + b * b))
     # END SOLUTION
+
 
 # %%
 check(
@@ -128,6 +132,7 @@ check(
 #
 # Stuck? `hint("transpose")`.
 
+
 # %%
 @ct.kernel
 def transpose(x, out, TILE: Constant):
@@ -138,6 +143,7 @@ def transpose(x, out, TILE: Constant):
     tile = ct.load(x, index=(i, j), shape=(TILE, TILE))
     ct.store(out, index=(j, i), tile=ct.transpose(tile))
     # END SOLUTION
+
 
 # %%
 check(
@@ -174,6 +180,7 @@ check(
 #
 # Subtract the maximum of a row before you take `ct.exp`. Stuck? `hint("softmax")`.
 
+
 # %%
 @ct.kernel
 def softmax(x, out, WIDTH: Constant):
@@ -191,6 +198,7 @@ def softmax(x, out, WIDTH: Constant):
     total = ct.sum(power, axis=1, keepdims=True)
     ct.store(out, index=(i, 0), tile=power / total)
     # END SOLUTION
+
 
 # %%
 check(
@@ -231,6 +239,7 @@ check(
 #
 # Stuck? `hint("matmul")`.
 
+
 # %%
 @ct.kernel
 def matmul(a, b, c, TM: Constant, TN: Constant, TK: Constant):
@@ -246,6 +255,7 @@ def matmul(a, b, c, TM: Constant, TN: Constant, TK: Constant):
         acc = ct.mma(left, right, acc)
     ct.store(c, index=(i, j), tile=ct.astype(acc, c.dtype))
     # END SOLUTION
+
 
 # %%
 check(
@@ -285,6 +295,7 @@ check(
 # Block (i, j) computes tile (i, j) of `out`. A tile of one dimension is combined with a
 # matrix as in NumPy: it is a row. Stuck? `hint("dense")`.
 
+
 # %%
 @ct.kernel
 def dense(x, w, bias, out, TM: Constant, TN: Constant, TK: Constant):
@@ -303,6 +314,7 @@ def dense(x, w, bias, out, TM: Constant, TN: Constant, TK: Constant):
     acc = acc / (1 + ct.exp(-acc))
     ct.store(out, index=(i, j), tile=ct.astype(acc, out.dtype))
     # END SOLUTION
+
 
 # %%
 check(

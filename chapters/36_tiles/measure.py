@@ -53,9 +53,7 @@ def tile_sizes(magnitude, guess=None):
         x, y = random(count), random(count)
         out = torch.empty_like(x)
         calls = {
-            f"tiles of {tile}": launcher(
-                magnitude, (count // tile,), x, y, out, tile
-            )
+            f"tiles of {tile}": launcher(magnitude, (count // tile,), x, y, out, tile)
             for tile in (128, 1024, 8192)
         }
         agree(calls, out, torch.hypot(x, y), 1e-5)
@@ -164,7 +162,7 @@ def product(kernel, a, b, c, tiles, *more, **hints):
 
 
 def ladder(matmul, guess=None):
-    """Multiply matrices in tiles of several sizes; return a table for each of two sizes."""
+    """Multiply matrices in tiles of several shapes; return a table for each size."""
 
     def rungs(size):
         a, b = (random(size, size, dtype=torch.bfloat16) for _ in "ab")
@@ -177,9 +175,7 @@ def ladder(matmul, guess=None):
             "128 x 128, 8 warps": product(matmul, a, b, c, SMALL, **WARPS),
             "128 x 256, 8 warps": product(matmul, a, b, c, LARGE, **WARPS),
             "128 x 128, grouped": product(grouped, a, b, c, SMALL, 8),
-            "128 x 256, 8 warps, grouped": product(
-                grouped, a, b, c, LARGE, 8, **WARPS
-            ),
+            "128 x 256, 8 warps, grouped": product(grouped, a, b, c, LARGE, 8, **WARPS),
         }
         agree(calls, c, torch.matmul(a, b), 1e-2)
         return {"cuBLAS": lambda: torch.matmul(a, b, out=c), **calls}

@@ -6,7 +6,7 @@ of what does not fit into them. Where CUDA's compiler of tiles is installed, it 
 
 import ctypes
 import struct
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,9 +84,7 @@ def launcher(kernel: Any, grid: Sequence[int], *given: Any) -> Callable[[], None
     driver = ctypes.CDLL("libcuda.so.1")
     for error in (
         driver.cuModuleLoadData(ctypes.byref(module), code.cubin),
-        driver.cuModuleGetFunction(
-            ctypes.byref(handle), module, code.name.encode()
-        ),
+        driver.cuModuleGetFunction(ctypes.byref(handle), module, code.name.encode()),
     ):
         if error:
             raise RuntimeError(f"the driver does not load it: CUDA error {error}")
@@ -106,7 +104,7 @@ def launcher(kernel: Any, grid: Sequence[int], *given: Any) -> Callable[[], None
 
 
 def packed(kernel: Any, given: Sequence[Any]) -> Any:
-    """A launch's parameters: of an array its address, shape and strides, in elements."""
+    """A launch's parameters: of an array its address, shape and strides in elements."""
     function = cutile.function_of(kernel)
     assert function is not None
     form, values = "", []
@@ -119,7 +117,9 @@ def packed(kernel: Any, given: Sequence[Any]) -> Any:
         else:
             form += "f" if isinstance(value, float) else "i"
             values.append(value)
-    return ctypes.create_string_buffer(struct.pack(form, *values), struct.calcsize(form))
+    return ctypes.create_string_buffer(
+        struct.pack(form, *values), struct.calcsize(form)
+    )
 
 
 # The stage of a check
@@ -138,8 +138,8 @@ def compile_stage(exercise: TileExercise) -> list[str]:
         raise Failed(stopped(launch, refused)) from None
     if code.local and exercise.full_tiles:
         tiles = ", ".join(f"{k} = {n}" for k, n in exercise.full_tiles.items())
-        told = {"local": code.local, "registers": code.registers, "when": tiles}
-        raise Failed(launch.verdict("spills", **told))
+        counts: dict[str, Any] = {"local": code.local, "registers": code.registers}
+        raise Failed(launch.verdict("spills", when=tiles, **counts))
     return [
         "compiles for compute capability {}.{}: ".format(*code.capability)
         + f"{code.threads} threads, {code.registers} registers each"
@@ -152,7 +152,8 @@ def full_size(launch: Launch) -> dict[str, Any]:
 
     Without `full_tiles`, those of this launch.
     """
-    tiles: Mapping[str, int] = launch.exercise.full_tiles
+    assert isinstance(launch.exercise, TileExercise)
+    tiles = launch.exercise.full_tiles
     if not tiles:
         return launch.arguments
     import torch
@@ -163,7 +164,7 @@ def full_size(launch: Launch) -> dict[str, Any]:
         shape = [ALIGNED] * value.dim()
         return torch.empty(shape, dtype=value.dtype, device="meta")
 
-    return {name: large(value) for name, value in launch.arguments.items()} | tiles
+    return {k: large(value) for k, value in launch.arguments.items()} | dict(tiles)
 
 
 def stopped(launch: Launch, refused: cutile.Refused) -> Any:

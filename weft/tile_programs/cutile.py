@@ -107,7 +107,7 @@ def typed(kernel: Any, given: Sequence[Any]) -> Typed:
 
 
 def no_compiler() -> str:
-    """Why there is no machine code to be had, as a clause; "" if there is `tileiras`."""
+    """Why nothing here makes machine code, as a clause; "" if `tileiras` does."""
     from cuda.tile._compile import _find_compiler_bin
 
     try:
@@ -143,11 +143,7 @@ def machine_code(kernel: Any, given: Sequence[Any], gpu: str, seconds: float) ->
     return made.getvalue()
 
 
-
-
-def _signature(
-    kernel: Any, given: Sequence[Any], about: Callable[[Any], Any]
-) -> Any:
+def _signature(kernel: Any, given: Sequence[Any], about: Callable[[Any], Any]) -> Any:
     """What the compiler is told of the arguments. about: of one that is no constant."""
     from cuda.tile import compilation
 
