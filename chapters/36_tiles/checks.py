@@ -31,7 +31,7 @@ def in_tiles(x, move=True, turn=True):
     """
     out = np.zeros(x.shape[::-1], x.dtype)
     tiles = [-(-n // TILE) for n in x.shape]
-    wide = np.zeros([n * TILE for n in tiles], x.dtype)
+    wide = np.full([n * TILE for n in tiles], np.nan)  # padding is anything
     wide[: x.shape[0], : x.shape[1]] = x
     for i in range(tiles[0]):
         for j in range(tiles[1]):
@@ -95,6 +95,10 @@ SHARES = result_if(
             (x - x.max(axis=1, keepdims=True))
             / (x - x.max(axis=1, keepdims=True)).sum(axis=1, keepdims=True)
         ),
+        "every element is divided by itself: an axis with one element is reduced": (
+            lambda x: np.ones_like(x)
+        ),
+        "every block loads row 0": lambda x: np.broadcast_to(shares(x[:1]), x.shape),
         "the maximum is not subtracted": lambda x: (
             np.exp(x.astype(np.float32))
             / np.exp(x.astype(np.float32)).sum(axis=1, keepdims=True)
@@ -109,15 +113,32 @@ def product(a, b):
     return (a.astype(np.float64) @ b.astype(np.float64)).astype(np.float16)
 
 
-def cancelling(rng, m, k, n):
-    """Return matrices in whose product large parts of each sum cancel."""
+def cancelling(rng, m, k, n, large=60):
+    """Return float16 matrices in whose product large parts of each sum cancel.
+
+    large: by how much the parts that cancel are larger than the others.
+    """
     a, b = normal(rng, m, k), normal(rng, k, n)
     half = k // 2
-    a[:, :half] *= 60
-    b[:half] *= 60
+    a[:, :half] *= large
+    b[:half] *= large
     a[:, half : 2 * half] -= a[:, :half]
     b[half : 2 * half] = b[:half]
     return a.astype(np.float16), b.astype(np.float16)
+
+
+def in_float16(a, b, error):
+    """Return a sentence if errors of a @ b are not larger than float16 sums make them.
+
+    Such sums lose up to a thousandth of the largest part of a sum in each step.
+    """
+    parts = np.abs(a.astype(np.float64)) @ np.abs(b.astype(np.float64))
+    if not np.all(np.abs(error) <= 1.5e-3 * parts):
+        return ""
+    return (
+        "Large parts of these sums cancel, and what is wrong is about what float16 "
+        "loses of them. In which type are the sums kept?"
+    )
 
 
 def steps(a, b, after=lambda total: total, keep=1):
@@ -126,11 +147,6 @@ def steps(a, b, after=lambda total: total, keep=1):
     for k in range(0, a.shape[1], TILE):
         total = after(total * keep + a[:, k : k + TILE] @ b[k : k + TILE])
     return total
-
-
-def half(total):
-    """Return sums rounded to float16."""
-    return total.astype(np.float16).astype(np.float64)
 
 
 def repeated(a, b):
@@ -145,10 +161,14 @@ STEPS = {
     ),
     "every step multiplies the first tiles": repeated,
     "only the first step is made": lambda a, b: a[:, :TILE] @ b[:TILE],
-    "the sums are kept in float16": lambda a, b: steps(a, b, half),
 }
 
-PRODUCTS = result_if(STEPS, tolerance=3e-3)
+STEPPED = result_if(STEPS, tolerance=3e-3)
+
+
+def products_because(a, b, got):
+    """Return the likely cause of a wrong product, or an empty text."""
+    return STEPPED(a, b, got) or in_float16(a, b, got - product(a, b))
 
 
 def sigmoid(x):
@@ -168,9 +188,9 @@ def layer(x, w, bias):
 
 
 def layer_data(rng, m, n, k):
-    """Return a layer whose sums are of the size of its bias."""
-    x, w, bias = normal(rng, m, k), normal(rng, k, n), normal(rng, n)
-    return tuple(each.astype(np.float16) for each in (x, w / np.sqrt(k), bias))
+    """Return a layer whose sums are of the size of its bias, and of larger parts."""
+    x, w = cancelling(rng, m, k, n, large=8)
+    return x, (w / np.sqrt(k)).astype(np.float16), normal(rng, n, dtype=np.float16)
 
 
 def with_slip(slip):
@@ -178,7 +198,7 @@ def with_slip(slip):
     return lambda x, w, bias: silu(slip(x, w) + bias)
 
 
-LAYERS = result_if(
+SLIPS = result_if(
     {
         "the bias is left out": lambda x, w, bias: silu(x @ w),
         "SiLU is left out": lambda x, w, bias: x @ w + bias,
@@ -203,3 +223,8 @@ LAYERS = result_if(
     },
     tolerance=3e-3,
 )
+
+
+def layers_because(x, w, bias, got):
+    """Return the likely cause of a wrong layer, or an empty text."""
+    return SLIPS(x, w, bias, got) or in_float16(x, w, got - layer(x, w, bias))

@@ -261,7 +261,7 @@ def matmul(a, b, c, TM: Constant, TN: Constant, TK: Constant):
 check(
     matmul,
     spec=checks.product,
-    because=checks.PRODUCTS,
+    because=checks.products_because,
     inputs=checks.cancelling,
     sizes=[(32, 32, 32), (20, 37, 70), (33, 16, 17)],
     launch=lambda m, k, n: (
@@ -320,7 +320,7 @@ def dense(x, w, bias, out, TM: Constant, TN: Constant, TK: Constant):
 check(
     dense,
     spec=checks.layer,
-    because=checks.LAYERS,
+    because=checks.layers_because,
     inputs=checks.layer_data,
     sizes=[(32, 32, 32), (20, 70, 37), (33, 17, 16)],
     launch=lambda m, n, k: (

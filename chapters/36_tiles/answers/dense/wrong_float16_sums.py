@@ -1,0 +1,16 @@
+# verdict: wrong-value
+# Keeps the sums in the type of the matrices.
+@ct.kernel
+def dense(x, w, bias, out, TM: Constant, TN: Constant, TK: Constant):
+    i, j = ct.bid(0), ct.bid(1)
+    zero = ct.PaddingMode.ZERO
+
+    acc = ct.full((TM, TN), 0, dtype=x.dtype)
+    for k in range(ct.num_tiles(x, axis=1, shape=(TM, TK))):
+        p = ct.load(x, index=(i, k), shape=(TM, TK), padding_mode=zero)
+        q = ct.load(w, index=(k, j), shape=(TK, TN), padding_mode=zero)
+        acc = ct.mma(p, q, acc)
+
+    acc = acc + ct.load(bias, index=(j,), shape=(TN,))
+    acc = acc / (1 + ct.exp(-acc))
+    ct.store(out, index=(i, j), tile=acc)  # <- here

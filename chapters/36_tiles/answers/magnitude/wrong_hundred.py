@@ -1,0 +1,9 @@
+# verdict: program
+# Chooses a tile that is no power of two.
+@ct.kernel
+def magnitude(x, y, out, TILE: Constant):
+    i = ct.bid(0)
+
+    a = ct.load(x, index=(i,), shape=(100,))  # <- here
+    b = ct.load(y, index=(i,), shape=(100,))
+    ct.store(out, index=(i,), tile=ct.sqrt(a * a + b * b))

@@ -1,0 +1,13 @@
+# verdict: wrong-value
+# Begins anew in every step.
+@ct.kernel
+def matmul(a, b, c, TM: Constant, TN: Constant, TK: Constant):
+    i, j = ct.bid(0), ct.bid(1)
+    zero = ct.PaddingMode.ZERO
+
+    for k in range(ct.num_tiles(a, axis=1, shape=(TM, TK))):
+        acc = ct.full((TM, TN), 0, dtype=ct.float32)
+        left = ct.load(a, index=(i, k), shape=(TM, TK), padding_mode=zero)
+        right = ct.load(b, index=(k, j), shape=(TK, TN), padding_mode=zero)
+        acc = ct.mma(left, right, acc)
+        ct.store(c, index=(i, j), tile=ct.astype(acc, c.dtype))  # <- here

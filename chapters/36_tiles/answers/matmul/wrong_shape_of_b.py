@@ -1,0 +1,13 @@
+# verdict: program
+# Gives the tile of b the sides of that of a.
+@ct.kernel
+def matmul(a, b, c, TM: Constant, TN: Constant, TK: Constant):
+    i, j = ct.bid(0), ct.bid(1)
+    zero = ct.PaddingMode.ZERO
+
+    acc = ct.full((TM, TN), 0, dtype=ct.float32)
+    for k in range(ct.num_tiles(a, axis=1, shape=(TM, TK))):
+        left = ct.load(a, index=(i, k), shape=(TM, TK), padding_mode=zero)
+        right = ct.load(b, index=(k, j), shape=(TN, TK), padding_mode=zero)
+        acc = ct.mma(left, right, acc)  # <- here
+    ct.store(c, index=(i, j), tile=ct.astype(acc, c.dtype))

@@ -1,0 +1,8 @@
+# verdict: out-of-bounds
+# Swaps the index of the load as well: there are not that many tiles.
+@ct.kernel
+def transpose(x, out, TILE: Constant):
+    i, j = ct.bid(0), ct.bid(1)
+
+    tile = ct.load(x, index=(j, i), shape=(TILE, TILE))  # <- here
+    ct.store(out, index=(i, j), tile=ct.transpose(tile))
