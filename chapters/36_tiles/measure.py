@@ -243,15 +243,15 @@ def resources(softmax, matmul):
     a = torch.empty(8192, 8192, dtype=torch.bfloat16, device="meta")
     row, many = (x, x, 4096), (x, x, 4, 4096)
     cases = {
-        "softmax": (softmax, row, {}),
+        "softmax, no hints": (softmax, row, {}),
         "softmax, 4 rows per block": (kernels.softmax_rows, many, {}),
         "softmax, 8 warps": (softmax, row, WARPS),
         "softmax, occupancy 2": (softmax, row, {"occupancy": 2}),
         "softmax, occupancy 4": (softmax, row, {"occupancy": 4}),
         "softmax, occupancy 8": (softmax, row, {"occupancy": 8}),
         "softmax, no TMA": (kernels.softmax_without_tma, row, {}),
-        "matmul, 128 x 128": (matmul, (a, a, a, *SMALL), {}),
-        "matmul, 128 x 256": (matmul, (a, a, a, *LARGE), {}),
+        "matmul, 128 x 128, 4 warps": (matmul, (a, a, a, *SMALL), {}),
+        "matmul, 128 x 256, 4 warps": (matmul, (a, a, a, *LARGE), {}),
         "matmul, 128 x 256, 8 warps": (matmul, (a, a, a, *LARGE), WARPS),
     }
     lines = [f"{'':26}" + "".join(f"{head:>11}" for head in HEADS)]
