@@ -93,9 +93,9 @@ def magnitude(x, y, out, TILE: Constant):
     # BEGIN SOLUTION
     i = ct.bid(0)
 
-    a = ct.load(x, index=(i,), shape=(TILE,))
-    b = ct.load(y, index=(i,), shape=(TILE,))
-    ct.store(out, index=(i,), tile=ct.sqrt(a * a + b * b))
+    right = ct.load(x, index=(i,), shape=(TILE,))
+    up = ct.load(y, index=(i,), shape=(TILE,))
+    ct.store(out, index=(i,), tile=ct.sqrt(right * right + up * up))
     # END SOLUTION
 
 
