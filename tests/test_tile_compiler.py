@@ -1,5 +1,6 @@
 """What is read from a compiled tile kernel, and the stage of a check that compiles."""
 
+import ctypes
 import importlib.util
 import struct
 from pathlib import Path
@@ -83,6 +84,37 @@ def test_parameters_are_addresses_shapes_and_strides() -> None:
     raw = compiled.packed(scaled, (x, 2.0, out, 4)).raw
     found = struct.unpack("QiifQii", raw)  # with the gap before the second address
     assert found == (x.data_ptr(), 6, 1, 2.0, out.data_ptr(), 6, 1)
+
+
+def test_a_launch_hands_its_parameters_to_the_driver(monkeypatch) -> None:
+    """The driver is a stand-in, so no GPU is needed."""
+    seen: list[Any] = []
+
+    class Driver:
+        def cuModuleLoadData(self, module: Any, cubin: bytes) -> int:
+            seen.append(cubin)
+            return 0
+
+        def cuModuleGetFunction(self, handle: Any, module: Any, name: bytes) -> int:
+            handle._obj.value = 77
+            seen.append(name)
+            return 0
+
+    def driver_call(handle: int) -> Any:
+        def call(grid: Any, threads: int, shared: int, extra: Any) -> None:
+            size = ctypes.c_size_t.from_address(extra[3]).value
+            seen.append((handle, grid, threads, ctypes.string_at(extra[1], size)))
+
+        return call
+
+    code = compiled.MachineCode(b"elf", (9, 0), "scaled", 128, 30, 0, 0)
+    monkeypatch.setattr(compiled, "compiled", lambda *given: code)
+    monkeypatch.setattr(compiled, "driver_call", driver_call)
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: Driver())
+    x, out = torch.zeros(6), torch.zeros(6)
+    compiled.launcher(scaled, (2,), x, 2.0, out, 4)()
+    packed = compiled.packed(scaled, (x, 2.0, out, 4)).raw
+    assert seen == [b"elf", b"scaled", (77, (2,), 128, packed)]
 
 
 @ct.kernel

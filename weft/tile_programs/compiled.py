@@ -80,14 +80,14 @@ def launcher(kernel: Any, grid: Sequence[int], *given: Any) -> Callable[[], None
     arguments again. Raises as `compiled` does, RuntimeError where the driver refuses.
     """
     code = compiled(kernel, *given)
-    module, handle = ctypes.c_void_p(), ctypes.c_void_p()
     driver = ctypes.CDLL("libcuda.so.1")
-    for error in (
-        driver.cuModuleLoadData(ctypes.byref(module), code.cubin),
-        driver.cuModuleGetFunction(ctypes.byref(handle), module, code.name.encode()),
-    ):
-        if error:
-            raise RuntimeError(f"the driver does not load it: CUDA error {error}")
+    module, handle = ctypes.c_void_p(), ctypes.c_void_p()
+    name = code.name.encode()
+    error = driver.cuModuleLoadData(
+        ctypes.byref(module), code.cubin
+    ) or driver.cuModuleGetFunction(ctypes.byref(handle), module, name)
+    if error:
+        raise RuntimeError(f"the driver does not load {code.name}: CUDA error {error}")
     assert handle.value is not None
     call, buffer = driver_call(handle.value), packed(kernel, given)
     size = ctypes.c_size_t(len(buffer))
