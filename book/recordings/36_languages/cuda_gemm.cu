@@ -202,7 +202,10 @@ static CUtensorMap mapped(const void* x, u64 rows, u64 cols, u32 box_rows)
 extern "C" cudaError_t launch(const void* a, const void* w, void* c, int m, int n, int k,
                               cudaStream_t stream)
 {
-    cudaFuncSetAttribute(matmul, cudaFuncAttributeMaxDynamicSharedMemorySize, SHARED);
+    static cudaError_t large = cudaFuncSetAttribute(
+        matmul, cudaFuncAttributeMaxDynamicSharedMemorySize, SHARED);
+    if (large != cudaSuccess)
+        return large;
     matmul<<<BLOCKS, 384, SHARED, stream>>>(mapped(a, m, k, BM), mapped(w, n, k, BN),
                                             mapped(c, m, n, 64), m, n, k);
     return cudaGetLastError();

@@ -3,14 +3,12 @@
 import cuda.tile as ct
 import torch
 
-TM, TN, TK, GROUP = 128, 128, 64, 8
+TM, TN, TK, GROUP, WARPS = 128, 256, 64, 8, 8
 ZERO = ct.PaddingMode.ZERO
 
 
-@ct.kernel
-def matmul(
-    a, w, c, TM: ct.Constant[int], TN: ct.Constant[int], TK: ct.Constant[int]
-):
+@ct.kernel(num_worker_warps=WARPS)
+def matmul(a, w, c, TM: ct.Constant[int], TN: ct.Constant[int], TK: ct.Constant[int]):
     down, across = ct.cdiv(c.shape[0], TM), ct.cdiv(c.shape[1], TN)
     first = ct.bid(0) // (GROUP * across) * GROUP
     height = min(down - first, GROUP)
@@ -20,9 +18,7 @@ def matmul(
     acc = ct.zeros((TM, TN), ct.float32)
     for k in range(ct.num_tiles(a, axis=1, shape=(TM, TK))):
         left = ct.load(a, index=(i, k), shape=(TM, TK), padding_mode=ZERO)
-        right = ct.load(
-            w, index=(k, j), shape=(TK, TN), order="F", padding_mode=ZERO
-        )
+        right = ct.load(w, index=(k, j), shape=(TK, TN), order="F", padding_mode=ZERO)
         acc = ct.mma(left, right, acc)
     ct.store(c, index=(i, j), tile=acc.astype(c.dtype))
 

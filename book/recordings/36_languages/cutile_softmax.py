@@ -3,11 +3,11 @@
 import cuda.tile as ct
 import torch
 
-WIDTH, OCCUPANCY = 4096, 8
+WIDTH, OCCUPANCY, WARPS = 4096, 4, 4
 NEG_INF = ct.PaddingMode.NEG_INF
 
 
-@ct.kernel(occupancy=OCCUPANCY)
+@ct.kernel(occupancy=OCCUPANCY, num_worker_warps=WARPS)
 def softmax(x, out, WIDTH: ct.Constant[int]):
     row = ct.bid(0)
     v = ct.load(x, index=(row, 0), shape=(1, WIDTH), padding_mode=NEG_INF)

@@ -3,7 +3,7 @@
 import cuda.tile as ct
 import torch
 
-TILE, BLOCKS, OCCUPANCY = 8192, 528, 4
+TILE, BLOCKS, OCCUPANCY = 2048, 264, 2
 ZERO = ct.PaddingMode.ZERO
 
 

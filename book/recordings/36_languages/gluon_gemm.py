@@ -26,12 +26,13 @@ def tile_at(number, m, n, BM: gl.constexpr, BN: gl.constexpr, GROUP: gl.constexp
 @gluon.jit
 def copy(a, w, m, n, k, tiles, ring, GROUP: gl.constexpr):
     BM: gl.constexpr = a.block_shape[0]
+    BK: gl.constexpr = a.block_shape[1]
     BN: gl.constexpr = w.block_shape[0]
     a_tiles, w_tiles, full, empty = ring
     step = 0
     for number in range(gl.program_id(0), tiles, gl.num_programs(0)):
         row, col = tile_at(number, m, n, BM, BN, GROUP)
-        for start in range(0, k, a.block_shape[1]):
+        for start in range(0, k, BK):
             s, parity = step % full.shape[0], step // full.shape[0] & 1
             mbarrier.wait(empty.index(s), parity ^ 1)
             bar = full.index(s)
@@ -73,9 +74,11 @@ def multiply(c, m, n, k, tiles, ring, BK: gl.constexpr, GROUP: gl.constexpr):
 
 @gluon.jit
 def matmul(a, w, c, m, n, k, STAGES: gl.constexpr, GROUP: gl.constexpr):
+    BM: gl.constexpr = a.block_shape[0]
     BK: gl.constexpr = a.block_shape[1]
-    a_tiles = gl.allocate_shared_memory(a.dtype, [STAGES] + a.block_shape, a.layout)
-    w_tiles = gl.allocate_shared_memory(w.dtype, [STAGES] + w.block_shape, w.layout)
+    BN: gl.constexpr = w.block_shape[0]
+    a_tiles = gl.allocate_shared_memory(a.dtype, [STAGES, BM, BK], a.layout)
+    w_tiles = gl.allocate_shared_memory(w.dtype, [STAGES, BN, BK], w.layout)
     full = gl.allocate_shared_memory(gl.int64, [STAGES, 1], mbarrier.MBarrierLayout())
     empty = gl.allocate_shared_memory(gl.int64, [STAGES, 1], mbarrier.MBarrierLayout())
     for s in gl.static_range(STAGES):
@@ -83,7 +86,7 @@ def matmul(a, w, c, m, n, k, STAGES: gl.constexpr, GROUP: gl.constexpr):
         mbarrier.init(empty.index(s), count=1)
     fence_async_shared()
 
-    tiles = gl.cdiv(m, a.block_shape[0]) * gl.cdiv(n, w.block_shape[0])
+    tiles = gl.cdiv(m, BM) * gl.cdiv(n, BN)
     ring = a_tiles, w_tiles, full, empty
     gl.warp_specialize(
         [
