@@ -97,10 +97,41 @@ def gathered(x, y, out, TILE: Constant):
     ct.scatter(out, where, ct.gather(x, where) + ct.gather(y, where))
 
 
+@ct.kernel
+def in_turns(x, y, out, TILE: Constant):
+    """The same sum by fewer programs, each of which takes several tiles."""
+    tiles = ct.num_tiles(x, axis=0, shape=(TILE,))
+    for i in range(ct.bid(0), tiles, ct.num_blocks(0)):
+        a = ct.load(x, index=(i,), shape=(TILE,))
+        ct.store(out, index=(i,), tile=a + ct.load(y, index=(i,), shape=(TILE,)))
+
+
+FEW = ADD | {"launch": lambda n: ((2,), {"TILE": 64})}
+
+
+@ct.kernel
+def total(x, out, TILE: Constant):
+    """Add the sum of each tile to one number."""
+    t = ct.load(x, index=(ct.bid(0),), shape=(TILE,), padding_mode=ZERO)
+    ct.atomic_add(out, 0, ct.sum(t))
+
+
+TOTAL: dict[str, Any] = {
+    "spec": lambda x: x.sum(keepdims=True),
+    "inputs": lambda rng, n: (normal(rng, n),),
+    "out": lambda x: np.zeros(1, np.float32),
+    "sizes": [97, 300],
+    "launch": lambda n: ((cdiv(n, 64),), {"TILE": 64}),
+}
+
+
 @pytest.mark.parametrize(
     ("kernel", "exercise"),
-    [(add, ADD), (gathered, ADD), (softmax, SOFTMAX), (gemm, GEMM)],
-    ids=["add", "gathered", "softmax", "gemm"],
+    [
+        *((add, ADD), (gathered, ADD), (in_turns, FEW)),
+        *((total, TOTAL), (softmax, SOFTMAX), (gemm, GEMM)),
+    ],
+    ids=["add", "gathered", "in_turns", "total", "softmax", "gemm"],
 )
 def test_a_right_kernel_passes(kernel: Any, exercise: dict[str, Any]) -> None:
     verdict = check(kernel, **exercise)

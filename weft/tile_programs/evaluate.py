@@ -440,6 +440,12 @@ PADDING = {
 }
 
 
+def _tile_counts(run: Evaluator, op: Any) -> Any:
+    """How many tiles an array has along each axis."""
+    found = [np.int32(count) for count in run.get(op.view).tiles]
+    return found[0] if len(found) == 1 else found
+
+
 def _load(run: Evaluator, op: Any) -> tuple[Any, None]:
     view: View = run.get(op.view)
     return run._memory.load(run.access(op), view.dtype), None
@@ -568,7 +574,7 @@ OPERATIONS: dict[str, Callable[[Evaluator, Any], Any]] = {
     "make_tensor_view": _array,
     "make_partition_view": _tiled,
     "make_strided_view": _tiled,
-    "num_tiles": lambda run, op: [np.int32(n) for n in run.get(op.view).tiles],
+    "num_tiles": _tile_counts,
     "tile_load": _load,
     "tile_store": _store,
     "load_pointer": _gather,

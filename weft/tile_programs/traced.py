@@ -61,7 +61,7 @@ class Traced:
         inside = self._note(ATOMIC, at)
         values = np.broadcast_to(values, at.addresses.shape)
         before = np.zeros(at.addresses.shape, self._dtype(at))
-        for k in zip(*np.nonzero(inside), strict=True):
+        for k in map(tuple, np.argwhere(inside)):  # () for a single number
             address = at.addresses[k].reshape(1)
             before[k] = self._values(address, before.dtype)[0]
             after = np.asarray(function(before[k], values[k])).astype(before.dtype)
