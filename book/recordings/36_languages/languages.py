@@ -261,7 +261,7 @@ SIZES: dict[str, tuple[tuple[int, ...], ...]] = {
 SMALL: dict[str, tuple[tuple[int, ...], ...]] = {
     "sum": ((5,), (4099,)),
     "softmax": ((2, 1000), (1, 4096)),
-    "gemm": ((136, 264, 136),),
+    "gemm": ((72, 264, 72),),
 }
 
 
