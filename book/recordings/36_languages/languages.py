@@ -64,6 +64,7 @@ CHOICES: dict[tuple[str, str], tuple[str, ...]] = {
         "BM, BN, BK, STAGES, GROUP, PROGRAMS = 128, 256, 64, 3, 8, 132",
     ),
     ("cutile", "gemm"): (
+        "TM, TN, TK, GROUP, WARPS = 128, 256, 64, 8, 4",
         "TM, TN, TK, GROUP, WARPS = 128, 128, 64, 8, 4",
         "TM, TN, TK, GROUP, WARPS = 256, 128, 64, 8, 8",
         "TM, TN, TK, GROUP, WARPS = 128, 256, 64, 16, 8",
