@@ -203,15 +203,18 @@ def test_a_table_has_the_fastest_library_and_the_best_constants():
         "rows": [
             row("library", "torch.sum", 0.30),
             row("library", "CUB", 0.25),
-            row("numba", "Numba", 0.5),
-            row("numba", "Numba, choice 0", 0.4),
-            row("cuda", "CUDA C++"),
+            row("numba", "Numba", 0.5) | {"constants": "A, B = 1, 2  # why"},
+            row("numba", "Numba, choice 0", 0.4) | {"constants": "A, B = 1, 3"},
+            row("cuda", "CUDA C++") | {"constants": "A = 1;"},
         ],
     }
     text = record.table(data)
     assert re.search(r"^Numba +10 +2\.5 +1\.0% +62\.5%$", text, re.M)
     assert re.search(r"^CUDA C\+\+ +10 +failed$", text, re.M)
     assert re.search(r"^CUB +4 +1\.0% +100\.0%$", text, re.M)
+    assert re.search(r"^Numba: 1, 2 +2$", text, re.M)
+    assert re.search(r"^CUDA C\+\+: A = 1 +failed$", text, re.M)
+    assert max(map(len, text.splitlines())) <= 76
 
 
 def test_the_recording_is_of_these_kernels():

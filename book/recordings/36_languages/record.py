@@ -429,7 +429,20 @@ def table(data: dict[str, Any]) -> str:
             .rstrip() + "\n"
             for name, *cells in lines
         )  # fmt: skip
-    return text
+    return text + "".join(f"\n{tried(data, task)}" for task in TASKS)
+
+
+def tried(data: dict[str, Any], task: str) -> str:
+    """Set a table of all constants that were tried, in the order of their lines."""
+    lines = [(f"constants, {TITLES[task]}", UNITS[task])]
+    for row in data["rows"]:
+        if row["case"] == task and "constants" in row:
+            values = row["constants"].partition("  #")[0].rstrip(";")
+            if row["kind"] != "cuda":  # whose values have their names beside them
+                values = values.partition(" = ")[2]
+            name = f"{NAMES[row['kind']]}: {values}"
+            lines.append((name, measured(row, None)[0]))
+    return "".join(f"{name:64}{rate:>12}\n" for name, rate in lines)
 
 
 def measured(row: dict[str, Any], library: dict[str, Any] | None) -> tuple[str, ...]:
