@@ -12,6 +12,7 @@ python record.py --table writes languages.txt from languages.json, without a GPU
 import argparse
 import json
 import platform
+import re
 import subprocess
 import sys
 import tempfile
@@ -408,9 +409,8 @@ def table(data: dict[str, Any]) -> str:
     named = ("torch", "triton", "numba-cuda", "cuda-tile", "nvcc")
     text = (
         "$ python3 record.py\n"
-        f"# {about['name']}, {data['date']}, {about['cpu']}\n"
-        f"# driver {about['driver']}, "
-        f"{', '.join(f'{n} {versions[n]}' for n in named if n in versions)}\n"
+        f"# {about['name']}, driver {about['driver']}, {data['date']}\n"
+        f"# {', '.join(f'{n} {versions[n]}' for n in named if n in versions)}\n"
     )
     for task in TASKS:
         rows = [row for row in data["rows"] if row["case"] == task]
@@ -437,9 +437,9 @@ def tried(data: dict[str, Any], task: str) -> str:
     lines = [(f"constants, {TITLES[task]}", UNITS[task])]
     for row in data["rows"]:
         if row["case"] == task and "constants" in row:
-            values = row["constants"].partition("  #")[0].rstrip(";")
-            if row["kind"] != "cuda":  # whose values have their names beside them
-                values = values.partition(" = ")[2]
+            values = row["constants"].partition("  #")[0].partition(" = ")[2]
+            if row["kind"] == "cuda":  # whose values have their names beside them
+                values = ", ".join(re.findall(r"= ([^,;]+)", row["constants"]))
             name = f"{NAMES[row['kind']]}: {values}"
             lines.append((name, measured(row, None)[0]))
     return "".join(f"{name:64}{rate:>12}\n" for name, rate in lines)
