@@ -13,6 +13,7 @@ import argparse
 import json
 import platform
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -66,8 +67,8 @@ NAMES = {
     "cutile": "cuTile",
     "cuda": "CUDA C++",
 }
-PATIENCE = 60.0  # s that a process may take to check one kernel
-ENOUGH = 120.0  # s after which no process is begun again
+PATIENCE = 90.0  # s that a process may take to check one kernel
+ENOUGH = 150.0  # s after which no process is begun again
 
 
 def said(error: BaseException) -> str:
@@ -349,8 +350,9 @@ def machine(cubins: Path | None) -> dict[str, Any]:
 
     gpu = device.find()
     found = versions.installed()
-    said_by_nvcc = subprocess.run(["nvcc", "--version"], capture_output=True, text=True)
-    found["nvcc"] = said_by_nvcc.stdout.split("release ")[-1].split(",")[0]
+    if shutil.which("nvcc"):
+        told = subprocess.run(["nvcc", "--version"], capture_output=True, text=True)
+        found["nvcc"] = told.stdout.partition("release ")[2].partition(",")[0]
     if cubins is not None:
         found |= json.loads((cubins / "versions.json").read_text(encoding="utf-8"))
     return {
