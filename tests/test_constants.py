@@ -315,20 +315,47 @@ def test_an_alignment_is_no_candidate() -> None:
     ]
 
 
-def test_candidates_are_called_so() -> None:
+def test_a_number_that_no_name_cures_is_not_blamed() -> None:
     found = verdict(unsure, {"DEEP": 8})
     assert found.kind == "constants"
-    assert "Not all of the numbers shown" in found.why
-    notes = [note for place, note in found.places if "range(4)" in place.text]
-    assert notes == ["4 here; DEEP was 8 in this run"]
+    assert "is not computed from it" in found.why
+    assert "`x[0, 4]` is never read" in found.why
+    assert [note for place, note in found.places if "range(4)" in place.text] == []
 
 
 def test_the_part_that_is_wrong_is_named() -> None:
     found = verdict(first_row_alone, {"DEEP": 8})
     assert found.kind == "constants"
     assert found.why.startswith("Only what block 0 has stored is right.")
-    assert "Which name does each number stand for?" in found.why
-    assert "a name may be missing" in found.why
+    assert "which name does each number stand for?" in found.why
+
+
+LENGTH = 32  # as long as ACROSS
+
+
+@cuda.jit
+def other_name(x, out):
+    part = cuda.shared.array(LENGTH, float32)
+    row, t = cuda.blockIdx.x, cuda.threadIdx.x
+    if t < LENGTH:
+        part[t] = float32(0)
+    for col in range(t, x.shape[1], LENGTH):
+        part[t] += x[row, col]
+    cuda.syncthreads()
+    if t == 0:
+        total = float32(0)
+        for k in range(ACROSS):
+            total += part[k]
+        out[row] = total
+
+
+def test_a_name_in_the_place_of_another_is_marked() -> None:
+    found = verdict(other_name, {"ACROSS": 8})
+    assert found.kind == "constants"
+    assert "which size is meant?" in found.why
+    assert [(place.text, note) for place, note in found.places] == [
+        ("for col in range(t, x.shape[1], LENGTH):", "`LENGTH` here")
+    ]
 
 
 @cuda.jit

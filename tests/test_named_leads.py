@@ -26,6 +26,68 @@ SAID = {
         "The barrier on line 27 is before both lines, 28 and 30."
     ],
     "21_tensor_cores/gemm_pipelined/wrong_write_stays": ["before both lines"],
+    "21_tensor_cores/gemm_pipelined/wrong_barrier_before_wait": [
+        "Those of the others have arrived once each thread has waited"
+    ],
+    "21_tensor_cores/gemm_pipelined/wrong_warps_store_alike": [
+        "put(c, sums, row0, col0, lane): called here"
+    ],
+    "21_tensor_cores/gemm_warp/wrong_t_for_g": ["its column from t and its word"],
+    "21_tensor_cores/weight_gradient/wrong_own_addresses": [
+        "the address to which it has stored"
+    ],
+    "21_tensor_cores/weight_gradient/wrong_left_stored_twice": [
+        "left): called here; the mistake is here",
+        "Which array does it use, and which should it?",
+    ],
+    "21_tensor_cores/weight_gradient/wrong_left_multiplied_twice": [
+        "mma_f16(left, fa, fb[2:]): the mistake is here"
+    ],
+    "21_tensor_cores/fragments/wrong_first_eight_rows": [
+        "`x[8, 0]` is stored in `tile[8, 0]`, and no thread reads it there."
+    ],
+    "21_tensor_cores/gemm_tiled/wrong_rows_of_the_step": [
+        "`b[16, 0]` is stored in `tb[16, 0]`, and no thread reads it there."
+    ],
+    "21_tensor_cores/gemm_tiled/wrong_row_of_the_block": [
+        "`a[16, 0]` is never read",
+        "p, q, s, u = four(a, r, start + 4 * piece): reads a",
+    ],
+    "21_tensor_cores/gemm_tiled/wrong_b_stored_plainly": [
+        "`b` is stored with the swizzle and read without it, or the other way",
+        "fb[j, 0], fb[j, 1] = f[0], f[1]: `fb` is set here",
+    ],
+    "21_tensor_cores/gemm_tiled/wrong_matrices_of_a": [
+        "matrices 1 and 2 of `a` are exchanged",
+        "`fa` is set here",
+    ],
+    "25_cublas/sgemm/wrong_m_and_n_swapped": ["With other `m` and `n`"],
+    "25_cublas/sgemm/wrong_alpha_is_one": ["The library read alpha as 1"],
+    "25_cublas/sgemm/wrong_alpha_twice": ["The library read beta as 2"],
+    "25_cublas/sgemm/wrong_scalar_not_by_reference": [
+        "alpha is declared as c_void_p, and gets a c_float",
+    ],
+    "25_cublas/sgemm/wrong_status_ignored": ["library.cublasSgemm_v2("],
+    "25_cublas/scores/wrong_keys_not_transposed": ["With another `transa`"],
+    "25_cublas/scores/wrong_operands_not_exchanged": ["With other `a` and `b`"],
+    "25_cublas/scores/wrong_alpha_is_gone": ["a c_float that no longer exists"],
+    "25_cublas/linear/wrong_types_of_inputs": [
+        "w holds bfloat16, and in this call A has the type float32"
+    ],
+    "25_cublas/linear_gelu/wrong_describes_too_late": [
+        "This call comes before lines 12, 13 and 14",
+        "TRANSA is N, and TRANSB is N.",
+    ],
+    "25_cublas/linear_gelu/wrong_no_epilogue": ["nothing is done after the product"],
+    "25_cublas/linear_gelu/wrong_compute_type_twice": [
+        "the scale type 68",
+        "`ComputeType.COMPUTE_32F` has this number",
+    ],
+    "25_cublas/fastest/wrong_sum_with_the_first": ["The first run of each loads"],
+    "25_cublas/fastest/wrong_hundred_runs": ["has been run 20 times, and again"],
+    "25_cublas/fastest/wrong_slowest": ["Algorithm 0 is the slowest of all."],
+    "25_cublas/fastest/wrong_place_in_a_list": ["a place in your list"],
+    "25_cublas/fastest/wrong_never_the_first": ["Algorithm 0 was run once"],
     "16_softmax/merge_pairs/wrong_maximum_overwritten": [
         "This is the result if `s` is not rescaled",
         "In row 4, m = 79.59",
@@ -80,7 +142,8 @@ def verdict_on(answer: str) -> Verdict:
 
 
 def said(verdict: Verdict) -> str:
-    notes = [f"{place.text}: {note}" for place, note in verdict.places]
+    lines = [(place.text.partition("  # <-")[0], n) for place, n in verdict.places]
+    notes = [f"{text}: {note}" for text, note in lines]
     return " ".join([verdict.message, verdict.why, verdict.when, *notes])
 
 

@@ -128,13 +128,11 @@ def exchanged(a, bt, c):
                 (1, 0, 3, 2): ", or the rows g and g + 8 where `c` is stored",
                 (2, 3, 0, 1): ", or the two registers of `b`",
             }.get(order, "")
-            return (
-                f"This is the result if registers {places} of `a` are "
-                f"exchanged{or_else}."
-            )
+            said = f"This is the result if registers {places} of `a` are exchanged"
+            return f"{said}{or_else}." if or_else else (f"{said}.", "a")
     halves = np.ascontiguousarray(bt.reshape(n, steps, 2, 4)[:, :, ::-1])
     if np.array_equal(product_bt(a, halves.reshape(bt.shape)), c):
-        return "This is the result if the two registers of `b` are exchanged."
+        return "This is the result if the two registers of `b` are exchanged.", "bt"
     turned = bt.reshape(n // 8, 8, steps, 2, 4)  # g and t exchanged
     g, t = np.divmod(np.arange(32), 4)
     wrong = turned.copy()
@@ -144,7 +142,19 @@ def exchanged(a, bt, c):
         return (
             "This is the result if `b` takes its column from `lane % 8` and "
             "its word from `lane // 8`."
-        )
+        ), "bt"
+    high, wide = np.arange(4), np.arange(8)
+    w = bt.reshape(n // 8, 8, -1)  # of a step the words w + g, in columns t and t + 4
+    wrong = np.zeros_like(turned)
+    for step in range(steps):
+        for half in range(2):
+            at = np.minimum(8 * step + wide, w.shape[2] - 1)
+            found = w[:, 4 * half + high][:, :, at]  # by t, and by g
+            wrong[:, :, step, half] = found.swapaxes(1, 2)
+    if np.array_equal(product_bt(a, wrong.reshape(bt.shape)), c):
+        return (
+            "This is the result if `b` takes its column from t and its word from g."
+        ), "bt"
     return ""
 
 
@@ -176,10 +186,21 @@ def misloaded(x, y, c):
     def gives(p, q):
         return np.array_equal((p.transpose(0, 2, 1) @ q).sum(0), c)
 
+    def as_stored(z, order):  # lane l hands over row l // 2, half l % 2
+        rows = z.reshape(steps, 32, 8)
+        return whole([rows[:, 8 * m : 8 * m + 8] for m in order])
+
     if gives(turned(p), q):
-        return "The four matrices of `a` are right, but not transposed."
+        return "The four matrices of `a` are right, but not transposed.", "x"
     if gives(p, turned(q)):
-        return "The four matrices of `b` are right, but not transposed."
+        return "The four matrices of `b` are right, but not transposed.", "y"
+    of_x, of_y = as_stored(p, (0, 1, 2, 3)), as_stored(q, (0, 2, 1, 3))
+    for found, of in (((of_x, of_y), ""), ((of_x, q), "x"), ((p, of_y), "y")):
+        if gives(*found):
+            return (
+                "This is the result if each lane hands over the address to which it "
+                "has stored. `ldmatrix` takes row l % 8 of matrix l // 8 from lane l."
+            ), of
     if gives(turned(p), turned(q)):
         return "The matrices are right, but none is transposed."
     for order in itertools.permutations(range(4)):
@@ -193,7 +214,8 @@ def misloaded(x, y, c):
 def in_order(matrix):
     """Say that the matrices of a fragment come in another order."""
     more = ", or `left` and `right`" if matrix == "b" else ""
-    return f"This is the result if the matrices of `{matrix}` are exchanged{more}."
+    said = f"This is the result if the matrices of `{matrix}` are exchanged{more}."
+    return said, {"a": "x", "b": "y"}[matrix]
 
 
 BY_HAND = result_if(
@@ -268,16 +290,43 @@ def two_exchanged(rows):
     return four.transpose(0, 4, 2, 3, 1, 5).reshape(wide.shape)[:k, :n]
 
 
+def once_swizzled(x):
+    """Return words whose pieces of a tile's row were swizzled on one side alone."""
+    wide = np.pad(numbers(x), ((0, 0), (0, -numbers(x).shape[1] % 64)))
+    pieces = wide.reshape(len(wide), -1, 8, 8)
+    rows, order = np.arange(len(wide)), np.arange(8)
+    moved = pieces[rows[:, None], :, order[None] ^ (rows[:, None] & 7)]
+    moved = moved.swapaxes(1, 2).reshape(wide.shape)
+    return words(moved[:, : numbers(x).shape[1]])
+
+
 TILES = result_if(
     {
-        "`b` is not transposed while it is loaded": lambda a, b: in_strides(
-            a, b, turn=each_turned
+        "`b` is not transposed while it is loaded": (
+            "b",
+            lambda a, b: in_strides(a, b, turn=each_turned),
         ),
-        "words 1 and 2 of `b` are exchanged": lambda a, b: in_strides(
-            a, b, turn=two_exchanged
+        "words 1 and 2 of `b` are exchanged": (
+            "b",
+            lambda a, b: in_strides(a, b, turn=two_exchanged),
         ),
-        "rows of `b` are counted in words": lambda a, b: in_strides(
-            a, b, lambda b, k: numbers(b)[k // 2 : k // 2 + 64]
+        "matrices 1 and 2 of `a` are exchanged": (
+            "a",
+            lambda a, b: in_strides(words(two_exchanged(numbers(a))), b),
+        ),
+        "`b` is stored with the swizzle and read without it, or the other way around": (
+            "b",
+            lambda a, b: in_strides(a, once_swizzled(b)),
+        ),
+        "`a` is stored with the swizzle and read without it, or the other way around": (
+            "a",
+            lambda a, b: in_strides(once_swizzled(a), b),
+        ),
+        "rows of `b` are counted in words": (
+            "b",
+            lambda a, b: in_strides(
+                a, b, lambda b, k: numbers(b)[k // 2 : k // 2 + 64]
+            ),
         ),
         "the sums begin anew in each stride": lambda a, b: in_strides(
             a, b, first=(numbers(a).shape[1] - 1) // 64 * 64
@@ -296,5 +345,5 @@ def not_ahead(a, b, c):
     for used in itertools.combinations_with_replacement(range(len(parts) + 1), 4):
         if np.array_equal(sum([*parts, 0 * parts[0]][k] for k in used), c):
             which = ", ".join(str(k) for k in used if k < len(parts))
-            return f"This is the result if strides {which} are multiplied."
+            return f"This is the result if strides {which} are multiplied.", "a"
     return TILES(a, b, c)

@@ -1,5 +1,7 @@
 """Specifications, inputs and explanations for the checks of lab 25."""
 
+import itertools
+
 import numpy as np
 import torch
 
@@ -8,6 +10,7 @@ from weft.libraries import cublasLt
 from weft.libraries.cublas import Operation
 
 N, T = Operation.N, Operation.T
+MOST = 20  # runs of an algorithm
 ROOM = 1 << 20  # bytes of workspace
 
 
@@ -111,18 +114,30 @@ class Clocked:
             slow,
             refuse,
         )
-        self.runs, self.calls = [0] * len(times), 0
+        self.start_again()
+
+    def start_again(self):
+        """Forget all runs."""
+        self.runs, self.calls = [0] * len(self.times), 0
+        self.took = [[] for _ in self.times]  # milliseconds of each run
+        self.order = []  # the algorithms, as they were run
 
     def __call__(self, i):
         """Run algorithm `i` once and return its milliseconds."""
         if i in self.refuse:
             raise cublasLt.cuBLASLtError(15, "cublasLtMatmul")
+        if self.runs[i] == MOST:
+            self.start_again()
+            raise RuntimeError(f"algorithm {i} has been run {MOST} times, and again")
         self.calls += 1
         self.runs[i] += 1
         ms = self.times[i] * (1 + 0.004 * min(self.calls, 400))
         if self.runs[i] == 1:
             ms += self.cold[i]
-        return ms * (4 if (i, self.runs[i]) in self.slow else 1)
+        ms *= 4 if (i, self.runs[i]) in self.slow else 1
+        self.took[i].append(ms)
+        self.order.append(i)
+        return ms
 
     def __repr__(self):
         return f"<{len(self.times)} algorithms>"
@@ -147,6 +162,13 @@ def really_fastest(run, count):
 
 
 def why_slower(run, count, got):
+    """Return why an algorithm is not the one to choose. Its runs are then forgotten."""
+    text = told(run, count, got)
+    run.start_again()
+    return text
+
+
+def told(run, count, got):
     """Return why an algorithm is not the one to choose."""
     if not isinstance(got, int):
         return "The number of an algorithm is an integer."
@@ -162,11 +184,57 @@ def why_slower(run, count, got):
     )
     if run.runs[best] == 0:
         return f"{text} Algorithm {best} was never run."
-    if run.runs[best] == 1:
+    few = [i for i in (best, got) if run.runs[i] == 1]
+    if few and max(run.runs) > 1:
+        return f"{text} Algorithm {few[0]} was run once, and others more often."
+    if few:
         return f"{text} It was run once, and the first run loads the kernel."
+    return f"{text} {chosen_by(run, got, best)}"
+
+
+def chosen_by(run, got, best):
+    """Return by which of its runs the wrong algorithm may have been chosen."""
+    ran = [i for i in range(len(run.times)) if run.took[i]]
+    if got < len(ran) and ran[got] == best and len(ran) < len(run.times):
+        return f"{best} is number {got} among those that run: a place in your list."
+    if in_blocks(run.order):
+        return "When was each of them run, and how fast was the clock then?"
+    after = [run.took[i][1:] for i in ran]
+    means = {"mean": np.mean, "sum": np.sum, "largest": np.max}
+    whole = {
+        name: ran[int(np.argmin([f(run.took[i]) for i in ran]))]
+        for name, f in means.items()
+    }
+    later = {
+        name: ran[int(np.argmin([f(x) for x in after]))]
+        for name, f in means.items()
+        if all(after)
+    }
+    if got == whole["sum"] and later.get("sum") == best:
+        return "The first run of each loads the kernel. Does it count in your choice?"
+    if got == whole["largest"] and whole["mean"] != got:
+        return "By its slowest run it is the fastest: what does one slow run tell?"
     if any(i == best for i, _ in run.slow):
-        return f"{text} One of its runs was slow, by chance."
-    return f"{text} When was each of them run, and how fast was the clock then?"
+        return "One of its runs was slow, by chance."
+    if got == whole["sum"]:
+        return "The first run of each loads the kernel. Does it count in your choice?"
+    if got in ran and got == max(ran, key=lambda i: np.median(run.took[i])):
+        return f"Algorithm {got} is the slowest of all."
+    return "By which of its runs was each of them judged?"
+
+
+def in_blocks(order):
+    """Return whether all runs of an algorithm came one after another, after the first.
+
+    A first run that only loads a kernel does not count.
+    """
+    seen, later = set(), []
+    for i in order:
+        if i in seen:
+            later.append(i)
+        seen.add(i)
+    changes = sum(a != b for a, b in itertools.pairwise(later))
+    return len(later) > len(set(later)) > 1 and changes < len(set(later))
 
 
 def by_hand(after, extra=True):
@@ -184,6 +252,7 @@ EPILOGUES = result_if(
         "the bias is left out": by_hand(gelu, extra=False),
         "the epilogue is ReLU": by_hand(lambda total: np.maximum(total, 0)),
         "the epilogue adds the bias alone": by_hand(lambda total: total),
+        "nothing is done after the product": by_hand(lambda total: total, extra=False),
     },
     tolerance=1e-2,
 )

@@ -490,8 +490,8 @@ check(
 # fastest(run, count)    # -> the number of the fastest, 0 to count - 1
 # ```
 #
-# The check uses a model of a GPU whose clock rate falls as it warms up. At most 20 runs
-# of each algorithm are enough. Stuck? `hint("fastest")`.
+# The check uses a model of a GPU whose clock rate falls as it warms up. Run each
+# algorithm at most 20 times. Stuck? `hint("fastest")`.
 
 # %%
 def fastest(run, count):

@@ -18,7 +18,15 @@ def log_shares(x):
     return x - np.log(np.exp(x).sum(axis=1, keepdims=True))
 
 
-FROM_B = result_if({"it goes from b to a": lambda a, b, t: b + t * (a - b)})
+FROM_B = result_if(
+    {
+        "it goes from b to a": lambda a, b, t: b + t * (a - b),
+        "only b is multiplied by t: the difference has no brackets": lambda a, b, t: (
+            a + t * b - a
+        ),
+        "the difference alone is stored, without a": lambda a, b, t: t * (b - a),
+    }
+)
 
 
 def shares_in_float32(x, first=None, fill=None):
@@ -47,6 +55,13 @@ def without_exp(x):
     return x - np.log(x.sum(axis=1, keepdims=True) + fill)
 
 
+def beyond_as_one(x):
+    """Return log_shares with a 1 in the sum for each element beyond the row."""
+    x = x - x.max(axis=1, keepdims=True)
+    beyond = (1 << (x.shape[1] - 1).bit_length()) - x.shape[1]
+    return x - np.log(np.exp(x).sum(axis=1, keepdims=True) + beyond)
+
+
 SHARES = result_if(
     {
         "the maximum begins at 0": lambda x: shares_in_float32(
@@ -70,6 +85,12 @@ SHARES = result_if(
         ),
         "the differences are summed, and no exponential is taken": lambda x: (
             without_exp(x)
+        ),
+        "elements beyond the row count as the maximum: exp(0) is 1": beyond_as_one,
+        "the maximum is taken of the exponentials, which may be infinite": (
+            lambda x: shares_in_float32(
+                x, lambda x: np.exp(x).max(axis=1, keepdims=True)
+            )
         ),
     },
     tolerance=1e-5,
@@ -245,13 +266,23 @@ LAYERS = result_if(
             in_steps(x, w, lambda total: total.astype(np.float16).astype(float)) + bias
         ),
         "negative numbers are kept": lambda x, w, bias: x @ w.T + bias,
+        "the smaller of 0 and the sum is kept, not the larger": lambda x, w, bias: (
+            np.minimum(x @ w.T + bias, 0)
+        ),
     },
     tolerance=3e-3,
 )
 
 
+def largest(x):
+    """Return the largest elements of blocks of 16 rows, added; zeros beyond the end."""
+    wide = np.pad(x, ((0, -len(x) % 16), (0, 0)))
+    return wide.reshape(-1, 16, x.shape[1]).max(axis=1).sum(axis=0)
+
+
 SUMS = result_if(
     {
+        "the largest element of each block is added, not its sum": largest,
         "each program replaces the sums of the others": lambda x: x[
             (len(x) - 1) // 16 * 16 :
         ].sum(axis=0),

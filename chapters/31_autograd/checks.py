@@ -454,6 +454,12 @@ LOSSES = result_if(
         "the logarithm is one to the base 2": with_sum(
             lambda x, top: np.exp(x - top).sum(axis=1) ** (1 / np.log(2))
         ),
+        "the losses are not divided by the number of rows": lambda x, target: (
+            losses_and_gradient(x, target)[0] * len(x)
+        ),
+        "the losses are divided by the number of classes, not of rows": (
+            lambda x, target: losses_and_gradient(x, target)[0] * len(x) / x.shape[1]
+        ),
         "the loss has the other sign": first_loss(
             loss=lambda t, top, x, p: x - t - top
         ),
@@ -498,6 +504,9 @@ SHARES = result_if(
         "1 is subtracted where the lane, not `j`, is the right class": by_lane,
         "the gradient is that of the sum of the losses": lambda x, target: (
             losses_and_gradient(x, target)[1] * len(x)
+        ),
+        "the gradient is multiplied by the number of rows, not divided": (
+            lambda x, target: losses_and_gradient(x, target)[1] * len(x) ** 2
         ),
         "nothing is subtracted for the right class": lambda x, target: (
             losses_and_gradient(x, target)[1] + np.eye(x.shape[1])[target] / len(x)

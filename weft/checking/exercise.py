@@ -16,6 +16,14 @@ from weft.checking.cases import (
 from weft.checking.verdict import Failed, Verdict
 
 
+@dataclass(frozen=True)
+class Explained:
+    """What has led to wrong outputs, and the name of the input that it is about."""
+
+    text: str = ""
+    of: str = ""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Exercise:
     """What the learner wrote, what it should do, and on which data that is tried.
@@ -26,7 +34,7 @@ class Exercise:
     against the spec in double precision. limits: see `weft.checking.limits`. unseen:
     also run a size that is not listed, with data that belong to the learner's source.
     because: `(*inputs, *outputs)` → what has led to these wrong outputs, "" if that
-    cannot be told.
+    cannot be told; or this and the name of the input that it is about.
 
     A subclass adds the arguments of its room. Raises ValueError where it is incomplete.
     """
@@ -70,7 +78,12 @@ class Exercise:
 
     def likely(self, *values: Any) -> str:
         """What has led to wrong outputs, as far as the exercise can tell."""
-        return str(self.because(*copies(values))) if self.because else ""
+        return self.explained(*values).text
+
+    def explained(self, *values: Any) -> Explained:
+        """The same, with the input that it is about where `because` gives both."""
+        found = self.because(*copies(values)) if self.because else ""
+        return Explained(*found) if isinstance(found, tuple) else Explained(str(found))
 
     def case(self, size: Any, seed: int = SEED) -> Case:
         """Make the data for one size: seeded, so that every run sees the same."""

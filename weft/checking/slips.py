@@ -13,25 +13,31 @@ from weft.checking.plain import leaves
 from weft.checking.values import as_array
 
 Slip = Callable[..., Any]  # a spec, with a mistake that learners make
+Because = Callable[..., str | tuple[str, str]]
 MANY = 4  # results, from which on what they have in common is no chance
 
 
-def result_if(slips: Mapping[str, Slip], tolerance: float = 1e-3) -> Slip:
+def result_if(
+    slips: Mapping[str, Slip | tuple[str, Slip]], tolerance: float = 1e-3
+) -> Because:
     """Make a `because=` that names the slip with which a wrong result comes out.
 
     slips: what happens, as it follows "if", and the function of the inputs that gives
-    the same outputs. The first that fits is named.
+    the same outputs, or the name of the input that is to blame, and that function. The
+    first that fits is named.
     """
 
-    def because(*values: Any) -> str:
-        for what, slip in slips.items():
+    def because(*values: Any) -> str | tuple[str, str]:
+        for what, found_in in slips.items():
+            of, slip = found_in if isinstance(found_in, tuple) else ("", found_in)
             found = inspect.signature(slip).parameters.values()
             count = sum(parameter.default is parameter.empty for parameter in found)
             given, got = values[:count], values[count:]
             with np.errstate(all="ignore"):
                 made = as_tuple(slip(*(widened(x) for x in copies(given))))
                 if alike(alone(got), alone(made), tolerance):
-                    return f"This is the result if {what}."
+                    said = f"This is the result if {what}."
+                    return (said, of) if of else said
         return ""
 
     return because

@@ -8,7 +8,7 @@ came from that they store, and which condition keeps threads from them.
 import ast
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import FunctionType
 
 import numpy as np
@@ -22,7 +22,7 @@ from weft.checking.source import (
 )
 from weft.checking.verdict import Verdict
 from weft.intrinsics import registry
-from weft.kernels.evidence import Clue
+from weft.kernels.evidence import Clue, with_notes
 from weft.kernels.exercise import KernelCase, KernelExercise
 from weft.kernels.origins import written_by
 from weft.kernels.trial import Done, Trial, is_right, traced
@@ -34,6 +34,7 @@ from weft.simulator.trace.trace import READ, SHARED, WRITE, Trace
 
 STEPS = 2  # back, from a value to the lines that it came from
 STORES = registry.names(*registry.STORES)
+CALLED = "called here"
 HOLDS = "hold", "hold_words"  # they change nothing
 
 Inside = tuple[ast.If, ...]  # around a statement, the outermost first
@@ -140,7 +141,7 @@ def with_calls(trial: Trial, verdict: Verdict, backwards: bool = False) -> Verdi
     for k, (note, way) in enumerate(zip(verdict.places, ways, strict=True)):
         places.append(note)
         if way not in ways[k + 1 :]:  # one call for both comes after both
-            places += [(call, "called here") for call in way]
+            places += [(call, CALLED) for call in way]
     return verdict.but(places=[(p, exercise.noted(note, p)) for p, note in places])
 
 
@@ -155,18 +156,27 @@ def trace_value(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
     stored = verdict.places[0][0]
     if not stored.file or stored.file == function.__code__.co_filename:
         return verdict
-    calls = [p.line for p, _ in verdict.places if p.function == function.__name__]
+    calls = [
+        place.line
+        for place, note in verdict.places
+        if place.function == function.__name__ and note == CALLED
+    ]
     if not calls:
         return verdict
     own = [note for note in verdict.places if not exercise.elsewhere(note[0])]
     given = [note for note in verdict.places if note not in own]
     shown = {p.line for p, _ in own}
+    clue = facts.clue or Clue()
+    if any(place.line not in calls for place, _ in own) and not clue.of:
+        clue = replace(clue, is_cause=True)  # a line of the learner's is blamed
+    origins = came_from(exercise, calls[0], handed(exercise, stored))
     more: list[Note] = [
-        (at_line(function, line), f"`{name}` is set here")
-        for line, name in came_from(exercise, calls[0], handed(exercise, stored))
-        if line not in shown
+        (at_line(function, origin.line), origin.note)
+        for origin in of_operand(origins, clue)
+        if origin.line not in shown
     ]
-    return verdict.but(places=[*more[::-1], *own, *given])
+    more.sort(key=lambda note: note[0].line)
+    return verdict.but(places=with_notes([], [*more, *own, *given]))
 
 
 def handed(exercise: KernelExercise, stored: Place) -> list[int]:
@@ -180,45 +190,140 @@ def handed(exercise: KernelExercise, stored: Place) -> list[int]:
     return [k for k, name in enumerate(names) if name in values_in(statement)]
 
 
-def came_from(
-    exercise: KernelExercise, line: int, handed: list[int]
-) -> list[tuple[int, str]]:
-    """The lines before `line` that last set a name used there, and used on those.
+@dataclass(frozen=True)
+class Origin:
+    """The lines that last set a name before it was used.
+
+    line, last: the first and the last of them. alone: whether it is the only name that
+    was used there. inputs: the parameters that its value may come from.
+    """
+
+    name: str
+    line: int
+    last: int
+    alone: bool
+    inputs: frozenset[str]
+
+    @property
+    def note(self) -> str:
+        until = f", to line {self.last}" * (self.last > self.line)
+        return f"`{self.name}` is set here{until}"
+
+
+def of_operand(origins: Sequence[Origin], clue: Clue) -> list[Origin]:
+    """The origins of the input that a verdict blames, if it blames one.
+
+    Where it names another cause, no operand is shown: it may be innocent.
+    """
+    mine = [origin for origin in origins if clue.of in origin.inputs]
+    if clue.of:
+        shown = [origin for origin in origins if origin.alone or origin in mine]
+        return shown if mine else list(origins)
+    if clue.is_cause:
+        return [origin for origin in origins if origin.alone]
+    return list(origins)
+
+
+def came_from(exercise: KernelExercise, line: int, handed: list[int]) -> list[Origin]:
+    """The lines before `line` that last set the names used there, and used on those.
 
     handed: which arguments of the call on `line` count; all if there are none.
     """
+    function = exercise.function()
     plain = [
         node
-        for node, _ in statements(exercise.function())
+        for node, _ in statements(function)
         if isinstance(node, ast.Assign | ast.AugAssign | ast.Expr)
     ]
-    here = next((n for n in plain if n.lineno <= line <= (n.end_lineno or 0)), None)
-    found: list[tuple[int, str]] = []
-    while here is not None and len(found) < STEPS:
-        used = values_in(here, handed if not found else [])
-        before = [n for n in plain if n.lineno < here.lineno and used & set_by(n)]
-        here = max(before, key=lambda n: n.lineno, default=None)
-        if here is not None:
-            found.append((here.lineno, min(used & set_by(here))))
+    here = [n for n in plain if n.lineno <= line <= (n.end_lineno or 0)][:1]
+    parameters = frozenset(parameter_names(function)) if function else frozenset()
+    found: list[Origin] = []
+    for step in range(STEPS):
+        origins: list[Origin] = []
+        for one in here:
+            used = sorted(values_in(one, handed if not step else []))
+            runs = {name: last_set(plain, name, one.lineno) for name in used}
+            names = [name for name in used if runs[name]]
+            origins += [
+                Origin(
+                    name,
+                    runs[name][0].lineno,
+                    runs[name][-1].lineno,
+                    len(names) == 1,
+                    inputs_of(plain, name, one.lineno, parameters),
+                )
+                for name in names
+            ]
+        found += [o for o in origins if (o.line, o.last) not in lines_of(found)]
+        here = [n for n in plain if n.lineno in {o.last for o in origins}]
     return found
+
+
+def lines_of(origins: Sequence[Origin]) -> list[tuple[int, int]]:
+    return [(origin.line, origin.last) for origin in origins]
+
+
+def last_set(plain: Sequence[ast.stmt], name: str, before: int) -> list[ast.stmt]:
+    """The statements next to each other that last set a name before a line."""
+    found: list[ast.stmt] = []
+    for node in sorted(plain, key=lambda n: -n.lineno):
+        if node.lineno >= before:
+            continue
+        if name in set_by(node):
+            found.insert(0, node)
+        elif found:
+            break
+    return found
+
+
+def inputs_of(
+    plain: Sequence[ast.stmt], name: str, before: int, parameters: frozenset[str]
+) -> frozenset[str]:
+    """The parameters that the value of a name may come from, on the lines before."""
+    if name in parameters:
+        return frozenset([name])
+    found: set[str] = set()
+    for node in last_set(plain, name, before):
+        for other in values_in(node) - {name}:
+            found |= inputs_of(plain, other, node.lineno, parameters)
+    return frozenset(found)
 
 
 def values_in(node: ast.stmt, handed: Sequence[int] = ()) -> set[str]:
     """The names whose values a statement passes on: those of arrays, if it has any.
 
-    What is between brackets says where, and not what. handed: the arguments of a call
-    that count; of a call for its effect all but the first, which it changes.
+    What is between brackets says where, and not what; so does a pair that is handed to
+    a function, and a shape says how much. handed: the arguments of a call that count;
+    of a call for its effect all but the first, which it changes.
     """
     value = getattr(node, "value", node)
-    if isinstance(node, ast.Expr) and isinstance(value, ast.Call):
-        some = [a for k, a in enumerate(value.args) if k in handed] or value.args[1:]
-        return {n.id for a in some for n in ast.walk(a) if isinstance(n, ast.Name)}
+    parts, for_effect = [value], False
+    if isinstance(value, ast.Call):
+        for_effect = isinstance(node, ast.Expr)
+        some = [a for k, a in enumerate(value.args) if k in handed]
+        some = some or value.args[for_effect:]
+        parts = [a for a in some if not isinstance(a, ast.Tuple) and not is_shape(a)]
+    inside = [n for part in parts for n in ast.walk(part)]
+    if for_effect:
+        where = {
+            id(n) for s in inside for n in ast.walk(getattr(s, "slice", ast.Pass()))
+        }
+        inside = [n for n in inside if id(n) not in where]
+    names = {n.id for n in inside if isinstance(n, ast.Name)}
     arrays = {
         n.value.id
-        for n in ast.walk(value)
+        for n in inside
         if isinstance(n, ast.Subscript) and isinstance(n.value, ast.Name)
     }
-    return arrays or {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
+    return names if for_effect else arrays or names
+
+
+def is_shape(node: ast.expr) -> bool:
+    """Whether an expression asks an array for its shape or its size."""
+    return any(
+        isinstance(n, ast.Attribute) and n.attr in ("shape", "size")
+        for n in ast.walk(node)
+    )
 
 
 def set_by(node: ast.stmt) -> set[str]:
@@ -245,8 +350,8 @@ def called(node: ast.Call) -> str:
 
 
 def own_lines_first(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
-    """Name the learner's own lines first where a given function has read too early."""
-    if verdict.kind != "uninitialised":
+    """Name the learner's own lines first where a given function reads or writes."""
+    if verdict.kind not in ("uninitialised", "unwritten"):
         return verdict
     own = [n for n in verdict.places if not trial.exercise.elsewhere(n[0])]
     return verdict.but(places=[*own, *(n for n in verdict.places if n not in own)])

@@ -28,6 +28,14 @@ def name_other_barrier(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
     barriers = in_the_loop(function, first, last)
     if not barriers or barriers[-1] > first:
         return verdict
+    waits = [n for n in own if n in calls_of(function, "wait_group")]
+    if waits:
+        return verdict.but(
+            why=f"`wait_group` on line {waits[0]} waits for the thread's own copies. "
+            "Those of the others have arrived once each thread has waited, and the "
+            f"barrier on line {barriers[-1]} comes before that. What lets the threads "
+            "know that all have waited?"
+        )
     return verdict.adding(
         f"The barrier on line {barriers[-1]} is before both lines, {first} and {last}. "
         "So in one turn of the loop they have to use different elements: which should "
@@ -46,8 +54,14 @@ def in_the_loop(function: FunctionType, first: int, last: int) -> list[int]:
     if not loops:
         return []
     inner = max(loops, key=lambda node: node.lineno)
+    inside = range(inner.lineno, (inner.end_lineno or 0) + 1)
+    return [line for line in calls_of(function, BARRIER) if line in inside]
+
+
+def calls_of(function: FunctionType, name: str) -> list[int]:
+    """The lines on which a function is called by this name."""
     return sorted(
         node.lineno
-        for node in ast.walk(inner)
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == BARRIER
+        for node in ast.walk(tree_of(function))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == name
     )

@@ -6,6 +6,7 @@ that was computed beforehand. So it is run in the simulator with other values.
 """
 
 import ast
+import copy
 import linecache
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,12 +19,14 @@ from weft.checking.verdict import Failed, Verdict
 from weft.intrinsics import registry
 from weft.kernels import cost
 from weft.kernels.exercise import KernelExercise
+from weft.kernels.repairs import compiled, is_right
 from weft.kernels.simulated import judged
-from weft.kernels.trial import configure
+from weft.kernels.trial import Trial, configure
 from weft.places import Note
 from weft.starters import source_function
 from weft.templates import scopes
 
+TRIES = 12  # runs, at most, to find where a name belongs
 LINES = 6  # that a verdict shows
 AT_FAULT = ("out-of-bounds", "negative-index", "misaligned")  # with a line of their own
 PURE = {"int", "min", "max", "abs", "round", "int32", "int64", "uint32", "float32"}
@@ -31,15 +34,18 @@ WIDE = registry.names(elements=4)
 
 NUMBER = (
     "The measurements compile this kernel with other sizes. A name then has another "
-    "value, but a number does not. Which name does each number stand for? Not all of "
-    "the numbers shown need to stand for one. If none does, a name may be missing: one "
-    "that is 0 or 1 in your run, and not in this one. Or it is in the place of another "
-    "that has the same value in your run."
+    "value, but a number does not. With names instead of what is shown the kernel "
+    "is right: which name does each number stand for?"
+)
+NAME = (
+    "The measurements compile this kernel with other sizes. Names that have the same "
+    "value in your run then have different ones. With another name instead of "
+    "what is shown the kernel is right: which size is meant?"
 )
 SOMETHING = (
     "The measurements compile this kernel with other sizes, and something in it fits "
-    "only the old ones: an index, or a number that should follow from one of these "
-    "names and is not computed from it."
+    "only the old ones: a name may be missing that is 0 or 1 in your run, or a number "
+    "should follow from one of these names and is not computed from it."
 )
 
 Constants = Mapping[str, Any]
@@ -77,15 +83,17 @@ def run_with(
             return
         with changed(function, stale):
             cured = bool(stale) and attempt(exercise)[0] is None
-    numbers = [] if cured else numbers_in(function, old)
+    own = [p.line for p, _ in wrong.places if p.function == function.__name__]
+    near = max(own, default=0)
+    numbers = [] if cured else guilty(exercise, constants, function, old, near)
     if is_right and not cured:
         raise Failed(wrong.but(message=f"With {listed(constants)}: {wrong.message}"))
     if cured:
         why = too_early({name: scope[name] for name in stale}, function)
         places = uses(function, {n: f"{n} is still {scope[n]}" for n in stale})
     else:
-        why = NUMBER if numbers else SOMETHING
-        why = f"{wrong.only} {why}".strip()
+        why = (NAME if numbers[0].is_name else NUMBER) if numbers else SOMETHING
+        why = f"{wrong.only if numbers else wrong.why} {why}".strip()
         places = lines_of(function, numbers, constants)
         if not places:
             places = list(wrong.places)
@@ -137,16 +145,135 @@ def attempt(exercise: KernelExercise) -> tuple[Verdict | None, bool]:
 
 @dataclass(frozen=True)
 class Number:
-    """A number in a kernel, and the names whose value it was.
+    """A number in a kernel, or a name for one, and the names whose value it was.
 
-    bounds: whether it bounds a loop or is a side of an array.
+    at: its place among the nodes of the kernel's tree. bounds: whether it bounds a loop
+    or is a side of an array; repeats: whether it bounds a loop. name: what is written
+    there, "" for a number.
     """
 
     line: int
     column: int
+    at: int
     value: int
     names: tuple[str, ...]
     bounds: bool
+    repeats: bool = False
+    name: str = ""
+
+    @property
+    def is_name(self) -> bool:
+        return bool(self.name)
+
+
+def guilty(
+    exercise: KernelExercise,
+    constants: Constants,
+    function: FunctionType,
+    old: Constants,
+    near: int,
+) -> list[Number]:
+    """The numbers, or names, that make the kernel right if other names are there.
+
+    near: the kernel's line on which it goes wrong. Of what cures, only what has to be
+    changed is given.
+    """
+    tried: set[tuple[tuple[int, str], ...]] = set()
+    with changed(function, constants):
+        trial = configure(exercise, exercise.case(exercise.sizes[-1]))
+        found = numbers_in(function, old), names_in(function, old)
+        for group in groups(*found, near):
+            if len(tried) >= TRIES:
+                break
+            if not cures(trial, function, group, tried):
+                continue
+            for pair in list(group):
+                fewer = [other for other in group if other is not pair]
+                if fewer and cures(trial, function, fewer, set()):
+                    group = fewer
+            return [replace(number, names=(name,)) for number, name in group]
+    return []
+
+
+Swap = tuple[Number, str]  # and the name to put in its place
+
+
+def groups(
+    numbers: Sequence[Number], names: Sequence[Number], near: int
+) -> Iterator[list[Swap]]:
+    """What to exchange together, what is likeliest first.
+
+    Bounds of loops, all of one number, and names on the lines next to the line `near`,
+    where it goes wrong, come before others.
+    """
+    bounds = together([n for n in numbers if n.repeats])
+    alike = together(numbers)
+    yield from bounds
+    yield from alike
+    of_lines = together(names, lines=True)
+    yield from sorted(of_lines, key=lambda g: (g[0][0].line > near, -g[0][0].line))
+    yield from together(numbers, lines=True)
+    for k, group in enumerate(alike):
+        for other in alike[k + 1 :]:
+            if other[0][0].value != group[0][0].value:
+                yield [*group, *other]
+
+
+def together(found: Sequence[Number], lines: bool = False) -> list[list[Swap]]:
+    """Numbers or names that stand for one name, on one line each where asked."""
+    kinds: dict[tuple[Any, ...], list[Swap]] = {}
+    for number in found:
+        for name in number.names:
+            line = number.line if lines else 0
+            kind = number.name, number.value, name, line
+            kinds.setdefault(kind, []).append((number, name))
+    return list(kinds.values())
+
+
+def cures(
+    trial: Trial,
+    function: FunctionType,
+    group: Sequence[Swap],
+    tried: set[tuple[tuple[int, str], ...]],
+) -> bool:
+    """Whether the kernel is right with these names in their places."""
+    key = tuple(sorted((number.at, name) for number, name in group))
+    if not key or key in tried:
+        return False
+    tried.add(key)
+    tree = copy.deepcopy(tree_of(function).body[0])
+    nodes = list(ast.walk(tree))
+    for at, name in key:
+        put_name(nodes, at, name)
+    with compiled(function, ast.fix_missing_locations(tree)) as kernel:
+        return kernel is not None and is_right(trial, trial.case, kernel)
+
+
+def put_name(nodes: Sequence[ast.AST], at: int, name: str) -> None:
+    """Put a name where a number or another name is."""
+    new = ast.Name(name, ast.Load())
+    for node in nodes:
+        for field, value in ast.iter_fields(node):
+            if value is nodes[at]:
+                setattr(node, field, new)
+            elif isinstance(value, list) and nodes[at] in value:
+                value[value.index(nodes[at])] = new
+
+
+def names_in(function: FunctionType, old: Constants) -> list[Number]:
+    """The names in a kernel that had the value of another name, whose it may be."""
+    body = tree_of(function).body
+    scope = function.__globals__
+    found = []
+    for at, node in enumerate(ast.walk(body[0]) if body else ()):
+        if not isinstance(node, ast.Name) or type(scope.get(node.id)) is not int:
+            continue
+        value = scope[node.id]
+        names = tuple(n for n in old if old[n] == value and n != node.id)
+        if names:
+            where = node.lineno, node.col_offset, at
+            found.append(Number(*where, value, names, False, name=node.id))
+    return found
 
 
 def numbers_in(function: FunctionType, old: Constants) -> list[Number]:
@@ -155,13 +282,17 @@ def numbers_in(function: FunctionType, old: Constants) -> list[Number]:
     Those that bound a loop or an array come first, for there one looks first. The 4 of
     a kernel that moves four numbers at a time is not one of them.
     """
-    tree = tree_of(function)
+    body = tree_of(function).body
+    if not body:
+        return []
+    tree = body[0]
     bounds = {id(node) for node in bounds_in(tree)}
+    loops = {id(node) for node in bounds_in(tree, arrays=False)}
     is_wide = not WIDE.isdisjoint(global_names(function))
     alignments = set(map(id, alignments_in(tree)))
     factors = {id(node) for node in operands(tree)} if is_wide else set()
     found = []
-    for node in ast.walk(tree):
+    for place, node in enumerate(ast.walk(tree)):
         if not isinstance(node, ast.Constant) or type(node.value) is not int:
             continue
         if id(node) in alignments:
@@ -170,12 +301,12 @@ def numbers_in(function: FunctionType, old: Constants) -> list[Number]:
         is_bound = id(node) in bounds
         of_four = is_wide and node.value == 4 and (not is_bound or id(node) in factors)
         if names and not of_four:
-            at = node.lineno, node.col_offset
-            found.append(Number(*at, node.value, names, is_bound))
+            at = node.lineno, node.col_offset, place
+            found.append(Number(*at, node.value, names, is_bound, id(node) in loops))
     return sorted(found, key=lambda n: (not n.bounds, n.line, n.column))
 
 
-def bounds_in(tree: ast.AST) -> Iterator[ast.AST]:
+def bounds_in(tree: ast.AST, arrays: bool = True) -> Iterator[ast.AST]:
     """What is in the `range` of a loop, but for its step, and in shapes of arrays.
 
     A loop along what a call gave back is left out: nobody chose how much that is.
@@ -187,7 +318,7 @@ def bounds_in(tree: ast.AST) -> Iterator[ast.AST]:
                 target=ast.Name(what), iter=ast.Call(func=ast.Name("range"), args=args)
             ):
                 parts = [] if walks(node, what, given) else args[:2]
-            case ast.Call(func=ast.Attribute(attr="array"), args=[shape, *_]):
+            case ast.Call(func=ast.Attribute(attr="array"), args=[shape, *_]) if arrays:
                 parts = [shape]
             case _:
                 continue
@@ -236,7 +367,8 @@ def lines_of(
     notes: dict[int, list[str]] = {}
     for n in sorted(numbers[:LINES], key=lambda n: (n.line, n.column)):
         was = " and ".join(f"{name} was {constants[name]}" for name in n.names)
-        notes.setdefault(n.line, []).append(f"{n.value} here; {was} in this run")
+        said = f"{n.value} here; {was} in this run"
+        notes.setdefault(n.line, []).append(f"`{n.name}` here" if n.name else said)
     return [
         (at_line(function, line), ", ".join(dict.fromkeys(said)))
         for line, said in notes.items()

@@ -17,16 +17,16 @@ from weft.checking.slips import other_number
 from weft.checking.source import at_line, parameter_names, tree_of
 from weft.checking.unread import element, first_unread, unread_of
 from weft.checking.verdict import Failed, Verdict
-from weft.kernels.origins import stale, way_of
+from weft.kernels.origins import never_fetched, shared_reads, stale, way_of
 from weft.kernels.trial import Done, Trial
-from weft.places import Note, named, unravel
+from weft.places import Note, Place, named, unravel
 from weft.simulator.limits import WARP
 from weft.simulator.trace import columns
 from weft.simulator.trace.columns import Columns
 from weft.simulator.trace.trace import ATOMIC, GLOBAL, READ, WRITE, Trace
 
 FEW = 4  # wrong elements, from which on a pattern is no chance
-READERS = 2  # lines that a verdict shows, of those that read an array
+READERS = 4  # lines that a verdict shows, of those that read an array
 
 
 @dataclass(frozen=True)
@@ -34,14 +34,17 @@ class Clue:
     """What the wrong elements have in common, in a sentence or two.
 
     only: whether one block, warp or lane alone is wrong, or right. is_ratio: whether it
-    says no more than by what the elements are multiplied. is_cause: whether the verdict
-    says already what has led to the result.
+    says no more than by what the elements are multiplied. is_question: whether it only
+    asks what may have led there. is_cause: whether the verdict says already what has
+    led to the result. of: the input that did not come into it as it should, if any.
     """
 
     text: str = ""
     only: bool = False
     is_ratio: bool = False
+    is_question: bool = False
     is_cause: bool = False
+    of: str = ""
 
 
 @dataclass(frozen=True)
@@ -144,14 +147,14 @@ def wrong_value(result: Result, verdict: Verdict) -> Failed:
     described = result.name in exercise.describe
     known = result.wrong.size and not described  # not where only rounding tells
     found = clue(result) if known else Clue()
-    likely = exercise.likely(*trial.case.inputs, *done.outputs)
-    if found.is_ratio and likely:  # which says why
-        found = Clue()
+    likely = exercise.explained(*trial.case.inputs, *done.outputs)
+    why = Cause(likely.text, of=likely.of) if likely.text else cause(result)
+    if (found.is_ratio and likely.text) or (found.is_question and why.text):
+        found = Clue()  # the cause says why
     verdict = verdict.adding(found.text).but(only=found.text * found.only)
-    said, notes = (likely, []) if likely else cause(result)
-    places = with_notes(verdict.places, notes)
-    verdict = verdict.adding(said).but(places=places)
-    found = replace(found, is_cause=bool(said))
+    places = with_notes(verdict.places, why.notes)
+    verdict = verdict.adding(why.text).but(places=places)
+    found = replace(found, is_cause=bool(why.text), of=why.of)
     stores = done.trace.stores(result.name, result.byte)
     stored = np.unique(done.trace.block[stores] * 1024 + done.trace.thread[stores]).size
     if stored > 1:
@@ -173,41 +176,52 @@ def with_notes(places: Sequence[Note], more: Sequence[Note]) -> list[Note]:
     return found
 
 
-def cause(result: Result) -> tuple[str, list[Note]]:
-    """What has led to a wrong value, with lines: an input that did not fully count."""
-    for find in (miscounted, unread, left_over, way):
-        said, notes = find(result)
-        if said or notes:
-            return said, notes
-    return "", []
+@dataclass(frozen=True)
+class Cause:
+    """What has led to a wrong value: a sentence, lines, the input that it is about."""
+
+    text: str = ""
+    notes: Sequence[Note] = ()
+    of: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.text or self.notes)
 
 
-def left_over(result: Result) -> tuple[str, list[Note]]:
+def cause(result: Result) -> Cause:
+    """What has led to a wrong value: an input, most often, that did not fully count."""
+    for find in (miscounted, unread, unused, left_over, way):
+        if found := find(result):
+            return found
+    return Cause()
+
+
+def left_over(result: Result) -> Cause:
     """Say that shared memory was read that still had a value of an earlier stage."""
     trace = result.done.trace
     row = trace.last_store(result.name, result.byte)
     if row is None or trace.bulk.copies or trace.atomics["begun"].size:
-        return "", []
-    return stale(trace, row)
+        return Cause()
+    return Cause(*stale(trace, row))
 
 
-def way(result: Result) -> tuple[str, list[Note]]:
+def way(result: Result) -> Cause:
     """Where a value was stored before that is right in another place."""
     trace = result.done.trace
     row = trace.last_store(result.name, result.byte)
     if row is None or result.first.pattern is not Pattern.MOVED:
-        return "", []
+        return Cause()
     byte = trace.bases[result.name] + result.byte - int(trace.address[row])
-    return way_of(trace, row, byte)
+    return Cause(*way_of(trace, row, byte))
 
 
-def miscounted(result: Result) -> tuple[str, list[Note]]:
+def miscounted(result: Result) -> Cause:
     """Say of a number among the inputs that it was counted as another."""
     trial = result.trial
     function = trial.exercise.function()
     found = other_number(trial.exercise, trial.case, result.done.outputs)
     if found is None or function is None:
-        return "", []
+        return Cause()
     number, value = found
     names = parameter_names(function)
     name, mine = names[number], float(trial.case.inputs[number])
@@ -221,13 +235,14 @@ def miscounted(result: Result) -> tuple[str, list[Note]]:
     said = f"This is the result for {name} = {shown}, and here {name} is {show(mine)}."
     used = used_in(function, name)
     if not used:
-        return f"{said} `{name}` is never used.", []
+        return Cause(f"{said} `{name}` is never used.")
     if not value:
         said += f" Nothing of what `{name}` multiplies has come into it."
     notes = dict.fromkeys(used[:READERS], f"{name} is used here")
     if value in (0, 1):
         notes |= dict.fromkeys(around(function, used, result), "only in a case of this")
-    return said, [(at_line(function, n), note) for n, note in sorted(notes.items())]
+    lines = [(at_line(function, n), note) for n, note in sorted(notes.items())]
+    return Cause(said, lines, name)
 
 
 def used_in(function: FunctionType, name: str) -> list[int]:
@@ -253,7 +268,55 @@ def around(function: FunctionType, lines: list[int], result: Result) -> list[int
     return found[-1:]
 
 
-def unread(result: Result) -> tuple[str, list[Note]]:
+def inputs_in(result: Result) -> dict[int, tuple[str, Array]]:
+    """The inputs, by their number, whose elements are found in the trace."""
+    trial, trace = result.trial, result.done.trace
+    names = parameter_names(trial.exercise.kernel)
+    return {
+        k: (name, x)
+        for k, (name, x) in enumerate(zip(names, trial.case.inputs, strict=False))
+        if isinstance(x, np.ndarray) and x.dtype.kind in "fiu" and x.size
+        if name in trace.bases and x.flags.c_contiguous
+    }
+
+
+def unused(result: Result) -> Cause:
+    """Name an element that is copied into shared memory, and read there by no thread.
+
+    Of those that the result depends on. With the lines that read the shared array.
+    """
+    trial, trace, index = result.trial, result.done.trace, result.first.index
+    if trace.blocks < trace.all_blocks or trace.bulk.copies:
+        return Cause()
+    if trace.atomics["begun"].size:
+        return Cause()
+    lost = never_fetched(trace)
+    if not lost.loads.size:
+        return Cause()
+    number = list(result.done.launch.written).index(result.name)
+    for k, (name, x) in inputs_in(result).items():
+        marks, at = lost.marks(trace, name, x)
+        one = unread_of(trial.exercise, trial.case, k, marks, number, index)
+        if one is None:
+            continue
+        what, place = at.get(int(np.ravel_multi_index(one, x.shape)), ("", None))
+        if place is None or not what:
+            continue
+        said = (
+            f"`{element(name, one)}` is stored in `{what}`, and no thread reads it "
+            "there. This result needs it."
+        )
+        array = what.partition("[")[0]
+        sites = trace.site[shared_reads(trace, array)]
+        readers = dict.fromkeys(trace.places[s] for s in dict.fromkeys(sites.tolist()))
+        notes = [(place, "it is stored here")]
+        notes += [(read, f"reads {array}") for read in readers]
+        own = [note for note in notes if not trial.exercise.elsewhere(note[0])]
+        return Cause(said, own[: READERS + 1], name)
+    return Cause()
+
+
+def unread(result: Result) -> Cause:
     """Name an element that the result depends on, and that was not read for it.
 
     By no thread of the launch, or of the block that stored the result. With the lines
@@ -261,20 +324,14 @@ def unread(result: Result) -> tuple[str, list[Note]]:
     """
     trial, trace, index = result.trial, result.done.trace, result.first.index
     if trace.blocks < trace.all_blocks or trace.bulk.copies:
-        return "", []
+        return Cause()
     number = list(result.done.launch.written).index(result.name)
-    names = parameter_names(trial.exercise.kernel)
     every = np.ones(len(trace), bool)
-    arrays = {
-        k: (name, x)
-        for k, (name, x) in enumerate(zip(names, trial.case.inputs, strict=False))
-        if isinstance(x, np.ndarray) and x.dtype.kind in "fiu" and x.size
-        if name in trace.bases and x.flags.c_contiguous
-    }
+    arrays = inputs_in(result)
     read = {k: (n, marked(trace, n, x, every)) for k, (n, x) in arrays.items()}
     array, said = first_unread(trial.exercise, trial.case, read, number, index)
     if said:
-        return said, readers(trial, trace, array, every)
+        return Cause(said, readers(trial, trace, array, every), array)
     block = alone(result)
     mine = trace.block == block
     for k, (name, x) in arrays.items() if block is not None else ():
@@ -286,8 +343,8 @@ def unread(result: Result) -> tuple[str, list[Note]]:
                 f"Block {where} stores {result.at}, which needs "
                 f"`{element(name, one)}`, and no thread of this block reads that."
             )
-            return said, readers(trial, trace, name, mine)
-    return "", []
+            return Cause(said, readers(trial, trace, name, mine), name)
+    return Cause()
 
 
 def marked(trace: Trace, name: str, x: Array, mine: Columns) -> Array:
@@ -312,7 +369,22 @@ def readers(trial: Trial, trace: Trace, name: str, mine: Columns) -> list[Note]:
     sites = dict.fromkeys(trace.site[reads(trace, name, mine)].tolist())
     places = dict.fromkeys(trace.places[site] for site in sites)
     own = [place for place in places if not trial.exercise.elsewhere(place)]
+    own = own or handing(trial, name)
     return [(place, f"reads {name}") for place in own[:READERS]]
+
+
+def handing(trial: Trial, name: str) -> list[Place]:
+    """The kernel's lines that hand an array to a function."""
+    function = trial.exercise.function()
+    if function is None:
+        return []
+    calls = (n for n in ast.walk(tree_of(function)) if isinstance(n, ast.Call))
+    found = {
+        call.lineno
+        for call in calls
+        if any(isinstance(a, ast.Name) and a.id == name for a in call.args)
+    }
+    return [at_line(function, line) for line in sorted(found)]
 
 
 def alone(result: Result) -> int | None:
@@ -602,7 +674,8 @@ def only_some(result: Result) -> Clue:
             return Clue(
                 "The wrong elements are exactly those of the blocks that hang over an "
                 "edge of the output. Some of their threads have no element to store: "
-                "what else does the block need from them?"
+                "what else does the block need from them?",
+                is_question=True,
             )
         if what == "lane" and min(result.trial.block[1:]) > 1:
             continue

@@ -1,12 +1,15 @@
 """What is in an element of shared memory: who stored it, when, or why nobody did."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from weft.places import Note
+from weft.checking.compare import Array
+from weft.places import Note, Place
 from weft.simulator.trace import columns
-from weft.simulator.trace.trace import READ, SHARED, WRITE, Trace
+from weft.simulator.trace.columns import Columns
+from weft.simulator.trace.trace import GLOBAL, READ, SHARED, WRITE, Trace
 from weft.wording import joined, several
 
 
@@ -91,6 +94,90 @@ def element_at(trace: Trace, row: int, at: int) -> str:
         return ""
     index = np.unravel_index((at - start) // trace.dtypes[array].itemsize, shape)
     return f"{trace.arrays[array]}[{', '.join(str(int(i)) for i in index)}]"
+
+
+@dataclass(frozen=True)
+class Lost:
+    """Loads from global memory of which some elements are needed nowhere.
+
+    loads: the rows of loads that the same thread's next access stores to shared memory.
+    stores: these, in the same order. used: for each element stored, those of a row one
+    after another, whether it has been read there.
+    """
+
+    loads: Columns
+    stores: Columns
+    used: Columns
+
+    def marks(
+        self, trace: Trace, name: str, x: Array
+    ) -> tuple[Array, dict[int, tuple[str, Place]]]:
+        """Which elements of a global array were of use, and where the others went.
+
+        By an element's flat number: the shared one that it is in, and who put it there.
+        """
+        marks = np.zeros(x.size, bool)
+        here = np.array([a == name for a in trace.arrays] or [False])[trace.array]
+        here &= (trace.space == GLOBAL) & (trace.operation != WRITE)
+        others = np.setdiff1d(np.flatnonzero(here), self.loads)
+        begin = (trace.address[others] - trace.bases[name]) // x.itemsize
+        at, _ = columns.spread(begin, begin + trace.size[others] // x.itemsize)
+        marks[at] = True
+        begin = (trace.address[self.loads] - trace.bases[name]) // x.itemsize
+        many = trace.size[self.loads] // x.itemsize
+        at, which = columns.spread(begin, begin + many)
+        mine = here[self.loads][which]
+        marks[at[mine & self.used]] = True
+        lost: dict[int, tuple[str, Place]] = {}
+        before = np.concatenate([[0], np.cumsum(many)])
+        for k in np.flatnonzero(mine & ~self.used)[::-1].tolist():
+            store = int(self.stores[which[k]])
+            step = (k - int(before[which[k]])) * x.itemsize
+            what = element_at(trace, store, int(trace.address[store]) + step)
+            lost[int(at[k])] = what, trace.places[trace.site[store]]
+        return marks.reshape(x.shape), lost
+
+
+def never_fetched(trace: Trace) -> Lost:
+    """The loads whose values go to shared memory, and which of these are read there."""
+    thread = trace.block * (int(trace.thread.max(initial=0)) + 1) + trace.thread
+    order, new = columns.order(thread)
+    first, then = order[:-1], order[1:]
+    pairs = ~new[1:] & (trace.space[first] == GLOBAL) & (trace.operation[first] == READ)
+    pairs &= (trace.space[then] == SHARED) & (trace.operation[then] == WRITE)
+    pairs &= trace.size[first] == trace.size[then]
+    sizes = np.array([d.itemsize for d in trace.dtypes] or [1])
+    pairs &= sizes[trace.array[first]] == sizes[trace.array[then]]
+    loads, stores = first[pairs], then[pairs]
+    rows = np.flatnonzero(trace.space == SHARED)
+    if not stores.size or not rows.size:
+        none = np.zeros(0, np.int64)
+        return Lost(none, none, none.astype(bool))
+    item = sizes[trace.array[rows]]
+    unit = int(item.min())
+    begin = trace.address[rows] // unit
+    cells, which = columns.spread(begin, begin + trace.size[rows] // unit)
+    row = rows[which]
+    order, new = columns.order(trace.block[row], cells, row)
+    later = order[1:]
+    same = (trace.block[row[order[:-1]]] == trace.block[row[later]]) & (
+        cells[order[:-1]] == cells[later]
+    )
+    fetched = np.zeros(len(row), bool)
+    fetched[order[:-1]] = same & (trace.operation[row[later]] != WRITE)
+    at = np.full(len(trace), -1, np.int64)
+    at[rows] = np.searchsorted(which, np.arange(len(rows)))
+    step = sizes[trace.array[stores]] // unit
+    many = trace.size[stores] // sizes[trace.array[stores]]
+    inner, of = columns.spread(np.zeros(len(stores), np.int64), many)
+    return Lost(loads, stores, fetched[at[stores][of] + inner * step[of]])
+
+
+def shared_reads(trace: Trace, name: str) -> Columns:
+    """The rows that read the shared array `name`."""
+    here = np.array([a == name for a in trace.arrays] or [False])[trace.array]
+    here &= (trace.space == SHARED) & (trace.operation != WRITE)
+    return np.flatnonzero(here)
 
 
 def stale(trace: Trace, row: int) -> tuple[str, list[Note]]:

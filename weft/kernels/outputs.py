@@ -86,8 +86,8 @@ def unwritten(trial: Trial, trace: Trace, name: str, marks: Array) -> Verdict:
     stores = trace.stores(name)
     if not stores.size:
         return nothing_written(trial, name)
-    why, notes = where_stores_went(trial, trace, name, stores)
-    return trial.verdict("unwritten", message, why, notes)
+    why, notes, rows = where_stores_went(trial, trace, name, stores)
+    return trial.verdict("unwritten", message, why, notes, rows=rows)
 
 
 def left_out(name: str, marks: Array) -> str:
@@ -133,15 +133,21 @@ def nothing_written(trial: Trial, name: str) -> Verdict:
 
 def where_stores_went(
     trial: Trial, trace: Trace, name: str, stores: Array
-) -> tuple[str, list[Note]]:
-    """A question about the threads that did store to `name`, and their lines."""
+) -> tuple[str, list[Note], list[int]]:
+    """A question about the threads that did store to `name`, their lines, and rows.
+
+    Of a function that is given, one line is enough.
+    """
     function = trial.exercise.function()
     launched = capital(trial.launched)
     thread = trace.block[stores] * int(np.prod(trial.block)) + trace.thread[stores]
     pairs = np.unique(np.stack([trace.address[stores], thread]), axis=1)
     times = np.unique(pairs[0], return_counts=True)[1]
-    sites = np.unique(trace.site[stores])
-    notes = [(trace.places[k], f"stores to {name}") for k in sites]
+    sites, firsts = np.unique(trace.site[stores], return_index=True)
+    shown = {trial.exercise.elsewhere(trace.places[k]) or k: k for k in sites[::-1]}
+    first = dict(zip(sites.tolist(), stores[firsts].tolist(), strict=True))
+    rows = [first[int(k)] for k in sorted(shown.values())]
+    notes = [(trace.places[trace.site[row]], f"stores to {name}") for row in rows]
     last = max((p.line for p, _ in notes if p.function == trial.name), default=0)
     ends = ends_before(function, last)
     if ends and times.max() == 1:
@@ -152,6 +158,7 @@ def where_stores_went(
             "to write? Put only the work that they must skip inside an `if`, and let "
             "every thread reach the stores.",
             notes,
+            rows,
         )
     atomic = (trace.operation[stores] == ATOMIC).any()
     if times.max() > 1 and not atomic:
@@ -159,11 +166,13 @@ def where_stores_went(
             f"Other elements are written by up to {times.max():,} threads each. Why do "
             f"several threads compute the same index? ({launched}.)",
             notes,
+            rows,
         )
     return (
         f"Which thread should write it? Does its index lead there, and does the guard "
         f"let it through? {launched}.",
         notes,
+        rows,
     )
 
 
@@ -172,11 +181,12 @@ def not_stored(
 ) -> Verdict:
     """Word a wrong value that was there before the launch: no thread stored to it."""
     at, stores = wrong.where(name), trace.stores(name)
+    rows: list[int] = []
     if stores.size:
-        why, notes = where_stores_went(trial, trace, name, stores)
+        why, notes, rows = where_stores_went(trial, trace, name, stores)
     else:
         nothing = nothing_written(trial, name)
         notes = list(nothing.places)
         why = f"{nothing.why} {capital(trial.launched)}.".strip()
     more = f"No thread has stored to {at}: it still has its initial value."
-    return verdict.adding(more).adding(why).but(places=notes)
+    return verdict.adding(more).adding(why).but(places=notes, rows=rows)

@@ -36,6 +36,8 @@ AXIS = "Along which axis does it count, and along which should it?"
 WHEN = "In which cases is this condition true, and in which should it be?"
 ENDS = "Where does this loop begin, and where does it end?"
 TERMS = "What is done first here, with what, and in which order?"
+WHICH = "Which array does it use, and which should it?"
+TURNS = "Which element does each turn of the loop use?"
 FIRST = "Is every number that follows at least as large?"
 OTHERS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.Lt: (ast.LtE,),
@@ -181,7 +183,7 @@ def changes(tree: ast.AST, trial: Trial) -> Iterator[Change]:
     """The changes to try, of a kernel that is launched as in `trial`."""
     nodes = list(ast.walk(tree))
     number = {id(node): k for k, node in enumerate(nodes)}
-    for find in (sums, removals, starts, conditions):
+    for find in (sums, alike, numbered, removals, starts, conditions):
         yield from find(nodes, number)
     if min(trial.block[1], trial.block[0]) > 1 or min(trial.grid[:2]) > 1:
         yield from axes(nodes, number)
@@ -246,6 +248,53 @@ def replace(at: int, new: ast.AST, found: Nodes) -> None:
             body = getattr(node, field, None)
             if isinstance(body, list) and old in body:
                 body[body.index(old)] = new
+
+
+def alike(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
+    """One array instead of another that was made in the same way."""
+    made: dict[str, list[str]] = {}
+    for one in nodes:
+        if not isinstance(one, ast.Assign) or not isinstance(one.value, ast.Call):
+            continue
+        if isinstance(one.targets[0], ast.Name) and is_array(one.value):
+            made.setdefault(ast.unparse(one.value), []).append(one.targets[0].id)
+    for one in nodes:
+        if not isinstance(one, ast.Name) or not isinstance(one.ctx, ast.Load):
+            continue
+        for names in made.values():
+            for other in names if one.id in names else ():
+                if other != one.id:
+                    at = number[id(one)]
+                    yield Change(one.lineno, partial(put, at, "id", other), WHICH)
+
+
+def is_array(node: ast.Call) -> bool:
+    return ast.unparse(node.func) in ("cuda.local.array", "cuda.shared.array")
+
+
+def numbered(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
+    """A number in an index, inside a loop, where the loop's variable may belong."""
+    for loop in nodes:
+        if not isinstance(loop, ast.For) or not isinstance(loop.target, ast.Name):
+            continue
+        for one in ast.walk(loop):
+            if not isinstance(one, ast.Subscript) or one is loop.iter:
+                continue
+            if not isinstance(one.slice, ast.Tuple):
+                continue
+            used = {n.id for n in ast.walk(one) if isinstance(n, ast.Name)}
+            if loop.target.id in used:
+                continue
+            for k, part in enumerate(one.slice.elts):
+                if isinstance(part, ast.Constant):
+                    at, name = number[id(one.slice)], loop.target.id
+                    yield Change(one.lineno, partial(indexed, at, k, name), TURNS)
+
+
+def indexed(at: int, which: int, name: str, found: Nodes) -> None:
+    """Put a name into an index."""
+    index: Any = found[at]
+    index.elts[which] = ast.Name(name, ast.Load())
 
 
 def removals(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:

@@ -101,7 +101,7 @@ def show_returns(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
     others = {f.__name__: f for f in in_the_cell(trial)[1:]}
     if stored.function != kernel.__name__ or not others:
         return verdict
-    lines = [stored.line, *(n for n, _ in came_from(trial.exercise, stored.line, []))]
+    lines = [stored.line, *(o.line for o in came_from(trial.exercise, stored.line, []))]
     for node, _above in statements(kernel):
         if node.lineno not in lines:
             continue

@@ -119,5 +119,6 @@ def checked(value: Any, kind: str, parameter: str) -> Any:
                 "and pass ctypes.addressof(it)"
             )
         raise TypeError(
-            f"{parameter} is {type(value).__name__}, and C takes {wanted}{hint}"
+            f"the argument for {parameter} is {type(value).__name__}, and C takes "
+            f"{wanted}{hint}"
         ) from None

@@ -1,13 +1,16 @@
 """What is looked at after a run on the model, and a run on a GPU."""
 
+import ast
 from collections import Counter
+from collections.abc import Sequence
+from enum import EnumMeta
 from typing import Any
 
 import torch
 
 from weft.checking import values
 from weft.checking.room import Facts
-from weft.checking.source import raised_at, returns
+from weft.checking.source import at_line, raised_at, returns, tree_of
 from weft.checking.verdict import Failed
 from weft.libraries.arguments import Bench, on_gpu
 from weft.libraries.binding import LibraryError
@@ -18,6 +21,7 @@ from weft.libraries.headers import cudnn
 from weft.libraries.model import Model
 from weft.libraries.run import Run, found_in
 from weft.libraries.words import compare, why_refused, worded
+from weft.places import Note
 from weft.wording import joined, several
 
 NCHW = cudnn.TensorFormat.NCHW
@@ -74,9 +78,43 @@ def raised(run: Run, error: Exception) -> Failed:
     if run.model.refusals:
         reason = run.model.refusals[-1]
         why = why_refused(run.exercise.library, reason)
-        return run.failed("status", worded(reason), why, places)
+        late = set_later(run, places)
+        if late:
+            numbers = joined([str(place.line) for place, _ in late])
+            lines = f"line{'s' * (len(late) > 1)} {numbers}"
+            why = f"This call comes before {lines}, and cannot see what is set there."
+        return run.failed("status", worded(reason), why, [*places, *late])
     message = f"{type(error).__name__}: {error}".removesuffix(": ")
-    return run.failed(kind_of(error), message, places=places)
+    return run.failed(kind_of(error), message, members(error), places)
+
+
+def members(error: Exception) -> str:
+    """The names of an enumeration that was asked for one that it has not."""
+    kind = getattr(error, "obj", None)
+    if not isinstance(error, AttributeError) or not isinstance(kind, EnumMeta):
+        return ""
+    names = joined([f"`{name}`" for name in kind.__members__])
+    return f"`{kind.__name__}` has {names}."
+
+
+def set_later(run: Run, places: Sequence[Note]) -> list[Note]:
+    """The lines that set something of a refused call's descriptors after the call.
+
+    That is, lines with a call whose first argument is one of its arguments; but for
+    the first, a handle.
+    """
+    calls = [n for n in ast.walk(tree_of(run.function)) if isinstance(n, ast.Call)]
+    here = [place.line for place, _ in places[-1:]]
+    refused = [call for call in calls if call.lineno in here]
+    given = {a.id for c in refused for a in c.args[1:] if isinstance(a, ast.Name)}
+    late = {
+        call.lineno
+        for call in calls
+        if here and call.lineno > max(here) and isinstance(call.func, ast.Name)
+        if call.args and isinstance(call.args[0], ast.Name)
+        if call.args[0].id in given
+    }
+    return [(at_line(run.function, line), "comes later") for line in sorted(late)]
 
 
 def kind_of(error: Exception) -> str:
@@ -139,6 +177,7 @@ def failing(exercise: LibraryExercise) -> Facts:
             f"(13), and {run.name} returned as if nothing had happened.",
             "C has no exceptions. A function that fails says so in the number that it "
             "returns, which the caller has to look at.",
+            run.model.failed_at,
         )
     return ["an error of the library is raised"]
 

@@ -23,6 +23,7 @@ from weft.libraries.device_memory import (
 )
 from weft.libraries.faults import Fault, ModelFault, Refusal, cut_off
 from weft.libraries.headers import HEADERS, TYPES, CudaType, Prototype, cublas
+from weft.libraries.lent import Lent
 from weft.libraries.objects import Objects
 from weft.libraries.products import SCALARS, Matrix
 from weft.libraries.shared_library import ModelLibrary
@@ -42,6 +43,7 @@ class Call:
     scale: IntEnum = CudaType.R_32F
     matrices: tuple[Matrix, ...] = ()  # as the library takes them
     tensors: tuple[tuple[str, int, Tensor], ...] = ()  # the same of cuDNN: name, where
+    arguments: Mapping[str, Any] = field(default_factory=dict)  # of a product
 
 
 @dataclass
@@ -66,6 +68,8 @@ class Model:
         self.printed: list[str] = []  # what the library writes to the terminal
         self.fail_next: dict[str, int] = {}  # symbol → the status it will return
         self.libraries: dict[str, Library] = {}
+        self.lent = Lent()
+        self.failed_at: tuple[Note, ...] = ()  # where a function has reported an error
 
     def place(self, tensor: torch.Tensor, name: str = "") -> DeviceArray:
         """Put a tensor into device memory."""
@@ -94,7 +98,10 @@ class Model:
     def known(self, what: str, kind: Any, number: int) -> Any:
         """A member of an enumeration. The library may have others than the model."""
         if number not in list(kind):
-            self.lacks(f"the {what} {number}")
+            others = [e for e in (cublas.ComputeType, CudaType) if number in list(e)]
+            meant = f"`{others[0].__name__}.{others[0](number).name}`" if others else ""
+            has = f"{meant} has this number. Which one belongs there?" if meant else ""
+            self.lacks(f"the {what} {number}", has)
         return kind(number)
 
     def computed(self, symbol: str, stream: int, tensors: Any = ()) -> None:
@@ -112,7 +119,7 @@ class Model:
         alpha, beta = (self.scalar(at, scale, mode, name) for name, at in pairs)
         seen = self.around(a.alpha, mode), self.around(a.beta, mode)
         call = a.symbol, stream, self.here(), (alpha, beta), seen, scale
-        self.calls.append(Call(*call, **operands))
+        self.calls.append(Call(*call, **operands, arguments=vars(a)))
         return alpha, beta
 
     def here(self) -> tuple[Note, ...]:
@@ -130,6 +137,17 @@ class Model:
 
     def read(self, address: int, count: int, parameter: str) -> bytes:
         """Read the host's memory for a parameter; refuse a wrong address."""
+        if ended := self.lent.ended(address):
+            self.refuse(
+                Fault(
+                    "pointer",
+                    f"{parameter} is the address of a {ended} that no longer exists.",
+                    "`addressof` gives a number, and a number keeps nothing alive: "
+                    "Python has freed the object, and what is at its address now is a "
+                    "matter of chance. An object lives as long as a name refers to it.",
+                    headline="an address of what no longer exists",
+                )
+            )
         if found := self.memory.find(address):
             self.refuse(
                 Fault(
@@ -212,6 +230,13 @@ class Model:
         end = offset + count * size
         if offset < 0 or end > buffer.nbytes:
             begins = f" (the address is {offset:,} bytes on)" if offset else ""
+            held = buffer.placed.dtype if buffer.placed is not None else dtype
+            if held != dtype and held != torch.uint8:
+                why = (
+                    f"{buffer.name} holds {str(held)[6:]}, and in this call "
+                    f"{parameter} has the type {str(dtype)[6:]}. An address carries no "
+                    "type."
+                )
             said = said or f"is taken for {count:,} elements of {size} bytes"
             self.refuse(
                 Fault(
@@ -357,6 +382,7 @@ class Library:
         """The status that a function returns for these arguments."""
         a.symbol = prototype.symbol.removesuffix("_v2")
         if status := self.model.fail_next.pop(a.symbol, 0):
+            self.model.failed_at = self.model.here()
             return status
         try:
             value = self.call(prototype, a)

@@ -50,6 +50,12 @@ def needs(holds: bool, reason: str, status: int = Status.INVALID_VALUE) -> None:
         raise Refusal(status, reason)
 
 
+def operations(desc: dict[int, int]) -> str:
+    """What a descriptor says of the operands: 'TRANSA is T, and TRANSB is N.'"""
+    a, b = (Operation(desc[name]).name for name in (A.TRANSA, A.TRANSB))
+    return f"TRANSA is {a}, and TRANSB is {b}."
+
+
 class Matmul:
     """What one product consists of: its matrices, its types, its epilogue.
 
@@ -69,7 +75,10 @@ class Matmul:
         self.epilogue = known("epilogue", Epilogue, desc.get(A.EPILOGUE, 1))
         for name in (A.TRANSA, A.TRANSB):
             known("operation", Operation, desc[name])
-        scale, usual = known("type", CudaType, desc[A.SCALE_TYPE]), self.scale_type
+        scale, usual = (
+            known("scale type", CudaType, desc[A.SCALE_TYPE]),
+            self.scale_type,
+        )
         if usual == INT32 and scale == SINGLE:
             model.lacks(f"{self.compute.name} with a scale type of {scale.name}")
         says = f"{self.compute.name} does not scale in {scale.name}."
@@ -131,7 +140,7 @@ class Matmul:
         needs(
             inner == other,
             f"op(A) is {rows} × {inner} and op(B) is {other} × {cols}: the inner sizes "
-            "differ.",
+            f"differ. {operations(self.desc)}",
         )
         if len(counts := {x.batch for x in self.matrices}) > 1 or min(counts) < 1:
             self.model.lacks("layouts whose batch counts differ, or are below 1")

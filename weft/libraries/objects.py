@@ -60,7 +60,9 @@ class Objects:
             self.refuse(
                 Fault(
                     "handle",
-                    f"{parameter} is a {what} that has been destroyed.",
+                    f"This {what} has been destroyed before."
+                    if parameter == what
+                    else f"{parameter} is a {what} that has been destroyed.",
                     "Its memory has been freed. The library may crash, or find another "
                     "object there.",
                     tuple(

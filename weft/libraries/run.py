@@ -11,6 +11,7 @@ from weft.checking.verdict import Failed
 from weft.libraries.arguments import Bench
 from weft.libraries.exercise import LibraryExercise
 from weft.libraries.headers import cublas
+from weft.libraries.lent import noted
 from weft.libraries.loading import on_model
 from weft.libraries.model import Model
 from weft.places import Note
@@ -40,7 +41,8 @@ class Run:
                 self.model.fail_next[fails] = cublas.Status.EXECUTION_FAILED
             self.before = [b.tensor().clone() for b in self.model.memory.buffers]
             try:
-                counted(self.function, self.args, exercise.lines)
+                with noted(self.model.lent, self.function):
+                    counted(self.function, self.args, exercise.lines)
             except Exception as error:
                 self.error = error
         self._untouched()

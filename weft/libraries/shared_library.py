@@ -77,10 +77,31 @@ def mismatch(kind: str, value: Any, declared: Any) -> tuple[str, str] | None:
         how = "declared as 32 bits" if declared else "passed as a C int of 32 bits"
         return (
             f"is {value:#x}, and {how}: the upper half is cut off.",
-            "Without `argtypes`, ctypes takes a Python integer for a C int. Addresses "
-            "need c_void_p.",
+            (
+                f"It is declared as {declared.__name__}. Addresses need c_void_p."
+                if declared
+                else "Without `argtypes`, ctypes takes a Python integer for a C int. "
+                "Addresses need c_void_p."
+            ),
+        )
+    if declared is not None and not converts(declared, value):
+        return (
+            f"is declared as {declared.__name__}, and gets a {type(value).__name__}.",
+            "ctypes does not make the one of the other. A scalar is passed by address: "
+            "`byref(x)` of a c_float."
+            if kind == "address"
+            else "ctypes does not make the one of the other.",
         )
     return None
+
+
+def converts(declared: Any, value: Any) -> bool:
+    """Whether ctypes takes a value for a parameter that is declared so."""
+    try:
+        declared.from_param(value)
+    except (TypeError, ctypes.ArgumentError):
+        return False
+    return True
 
 
 class ModelLibrary:

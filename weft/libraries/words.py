@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 
-from weft.checking.compare import difference
+from weft.checking.compare import agrees, difference
 from weft.checking.differences import Difference
 from weft.libraries import convolutions
+from weft.libraries.changed_calls import cure
 from weft.libraries.convolutions import same_strides
 from weft.libraries.device_memory import DTYPES
 from weft.libraries.exercise import wide
@@ -17,7 +19,7 @@ from weft.libraries.headers import CudaType
 from weft.libraries.model import Call
 from weft.libraries.products import SCALARS
 from weft.libraries.run import Run
-from weft.wording import capital, several
+from weft.wording import capital, joined, several
 
 Array = np.ndarray[Any, Any]
 # With which a sentence begins that does not begin with a parameter's name.
@@ -184,15 +186,48 @@ def described_otherwise(result: Result) -> str:
     return ""
 
 
-def scalars_read(result: Result) -> str:
-    """What a product was scaled with; "" for the usual 1 and 0."""
-    call = result.call
-    if call.scalars == (1, 0):
+def alpha_is_zero(result: Result) -> str:
+    """Say so, where a product was scaled with 0."""
+    if result.call.scalars[0] or not result.call.arguments:
         return ""
+    return "The library read alpha as 0, at the address that it got."
+
+
+def scalars_read(result: Result) -> str:
+    """Which scalars a product was scaled with, if with others it would be right."""
+    call, run = result.call, result.run
     alpha, beta = call.scalars
+    if not call.arguments or not alpha or len(run.model.calls) > 1:
+        return ""
+    before = run.before[run.model.memory.buffers.index(run.out.buffer)]
+    held = run.out.held
+    old = torch.empty(0, dtype=held.dtype).set_(before.untyped_storage())
+    old = old.as_strided(held.shape, held.stride(), held.storage_offset())
+    start = wide(old).numpy().astype(float).ravel()
+    got, wanted = (x.astype(float).ravel() for x in (result.got, result.wanted))
+    had_numbers = np.isfinite(start).all()
+    parts = [(got - beta * start) / alpha, start] if had_numbers else [got / alpha]
+    here = got != start  # not what is between the columns of the result
+    columns, wanted = np.stack(parts, axis=1)[here], wanted[here]
+    if not np.isfinite(columns).all():
+        return ""
+    found, *_ = np.linalg.lstsq(columns, wanted, rcond=None)
+    tolerance = max(run.exercise.tolerance, 1e-4)
+    if len(wanted) < 4 or not agrees(columns @ found, wanted, tolerance):
+        return ""
+    mine = dict(zip(("alpha", "beta"), (alpha, beta), strict=True))
+    names = [
+        name
+        for name, other in zip(mine, found, strict=False)
+        if abs(other - mine[name]) > tolerance * max(abs(other), abs(mine[name]))
+    ]
+    if not names:
+        return ""
+    read = joined([f"{name} as {mine[name]:.4g}" for name in names])
+    other = "another one" if len(names) == 1 else "others"
     return (
-        f"The library read alpha as {alpha:.4g} and beta as {beta:.4g}, at the "
-        "addresses that it got."
+        f"The library read {read}, at the address{'es' * (len(names) > 1)} that it "
+        f"got. With {other} the result would be right."
     )
 
 
@@ -204,8 +239,10 @@ REASONS: tuple[Callable[[Result], str], ...] = (
     lambda result: next(iter(result.run.model.ignored), ""),
     taken_for,
     described_otherwise,
+    alpha_is_zero,
     lambda result: result.wrong.hint,
     scalars_read,
+    lambda result: cure(result.run, result.call),
 )
 
 

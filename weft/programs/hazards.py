@@ -173,7 +173,11 @@ def outside(
 
 def _stride(launch: Launch, call: Call, region: Region, block: Columns | None) -> str:
     """Say that a block steps through an array as if its rows were elsewhere, or ""."""
-    if block is None or region.data.ndim != 2 or not block.size:
+    if block is None or not block.size:
+        return ""
+    if region.data.ndim == 1:
+        return _row_of_none(launch, call, region, block)
+    if region.data.ndim != 2:
         return ""
     stride, one = (s // region.itemsize for s in region.data.strides)
     offsets = (block // region.itemsize).reshape(call.shape)
@@ -195,6 +199,18 @@ def _stride(launch: Launch, call: Call, region: Region, block: Columns | None) -
     if first in wrong and first % stride:
         return launch.words("other-stride", first=first, **told)["why"]
     return ""
+
+
+def _row_of_none(launch: Launch, call: Call, region: Region, block: Columns) -> str:
+    """Say that a block begins at a row of an array that has only one, or ""."""
+    first = int(block[0]) // region.itemsize
+    x, y, _ = launch.grid
+    own = {call.program, call.program % x, call.program // x % y} - {0}
+    strides = [s for s in sorted(_strides(launch)) if first in {k * s for k in own}]
+    if first < region.span // region.itemsize or not strides:
+        return ""
+    told = {"array": region.name, "first": first, "stride": strides[0]}
+    return launch.words("one-row", **told)["why"]
 
 
 def _strides(launch: Launch) -> set[int]:

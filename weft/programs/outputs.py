@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from weft.checking.compare import close, difference
-from weft.checking.differences import Difference
+from weft.checking.differences import Difference, Pattern
 from weft.checking.source import begin, line_with, returns
 from weft.checking.unread import element, never_read
 from weft.checking.verdict import Failed, Verdict
@@ -109,6 +109,8 @@ def wrong_value(
             notes, why = [*left, *notes], launch.words("left-out")["why"]
         else:
             likely = launch.exercise.likely(*launch.case.inputs, *done.outputs)
+            if not likely and wrong.pattern is Pattern.MULTIPLE:
+                why = f"{why} {updated(done, region, wrong)}".strip()
             why = likely or why or unread(done, region, wrong.index)
             why = why or updated(done, region, wrong)
     said = message, why.strip(), notes
@@ -171,16 +173,16 @@ def updated(done: Done, region: Region, wrong: Difference) -> str:
     launch, trace = done.launch, done.trace
     wanted = launch.case.expected[number_of(done, region)]
     right = np.argwhere(close(region.data, wanted, launch.exercise.tolerance))
-    if not len(right):
+    if not len(right) and wrong.pattern is not Pattern.MULTIPLE:
         return ""
-    index = tuple(map(int, right[0]))
+    index = tuple(map(int, right[0])) if len(right) else wrong.index
     mine, other = (
         np.unique(trace.block[(trace.address == cell) & (trace.operation == ATOMIC)])
         for cell in (
             launch.arena.cell_of(region, each) for each in (wrong.index, index)
         )
     )
-    if not 0 < other.size < mine.size:
+    if len(right) and not 0 < other.size < mine.size:
         return ""
     reads = {
         k: trace.address[(trace.block == k) & (trace.operation == READ)] for k in mine
@@ -194,6 +196,8 @@ def updated(done: Done, region: Region, wrong: Difference) -> str:
     told = {"one": of_grid(one, launch.grid), "two": of_grid(two, launch.grid)}
     told |= {"wrong": wrong.where(region.name), "right": element(region.name, index)}
     told |= {"loaded": element(loaded.name, at), "count": f"{mine.size:,}"}
+    if not len(right):
+        return str(launch.words("updated-by-all", **told)["why"])
     others = several(int(other.size), "program")
     return str(launch.words("updated-by-more", **told, others=others)["why"])
 

@@ -102,8 +102,9 @@ def refused(launch: Launch, error: Any) -> Verdict:
     said = str(getattr(error, "error_message", None) or error.__cause__ or error)
     said = re.sub(r"""^\w+\((["'])(.*)\1\)$""", r"\2", said.strip(), flags=re.DOTALL)
     if found := re.search(words.rows["plain-function"]["pattern"], said):
-        places = line_with(function, rf".*\b{found[1]}\(")
-        return launch.verdict("plain-function", places, function=found[1])
+        places = line_with(function, rf".*\b{re.escape(found[1].rstrip('.'))}\(")
+        called = found[1].rstrip(".")
+        return launch.verdict("plain-function", places, function=called)
     places = place_of(function, error)
     if fits := words.matching(said):
         return launch.verdict(fits[0], places, kind="program")

@@ -21,9 +21,9 @@ def gemm_tiled(a, b, c):
             p, q, s, u = four(a, row0 + r, start + 4 * piece)
             store4(ta, (r, place(r, piece)), p, q, s, u)
         for n in range(t, BK * NW // 4, THREADS):
-            r, piece = n // (KW // 4), n % (KW // 4)
+            r, piece = n // (KW // 4), n % (KW // 4)  # <- here
             p, q, s, u = four(b, 2 * start + r, col0 // 2 + 4 * piece)
-            store4(tb, (r, place(r, piece)), p, q, s, u)  # <- here
+            store4(tb, (r, place(r, piece)), p, q, s, u)
         cuda.syncthreads()
 
         for k in range(BK // 16):

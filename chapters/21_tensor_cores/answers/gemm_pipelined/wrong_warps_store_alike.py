@@ -1,5 +1,5 @@
-# verdict: pass
-# Waits for everything: right, and not as fast.
+# verdict: unwritten
+# All warps store to one corner.
 @cuda.jit
 def gemm_pipelined(a, b, c):
     """Write a @ b into c, with STAGES pairs of tiles and copies in flight."""
@@ -23,13 +23,12 @@ def gemm_pipelined(a, b, c):
     read, write = int32(0), int32(LAST)  # the pairs to multiply, to fill
     for start in range(int32(0), int32(a.shape[1]), int32(KW)):
         ahead = start + int32(LAST * KW)  # the stride that `write` is for
-        wait_group(0)
+        wait_group(WAIT)
         cuda.syncthreads()
         fetch(ta, tb, write, a, b, row0, col0, ahead)
         commit_group()
         multiply(sums, ta, tb, read, wm, wn, lane)
-        read = read + int32(1) if read < int32(LAST) else int32(0)
-        write = write + int32(1) if write < int32(LAST) else int32(0)
+        read = (read + 1) % int32(STAGES)
+        write = (write + 1) % int32(STAGES)
 
-    put(c, sums, row0 + wm, col0 + wn, lane)
-    # END SOLUTION
+    put(c, sums, row0, col0, lane)  # <- here

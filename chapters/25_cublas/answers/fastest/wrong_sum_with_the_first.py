@@ -1,0 +1,12 @@
+# verdict: wrong-value
+# Adds up all runs, the first one too.
+def fastest(run, count):
+    """Return the number of the fastest of `count` algorithms."""
+    times = np.zeros(count)
+    for _ in range(10):
+        for i in range(count):
+            try:
+                times[i] += run(i)
+            except cublasLt.cuBLASLtError:
+                times[i] = np.inf
+    return int(np.argmin(times))  # <- here

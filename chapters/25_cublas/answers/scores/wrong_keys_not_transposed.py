@@ -1,0 +1,32 @@
+# verdict: wrong-value
+# The library sees the keys as they are needed.
+def scores(handle, q, k, s):
+    """Compute s[h] = q[h] @ k.T / sqrt(d) for all heads, in one call."""
+    (heads, m, d), n = q.shape, k.shape[0]
+    half = CudaType.R_16BF
+    alpha = c_float(1 / d**0.5)
+    cublas.gemm_strided_batched_ex(  # <- here
+        handle,
+        N,
+        N,
+        n,
+        m,
+        d,
+        ctypes.addressof(alpha),
+        k.data_ptr(),
+        half,
+        k.stride(0),
+        0,
+        q.data_ptr(),
+        half,
+        q.stride(1),
+        q.stride(0),
+        ZERO,
+        s.data_ptr(),
+        half,
+        s.stride(1),
+        s.stride(0),
+        heads,
+        ComputeType.COMPUTE_32F,
+        -1,
+    )

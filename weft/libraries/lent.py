@@ -1,0 +1,58 @@
+"""Addresses of objects of ctypes, and which of these objects have ended since.
+
+`addressof` gives a number, and a number keeps nothing alive: what a library reads at
+the address of an object that has ended is a matter of chance.
+"""
+
+import ctypes
+import gc
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FunctionType
+from typing import Any
+
+ADDRESS_OF = ctypes.addressof
+
+
+class Lent:
+    """The addresses that `addressof` has given in a run."""
+
+    def __init__(self) -> None:
+        self._ended: dict[int, str] = {}  # address → the type of what was there
+        self._watched: list[weakref.ref[Any]] = []
+
+    def addressof(self, value: Any) -> int:
+        """As `ctypes.addressof`."""
+        address, name = ADDRESS_OF(value), type(value).__name__
+        self._ended.pop(address, None)
+        self._watched.append(
+            weakref.ref(value, lambda _: self._ended.__setitem__(address, name))
+        )
+        return address
+
+    def ended(self, address: int) -> str:
+        """The type of the object whose address this was; "" if one is there."""
+        name = self._ended.get(address, "")
+        return "" if name and is_alive(address) else name
+
+
+def is_alive(address: int) -> bool:
+    """Whether an object of ctypes is at an address."""
+    kinds: Any = (ctypes._SimpleCData, ctypes.Array, ctypes.Structure)
+    found = (x for x in gc.get_objects() if issubclass(type(x), kinds))
+    return any(ADDRESS_OF(x) == address for x in found)
+
+
+@contextmanager
+def noted(lent: Lent, function: FunctionType) -> Iterator[None]:
+    """Note, for a while, which addresses a function asks for."""
+    scope = function.__globals__
+    names = [name for name, value in scope.items() if value is ADDRESS_OF]
+    ctypes.addressof = lent.addressof
+    scope.update(dict.fromkeys(names, lent.addressof))
+    try:
+        yield
+    finally:
+        ctypes.addressof = ADDRESS_OF
+        scope.update(dict.fromkeys(names, ADDRESS_OF))
