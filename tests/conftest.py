@@ -26,6 +26,10 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
+# Hundreds of processes import the same modules: let the first keep what it compiles.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 # jsonschema, below nbformat, would spend seconds on a grammar for identifiers in URLs.
 sys.modules.setdefault("rfc3987_syntax", None)
 
