@@ -3,6 +3,7 @@
 import re
 import tokenize
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -68,9 +69,14 @@ def hits(text: str, pattern: str, allow: tuple[str, ...] = ()) -> list[tuple[int
     """Return the line and the words of each match outside code and allowed phrases."""
     for phrase in allow:
         text = re.sub(re.escape(phrase).replace(r"\ ", GAP), blank, text)
-    text = QUOTED.sub(blank, text)
+    text = unquoted(text)
     found = expression(pattern).finditer(text)
     return [(1 + text.count("\n", 0, m.start()), " ".join(m[0].split())) for m in found]
+
+
+@cache
+def unquoted(text: str) -> str:
+    return QUOTED.sub(blank, text)
 
 
 def said_in_code() -> dict[str, str]:
@@ -94,8 +100,11 @@ def thoughts() -> dict[str, str]:
     return {str(k.path.relative_to(ROOT)): k.thinking for k in kernels}
 
 
-TEXTS = {str(path.relative_to(ROOT)): prose(path) for path in searched()}
-TEXTS |= thoughts() | said_in_code()
+@cache
+def texts() -> dict[str, str]:
+    """Return all that is searched, by the name of its file."""
+    found = {str(path.relative_to(ROOT)): prose(path) for path in searched()}
+    return found | thoughts() | said_in_code()
 
 
 @pytest.mark.parametrize("name", WORDS)
@@ -104,7 +113,7 @@ def test_the_word_is_not_used(name: str) -> None:
     allow = tuple(word.get("allow", ()))
     found = [
         f"{path}:{line}: {words}"
-        for path, text in TEXTS.items()
+        for path, text in texts().items()
         for line, words in hits(text, word["pattern"], allow)
     ]
     assert not found, f"instead: {word['instead']}\n" + "\n".join(found)
