@@ -112,9 +112,14 @@ def write_four(call: str, x: Any, index: Any, *values: Any) -> None:
     """Four writes that count as one, after a check of the alignment."""
     a, b, c, d = values
     *row, i = first_of_four(call, x, index)
+    store = getattr(x, "_store", x.__setitem__)  # of what is known to be in bounds
     with as_one(x, 4):
         if row:
             r = row[0]
-            x[r, i], x[r, i + 1], x[r, i + 2], x[r, i + 3] = a, b, c, d
+            x[r, i], x[r, i + 3] = a, d
+            store((r, i + 1), b)
+            store((r, i + 2), c)
         else:
-            x[i], x[i + 1], x[i + 2], x[i + 3] = a, b, c, d
+            x[i], x[i + 3] = a, d
+            store(i + 1, b)
+            store(i + 2, c)

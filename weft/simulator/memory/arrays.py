@@ -79,8 +79,11 @@ class Array:
     Boolean array of the same shape in which every store leaves a mark.
     """
 
-    __slots__ = tuple("_data _fault _marks _memory _readonly _rows _written".split())
+    __slots__ = tuple(
+        "_before _data _fault _marks _memory _readonly _rows _written".split()
+    )
 
+    _before: int
     _rows: Any
     _marks: Any
 
@@ -128,13 +131,17 @@ class Array:
     @property
     def _skipped(self) -> int:
         """How many elements of its memory come before a view."""
-        root = self._data
-        while isinstance(root.base, np.ndarray):
-            root = root.base
-        start, first = (
-            int(data.__array_interface__["data"][0]) for data in (root, self._data)
-        )
-        return (first - start) // self.itemsize
+        try:
+            return self._before
+        except AttributeError:
+            root = self._data
+            while isinstance(root.base, np.ndarray):
+                root = root.base
+            start, first = (
+                int(data.__array_interface__["data"][0]) for data in (root, self._data)
+            )
+            self._before = (first - start) // self.itemsize
+            return self._before
 
     @property
     def _loose(self) -> bool:
@@ -305,7 +312,8 @@ Said = tuple[str, str, str]  # the kind of a fault, what happened, and why it is
 def refused(x: Array, index: Any, verb: str) -> Said | None:
     """What is wrong with an index, None if nothing is: the arguments of a `Fault`."""
     parts = index if isinstance(index, tuple) else (index,)
-    axes, name = x._data.ndim, x._name
+    shape, name = x._data.shape, x._name
+    axes = len(shape)
     if len(parts) > axes and ... not in parts:
         return (
             "type",
@@ -314,6 +322,10 @@ def refused(x: Array, index: Any, verb: str) -> Said | None:
             "",
         )
     for axis, part in enumerate(parts):
+        if part.__class__ is int:  # by far the most
+            if 0 <= part < shape[axis]:
+                continue
+            return _outside(x, parts, axis, verb)
         if part is ...:
             break
         if part is None or isinstance(part, (slice, str)):
@@ -324,7 +336,7 @@ def refused(x: Array, index: Any, verb: str) -> Said | None:
                 f"`{name}` is indexed with {float(part)!r}, which is not an integer",
                 "`/` always gives a float; `//` gives an integer.",
             )
-        if not 0 <= part < x._data.shape[axis]:
+        if not 0 <= part < shape[axis]:
             return _outside(x, parts, axis, verb)
     return None
 
