@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 import yaml
+from check_jsonschema import main as check_jsonschema
+from click.testing import CliRunner
 
 import install
 from pipeline import notebook, validate
@@ -28,9 +30,9 @@ def run(*command):
 
 
 def check_schema(schema, *paths):
-    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema]
-    status, said = run(*command, *paths)
-    assert status == 0, said
+    asked = ["--builtin-schema", schema, *map(str, paths)]
+    done = CliRunner().invoke(check_jsonschema, asked)
+    assert done.exit_code == 0, done.output
 
 
 def make_targets():
