@@ -10,12 +10,14 @@ python run_cells.py --serve does the same for every line of its input, an object
 default). Each runs in a fork of its own, which has what takes long to import.
 """
 
+import gc
 import json
 import os
 import sys
 import traceback
 from collections import Counter
 from collections.abc import Collection
+from importlib import import_module
 from pathlib import Path
 
 from budget import cost, told
@@ -74,14 +76,24 @@ def write(report: list[dict], path: str) -> None:
         json.dump(report, file)
 
 
-def serve() -> None:
-    """Fork for every line of standard input; answer each with the exit status."""
+def preload() -> None:
+    """Import what takes long, and keep the collector of garbage away from it."""
     import matplotlib.pyplot  # noqa: F401
-    import torch  # noqa: F401
+    import torch._dynamo  # noqa: F401
 
     import weft  # noqa: F401  before Numba
-    from weft import bench, check, compiling  # noqa: F401
+    from weft import bench, compiling, dispatch  # noqa: F401
 
+    for room in dispatch.ROOMS:
+        import_module(f"{room}.room")
+    for package in ("numba.cuda", "weft.kernels.simulated"):
+        import_module(package)
+    gc.freeze()
+
+
+def serve() -> None:
+    """Fork for every line of standard input; answer each with the exit status."""
+    preload()
     answers = os.fdopen(os.dup(1), "w")
     for line in sys.stdin:
         if child := os.fork():
