@@ -99,6 +99,8 @@ class _Fragment:
         """Read the words of a lane's argument. Raises TypeError for another."""
         vector = getattr(given, "ndim", None) == 1 or isinstance(given, tuple)
         if vector and len(given) == self._size:
+            if _in_registers(given) and given.dtype in self._dtypes:
+                return _read(given)
             values = _read(given)
             if {getattr(v, "dtype", None) for v in values} <= self._dtypes:
                 return values

@@ -312,12 +312,12 @@ Said = tuple[str, str, str]  # the kind of a fault, what happened, and why it is
 def refused(x: Array, index: Any, verb: str) -> Said | None:
     """What is wrong with an index, None if nothing is: the arguments of a `Fault`."""
     parts = index if isinstance(index, tuple) else (index,)
-    shape, name = x._data.shape, x._name
+    shape = x._data.shape
     axes = len(shape)
     if len(parts) > axes and ... not in parts:
         return (
             "type",
-            f"`{name}` has {axes} dimension{'s' * (axes != 1)}, but {len(parts)} "
+            f"`{x._name}` has {axes} dimension{'s' * (axes != 1)}, but {len(parts)} "
             "indices were given",
             "",
         )
@@ -333,7 +333,7 @@ def refused(x: Array, index: Any, verb: str) -> Said | None:
         if isinstance(part, (float, np.floating)):
             return (
                 "type",
-                f"`{name}` is indexed with {float(part)!r}, which is not an integer",
+                f"`{x._name}` is indexed with {float(part)!r}, which is not an integer",
                 "`/` always gives a float; `//` gives an integer.",
             )
         if not 0 <= part < shape[axis]:

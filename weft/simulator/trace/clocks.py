@@ -42,7 +42,9 @@ class Known:
 
 
 def _latest(a: dict[int, int], b: dict[int, int]) -> dict[int, int]:
-    return a | {k: max(v, a.get(k, 0)) for k, v in b.items()}
+    if a is b or not b:
+        return a
+    return a | {k: max(v, a.get(k, 0)) for k, v in b.items()} if a else b
 
 
 NOTHING = Known({}, {})

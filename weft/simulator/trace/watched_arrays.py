@@ -73,11 +73,15 @@ class Watched(Array):
         special = self._run.special
         if special is not None and special.counted:
             return
-        parts = index if isinstance(index, tuple) else (index,)
-        if any(isinstance(p, (slice, str)) for p in parts):
-            return
-        strides = zip(parts, self._data.strides, strict=False)
-        offset = sum(int(part) * stride for part, stride in strides)
+        if index.__class__ is int:
+            offset = index * self._data.strides[0]
+        else:
+            parts = index if isinstance(index, tuple) else (index,)
+            offset = 0
+            for part, stride in zip(parts, self._data.strides, strict=False):
+                if isinstance(part, (slice, str)):
+                    return
+                offset += int(part) * stride
         self._run.accessed(self, offset, operation, site)
         if special is not None:
             special.counted = special.size > 0

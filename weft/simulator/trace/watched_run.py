@@ -1,9 +1,8 @@
 """What launches that are written down have in common, however they do it."""
 
-import contextlib
 from abc import abstractmethod
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import CodeType, FrameType, FunctionType
 from typing import Any
@@ -71,6 +70,7 @@ class WatchedRun(Run):
         self.addresses = Addresses()
         self._flops: dict[int, int] = defaultdict(int)
         self._sites: dict[int, int] = {}
+        self._places: dict[int, Place] = {}
         self._instructions: list[Instruction] = []
         gx, gy, gz = self.grid
         self.all_blocks = gx * gy * gz
@@ -115,13 +115,8 @@ class WatchedRun(Run):
         site: the number of the place, None where it is not known.
         """
 
-    @contextlib.contextmanager
-    def specially(self, access: Special) -> Iterator[None]:
-        self.special = access
-        try:
-            yield
-        finally:
-            self.special = None
+    def specially(self, access: Special) -> "_Specially":
+        return _Specially(self, access)
 
     # Which blocks are written down
 
@@ -172,7 +167,10 @@ class WatchedRun(Run):
 
     def _place(self, site: Instruction) -> Place:
         code, at = site
-        return place(code, at, self.lines[code])
+        key = id(code) + at  # as in `site`
+        if key not in self._places:
+            self._places[key] = place(code, at, self.lines[code])
+        return self._places[key]
 
     # Places, by numbers
 
@@ -182,11 +180,12 @@ class WatchedRun(Run):
         Places that a translation has numbered count up from 0, the others down from
         the last number.
         """
+        known = self._sites.get
         while True:
             # A code object's bytes are inside it: this is a number for each of them.
             key = id(frame.f_code) + frame.f_lasti
-            if key in self._sites:
-                return self._sites[key]
+            if (number := known(key)) is not None:
+                return number
             if frame.f_code in self.lines:
                 break
             assert frame.f_back is not None, "only the learner's code touches arrays"
@@ -239,3 +238,18 @@ def sample(blocks: int, most: int = MOST_BLOCKS) -> frozenset[int]:
     edge = most // 4
     middle = np.linspace(edge, blocks - edge - 1, most - 2 * edge).astype(int)
     return frozenset([*range(edge), *middle.tolist(), *range(blocks - edge, blocks)])
+
+
+class _Specially:
+    """While it is entered, accesses of a run differ from plain loads and stores."""
+
+    __slots__ = ("_access", "_run")
+
+    def __init__(self, run: WatchedRun, access: Special) -> None:
+        self._run, self._access = run, access
+
+    def __enter__(self) -> None:
+        self._run.special = self._access
+
+    def __exit__(self, *_: object) -> None:
+        self._run.special = None
