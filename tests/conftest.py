@@ -3,6 +3,7 @@
 WEFT_SIMULATOR=0 in the environment lets them use a GPU.
 """
 
+import gc
 import os
 import re
 import signal
@@ -57,6 +58,11 @@ def pytest_collection_modifyitems(
     if long:
         config.hook.pytest_deselected(items=long)
         items[:] = [item for item in items if not item.get_closest_marker("long")]
+
+
+def pytest_collection_finish() -> None:
+    """Let the collector of garbage leave alone what all tests have in common."""
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
