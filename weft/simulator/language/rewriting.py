@@ -63,16 +63,19 @@ Device = Callable[[Any, tuple[Kind, ...]], Rewritten | None]
 Returned = Callable[[Any, tuple[Kind, ...]], Kind]
 Callees = tuple[Device, Returned]
 _known: dict[tuple[Any, ...], Rewritten] = {}
+_notes = 0  # the number of the last note of those that are known
 
 
 def begin() -> None:
     """Begin a launch: where there are very many notes, number them from 0 again."""
-    if sum(len(one.notes) for one in _known.values()) > _MOST_NOTES:
+    if _notes > _MOST_NOTES:
         forget()
 
 
 def forget() -> None:
     """Rewrite every function anew when it is used again."""
+    global _notes
+    _notes = 0
     _known.clear()
 
 
@@ -92,11 +95,13 @@ def rewritten(
     device function. change: what else is done to its source. Raises `Fault` for what
     Numba refuses, and for a function without source, as `exec` makes it.
     """
+    global _notes
     file = fn.__code__.co_filename  # two cells may have equal code
     how = noting, kernel, change
     key: tuple[Any, ...] = fn.__code__, file, how, given, _seen(fn, set())
     if key not in _known:
-        _known[key] = _rewrite(fn, given, scope, callees, *how)
+        _known[key] = new = _rewrite(fn, given, scope, callees, *how)
+        _notes = max(_notes, new.first + len(new.notes))
     return _known[key]
 
 
@@ -183,7 +188,7 @@ def _rewrite(
         forms.put_in(definition)
     waiting.mark(definition, scope, waits)
     # What it calls has been rewritten by now, and has numbers of its own.
-    last = max((one.first + len(one.notes) for one in _known.values()), default=0)
+    last = _notes
     if noting is not Noting.NONE:
         MarkArithmetic().visit(definition)
     body = Body(definition, scope, last, noting, kernel)
