@@ -1,6 +1,7 @@
 """Places in a learner's source, and how threads and blocks are named."""
 
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from types import CodeType, FrameType
 
 
@@ -50,7 +51,7 @@ def named(index: tuple[int, ...] | None) -> str:
 
 def place(code: CodeType, lasti: int, lines: dict[int, str]) -> Place:
     """The source place of the instruction at byte offset `lasti` of `code`."""
-    positions = list(code.co_positions())
+    positions = _positions(code, code.co_linetable)
     line, end_line, start, end = positions[min(lasti // 2, len(positions) - 1)]
     line = line or code.co_firstlineno
     full = lines.get(line, "")
@@ -58,6 +59,12 @@ def place(code: CodeType, lasti: int, lines: dict[int, str]) -> Place:
     if start is not None and end is not None and end_line == line:
         expression = full.encode()[start:end].decode(errors="replace")
     return Place(code.co_name, line, full.strip(), expression, code.co_filename)
+
+
+@lru_cache(256)
+def _positions(code: CodeType, table: bytes) -> tuple[tuple[int | None, ...], ...]:
+    """Where each instruction of `code` is; two with other tables may be equal."""
+    return tuple(code.co_positions())
 
 
 def led_to(places: list[Place]) -> list[Place]:

@@ -97,7 +97,9 @@ def plain(value: Any) -> Any:
     """A number of NumPy's as Python's; what it holds, of a tuple."""
     if isinstance(value, np.generic):
         return value.item()
-    return tuple(map(plain, value)) if type(value) is tuple else value
+    if type(value) is not tuple:
+        return value
+    return tuple([v.item() if isinstance(v, np.generic) else plain(v) for v in value])
 
 
 def shown(value: Any, number: Number) -> Any:
