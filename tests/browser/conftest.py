@@ -40,7 +40,9 @@ def browser() -> Iterator[object]:
 
     with sync_playwright() as playwright:
         # The pages are ours, and a container has no user namespaces for a sandbox.
-        chrome = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        # One process for all of them is started, and compiles their scripts, only once.
+        args = ["--no-sandbox", "--process-per-site"]
+        chrome = playwright.chromium.launch(executable_path=path, args=args)
         yield chrome
         chrome.close()
 
@@ -52,6 +54,7 @@ class Watched:
         self.page = page
         self.errors: list[str] = []
         self.left: list[str] = []
+        self.origins: set[str] = set()
         page.on("console", self.note_message)
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.route("**/*", self.keep_here)
@@ -62,6 +65,7 @@ class Watched:
 
     def keep_here(self, route: object) -> None:
         parts = urlsplit(route.request.url)
+        self.origins.add(f"{parts.scheme}://{parts.netloc}")
         if parts.scheme in ("data", "blob", "file") or parts.hostname == "127.0.0.1":
             route.continue_()
         else:
@@ -69,22 +73,42 @@ class Watched:
             route.abort()
 
 
+@pytest.fixture(scope="session")
+def window(browser: object) -> object:
+    """Return a page that stays open, so that the process of all pages does."""
+    context = browser.new_context()
+    context.set_default_timeout(PATIENCE)
+    page = context.new_page()
+    page.route("**/*", lambda route: route.fulfill(body="", content_type="text/html"))
+    page.goto("http://127.0.0.1/")
+    return page
+
+
 @pytest.fixture
-def open_page(browser: object) -> Iterator[MakePage]:
-    """Return a function that opens a new page of a width and a colour scheme."""
-    contexts = []
+def open_page(window: object) -> Iterator[MakePage]:
+    """Return a function that opens a new page of a width and a colour scheme.
+
+    What its pages have stored is forgotten after the test.
+    """
+    made: list[Watched] = []
 
     def make(width: int = 1400, scheme: str = "light", height: int = 900) -> Watched:
-        context = browser.new_context(
-            viewport={"width": width, "height": height}, color_scheme=scheme
-        )
-        context.set_default_timeout(PATIENCE)
-        contexts.append(context)
-        return Watched(context.new_page())
+        page = window.context.new_page()
+        page.set_viewport_size({"width": width, "height": height})
+        page.emulate_media(color_scheme=scheme)
+        made.append(Watched(page))
+        return made[-1]
 
     yield make
-    for context in contexts:
-        context.close()
+    for page in window.context.pages:
+        if page != window:
+            page.close()
+    window.context.clear_cookies()
+    session = window.context.new_cdp_session(window)
+    for origin in {origin for watched in made for origin in watched.origins}:
+        asked = {"origin": origin, "storageTypes": "all"}
+        session.send("Storage.clearDataForOrigin", asked)
+    session.detach()
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
