@@ -71,6 +71,8 @@ def build(
 
     everything: also pages that have not changed.
     """
+    # jsonschema would spend a second on a grammar for identifiers in URLs.
+    sys.modules.setdefault("rfc3987_syntax", None)
     from jupyter_book.cli.main import main as jupyter_book
 
     if not version("jupyter-book").startswith("1."):
