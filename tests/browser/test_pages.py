@@ -230,7 +230,6 @@ def test_pages_open_from_a_folder_without_a_server(
     open_page: Callable, book: object
 ) -> None:
     page = open_page().page
-    page.unroute("**/*")
     page.goto((book.html / "book" / "05_first_kernel.html").as_uri())
     page.locator("mjx-container").first.wait_for()
     assert page.locator(".weft-quiz details").count() >= 6
