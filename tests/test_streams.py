@@ -581,7 +581,7 @@ FETCHED = "d_out.copy_to_host(out)"
 def test_a_result_on_the_device_sends_to_host_and_device():
     said = convert(SENT, LAUNCHED, "out = d_out")
     assert "returns an array on the device" in said
-    assert "book: Why GPUs, “The shape of a program”" in said
+    assert "book: Why GPUs, “Host, device and launches”" in said
     assert "Numba" not in said
 
 

@@ -839,8 +839,8 @@ normalised_large.expect("fused, one graph", at_least=3)
 # ### Where the time goes
 #
 # Each row is one of the kernels of the fused step, in its own CUDA graph. The page
-# describes `forward` under *Fusion 1*, `backward` under *Fusion 2*, and the other four
-# under *Six kernels*. What keeps each kernel from being faster?
+# describes `forward` under *Fusion 1*, `backward` under *Fusion 2*, and the rest under
+# *The other kernels*. What keeps each kernel from being faster?
 
 # %%
 profile_64 = chapter.measure.profile_64()
