@@ -138,6 +138,7 @@ def render(tmp_path: Path) -> Render:
         ("ms", "0.475\N{NO-BREAK SPACE}ms"),
         ("rate", "1.13\N{NO-BREAK SPACE}TB/s"),
         ("ratio", "1.0"),
+        ("percent", "100\N{NO-BREAK SPACE}%"),
         ("ceiling", "26\N{NO-BREAK SPACE}%"),
     ],
 )

@@ -11,7 +11,7 @@ from weft.bench.results import QUOTED
 from weft.bench.rows import VARIES
 from weft.timing import FEW
 
-FIELDS = ("ms", "rate", "ratio", "ceiling")
+FIELDS = ("ms", "rate", "ratio", "percent", "ceiling")
 COUNTED = ("", "B", "%")  # units of what is counted, not timed
 WRITTEN = {"us": "µs"}  # as notebooks write a unit → as the book does
 PREFIXES = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
@@ -163,10 +163,14 @@ def percent_text(fraction: float) -> str:
 
 
 def text_of(row: Row, what: str) -> str:
-    """Word one field of a row. Raises MissingResult where it was not measured."""
+    """Word one field of a row. Raises MissingResult where it was not measured.
+
+    "percent" is the ratio in per cent, for sentences about less than the baseline.
+    """
     if what not in FIELDS:
         raise MissingResult(f"no field {what!r}; there are {', '.join(FIELDS)}")
-    value = row.value if what == "rate" else getattr(row, what)
+    source = {"rate": "value", "percent": "ratio"}.get(what, what)
+    value = getattr(row, source)
     if value is None:
         raise MissingResult(f"{row.case!r}, {row.name!r} has no {what}")
     if what == "ms":
