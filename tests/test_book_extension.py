@@ -4,7 +4,7 @@ import io
 import json
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import nbformat
@@ -33,6 +33,7 @@ from weft_book.citing import letters
 from weft_book.drawing import inline_svg, legible_width
 
 from weft import links
+from weft.bench.results import REFERENCE
 from weft.lesson import syllabus
 
 Render = Callable[..., tuple[str, list[str]]]
@@ -897,3 +898,23 @@ def test_icons_that_no_page_shows_are_left_out() -> None:
     assert "star-half" not in kept
     assert 'bars:[4,5,["navicon"],"f0c9","M0 9z"]' in kept
     assert 'search:[1,2,[128269,"magnifying-glass"],"f002","M3z"]},b=1;' in kept
+
+
+def measured_roles() -> Iterator[tuple[str, list[str]]]:
+    """Yield each page's `{measured}` roles outside tables, each as its parts."""
+    for page in sorted((ROOT / "book").rglob("*.md")):
+        lines = page.read_text(encoding="utf8").splitlines()
+        prose = " ".join(line for line in lines if not line.startswith("|"))
+        for text in re.findall(r"\{measured\}`([^`]*)`", prose):
+            yield page.name, [part.strip() for part in text.split("|")]
+
+
+def test_less_than_a_baseline_is_written_in_per_cent() -> None:
+    small = []
+    for page, (lab, case, name, what, *gpu) in measured_roles():
+        if what == "ratio":
+            path = results.path_of(ROOT, lab, REFERENCE)
+            path = results.path_with(ROOT, lab, gpu[0]) if gpu else path
+            if float(results.text_of(results.read(path).find(case, name), what)) < 1:
+                small.append(f"{page}: {name}, in {case}")
+    assert small == []
