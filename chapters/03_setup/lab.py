@@ -103,19 +103,19 @@ if weft.on_gpu("its driver is who answers"):
 # %% [markdown]
 # ## 2 · Peaks from attributes
 #
-# Four of these numbers, and the number of lanes in an SM, give the two rates that a
-# data sheet prints in large letters.
+# Four of these numbers, and the number of float32 units in an SM, give the two rates
+# that a data sheet prints in large letters.
 #
 # - **Bandwidth**: each wire of the bus carries two bits per cycle of the memory's clock
 #   ("double data rate").
-# - **float32 arithmetic**: each SM has a number of float32 lanes (64 for capability 7.5
-#   and 8.0, 128 for 8.6 and later), and each lane finishes a multiply-add in every
+# - **float32 arithmetic**: each SM has a number of float32 units (64 for capability 7.5
+#   and 8.0, 128 for 8.6 and later), and each unit finishes a multiply-add in every
 #   cycle. A multiply-add counts as two operations.
 #
 # Mind the units. `gpu` is a dictionary: `gpu["sms"]` is the number of SMs,
-# `gpu["lanes"]` the number of lanes in each SM, `gpu["khz"]` the clock of the SMs in
-# kHz, `gpu["memory_khz"]` the clock of the memory in kHz, and `gpu["bus_bits"]` the
-# width of the bus in bits. Return both rates, in units of 10^9 per second. The check
+# `gpu["lanes"]` the number of float32 units in each SM, `gpu["khz"]` the clock of the
+# SMs in kHz, `gpu["memory_khz"]` the clock of the memory in kHz, and `gpu["bus_bits"]`
+# the width of the bus in bits. Return both rates, in units of 10^9 per second. The check
 # compares them with the data sheets.
 #
 # ```python
@@ -145,11 +145,11 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The number of lanes is the one thing that the driver does not report. It follows from
-# the capability, by a table in NVIDIA's programming guide. The rest is a matter of
-# factors: 2 for the double data rate, 1/8 for bits, 1000 for kHz, and 2 for the
-# multiply-add. An H200 reports a memory clock of 3.2 GHz and a bus of 6016 bits, which
-# makes 4815 GB/s; its data sheet says 4.8 TB/s.
+# The number of float32 units is the one thing that the driver does not report. It
+# follows from the capability, by a table in NVIDIA's programming guide. The rest is a
+# matter of factors: 2 for the double data rate, 1/8 for bits, 1000 for kHz, and 2 for
+# the multiply-add. An H200 reports a memory clock of 3.2 GHz and a bus of 6016 bits,
+# which makes 4815 GB/s; its data sheet says 4.8 TB/s.
 
 # %% [markdown]
 # ## 3 · Will it run there?
