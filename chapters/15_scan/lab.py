@@ -485,9 +485,9 @@ check(
 #   `blockIdx`. So tiles are handed out in the order in which blocks *start*, and a
 #   block waits only for blocks that are running. (Otherwise, all SMs might be full of
 #   blocks that wait for one that has no room.)
-# - `load_tile`, `scan_fours` and `store_tile` load, scan and store a tile. A *four* is
-#   one 16-byte access. A thread has four fours that are 128 elements apart, so each
-#   request is coalesced.
+# - `load_tile`, `scan_fours` and `store_tile` load, scan and store a tile. A thread has
+#   four vectors of four float32, which one 16-byte access moves. They are 128 elements
+#   apart, so each request is coalesced.
 #
 # So far, the kernel scans each tile separately. Write the look-back. In warp 0, `total`
 # is the tile's sum. Find the sum of everything `before` the tile, in all lanes, and
@@ -798,9 +798,9 @@ if weft.GPU:
 # ### What each idea gains
 #
 # Here the ideas are removed, one at a time. Without the warp that looks back, one lane
-# looks at one word at a time. Without the fours that are 128 elements apart, each
+# looks at one word at a time. Without the vectors that are 128 elements apart, each
 # thread has 16 neighbouring elements, in four requests that each touch 32 sectors and
-# use half of their bytes. And one idea is added: with eight or sixteen fours per
+# use half of their bytes. And one idea is added: with eight or sixteen vectors per
 # thread, an SM holds more bytes.
 
 # %% tags=["solution"]
@@ -825,8 +825,8 @@ bench.compiled(
 # trip to L2 for each word.
 #
 # With more elements per thread, an SM holds more bytes, which hides more of the wait:
-# three blocks of 32 KB with four fours, four blocks with eight fours, and five blocks
-# with sixteen fours. But then the registers are used up. An SM has 256 KB of them, and
+# three blocks of 32 KB with four vectors per thread, four blocks with eight, and five
+# blocks with sixteen. But then the registers are used up. An SM has 256 KB of them, and
 # each thread also needs registers for other values.
 #
 # ### Look back later

@@ -113,7 +113,7 @@ def same_place(got, wanted):
 
 @dataclass
 class Generator:
-    """Where a sequence of fours is: its key, and how many have been used."""
+    """How far a sequence of counters has been used: its key, and their number."""
 
     seed: int
     offset: int = 0
@@ -145,9 +145,9 @@ def two_layers(dropout, x, seed, first):
     used, needed = generator.offset - first, -(-x.numel() // 4)
     if used != needed:
         less = "would use some of them again"
-        more = "would skip fours that no layer has used"
+        more = "would skip counters that no layer has used"
         raise ValueError(
-            f"{x.numel()} elements use {needed} fours, and the offset has "
+            f"{x.numel()} elements use {needed} counters, and the offset has "
             f"moved on by {used}: the next layer "
             f"{less if used < needed else more}"
         )

@@ -216,10 +216,10 @@ print("PyTorch", of_torch)
 # Both libraries use Philox4x32-10 with the seed 42, but only the first numbers agree.
 # The generator is the same; the difference is *which counter makes which element*.
 #
-# The seed is the key. One evaluation of Philox makes four numbers, or a *four*. The 128
-# bits of the counters are split in two: `a` and `b` count the fours from 0, and `c` and
-# `d` contain the number of a **subsequence**, so that every thread can have its own
-# 2^64 fours. `words(seed, subsequence, counter, word)` returns one of the four results,
+# The seed is the key. One evaluation of Philox makes four numbers from one counter. The
+# 128 bits of a counter are split in two: `a` and `b` count from 0, and `c` and `d`
+# contain the number of a **subsequence**, so that every thread can have its own 2^64
+# counters. `words(seed, subsequence, counter, word)` returns one of the four results,
 # or an array of results if you pass arrays:
 
 # %%
@@ -371,12 +371,12 @@ uniforms.expect("torch.rand", at_least=1.5, times="compiled")
 # kernel has two more tasks: it has to assign counters, so that no two layers share a
 # mask, and each backward pass has to use the counters of its forward pass again.
 #
-# Here a `Generator` assigns the counters. It has a seed, and an offset that counts the
-# *fours* used so far: one counter makes one four. (So this offset does not count
+# Here a `Generator` assigns the counters. It has a seed, and an offset: the number of
+# counters used so far, each of which makes four numbers. (So this offset does not count
 # numbers as PyTorch's does.) `thinned(x, p, seed, first)` sets a fraction `p` of `x` to
 # 0 and scales the other elements. It computes the mask from counters `first`,
-# `first + 1`, ..., one for every four elements. Of the last four, it may use only a
-# part.
+# `first + 1`, ..., one for every four elements. Of the last four numbers, it may use
+# only some.
 #
 # Write the autograd function. If you have never written one: PyTorch calls `forward` to
 # compute the result, and later `backward` with the gradient of this result. What
