@@ -71,10 +71,10 @@ def why(m, n, k, tile, answer):
     if answer == sum((row + col) * k for row in rows for col in cols):
         return "Those are elements. How many bytes has one?"
     if answer == 4 * (m * k + k * n):
-        return "That is each element once. How many blocks want a row of a?"
+        return "That is each element once. How many blocks load a row of a?"
     if answer == 4 * (down * m * k + across * k * n):
         return (
-            "The blocks that want one row of a lie side by side: which of the "
+            "The blocks that load one row of a are side by side: which of the "
             "two matrices says how many these are?"
         )
     if answer == 4 * (n // tile * m * k + m // tile * k * n):
@@ -86,6 +86,6 @@ def why(m, n, k, tile, answer):
     if answer == 4 * down * across * tile * 2 * k:
         return "At the edge a block has fewer rows, or fewer columns, to load."
     return (
-        "Take one row of a: which blocks want it, and how many are they? Then "
+        "Take one row of a: which blocks load it, and how many are they? Then "
         "the same for one column of b."
     )
