@@ -25,7 +25,7 @@ class DriverFunction:
         else:  # of ctypes.pointer
             place = getattr(where, "contents", None)
         if not isinstance(place, (ctypes.c_int, ctypes.c_uint)):
-            raise TypeError(f"{self.name} wants a pointer to an int first")
+            raise TypeError(f"{self.name} takes a pointer to an int first")
         status, place.value = SAID[self, *arguments]
         return status
 
@@ -75,7 +75,7 @@ def why_not(function, *rest):
         )
     if got == status:
         return "That is the status. Without a minus it looks like an answer."
-    return "The status was not 0. Which one it was, the caller wants to know."
+    return "The status was not 0. The caller needs to know which one it was."
 
 
 DATA_SHEET = {  # GB/s and GFLOP/s, as NVIDIA gives them
