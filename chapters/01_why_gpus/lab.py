@@ -166,7 +166,7 @@ crowd.expect("GPU and copies", at_least=4)
 # counts here is how many results come out per second: **throughput**.
 
 # %% [markdown]
-# ## 2 · The shape of a program
+# ## 2 · Host, device and launches
 #
 # A GPU has its own memory, and a kernel works on the data in that memory. The CPU,
 # called the **host**, is in charge. Every program in this course has the same shape:
@@ -539,7 +539,7 @@ chapter.measure.apply_amdahl(amdahl, measured)
 # goes into copies.
 
 # %% [markdown]
-# ### How far, how wide
+# ### Memory latency and bandwidth
 #
 # Here are two more races, this time between memories. In the first, each of a million
 # loads has to wait for the one before it: memory holds links, and `link[i]` says where

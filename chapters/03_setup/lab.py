@@ -42,7 +42,7 @@ chapter = weft.lab("03_setup")
 checks = chapter.checks
 
 # %% [markdown]
-# ## 1 · Ask the driver
+# ## 1 · Querying the driver
 #
 # Everything that talks to an NVIDIA GPU, whether PyTorch, Numba or `nvidia-smi`, ends
 # up calling the functions of one library, `libcuda`, which comes with the **driver**.

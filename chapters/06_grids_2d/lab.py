@@ -101,7 +101,7 @@ check(
 # of blocks is a product, so a ragged edge on both sides costs idle threads on both.
 
 # %% [markdown]
-# ## What a launch refuses
+# ## Launch limits
 #
 # A launch has limits, which are the same for every GPU that this course supports:
 #

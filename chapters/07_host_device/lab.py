@@ -56,7 +56,7 @@ cool, blocks, THREADS = kernels.cool, kernels.blocks, kernels.THREADS
 print(inspect.getsource(cool.py_func))
 
 # %% [markdown]
-# ## 1 · There and back
+# ## 1 · Host–device copies
 #
 # The CPU (the **host**) and the GPU (the **device**) each have their own memory, with a
 # bus between the two. A kernel works on the device's memory. So a calculation takes
@@ -368,7 +368,7 @@ check(
 # was never recorded waits for nothing, without an error.
 
 # %% [markdown]
-# ## 5 · A buffer, used again
+# ## 5 · Reusing a pinned buffer
 #
 # Often there is no pinned array that holds all the data. Data arrive in pieces, from a
 # file or over the network. The host puts each piece into one of **two** pinned buffers

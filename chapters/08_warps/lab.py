@@ -395,7 +395,7 @@ check(
 # whole array. There, a warp's place depends on what all warps before it have kept.
 
 # %% [markdown]
-# ## 6 · Warps together
+# ## 6 · The sum of a block
 #
 # A shuffle cannot reach beyond its warp. To add up a whole block, warps have to meet,
 # and they meet in shared memory. `sums = cuda.shared.array(WARPS, float32)` is such
@@ -647,7 +647,7 @@ fours.expect("four_sum", ceiling=0.8)
 # %% [markdown]
 # ### What each scope saves
 #
-# Add up 2^26 elements into one cell with atomic additions: one per thread, one per warp
+# Add up 2^26 elements into one element with atomic additions: one per thread, one per warp
 # after shuffles, or one per block after shared memory.
 
 # %%
@@ -667,7 +667,7 @@ for row in total:
 
 # %% [markdown] tags=["solution"]
 # Divide the times by the numbers of additions, and the quotients are almost the same.
-# Additions to one cell queue up, wherever they come from, and hardly anything else
+# Additions to one element queue up, wherever they come from, and hardly anything else
 # counts here. Adding up within a warp first saves 31 of 32 atomic additions, at the
 # price of five shuffles, and adding up within a block saves 7 of 8 of the remaining
 # additions, at the price of a barrier. Chapter 14 goes on from here.
@@ -694,7 +694,7 @@ filtered.expect("an atomic a block", at_least=1.2, times="torch")
 # The vote has gained nothing over the plain kernel. Votes are not slow: the compiler
 # recognises this pattern, and has put the vote, the `popc` and a single atomic addition
 # per warp into `filter_by_threads` as well. Both kernels wait for the same thing, 2^21
-# additions to one cell, one after another. It helps to add less often.
+# additions to one element, one after another. It helps to add less often.
 # `filter_by_blocks` makes one addition for 256 elements, and overtakes PyTorch, which
 # has more to do: it keeps the order.
 

@@ -356,8 +356,8 @@ wide["int64"]
 # turns.
 #
 # So privatise once more: keep 32 copies of the bins, one for each lane, `counts[bin,
-# lane]`. Then no two lanes of a warp ever need the same cell. There is a second
-# advantage. Shared memory has 32 **banks**: word `w` is in bank `w % 32`, and a bank
+# lane]`. Then no two lanes of a warp ever need the same element. There is
+# a second advantage. Shared memory has 32 **banks**: word `w` is in bank `w % 32`, and a bank
 # serves one word at a time. `counts[bin, lane]` is word `32 * bin + lane`, which is in
 # bank `lane`, whatever the bin. The lanes of a warp are always in 32 different banks.
 #
@@ -662,7 +662,7 @@ dark.expect("counted, 1 copy", at_least=0.9, times="counted, 32 copies")
 # dark image, which now takes less than a fifth longer than random pixels. Without
 # weights they cost something and gain nothing: the instruction that counts lanes has
 # already done the work. All that is left is the price of the copies, 32 times as many
-# cells to clear and to add up.
+# elements to clear and to add up.
 #
 # Privatisation is an answer to contention. First measure whether there is any.
 
@@ -747,7 +747,7 @@ if weft.GPU:
 # floats in an order that you fix yourself, as chapter 14 does.
 
 # %% [markdown]
-# ### Why not a lock?
+# ### Why not use a lock?
 #
 # On a CPU you would protect the sum with a lock:
 #
@@ -802,8 +802,8 @@ assert lockstep(32, release_inside=True) == 32
 # %% [markdown]
 # ## What you learned
 #
-# 1. `x[i] += 1` is three steps. If another thread may do the same to the same cell,
-#    updates get lost, and on a GPU that can be nearly all of them.
+# 1. `x[i] += 1` is three steps. If another thread may do the same to the same
+#    element, updates get lost, and on a GPU that can be nearly all of them.
 # 2. An atomic does all three in one. Its price is the queue at its address: an H200
 #    executes about a billion atomics per second at one address, and many more when they
 #    are spread over many addresses.

@@ -39,7 +39,7 @@ chapter = weft.lab("11_profiling")
 checks = chapter.checks
 
 # %% [markdown]
-# ## 1 · Two clocks
+# ## 1 · Host time and GPU time
 #
 # A launch puts a kernel into the GPU's queue and returns. So a stopwatch around a
 # launch times the queueing. The GPU has a clock of its own, which you read with an

@@ -214,7 +214,7 @@ copies.expect("copy4", ceiling=0.95)
 # come from a level closer than memory, as you will see at the end of section 5.
 
 # %% [markdown]
-# ## 3 · Structs or columns
+# ## 3 · Array of structs or struct of arrays
 #
 # A million particles have four float32 each: x, y, z and a mass. You can store them in
 # two ways:
@@ -375,7 +375,7 @@ check(
 # negative, and those instructions would be timed too, once per load.
 
 # %% [markdown]
-# ## 6 · Constants
+# ## 6 · Constant memory
 #
 # Some data, such as a kernel's coefficients, are the same for all threads. **Constant
 # memory** is for such data: up to 64 KB that the kernel cannot change, with a cache of

@@ -213,7 +213,7 @@ check(
 # sector.
 
 # %% [markdown]
-# ## 3 · Banks
+# ## 3 · Bank conflicts
 #
 # Both accesses to global memory are coalesced now. The column has not gone away,
 # though. It has moved into the tile: `tile[tx, ty]` reads down a column.

@@ -351,7 +351,7 @@ check(
 # names must execute the shuffle.
 
 # %% [markdown]
-# ## 4 · The whole grid
+# ## 4 · A grid-stride reduction
 #
 # Write a **grid-stride loop**: launch as many threads as the GPU holds, and let each
 # thread go through the array in steps of the whole grid, adding into a register. This
@@ -462,7 +462,7 @@ ladder.expect("grid", ceiling=0.95)
 # flight. But for that loop the profiler counts 19 instructions for every 32 elements
 # instead of 3.4, and 19 is not far from the budget of thirty.
 #
-# ### What became of the trees?
+# ### Does the tree still matter?
 #
 # From `interleaved` to `sequential` the gain was large, and so was that from
 # `sequential` to `shuffle`. Now put the slowest tree into the fastest kernel: `grid,
@@ -619,7 +619,7 @@ check(
 # choose these two numbers independently of the number of SMs.
 
 # %% [markdown]
-# ## 6 · Another operation
+# ## 6 · Argmax
 #
 # Find the column of the largest element in each row of a matrix. A language model does
 # this to choose its most likely next word, with a row for each sentence and a column
@@ -716,7 +716,7 @@ check(
 # The solution and the chapter's page explain what each table shows.
 
 # %% [markdown]
-# ### One element per thread
+# ### Why all trees are slow
 #
 # Calculate first, and for once not bytes but instructions. A step of the tree takes a
 # comparison, an addition, two loads, a store, a barrier, and the loop's own work. That
@@ -877,7 +877,7 @@ if weft.GPU:
 # SMs.
 
 # %% [markdown]
-# ### How wrong is it?
+# ### Rounding error of a sum
 #
 # The cell computes the rounding errors of several orders, relative to the sum in
 # float64:

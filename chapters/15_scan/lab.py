@@ -57,7 +57,7 @@ scan_fours, store_tile = kernels.scan_fours, kernels.store_tile
 # exclusive scan of the counts tells each thread where to write.
 
 # %% [markdown]
-# ## 1 · Five steps
+# ## 1 · The Hillis–Steele scan
 #
 # Start with 32 numbers, in the registers of one warp. Let each lane add the value of
 # its left neighbour. Now lane `k` holds the sum of two numbers, its own and the one
@@ -829,7 +829,7 @@ bench.compiled(
 # blocks with sixteen. But then the registers are used up. An SM has 256 KB of them, and
 # each thread also needs registers for other values.
 #
-# ### Look back later
+# ### Pipelined look-back
 #
 # The other way is not to wait. An SM has 228 KB of shared memory, which has hardly been
 # used so far. Let a block scan a tile, publish its sum, put the scanned tile into
@@ -886,7 +886,7 @@ bench.compiled(
 # 160 KB of its shared memory wait for their sums.
 
 # %% [markdown] tags=["solution"]
-# ### Compaction again
+# ### Compaction in one kernel
 #
 # First comes the simpler cure: still three kernels, but with four neighbouring elements
 # per thread, and so with four votes. Within the warp, a thread's first place is the

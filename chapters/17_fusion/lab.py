@@ -186,7 +186,7 @@ one_pass.expect("one pass", at_least=1.3, times="two kernels")
 # chain of elementwise operations, you can leave the fusion to the compiler.
 
 # %% [markdown]
-# ## 2 · A mask that is never stored
+# ## 2 · Regenerating the dropout mask
 #
 # **Dropout**, here with a probability of 0.1, sets a random tenth of the elements to 0
 # and multiplies the other elements by 1 / 0.9. In the backward pass, the gradients of
@@ -383,7 +383,7 @@ check(
 # float64, and so would everything after it.
 
 # %% [markdown]
-# ## 4 · Where is your array?
+# ## 4 · Registers, local memory and spills
 #
 # **LayerNorm** first subtracts the row's mean, then divides by the standard deviation,
 # and applies a weight $\gamma$ and a bias $\beta$ for each column:
@@ -809,7 +809,7 @@ back_table.expect("fewer instructions", ceiling=0.88)
 # the limit, saving instructions would gain nothing, so count first.
 
 # %% [markdown]
-# ### What a graph freezes
+# ### Limits of CUDA graphs
 #
 # A graph keeps the *arguments* of its launches: the addresses of arrays, and the values
 # of numbers. Suppose the training step of this layer is replayed as a graph. Which of

@@ -89,7 +89,7 @@ checks, show_bound = chapter.checks, chapter.bounds.show_bound
 show_bound("the ideal", 0, 1)
 
 # %% [markdown]
-# ## 1 · The definition
+# ## 1 · GEMM in BLAS
 #
 # Use one thread for each element of `c`. The thread runs along a row of `a` and down a
 # column of `b`, adds up the products, and writes `alpha` times the sum plus `beta`

@@ -285,7 +285,7 @@ check(
 # multiply-adds themselves.
 
 # %% [markdown]
-# ## 3 · Four at a time
+# ## 3 · 128-bit loads
 #
 # Sixteen 32-bit loads for 64 multiply-adds are still many instructions, and an SM
 # issues only four instructions per cycle. `load4` loads 128 bits, or four numbers, with

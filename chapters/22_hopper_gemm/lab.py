@@ -176,7 +176,7 @@ check(
 # tile.
 
 # %% [markdown]
-# ## 3 · Producer and consumers
+# ## 3 · Warp specialisation
 #
 # Now build a pipeline. Warp 0 of the block is the **producer**: its lane 0 starts all
 # copies. The other 64 threads are **consumers**. After the beginning, there is no
@@ -631,7 +631,7 @@ smaller.expect("TMA store", at_least=0.985)
 same = chapter.measure.verified()
 
 # %% [markdown]
-# ### Other shapes
+# ### Other shapes: wave quantisation
 #
 # Now run the same kernel with other tiles. With large tiles, fewer bytes have to be
 # read for each result. But 1024 × 1024 results make only 32 tiles of 128 × 256, for 132

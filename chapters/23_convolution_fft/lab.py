@@ -345,7 +345,7 @@ five.expect("correlate_tiled", at_least=1.5, times="correlate")
 # register can.
 
 # %% [markdown]
-# ## 4 · Backwards
+# ## 4 · Gradients of a convolution
 #
 # A network is trained by gradients: given dL/dy for each result y of a layer, what are
 # dL/dx and dL/dw? For y = correlate(x, w),
@@ -780,7 +780,7 @@ layer.expect("layer_tiled", at_least=3, times="direct")
 # 7 × 7 taps, it would be no more.
 
 # %% [markdown]
-# ### A million points
+# ### The four-step transform
 #
 # 2^20 points do not fit into one SM. But the rule that splits a sum into its even and
 # odd terms can also split it into 1024 sums of 1024 terms. Arrange the million points
@@ -827,7 +827,7 @@ large.expect("two kernels", at_least=0.65)
 # KB.
 
 # %% [markdown]
-# ### Filters by FFT
+# ### Fast convolution
 #
 # The **convolution theorem** says how to convolve an image with a filter by FFT:
 # transform both, multiply, and transform back. The result is not quite the convolution
@@ -873,7 +873,7 @@ chapter.measure.plot_widths(by_width)
 # run at far less, since every pass over the image reads and writes memory.
 
 # %% [markdown]
-# ### A filter that never leaves the SM
+# ### Overlap-save in one kernel
 #
 # The last example is a long signal: 2^26 complex samples, as a radio receiver delivers
 # them, and a filter of 257 taps. With library calls, you cut the signal into pieces of

@@ -46,7 +46,7 @@ chapter = weft.lab("24_attention")
 checks, kernels = chapter.checks, chapter.kernels
 
 # %% [markdown]
-# ## Two products and a softmax
+# ## Attention without fusion
 #
 # A head of attention has three matrices with one row of `d` numbers per token: the
 # queries `q`, the keys `k` and the values `v`. Each query is compared with all keys,

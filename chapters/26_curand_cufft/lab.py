@@ -439,7 +439,7 @@ check(
 # for its dropout.
 
 # %% [markdown]
-# ## 5 · A plan
+# ## 5 · cuFFT plans
 #
 # You use cuFFT in two steps. First you make a **plan** for one size, layout and type:
 # cuFFT chooses algorithms, loads kernels and allocates workspace. Then you execute the

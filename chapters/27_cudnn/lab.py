@@ -388,7 +388,7 @@ check(
 # 0, so swapping them would go unnoticed.
 
 # %% [markdown]
-# ## 5 · The product that a convolution is
+# ## 5 · Implicit GEMM
 #
 # If you unroll the images into a large matrix, in which every number is a copy, a
 # convolution is a product of two matrices. **Implicit GEMM** multiplies the same matrix

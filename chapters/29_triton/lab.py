@@ -49,7 +49,7 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 checks, looks, measure = chapter.checks, chapter.looks, chapter.measure
 
 # %% [markdown]
-# ## A program is not a thread
+# ## Programs and blocks of values
 #
 # Here is chapter 5's addition, written twice. In Numba, you write what one **thread**
 # does, with one element. In Triton, you write what one **program** does, with a block
@@ -160,7 +160,7 @@ for n in (4096, 4095):
 # coalesced.
 
 # %% [markdown]
-# ## 2 · A row is one value
+# ## 2 · Softmax in Triton
 #
 # A program can hold a whole row as one block, as long as the row fits into registers.
 # Then `tl.max(row, axis=0)` and `tl.sum(row, axis=0)` each return one number, and

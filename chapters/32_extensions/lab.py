@@ -144,7 +144,7 @@ check(
 # from those that the fake has promised.
 
 # %% [markdown]
-# ## 2 · The fake: everything but the numbers
+# ## 2 · Fake tensors
 #
 # When `torch.compile` traces your code, there are no numbers yet, only **fake tensors**
 # with a shape, strides, a dtype and a device. Your kernel cannot run on them. So every
