@@ -915,6 +915,8 @@ def test_less_than_a_baseline_is_written_in_per_cent() -> None:
         if what == "ratio":
             path = results.path_of(ROOT, lab, REFERENCE)
             path = results.path_with(ROOT, lab, gpu[0]) if gpu else path
+            if not path.is_file():  # not measured yet: the build says so
+                continue
             if float(results.text_of(results.read(path).find(case, name), what)) < 1:
                 small.append(f"{page}: {name}, in {case}")
     assert small == []
