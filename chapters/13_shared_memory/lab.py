@@ -674,7 +674,7 @@ one_tile.expect("copy", at_least=1.3, times="copy kernel")
 
 # %% [markdown] tags=["solution"]
 # Padding pays off, as the calculation predicted: with conflicts, shared memory alone
-# needs twice as long as the whole copy on an H200, and one and a half times as long on
+# takes twice as long as the whole copy on an H200, and one and a half times as long on
 # an H100. But even without conflicts, the transpose is far slower than the copy, and
 # slower than the naive kernel that writes along rows. Both accesses are coalesced, and
 # no bank has a conflict. What is still wrong?

@@ -304,7 +304,7 @@ for tile in (1, 16, 32, 64, 128):
     )
 
 # %% [markdown] tags=["solution"]
-# With tiles of 16, an H200's memory would need 8 ms, which is less than any kernel so
+# With tiles of 16, an H200's memory would take 8 ms, which is less than any kernel so
 # far has taken. With tiles of 128, it would need half the time of the arithmetic. So
 # bytes need not be the limit. (These are the bytes that the blocks request. The L2
 # cache answers a good part of the requests.)
