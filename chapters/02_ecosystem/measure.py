@@ -33,7 +33,7 @@ try:
     import onnxscript  # noqa: F401  torch.onnx needs it
 except ModuleNotFoundError as missing:
     onnxruntime = None
-    print(f"Skipped: {missing.name} is not installed here. This door needs")
+    print(f"Skipped: {missing.name} is not installed here. This route needs")
     print("         pip install onnx onnxruntime onnxscript")
 
 
@@ -61,7 +61,7 @@ if onnxruntime:
     feed = {session.get_inputs()[0].name: few.numpy()}
     doors["ONNX Runtime, CPU"] = lambda: session.run(None, feed)[0]
 
-if weft.on_gpu("what these doors lead to"):
+if weft.on_gpu("what these routes lead to"):
     there = MLP().cuda()
     there.load_state_dict(model.state_dict())
     x = few.cuda()

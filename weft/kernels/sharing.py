@@ -107,8 +107,8 @@ def too_few_unguarded(exercise: KernelExercise, guarded: list[Place]) -> Verdict
         "Some threads of a block skip this load, because a condition does not let them "
         "through.",
         "The compiler does not issue a load before it knows the outcome of the branch "
-        "in front of it, so a thread's loads wait for each other. Which element that "
-        "exists could a thread beyond the edge load instead, if nobody uses the value?",
+        "before it, so a thread's loads wait for each other. Which element that exists "
+        "could a thread beyond the edge load instead, if the value is not used?",
         [(place, "not in every thread") for place in guarded[:LINES]],
     )
 

@@ -194,7 +194,7 @@ class Pass:
                     f"With {name} the only input that requires a gradient, "
                     f"{wrong.sentence(f'the gradient of {name}')}",
                     "With gradients asked for all inputs it is right. What does the "
-                    "backward do with the gradients that nobody asked for?",
+                    "backward do with the gradients that were not asked for?",
                 )
             if self.exercise.frozen:
                 self.left_out(seen, k, positions)
