@@ -115,8 +115,8 @@ if weft.on_gpu("its driver is who answers"):
 # Mind the units. `gpu` is a dictionary: `gpu["sms"]` is the number of SMs,
 # `gpu["lanes"]` the number of float32 units in each SM, `gpu["khz"]` the clock of the
 # SMs in kHz, `gpu["memory_khz"]` the clock of the memory in kHz, and `gpu["bus_bits"]`
-# the width of the bus in bits. Return both rates, in units of 10^9 per second. The check
-# compares them with the data sheets.
+# the width of the bus in bits. Return both rates, in units of 10^9 per second. The
+# check compares them with the data sheets.
 #
 # ```python
 # peaks(gpu)    # a dict -> (bandwidth in GB/s, arithmetic in GFLOP/s), two floats

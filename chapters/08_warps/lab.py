@@ -647,8 +647,8 @@ fours.expect("four_sum", ceiling=0.8)
 # %% [markdown]
 # ### What each scope saves
 #
-# Add up 2^26 elements into one element with atomic additions: one per thread, one per warp
-# after shuffles, or one per block after shared memory.
+# Add up 2^26 elements into one element with atomic additions: one per thread, one per
+# warp after shuffles, or one per block after shared memory.
 
 # %%
 total = chapter.measure.total()

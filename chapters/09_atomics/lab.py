@@ -355,11 +355,12 @@ wide["int64"]
 # has changed the bin meanwhile; otherwise try again. Lanes with the same bin take
 # turns.
 #
-# So privatise once more: keep 32 copies of the bins, one for each lane, `counts[bin,
-# lane]`. Then no two lanes of a warp ever need the same element. There is
-# a second advantage. Shared memory has 32 **banks**: word `w` is in bank `w % 32`, and a bank
-# serves one word at a time. `counts[bin, lane]` is word `32 * bin + lane`, which is in
-# bank `lane`, whatever the bin. The lanes of a warp are always in 32 different banks.
+# So privatise once more: keep 32 copies of the bins, one for each lane,
+# `counts[bin, lane]`. Then no two lanes of a warp ever need the same element. There is
+# a second advantage. Shared memory has 32 **banks**: word `w` is in bank `w % 32`, and
+# a bank serves one word at a time. `counts[bin, lane]` is word `32 * bin + lane`, which
+# is in bank `lane`, whatever the bin. The lanes of a warp are always in 32 different
+# banks.
 #
 # If two lanes need different words in the same bank, that is a **bank conflict**. The
 # check allows none, not even while you clear the copies and add them up. It also counts

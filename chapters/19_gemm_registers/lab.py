@@ -316,9 +316,9 @@ check(
 # constants too.
 #
 # A thread's rows and columns now come in groups of four. With `x` and `y` as before,
-# its columns are `4 * x` to `4 * x + 3`, then the four columns that are `4 * (BN // TN)`
-# further on, and so on, TN columns in total. Its rows are chosen in the same way, from
-# `4 * y` on. `put4` writes four neighbours of a row of `c`.
+# its columns are `4 * x` to `4 * x + 3`, then the four columns that are
+# `4 * (BN // TN)` further on, and so on, TN columns in total. Its rows are chosen in
+# the same way, from `4 * y` on. `put4` writes four neighbours of a row of `c`.
 #
 # ```python
 # gemm_wide(alpha, a, b, beta, c)   # 64 threads; BM * BK == BK * BN == 4 * THREADS
