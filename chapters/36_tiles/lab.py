@@ -348,9 +348,9 @@ measure.show_resources(softmax, matmul)
 # %% [markdown]
 # An SM has 65,536 registers. In the tables below, each row differs from *mine* in one
 # thing, except for the last, and for *4 rows per block* where rows have 4096 numbers:
-# there the compiler takes eight warps as well. A hint to the compiler is an argument of the decorator,
-# such as `@ct.kernel(occupancy=4)`. `softmax.replace_hints(occupancy=4)` changes it
-# afterwards.
+# there the compiler takes eight warps as well. A hint to the compiler is an argument of
+# the decorator, such as `@ct.kernel(occupancy=4)`. `softmax.replace_hints(occupancy=4)`
+# changes it afterwards.
 #
 # | row | kernel |
 # | --- | --- |
