@@ -24,7 +24,8 @@ a loop around `x[i]` need not. They order nothing else: put `cuda.threadfence()`
 the `poke` and after the `peek` where other data goes with the number.
 
 `bf16_pair`, `bf16_low`, `bf16_high` and `bf16_max` work on an int32 that holds two
-bfloat16 (compute capability 8.0 or higher). `exp2(x)` is 2 to the power of a float32 in
+bfloat16 (compute capability 8.0 or higher), `f16_low` and `f16_high` on one that holds
+two float16. `exp2(x)` is 2 to the power of a float32 in
 one instruction. `mul_wide(a, b)` is all 64 bits of the product of two uint32.
 
 `copy_async(tile, i, x, j, inside)` and `copy4_async` start a copy of one element, or of
@@ -53,6 +54,8 @@ from weft.intrinsics.arithmetic import (
     bf16_max,
     bf16_pair,
     exp2,
+    f16_high,
+    f16_low,
     mul_wide,
 )
 from weft.intrinsics.copies import commit_group, copy4_async, copy_async, wait_group
@@ -141,6 +144,8 @@ __all__ = [
     "descriptor",
     "descriptor_columns",
     "exp2",
+    "f16_high",
+    "f16_low",
     "f16_pair",
     "fence_async",
     "fence_mbarrier_init",

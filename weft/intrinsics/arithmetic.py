@@ -1,7 +1,7 @@
-"""Arithmetic that Numba has no name for, and two bfloat16 in an int32.
+"""Arithmetic that Numba has no name for, and two numbers of 16 bits in an int32.
 
 Of the two, that with the lower address is in the lower half. PTX ISA,
-"ex2.approx.ftz.f32", "mul.wide", "cvt.rn.bf16x2.f32", "prmt" and "max.bf16x2".
+"ex2.approx.ftz.f32", "mul.wide", "cvt", "prmt" and "max.bf16x2".
 """
 
 from typing import Any
@@ -15,6 +15,8 @@ from weft.intrinsics.registry import Effect, operation
 # The assembly stays where it is, so a word is unpacked again at each use. Otherwise the
 # compiler would keep two registers for what one can hold.
 _HALF = "{{ .reg .b32 t; prmt.b32 t, $1, 0, {}; mov.b32 $0, t; }}"
+
+_OF_HALF = "{{ .reg .b16 l, h; mov.b32 {{l, h}}, $1; cvt.f32.f16 $0, {}; }}"
 
 
 def _nearest(value: Any) -> int:
@@ -35,6 +37,11 @@ def _low(word: Any) -> Any:
 
 def _high(word: Any) -> Any:
     return np.uint32(bits(word) & 0xFFFF0000).view(np.float32)
+
+
+def _of_half(half: int) -> Any:
+    """The float16 of 16 bits, as a float32."""
+    return np.float32(np.uint16(half).view(np.float16))
 
 
 @operation(
@@ -66,6 +73,26 @@ def bf16_low(word: Any) -> Any:
 def bf16_high(word: Any) -> Any:
     """The upper bfloat16 of an int32, as a float32."""
     return _high(word)
+
+
+@operation(
+    Effect.PURE,
+    computes(_OF_HALF.format("l"), "float32", "=f,r", "int32"),
+    gives="float32",
+)
+def f16_low(word: Any) -> Any:
+    """The lower float16 of an int32, as a float32."""
+    return _of_half(bits(word) & 0xFFFF)
+
+
+@operation(
+    Effect.PURE,
+    computes(_OF_HALF.format("h"), "float32", "=f,r", "int32"),
+    gives="float32",
+)
+def f16_high(word: Any) -> Any:
+    """The upper float16 of an int32, as a float32."""
+    return _of_half(bits(word) >> 16)
 
 
 @operation(
