@@ -1,10 +1,10 @@
-"""A cache of keys and values in pages, and who attends to which of them."""
+"""Which block attends to which keys."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-TILE = 16  # keys that a warp of `decode` takes at a time: a piece begins at a multiple
+from .kernels import TILE
 
 
 @dataclass(frozen=True)

@@ -30,11 +30,10 @@ from .kernels import (
     NOTHING,
     PAGE,
     PITCH,
+    TILE,
     WARPS,
     WIDE,
 )
-
-TILE = 16
 
 
 @cuda.jit(device=True)
@@ -174,25 +173,31 @@ def merge_warps(sums, tops, weights, query, column):
 @cuda.jit(device=True)
 def gather_parts(sums, tops, weights, parts, part_tops, first, count, warp, lane):
     """Let each warp merge some of the parts of a head, and store them as `put_warp`."""
-    total = cuda.local.array(4, float32)
+    total = cuda.local.array((GROUP, 4), float32)
+    top = cuda.local.array(GROUP, float32)
+    weight = cuda.local.array(GROUP, float32)
     for g in range(GROUP):
-        top, weight = LOWEST, float32(0)
+        top[g], weight[g] = LOWEST, float32(0)
         for i in range(4):
-            total[i] = float32(0)
-        for part in range(first + warp, first + count, int32(WARPS)):
+            total[g, i] = float32(0)
+
+    for part in range(first + warp, first + count, int32(WARPS)):
+        for g in range(GROUP):
             row = part * int32(GROUP) + int32(g)
-            high = max(top, part_tops[row, 0])
-            old, new = exp2(top - high), exp2(part_tops[row, 0] - high)
             four = load4(parts, (row, int32(4) * lane))
-            weight = weight * old + part_tops[row, 1] * new
+            high = max(top[g], part_tops[row, 0])
+            old, new = exp2(top[g] - high), exp2(part_tops[row, 0] - high)
+            weight[g] = weight[g] * old + part_tops[row, 1] * new
             for i in range(4):
-                total[i] = total[i] * old + four[i] * new
-            top = high
+                total[g, i] = total[g, i] * old + four[i] * new
+            top[g] = high
+
+    for g in range(GROUP):
         for i in range(4):
-            sums[warp, g, int32(4) * lane + int32(i)] = total[i]
+            sums[warp, g, int32(4) * lane + int32(i)] = total[g, i]
         if lane == 0:
-            tops[warp, g] = top
-            weights[warp, g] = weight
+            tops[warp, g] = top[g]
+            weights[warp, g] = weight[g]
 
 
 @cuda.jit
@@ -264,9 +269,7 @@ def decode(
         whole = count == int32(1)
         for i in range(thread, int32(GROUP * WIDE // 2), int32(32 * WARPS)):
             query, word = i // int32(WIDE // 2), i % int32(WIDE // 2)
-            top, weight, a, b = merge_warps(
-                sums, tops, weights, query, int32(2) * word
-            )
+            top, weight, a, b = merge_warps(sums, tops, weights, query, int32(2) * word)
             if whole:
                 out[group + query, word] = f16_pair(a / weight, b / weight)
             else:
@@ -320,8 +323,6 @@ def merge(parts, part_tops, heads, out):
         cuda.syncthreads()
         for i in range(thread, int32(GROUP * WIDE // 2), int32(32 * WARPS)):
             query, word = i // int32(WIDE // 2), i % int32(WIDE // 2)
-            top, weight, a, b = merge_warps(
-                sums, tops, weights, query, int32(2) * word
-            )
+            _, weight, a, b = merge_warps(sums, tops, weights, query, int32(2) * word)
             row = number * int32(GROUP) + query
             out[row, word] = f16_pair(a / weight, b / weight)

@@ -1,35 +1,27 @@
 """The fast kernels of chapter 37, and what the exercises of lab 37 are given.
 
-A query attends to the keys of its sequence so far. The cache holds keys and values in
-pages of `PAGE` keys, each of which belongs to one sequence and one key/value head:
-row `(page * kv_heads + head) * PAGE + i` of the cache is key i of a page. Rows are words
-of two float16.
+The cache holds keys and values in pages of `PAGE` keys, each of which belongs to one
+sequence. Row `(page * kv_heads + head) * PAGE + i` of the cache is key i of a page, for
+one key/value head. The rows of the fast kernels are words of two float16.
 """
 
 import numpy as np
 from numba import cuda, float32, int32
 
-from weft.intrinsics import (
-    exp2,
-    f16_high,
-    f16_low,
-    f16_pair,
-    load4,
-    load4_nc,
-    mma_f16,
-)
+from weft.intrinsics import exp2, f16_high, f16_low, load4_nc
 
 D = 64  # numbers per row, in the lab
 COLS = D // 32  # of them, per lane
 SCALE = float32(D**-0.5)
-GROUP, PAGE = 4, 4  # query heads per key/value head, keys per page, in the lab
+GROUP, PAGE = 2, 4  # query heads per key/value head, keys per page, in the lab
+ROWS = 4  # threads per column of `merge_slices`, in the lab
 LOWEST = float32(np.finfo(np.float32).min)  # the lowest finite float32
 NOTHING = float32(-np.inf)
 FULL = 0xFFFFFFFF
 
 WIDE = 128  # numbers per row of the fast kernels
-TILE = 16  # keys that a warp of `decode` multiplies at a time
-WARPS = 8
+TILE = 16  # keys that a warp of `decode` takes at a time: a piece begins at a multiple
+WARPS = 12  # per block of `decode`, one block per SM
 PITCH = WIDE + 1  # numbers from row to row of the warps' results
 EACH = 4  # keys that half a warp of `wide_group` loads at a time
 AHEAD = True  # whether a warp loads its next keys before it uses these
