@@ -2,18 +2,17 @@
 
 import weft
 
-from .kernels import TILE
 from .measure import wanted
-from .serving import Decoder, Layer, paged
+from .serving import Decoder, Layer
 
 if weft.GPU:
     import torch
 
 CASES = (
     ([4096], 32, 8),
-    ([1, 17, 1000, 5000], 32, 8),
-    ([300] * 70, 8, 8),
-    ([4096, 33], 64, 8),
+    ([1, 17, 1000, 4096], 32, 8),
+    ([4096] * 40, 32, 8),
+    ([33, 4096], 64, 8),
 )
 
 
@@ -25,7 +24,7 @@ def report():
         for lengths, heads, kv_heads in CASES:
             layer = Layer(lengths, heads, kv_heads)
             right, errors, alike = wanted(layer), [], True
-            for cache in (layer.whole(), (*paged(layer, 2 * TILE), 2 * TILE)):
+            for cache in (layer.whole(), layer.in_pages):
                 decoder = Decoder(layer, cache)
                 first = None
                 for _ in range(20):

@@ -18,6 +18,7 @@ ROWS = 4  # threads per column of `merge_slices`, in the lab
 LOWEST = float32(np.finfo(np.float32).min)  # the lowest finite float32
 NOTHING = float32(-np.inf)
 FULL = 0xFFFFFFFF
+LN2 = float32(np.log(2))
 
 WIDE = 128  # numbers per row of the fast kernels
 TILE = 16  # keys that a warp of `decode` takes at a time: a piece begins at a multiple
@@ -50,7 +51,7 @@ def wide_group(q, k, v, table, lengths, scale, tops, weights, totals):
     q: words (seqs * heads, WIDE / 2). k, v: words (rows, WIDE / 2). tops, weights:
     (seqs, heads, slices), totals: (seqs, heads, slices, WIDE). One warp per slice and
     key/value head. Half a warp has one key, and its own sums, which are merged at the
-    end. Weights are powers of 2.
+    end. Scores are to base 2 until then.
     """
     mine = cuda.local.array((GROUP, 8), float32)  # columns 8 * lane % 16 of the queries
     total = cuda.local.array((GROUP, 8), float32)
@@ -130,5 +131,5 @@ def wide_group(q, k, v, table, lengths, scale, tops, weights, totals):
                 column = int32(2) * word + int32(i)
                 totals[seq, query, part, column] = total[g, i]
             if lane == 0:
-                tops[seq, query, part] = new
+                tops[seq, query, part] = new * LN2
                 weights[seq, query, part] = weight[g]

@@ -1,6 +1,7 @@
 """What PyTorch and others have for decoding, each called as it is fastest."""
 
 import contextlib
+import inspect
 import io
 
 import weft
@@ -43,21 +44,26 @@ def masked(layer):
     return lambda: attend(q, layer.k, layer.v, attn_mask=mask)
 
 
-def flex(layer):
-    """Return the compiled FlexAttention, with a block mask for ragged lengths."""
+def flex(layers):
+    """Return calls of one compiled FlexAttention, with a block mask if ragged."""
     from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
     torch._dynamo.reset()
-    seqs, used, blocks = len(layer.lengths), layer.used, None
-    if min(layer.lengths) < layer.longest:
+    one, blocks = layers[0], None
+    seqs, used = len(one.lengths), one.used
+    if min(one.lengths) < one.longest:
 
         def inside(b, h, q, k):
             return k < used[b]
 
-        blocks = create_block_mask(inside, seqs, None, 1, layer.longest, device="cuda")
-    q = layer.q.view(seqs, layer.heads, 1, WIDE)
+        blocks = create_block_mask(inside, seqs, None, 1, one.longest, device="cuda")
     fast = torch.compile(flex_attention, dynamic=False, mode=TUNED)
-    return lambda: fast(q, layer.k, layer.v, block_mask=blocks, enable_gqa=True)
+
+    def call(layer):
+        q = layer.q.view(seqs, layer.heads, 1, WIDE)
+        return lambda: fast(q, layer.k, layer.v, block_mask=blocks, enable_gqa=True)
+
+    return [call(layer) for layer in layers]
 
 
 def varlen(layer):
@@ -71,8 +77,10 @@ def varlen(layer):
     )
     starts = torch.nn.functional.pad(layer.used.cumsum(0, dtype=torch.int32), (1, 0))
     each = torch.arange(len(used) + 1, device="cuda", dtype=torch.int32)
+    known = inspect.signature(varlen_attn).parameters
+    options = {"enable_gqa": True} if "enable_gqa" in known else {}
     most = 1, layer.longest
-    return lambda: varlen_attn(layer.q, k, v, each, starts, *most, enable_gqa=True)
+    return lambda: varlen_attn(layer.q, k, v, each, starts, *most, **options)
 
 
 def flash_paged(layer):
@@ -108,7 +116,7 @@ def uniform(layers):
         "cuDNN": each(layers, product, "CUDNN_ATTENTION", False),
         "cuDNN, rows": each(layers, product, "CUDNN_ATTENTION", True),
         "efficient, rows": each(layers, product, "EFFICIENT_ATTENTION", True),
-        "FlexAttention": each(layers, flex),
+        "FlexAttention": lambda: flex(layers),
         "flash, paged": each(layers, flash_paged),
         "FlashAttention-4": each(layers, flash4, 1),
         "FlashAttention-4, split": each(layers, flash4, 0),
@@ -121,7 +129,7 @@ def of_any_length(layers):
         "padded, masked": each(layers, masked),
         "flash, varlen": each(layers, varlen),
         "flash, paged": each(layers, flash_paged),
-        "FlexAttention": each(layers, flex),
+        "FlexAttention": lambda: flex(layers),
     }
 
 

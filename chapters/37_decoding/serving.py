@@ -87,9 +87,15 @@ def paged(layer, size, keys_first=False):
 
 
 @functools.cache
-def compiled(kernel, warps, **constants):
-    """Return a kernel for blocks of so many warps, with its constants."""
-    return specialise(kernel, launch_bounds=(32 * warps, 1), WARPS=warps, **constants)
+def compiled(kernel, launch_bounds=None, **constants):
+    """Return a kernel with these constants, the same one every time."""
+    return specialise(kernel, launch_bounds=launch_bounds, **constants)
+
+
+def rows_of_128(kernel, **constants):
+    """Return an exercise's kernel for rows of `WIDE` numbers."""
+    scale = float32(WIDE**-0.5)
+    return compiled(kernel, D=WIDE, COLS=WIDE // 32, SCALE=scale, **constants)
 
 
 class Decoder:
@@ -121,9 +127,10 @@ class Decoder:
             *(*shared, array(arrived), words(self.out)),
         )
         self.to_merge = *shared, heads, words(self.out)
-        options = {"GROUP": group, "PAGE": page, "AHEAD": ahead}
-        self.kernel = compiled(decode, self.warps, LAST_MERGES=last_merges, **options)
-        self.merge = compiled(merge, self.warps, GROUP=group)
+        bounds, sizes = (32 * self.warps, 1), {"GROUP": group, "WARPS": self.warps}
+        flags = {"AHEAD": ahead, "LAST_MERGES": last_merges}
+        self.kernel = compiled(decode, bounds, PAGE=page, **sizes, **flags)
+        self.merge = compiled(merge, bounds, **sizes)
 
     def run(self):
         """Attend, and return the output (seqs, heads, WIDE)."""
@@ -152,7 +159,7 @@ class Learners:
         array = cuda.as_cuda_array
         self.results = tuple(map(array, (self.tops, self.weights, self.totals)))
         self.to_merge = *self.results, array(self.out)
-        self.merge = specialise(merge_slices, D=WIDE, ROWS=LEARNERS_ROWS)
+        self.merge = compiled(merge_slices, D=WIDE, ROWS=LEARNERS_ROWS)
 
     def launch(self, kernel, *arguments):
         """Run a kernel that attends to slices, merge, and return the output."""
@@ -163,12 +170,6 @@ class Learners:
         grid, block = (self.layer.heads, self.seqs), (WIDE, LEARNERS_ROWS)
         self.merge[grid, block, stream](*self.to_merge)
         return self.out
-
-
-def rows_of_128(kernel, **constants):
-    """Return an exercise's kernel for rows of `WIDE` numbers."""
-    scale = float32(WIDE**-0.5)
-    return specialise(kernel, D=WIDE, COLS=WIDE // 32, SCALE=scale, **constants)
 
 
 def one_by_one(layers, one_query):
@@ -226,7 +227,7 @@ def wide(layer, cache, merge_slices):
     k, v, table, page = cache
     mine = Learners(layer, layer.kv_heads, merge_slices)
     group, array = layer.heads // layer.kv_heads, cuda.as_cuda_array
-    kernel = specialise(wide_group, GROUP=group, PAGE=page)
+    kernel = compiled(wide_group, GROUP=group, PAGE=page)
     kept = words(layer.q), words(k), words(v), array(table), array(layer.used)
     arguments = *kept, float32(SCALE2)
     return lambda: mine.launch(kernel, *arguments)
