@@ -20,9 +20,9 @@ def merge_slices(tops, weights, totals, out):
 
     if y == 0:
         for i in range(1, ROWS):
-            new = max(top, row_tops[i, c])
+            new = max(top, row_tops[i, c])  # <- here
             old, factor = math.exp(top - new), math.exp(row_tops[i, c] - new)
             weight = weight * old + row_weights[i, c] * factor
-            total = total * old + row_totals[i, c] * factor  # <- here
+            total = total * old + row_totals[i, c] * factor
             top = new
         out[seq, head, c] = total / weight

@@ -46,7 +46,7 @@ def paged_group(q, k, v, table, lengths, slices, tops, weights, totals):
     for g in range(GROUP):
         query = g * cuda.gridDim.y + head
         for i in range(COLS):
-            totals[seq, query, part, 32 * i + lane] = total[g, i]  # <- here
+            totals[seq, query, part, 32 * i + lane] = total[g, i]
         if lane == 0:
             tops[seq, query, part] = top[g]
-            weights[seq, query, part] = weight[g]
+            weights[seq, query, part] = weight[g]  # <- here

@@ -18,7 +18,7 @@ def paged_group(q, k, v, table, lengths, slices, tops, weights, totals):
             total[g, i] = float32(0)
     for g in range(GROUP):
         for i in range(COLS):
-            mine[g, i] = q[seq, head, 32 * i + lane] * SCALE
+            mine[g, i] = q[seq, head, 32 * i + lane] * SCALE  # <- here
 
     length = lengths[seq]
     size = (length + slices - 1) // slices
@@ -46,7 +46,7 @@ def paged_group(q, k, v, table, lengths, slices, tops, weights, totals):
     for g in range(GROUP):
         query = head * GROUP + g
         for i in range(COLS):
-            totals[seq, query, part, 32 * i + lane] = total[g, i]  # <- here
+            totals[seq, query, part, 32 * i + lane] = total[g, i]
         if lane == 0:
             tops[seq, query, part] = top[g]
             weights[seq, query, part] = weight[g]

@@ -30,7 +30,7 @@ def split_keys(q, k, v, lengths, slices, tops, weights, totals):
         top = new
 
     for i in range(COLS):
-        totals[seq, head, part, 32 * i + lane] = total[i]  # <- here
+        totals[seq, head, part, 32 * i + lane] = total[i]
     if lane == 0:
-        tops[seq, head, part] = top
+        tops[seq, head, part] = top  # <- here
         weights[seq, head, part] = weight

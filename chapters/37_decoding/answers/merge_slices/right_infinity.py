@@ -1,5 +1,5 @@
-# verdict: wrong-value
-# Begins with minus infinity: a row without slices gives NaN.
+# verdict: pass
+# Begins with minus infinity.
 @cuda.jit
 def merge_slices(tops, weights, totals, out):
     """Merge the slices of each head, one head per block."""
@@ -26,4 +26,4 @@ def merge_slices(tops, weights, totals, out):
             weight = weight * old + row_weights[i, c] * factor
             total = total * old + row_totals[i, c] * factor
             top = new
-        out[seq, head, c] = total / weight  # <- here
+        out[seq, head, c] = total / weight
