@@ -287,9 +287,11 @@ def packed(x, out):
     a, b, c, d = load4(x, 0)
     most = bf16_max(a, b)
     out[0] = bf16_pair(bf16_low(most) * bf16_high(c), exp2(bf16_high(d)))
+    out[1] = bf16_pair(f16_low(a), f16_high(b))
 
 bf16_max, bf16_pair = module.bf16_max, module.bf16_pair
 bf16_low, bf16_high, exp2 = module.bf16_low, module.bf16_high, module.exp2
+f16_low, f16_high = module.f16_low, module.f16_high
 def copied(x, out):
     tile = cuda.shared.array(64, float32)
     t = cuda.threadIdx.x
@@ -318,6 +320,7 @@ assert "mul.lo" not in ptx, ptx
 words = types.Array(int32, 1, "C")
 ptx, _ = cuda.compile_ptx(packed, void(words, words), cc=(8, 0))
 wanted = "ld.global.v4.u32", "max.bf16x2", "cvt.rn.bf16x2.f32", "prmt.b32", "ex2.app"
+assert ptx.count("cvt.f32.f16") == 2, ptx
 for line in wanted:
     assert line in ptx, ptx
 assert ".f64" not in ptx, ptx

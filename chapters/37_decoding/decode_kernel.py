@@ -286,10 +286,10 @@ def decode(
             if thread == 0:
                 number = seq * kv_heads + head
                 before = cuda.atomic.add(arrived, number, int32(1))
+                cuda.threadfence()
                 last[0] = before == count - int32(1)
                 if before == count - int32(1):
-                    arrived[number] = int32(0)
-                cuda.threadfence()
+                    cuda.atomic.exch(arrived, number, int32(0))
             cuda.syncthreads()
             if last[0]:
                 gather_parts(
