@@ -38,6 +38,15 @@ def warp_sum(x):
 
 
 @cuda.jit(device=True)
+def neutral(top, weight, total):
+    """Set the maxima, weights and sums of a group to those of no keys."""
+    for g in range(GROUP):
+        top[g], weight[g] = LOWEST, float32(0)
+        for i in range(COLS):
+            total[g, i] = float32(0)
+
+
+@cuda.jit(device=True)
 def row_of(table, seq, head, kv_heads, key):
     """Return the row of the cache that holds a key."""
     page = table[seq, key // int32(PAGE)]

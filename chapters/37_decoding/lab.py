@@ -207,8 +207,7 @@ check(
 # With 5 keys in 4 slices, there are 2, 2, 1 and 0 keys. **An empty slice** has to store
 # something as well: the maximum `LOWEST`, and zeros.
 #
-# The given code loads the query. Write the rest; the step for a key is that of exercise
-# 2.
+# Write the kernel; your lines of exercise 2, up to the division, are most of it.
 #
 # ```python
 # split_keys(q, k, v, lengths, slices, tops, weights, totals)
@@ -229,12 +228,13 @@ def split_keys(q, k, v, lengths, slices, tops, weights, totals):
     part, head, seq = cuda.blockIdx.x, cuda.blockIdx.y, cuda.blockIdx.z
     lane = cuda.threadIdx.x
 
+    # about 24 lines: the query, the slice, its keys, three stores
+    # BEGIN SOLUTION
     for i in range(COLS):
         mine[i] = q[seq, head, 32 * i + lane] * SCALE
         total[i] = float32(0)
     top, weight = LOWEST, float32(0)
-    # about 20 lines: the slice, its keys, three stores
-    # BEGIN SOLUTION
+
     length = lengths[seq]
     size = (length + slices - 1) // slices
     first = part * size
@@ -265,7 +265,7 @@ check(
     split_keys,
     spec=checks.slices_of,
     inputs=checks.ragged,
-    sizes=[(1, 1, 2, 5), (2, 2, 4, 13)],
+    sizes=[(1, 1, 2, 5), (3, 2, 4, 13)],
     launch=lambda seqs, heads, slices, keys: ((slices, heads, seqs), 32),
     full=(4, 32, 16, 2000),
     tolerance=1e-3,
@@ -344,7 +344,7 @@ check(
     merge_slices,
     spec=checks.merged,
     inputs=checks.some_slices,
-    sizes=[(1, 1, 2), (2, 2, 9)],
+    sizes=[(1, 1, 2), (3, 2, 9)],
     launch=lambda seqs, heads, slices: ((heads, seqs), (D, ROWS)),
     full=(8, 32, 130),
     tolerance=1e-4,
@@ -375,7 +375,8 @@ check(
 #
 # The grid is (slices, kv_heads, sequences), and slices are those of exercise 3. Write
 # the kernel: load the queries, go over the keys of the slice, and store three results
-# per query head. The check counts the loads.
+# per query head. The check counts the loads. Given: `neutral(top, weight, total)`, which
+# sets the results of all queries to those of no keys.
 #
 # ```python
 # paged_group(q, k, v, table, lengths, slices, tops, weights, totals)
@@ -388,6 +389,7 @@ check(
 
 # %% tags=["given"]
 GROUP, PAGE = kernels.GROUP, kernels.PAGE  # queries per kv head, keys per page
+neutral = kernels.neutral
 
 
 # %%
@@ -403,11 +405,8 @@ def paged_group(q, k, v, table, lengths, slices, tops, weights, totals):
     part, head, seq = cuda.blockIdx.x, cuda.blockIdx.y, cuda.blockIdx.z
     lane = cuda.threadIdx.x
 
-    for g in range(GROUP):
-        top[g], weight[g] = LOWEST, float32(0)
-        for i in range(COLS):
-            total[g, i] = float32(0)
-    # about 30 lines: the queries, the keys, three stores per query
+    neutral(top, weight, total)
+    # about 28 lines: the queries, the keys, three stores per query
     # BEGIN SOLUTION
     for g in range(GROUP):
         for i in range(COLS):
@@ -499,7 +498,13 @@ guess = {
     "one launch": None,
 }
 
-ladder = chapter.measure.ladder(one_query, split_keys, merge_slices, paged_group, guess)
+ladder = chapter.measure.ladder(
+    one_query,
+    split_keys,
+    merge_slices,
+    paged_group,
+    guess,
+)
 ladder
 
 # %% tags=["solution"]

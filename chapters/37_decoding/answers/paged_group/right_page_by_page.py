@@ -11,10 +11,9 @@ def paged_group(q, k, v, table, lengths, slices, tops, weights, totals):
     part, head, seq = cuda.blockIdx.x, cuda.blockIdx.y, cuda.blockIdx.z
     lane = cuda.threadIdx.x
 
+    neutral(top, weight, total)
     for g in range(GROUP):
-        top[g], weight[g] = LOWEST, float32(0)
         for i in range(COLS):
-            total[g, i] = float32(0)
             mine[g, i] = q[seq, head * GROUP + g, 32 * i + lane]
 
     size = (lengths[seq] + slices - 1) // slices

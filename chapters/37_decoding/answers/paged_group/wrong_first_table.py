@@ -12,10 +12,7 @@ def paged_group(q, k, v, table, lengths, slices, tops, weights, totals):
     part, head, seq = cuda.blockIdx.x, cuda.blockIdx.y, cuda.blockIdx.z
     lane = cuda.threadIdx.x
 
-    for g in range(GROUP):
-        top[g], weight[g] = LOWEST, float32(0)
-        for i in range(COLS):
-            total[g, i] = float32(0)
+    neutral(top, weight, total)
     for g in range(GROUP):
         for i in range(COLS):
             mine[g, i] = q[seq, head * GROUP + g, 32 * i + lane] * SCALE

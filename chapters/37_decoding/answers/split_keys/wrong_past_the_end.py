@@ -12,6 +12,7 @@ def split_keys(q, k, v, lengths, slices, tops, weights, totals):
         mine[i] = q[seq, head, 32 * i + lane] * SCALE
         total[i] = float32(0)
     top, weight = LOWEST, float32(0)
+
     length = lengths[seq]
     size = (length + slices - 1) // slices
     first = part * size
