@@ -375,7 +375,7 @@ check(
 #
 # The grid is (slices, kv_heads, sequences), and slices are those of exercise 3. Write
 # the kernel: load the queries, go over the keys of the slice, and store three results
-# per query head. The check counts the loads. Given: `neutral(top, weight, total)`, which
+# per query head. The check counts the loads. `neutral(top, weight, total)` is given; it
 # sets the results of all queries to those of no keys.
 #
 # ```python
