@@ -51,6 +51,7 @@ IN_PAGES = {
     "27_cudnn": ["described"],
     "30_tensors": ["expanded", "merge", "strides_for"],
     "34_diffusion": ["worth"],
+    "37_decoding": ["step_costs"],
 }
 HEAD = re.compile(r"# verdict: ([\w-]+)\n")
 

@@ -450,7 +450,7 @@ check(
     paged_group,
     spec=checks.slices_of_pages,
     inputs=checks.paged,
-    sizes=[(1, 1, 1, 6), (3, 2, 2, 13)],
+    sizes=[(1, 1, 2, 6), (3, 2, 2, 13)],
     launch=lambda seqs, kv_heads, slices, keys: (
         (slices, kv_heads, seqs),
         32,
