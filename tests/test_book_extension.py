@@ -4,6 +4,7 @@ import io
 import json
 import re
 import sys
+import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -658,8 +659,10 @@ def test_the_outline_links_what_there_is(render: Render) -> None:
     files = {"book/outline.toml": parts}
     html, warnings = render("```{outline}\n```", files=files)
     assert warnings == []
-    assert html.count("<li") == 36
-    assert html.count('class="weft-coming"') == 36
+    listed = sum(len(part["chapters"]) for part in tomllib.loads(parts)["parts"])
+    assert listed > 36
+    assert html.count("<li") == listed
+    assert html.count('class="weft-coming"') == listed
 
     files = {"book/13_shared_memory.md": "# 13\n", "book/77_odd.md": "# 77\n"}
     html, warnings = render("```{outline}\n```", files=files)
