@@ -361,7 +361,10 @@ def test_the_products_for_timing_are_right(model: Model) -> None:
 @pytest.mark.parametrize(
     ("file", "advice"),
     [
-        ("sgemm/wrong_alpha_twice", "The library read alpha as 2 and beta as 2"),
+        (
+            "sgemm/wrong_alpha_twice",
+            "The library read beta as 2, at the address that it got",
+        ),
         ("scores/wrong_pointer_mode", "scalars are read on the device too"),
         ("linear/wrong_result_bf16", "C has the type R_16BF in this call, and y holds"),
         ("linear/wrong_type_half", "A has the type R_16F in this call, and w holds"),

@@ -12,12 +12,7 @@ from weft.counters import Line, count
 from weft.kernels.advice import with_calls
 from weft.kernels.exercise import KernelExercise
 from weft.kernels.requests import conflicts, sectors
-from weft.kernels.sharing import (
-    handed_over,
-    in_flight,
-    shared_bytes,
-    unguarded_loads,
-)
+from weft.kernels.sharing import handed_over, shared_bytes, unguarded_loads
 from weft.kernels.trial import configure, traced
 from weft.places import Place
 from weft.simulator.trace.columns import Columns
@@ -325,7 +320,6 @@ HELD: dict[str, Hold] = {
     "shared_loads": partial(loads, "shared"),
     "handed_over": handed_over,
     "unguarded_loads": unguarded_loads,
-    "in_flight": in_flight,
     "shared_bytes": shared_bytes,
     "peeks": peeks,
     "barriers": barriers,

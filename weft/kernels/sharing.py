@@ -8,7 +8,7 @@ from weft.kernels.exercise import KernelExercise
 from weft.places import Note, Place
 from weft.simulator.trace import columns
 from weft.simulator.trace.columns import Columns, Flags
-from weft.simulator.trace.trace import GLOBAL, READ, SHARED, WRITE, Trace
+from weft.simulator.trace.trace import GLOBAL, READ, SHARED, Trace
 from weft.wording import joined, several
 
 LINES = 4  # that a verdict shows
@@ -141,41 +141,4 @@ def too_many_bytes(
         "The less shared memory a block takes, the more blocks fit on an SM. Which "
         "cells does no thread use, and how could the others do without them?",
         busy_lines(last, last.space == SHARED),
-    )
-
-
-def in_flight(exercise: KernelExercise, last: Trace, _: list[Line]) -> str:
-    """Count the copies that a thread has in flight after a wait, where it has most."""
-    waits = np.array(["wait_group" in p.text for p in last.places] or [False])
-    begun = np.zeros(len(last), bool)
-    begun[last.atomics["begun"]] = True
-    arrived = waits[last.site] & (last.operation == WRITE) & ~begun
-    if not arrived.any():  # nothing that is known to wait
-        return ""
-    rows = np.flatnonzero(begun | arrived)
-    threads = int(last.thread.max(initial=0)) + 1
-    order, new = columns.order(last.block[rows] * threads + last.thread[rows])
-    rows = rows[order]
-    change = np.where(begun[rows], 1, -1)
-    total = np.cumsum(change)
-    starts = np.flatnonzero(new)
-    before = total[starts] - change[starts]
-    total -= np.repeat(before, np.diff([*starts, rows.size]))
-    ends = arrived[rows] & ~np.append(arrived[rows][1:] & ~new[1:], False)
-    most = int(total[ends].max(initial=0))
-    if most < exercise.limits["in_flight"]:
-        raise Failed(none_in_flight(exercise, last, rows[ends]))
-    return f"copies: up to {most} of a thread in flight after it has waited"
-
-
-def none_in_flight(exercise: KernelExercise, last: Trace, rows: Columns) -> Verdict:
-    """Refuse waits that leave no copy in flight. rows: what has arrived there."""
-    places = [last.places[site] for site in np.unique(last.site[rows])]
-    return exercise.verdict(
-        "in-flight",
-        "Whenever a thread has waited, none of its copies is in flight any more.",
-        "The copies that are needed later should be on their way while the threads "
-        "compute. For which groups does this line wait, and which of them is needed "
-        "next?",
-        [(place, "waits for every copy") for place in places[:LINES]],
     )

@@ -1,4 +1,4 @@
-# verdict: in-flight
+# verdict: pass
 # Waits for everything: right, and not as fast.
 @cuda.jit
 def gemm_pipelined(a, b, c):
@@ -23,7 +23,7 @@ def gemm_pipelined(a, b, c):
     read, write = int32(0), int32(LAST)  # the pairs to multiply, to fill
     for start in range(int32(0), int32(a.shape[1]), int32(KW)):
         ahead = start + int32(LAST * KW)  # the stride that `write` is for
-        wait_group(0)  # <- here
+        wait_group(0)
         cuda.syncthreads()
         fetch(ta, tb, write, a, b, row0, col0, ahead)
         commit_group()
