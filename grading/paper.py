@@ -106,7 +106,8 @@ class Paper:
     def script(self, submission: Submission, without: Iterable[str] = ()) -> Script:
         """Return the lab with the submission's answers, but for those in `without`.
 
-        It has a cell for each of the paper's.
+        It has a cell for each of the paper's. Those that earn nothing are empty: cells
+        without marks, and all below the last check.
         """
         cells: list[Cell] = []
         missing: dict[str, Answer] = {}
@@ -133,8 +134,10 @@ class Paper:
                     else:
                         parts.append(value.source)
                 cells.append(Cell("\n\n".join([*parts, cell]), checks=exercise))
+            elif number > max(self.checks) or _without_marks(cell):
+                cells.append(Cell(""))
             else:
-                cells.append(Cell("" if _without_marks(cell) else cell))
+                cells.append(Cell(cell))
         return Script(cells, missing, notes)
 
     def _imports(self) -> dict[str, set[str]]:

@@ -143,3 +143,14 @@ def test_nbgrader_gets_the_answers_with_what_was_not_taken():
     assert "\nsaxpy.done" not in saxpy
     checks = [cell for number, cell in enumerate(code) if number in paper.checks]
     assert all(cell.endswith(");") for cell in checks)
+
+
+def test_what_earns_nothing_does_not_run():
+    """Below the last check of lab 16, a report alone computes for seconds."""
+    lab = "16_softmax"
+    paper = Paper(lab, ROOT / "labs" / f"{lab}.ipynb")
+    last = max(paper.checks)
+    assert any("accuracy.report()" in cell for cell in paper.cells[last + 1 :])
+    script = paper.script(Submission(paper.cells, paper.known))
+    assert len(script.cells) == len(paper.cells)
+    assert not any(cell.source for cell in script.cells[last + 1 :])
