@@ -11,6 +11,8 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from grading.system_calls import call, checked, prctl
+
 CREATE, ADD, RESTRICT = 444, 445, 446  # the system calls
 DUMPABLE, NO_NEW_PRIVS = 4, 38  # for prctl
 PATH_BENEATH = 1
@@ -43,7 +45,7 @@ def version() -> int:
     """Return the version of Landlock that the kernel has, 0 for none."""
     if sys.platform != "linux":
         return 0
-    return max(0, _call(CREATE, None, ctypes.c_size_t(0), VERSION_OF))
+    return max(0, call(CREATE, None, ctypes.c_size_t(0), VERSION_OF))
 
 
 def restrict(
@@ -62,7 +64,7 @@ def restrict(
     asked = Ruleset(
         every, CONNECT_AND_BIND if known >= 4 else 0, OUTSIDE if known >= 6 else 0
     )
-    ruleset = _made(CREATE, ctypes.byref(asked), ctypes.sizeof(asked), 0)
+    ruleset = checked(call(CREATE, ctypes.byref(asked), ctypes.sizeof(asked), 0))
     try:
         for path in listing:
             _allow(ruleset, path, READ_DIR)
@@ -70,8 +72,8 @@ def restrict(
             _allow(ruleset, path, READ & every)
         for path in writing:
             _allow(ruleset, path, every)
-        _prctl(NO_NEW_PRIVS, 1, 0, 0, 0)
-        _made(RESTRICT, ruleset, 0)
+        prctl(NO_NEW_PRIVS, 1)
+        checked(call(RESTRICT, ruleset, 0))
     finally:
         os.close(ruleset)
     return True
@@ -79,7 +81,7 @@ def restrict(
 
 def hide() -> None:
     """Keep this user's other processes from looking into this one, or changing it."""
-    _prctl(DUMPABLE, 0, 0, 0, 0)
+    prctl(DUMPABLE, 0)
 
 
 def _allow(ruleset: int, path: Path, rights: int) -> None:
@@ -92,25 +94,6 @@ def _allow(ruleset: int, path: Path, rights: int) -> None:
         if not stat.S_ISDIR(os.fstat(folder).st_mode):
             rights &= OF_FILES
         rule = Beneath(rights, folder)
-        _made(ADD, ruleset, PATH_BENEATH, ctypes.byref(rule), 0)
+        checked(call(ADD, ruleset, PATH_BENEATH, ctypes.byref(rule), 0))
     finally:
         os.close(folder)
-
-
-def _call(number: int, *arguments: object) -> int:
-    library = ctypes.CDLL(None, use_errno=True)
-    library.syscall.restype = ctypes.c_long
-    return int(library.syscall(ctypes.c_long(number), *arguments))
-
-
-def _made(number: int, *arguments: object) -> int:
-    found = _call(number, *arguments)
-    if found < 0:
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-    return found
-
-
-def _prctl(*arguments: int) -> None:
-    library = ctypes.CDLL(None, use_errno=True)
-    if library.prctl(arguments[0], *map(ctypes.c_ulong, arguments[1:])):
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))

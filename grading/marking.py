@@ -9,7 +9,9 @@ from pathlib import Path
 from grading import processes
 from grading.files import Unreadable, contents
 from grading.paper import Paper
+from grading.processes import Fresh
 from grading.record import Record, key
+from grading.servers import Starters
 from grading.sitting import Limits, Result, grade, nothing
 
 
@@ -36,11 +38,13 @@ def marked(
         known = key(paper, notebook, own)
         if found := record.get(known, student):
             return found
-        result = grade(paper, student, notebook, own)
+        start = starters.mine() if len(submissions) > jobs else Fresh
+        result = grade(paper, student, notebook, own, start)
         result = replace(result, key=known, date=date, seed=own.seed)
         record.add(result)
         return result
 
+    starters = Starters(paper)
     pool = ThreadPoolExecutor(max(1, jobs))
     try:
         waiting = [pool.submit(one, *given) for given in submissions.items()]
@@ -49,4 +53,5 @@ def marked(
     finally:
         processes.stopping.set()
         pool.shutdown(cancel_futures=True)
+        starters.close()
         processes.stopping.clear()

@@ -140,6 +140,18 @@ class Paper:
                 cells.append(Cell(cell))
         return Script(cells, missing, notes)
 
+    def modules(self) -> set[str]:
+        """The names of the modules that the lab's cells import, and maybe others."""
+        trees = [tree for cell in self.cells if (tree := parse(cell))]
+        found: set[str] = set()
+        for node in (node for tree in trees for node in ast.walk(tree)):
+            if isinstance(node, ast.Import):
+                found |= {each.name for each in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                found |= {f"{node.module}.{each.name}" for each in node.names}
+                found.add(node.module)
+        return found
+
     def _imports(self) -> dict[str, set[str]]:
         """What each name stands for that the lab imports."""
         trees = [parse(cell) for cell in self.cells]

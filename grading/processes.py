@@ -5,7 +5,6 @@ import functools
 import json
 import os
 import selectors
-import shutil
 import signal
 import subprocess
 import sys
@@ -13,19 +12,19 @@ import tempfile
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from grading import landlock
+from grading import landlock, namespaces
+from grading.namespaces import Apart
 
 ROOT = Path(__file__).parents[1]
 LOOK = 0.2  # seconds between two looks at the processes
 LONGEST = 1 << 20  # bytes of a line of the report
 MOST = 256  # processes of a submission
 KEPT = ("LANG", "LC_ALL", "LD_LIBRARY_PATH", "PATH", "VIRTUAL_ENV")
-NO_NETWORK = ("--user", "--map-current-user", "--net")
-ALONE = ("--ipc", "--pid", "--fork", "--kill-child", "--mount-proc")
+TRY = "from grading.namespaces import *; enter(Apart({!r}))"
 
 stopping = threading.Event()  # set: every submission's process is to be stopped
 
@@ -35,30 +34,79 @@ class Ended(Exception):
 
 
 @functools.cache
-def isolated() -> tuple[str, ...]:
-    """What to put before a command so that it is alone; () where nothing can.
-
-    It then has no network, and with `--pid` it sees no other processes, and what it
-    starts ends with it.
-    """
-    tool = shutil.which("unshare") or ""
-    for options in ((*NO_NETWORK, *ALONE), NO_NETWORK):
-        command = (tool, *options)
-        if tool and _works(command):
-            return command
-    return ()
+def isolated() -> Apart:
+    """What this system can keep a submission from."""
+    for apart in (Apart.ALL, Apart.NETWORK):
+        if sys.platform == "linux" and _works(apart):
+            return apart
+    return Apart.NOTHING
 
 
-def _works(command: tuple[str, ...]) -> bool:
+def _works(apart: Apart) -> bool:
+    """Whether a process can enter these namespaces here."""
+    command = [sys.executable, "-c", TRY.format(apart.value)]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
     try:
-        done = subprocess.run([*command, "true"], capture_output=True, timeout=10)
+        done = subprocess.run(command, env=environment, capture_output=True, timeout=30)
     except (OSError, subprocess.TimeoutExpired):
         return False
     return done.returncode == 0
 
 
+class Running(Protocol):
+    """The processes of a submission.
+
+    sessions: the numbers of those that lead the others.
+    """
+
+    sessions: list[int]
+
+    def wait(self, seconds: float) -> int | None:
+        """Wait for its end; return its exit status, None if it has not ended."""
+
+    def end(self) -> None:
+        """Stop it, and all that it has started."""
+
+
+Start = Callable[[str, dict[str, str], int, int], Running]
+
+
+class Fresh:
+    """A submission's process that begins with an empty Python."""
+
+    def __init__(
+        self, home: str, environment: dict[str, str], task: int, report: int
+    ) -> None:
+        """home: its folder. task, report: what it reads and writes, as descriptors."""
+        apart = isolated()
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "grading.worker", str(report), apart],
+            cwd=home,
+            env=environment,
+            pass_fds=[report],
+            stdin=task,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        self._apart = apart
+        self.sessions = [self._process.pid]
+
+    def wait(self, seconds: float) -> int | None:
+        try:
+            return self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return None
+
+    def end(self) -> None:
+        namespaces.end(self._process.pid, self._apart)
+        if self.wait(namespaces.SECONDS) is None:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+
+
 def report(
-    task: bytes, seed: str, memory: float
+    task: bytes, seed: str, memory: float, start: Start = Fresh
 ) -> Generator[dict[str, Any] | None, None, None]:
     """Run the worker on a task; yield what it reports, and None while it says nothing.
 
@@ -68,33 +116,28 @@ def report(
     with tempfile.TemporaryDirectory(
         prefix="weft-grade-", ignore_cleanup_errors=True
     ) as home:
-        reading, writing = os.pipe()
-        alone = "--pid" in isolated()
-        worker = (sys.executable, "-m", "grading.worker", str(writing), str(int(alone)))
-        process = subprocess.Popen(
-            [*isolated(), *worker],
-            cwd=home,
-            env=_environment(home, seed),
-            pass_fds=[writing],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        os.close(writing)
+        tasks, giving = os.pipe()
+        reading, reports = os.pipe()
+        try:
+            running = start(home, environment(home, seed), tasks, reports)
+        finally:
+            os.close(tasks)
+            os.close(reports)
         try:
             with os.fdopen(reading, "rb") as lines:
-                with contextlib.suppress(BrokenPipeError):
-                    assert process.stdin
-                    process.stdin.write(task)
-                    process.stdin.close()
-                yield from _lines(lines, process.pid, memory)
-            _wait(process)
+                with (
+                    contextlib.suppress(BrokenPipeError),
+                    os.fdopen(giving, "wb") as file,
+                ):
+                    file.write(task)
+                yield from _lines(lines, running.sessions, memory)
+            _wait(running)
         finally:
-            _end(process)
+            running.end()
 
 
-def _environment(home: str, seed: str) -> dict[str, str]:
+def environment(home: str, seed: str) -> dict[str, str]:
+    """The variables of a submission's process."""
     return {k: os.environ[k] for k in KEPT if k in os.environ} | {
         "HOME": home,
         "IPYTHONDIR": home,
@@ -110,7 +153,9 @@ def _environment(home: str, seed: str) -> dict[str, str]:
     }
 
 
-def _lines(lines: Any, session: int, memory: float) -> Iterator[dict[str, Any] | None]:
+def _lines(
+    lines: Any, sessions: list[int], memory: float
+) -> Iterator[dict[str, Any] | None]:
     """Yield the lines of a report, and None every now and then. Raises Ended."""
     with selectors.DefaultSelector() as selector:
         selector.register(lines, selectors.EVENT_READ)
@@ -126,7 +171,7 @@ def _lines(lines: Any, session: int, memory: float) -> Iterator[dict[str, Any] |
                     raise Ended("tampered")
             if time.monotonic() - looked >= LOOK:
                 looked = time.monotonic()
-                _within(session, memory)
+                _within(sessions, memory)
                 yield None
     raise Ended("stopped")
 
@@ -141,20 +186,20 @@ def _parsed(line: bytes) -> dict[str, Any]:
     return found
 
 
-def _wait(process: subprocess.Popen[bytes]) -> None:
+def _wait(running: Running) -> None:
     """Wait for a process that has closed its report. Raises Ended if it failed."""
-    try:
-        if process.wait(10) != 0:
-            raise Ended("crash")
-    except subprocess.TimeoutExpired:
-        raise Ended("tampered") from None
+    code = running.wait(10)
+    if code is None:
+        raise Ended("tampered")
+    if code != 0:
+        raise Ended("crash")
 
 
-def _within(session: int, memory: float) -> None:
-    """Raises Ended if a session's processes are too many, or need too much memory.
+def _within(sessions: list[int], memory: float) -> None:
+    """Raises Ended if the processes of sessions are too many, or need too much memory.
 
-    All that it has started count, those that left the session as well; nothing is
-    known without /proc.
+    All that they have started count, those that left their session as well, but not the
+    process that leads one where it only waits; nothing is known without /proc.
     """
     children: dict[int, list[int]] = defaultdict(list)
     size: dict[int, int] = {}
@@ -166,29 +211,24 @@ def _within(session: int, memory: float) -> None:
         except (OSError, IndexError, ValueError):
             continue
         size[number] = pages * os.sysconf("SC_PAGE_SIZE")
-        children[session if of == session else parent].append(number)
-    counted, waiting = set[int](), [session]
+        children[of if of in sessions else parent].append(number)
+    counted, waiting = set[int](), list(sessions)
     while waiting:
         counted.add(number := waiting.pop())
         waiting += [child for child in children[number] if child not in counted]
+    if isolated() is Apart.ALL:
+        counted -= set(sessions)
     if sum(size.get(number, 0) for number in counted) > memory:
         raise Ended("memory")
     if len(counted) > MOST:
         raise Ended("processes")
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Stop a process and all that it has started."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-
-
 def isolation() -> Iterator[str]:
     """What a submission can reach on this system that it cannot on others."""
     if not isolated():
         yield "Submissions can reach the network on this system."
-    if "--pid" not in isolated():
+    if isolated() is not Apart.ALL:
         yield "Submissions see other processes on this system."
     if not landlock.version():
         yield "Submissions can read and write your files on this system."

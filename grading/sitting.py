@@ -10,6 +10,7 @@ from grading import processes
 from grading.files import printable
 from grading.listening import Heard, Mark, Tampered
 from grading.paper import Paper
+from grading.processes import Fresh, Start
 from grading.worker import Task
 
 STOPPED = {
@@ -69,13 +70,15 @@ class Result:
         return sum(mark.passed for mark in self.marks)
 
 
-def grade(paper: Paper, student: str, notebook: bytes, limits: Limits) -> Result:
+def grade(
+    paper: Paper, student: str, notebook: bytes, limits: Limits, start: Start = Fresh
+) -> Result:
     """Grade a submission, whatever it is; what goes wrong is the kind of its marks.
 
     Raises processes.Ended if the grader itself is being stopped.
     """
     try:
-        return sit(paper, student, notebook, limits)
+        return sit(paper, student, notebook, limits, start)
     except processes.Ended:
         raise
     except Exception as error:
@@ -88,7 +91,9 @@ def nothing(paper: Paper, student: str, kind: str, why: str) -> Result:
     return Result(student, marks, said=printable(why))
 
 
-def sit(paper: Paper, student: str, notebook: bytes, limits: Limits) -> Result:
+def sit(
+    paper: Paper, student: str, notebook: bytes, limits: Limits, start: Start = Fresh
+) -> Result:
     """Grade one submission, given by the bytes of its file.
 
     An exercise that hangs or takes the process down gets no mark, and the rest is run
@@ -103,7 +108,7 @@ def sit(paper: Paper, student: str, notebook: bytes, limits: Limits) -> Result:
         heard = Heard(paper, secrets.token_hex(16))
         task = Task(paper, notebook, list(lost), heard.key)
         left = limits.total if last else limits.total - (time.monotonic() - begun)
-        ended, why = _run(task, heard, limits, left)
+        ended, why = _run(task, heard, limits, left, start)
         answers = heard.answers | answers
         if ended == "stopped":
             raise processes.Ended(ended)
@@ -136,13 +141,16 @@ def _blamed(heard: Heard, ended: str, why: str) -> dict[str, Mark]:
     return {e: mark for e, mark in heard.marks.items() if not mark.passed}
 
 
-def _run(task: Task, heard: Heard, limits: Limits, left: float) -> tuple[str, str]:
+def _run(
+    task: Task, heard: Heard, limits: Limits, left: float, start: Start
+) -> tuple[str, str]:
     """Run a task, and hear what it reports.
 
     left: seconds that it has. Returns how it broke off, in a word and in a sentence;
     ("", "") if it did not.
     """
-    lines = processes.report(pickle.dumps(task), limits.seed, limits.memory * 2**30)
+    memory = limits.memory * 2**30
+    lines = processes.report(pickle.dumps(task), limits.seed, memory, start)
     begun = since = time.monotonic()
     ended = ""
     try:

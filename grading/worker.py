@@ -1,9 +1,9 @@
 """What runs in the process of one submission: reading it, its cells, and a report.
 
-    python -m grading.worker FD ALONE < task
+    python -m grading.worker FD APART < task
 
-The task is a pickled `Task`. The report goes to the file descriptor FD, a JSON object
-per line, each with the task's key:
+APART is one of `namespaces.Apart`, the task a pickled `Task`. The report goes to the
+file descriptor FD, a JSON object per line, each with the task's key:
 
     {"read": true, "missing": {exercise: [kind, why]}, "notes": {exercise: note},
      "answers": {exercise: digests}}
@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 from grading import integrity
 from grading.confining import confine
+from grading.namespaces import Apart, enter
 
 if TYPE_CHECKING:
     from grading.paper import Cell, Paper
@@ -61,7 +62,7 @@ class Report:
         self._file.flush()
 
 
-def run(shell: Any, cells: "list[Cell]", report: Report) -> list[str]:
+def run_cells(shell: Any, cells: "list[Cell]", report: Report) -> list[str]:
     """Run all cells; report on those that define or check an exercise.
 
     Returns the names of functions of a check that the answers have changed.
@@ -129,23 +130,37 @@ def sit(task: Task, report: Report) -> None:
     missing = {name: [a.kind, a.refused] for name, a in script.missing.items()}
     report.say(read=True, missing=missing, notes=script.notes, answers=compared(script))
     shell: Any = InteractiveShell.instance(colors="nocolor")
-    changed = run(shell, script.cells, report)
+    changed = run_cells(shell, script.cells, report)
     passed = list(unearned(shell, task.paper))
     return report.say(ends=True, changed=changed, unearned=passed)
 
 
-def main() -> None:
-    alone = bool(int(sys.argv[2]))
-    confine(Path.cwd(), alone)
-    task = pickle.load(sys.stdin.buffer)
-    report = Report(int(sys.argv[1]), task.key)
+def run(task: int, report: int, *compiler: int) -> None:
+    """Run a task, confined already. All are file descriptors.
+
+    compiler: where kernels go that are to be compiled, and where the answers come from.
+    """
+    with os.fdopen(task, "rb") as file:
+        read = pickle.load(file)
+    said = Report(report, read.key)
     nowhere = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(nowhere, number)
     try:
-        sit(task, report)
+        if compiler:
+            from weft import compiling
+
+            compiling.adopt(*compiler)
+        sit(read, said)
     except Exception as error:
-        report.say(error=f"{type(error).__name__}: {error}"[:LONGEST])
+        said.say(error=f"{type(error).__name__}: {error}"[:LONGEST])
+
+
+def main() -> None:
+    apart = Apart(sys.argv[2])
+    enter(apart)
+    confine(Path.cwd(), apart is Apart.ALL)
+    run(os.dup(0), int(sys.argv[1]))
 
 
 if __name__ == "__main__":

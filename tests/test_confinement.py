@@ -1,5 +1,6 @@
 """What runs for a submission sees only its own, and leaves nothing behind.
 
+That holds for a process that begins with an empty Python, and for one that was forked.
 What the inspector refuses is run here all the same, from the instructor's copy, as if
 it had found a way past it.
 """
@@ -8,6 +9,8 @@ import ast
 import os
 import sys
 import time
+from collections.abc import Iterator
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -16,20 +19,44 @@ from test_grade import EXERCISES, LAB, ROOT, damaged, notebook, right
 from test_poisoned_submissions import bytes_of
 
 from grading import landlock
-from grading.processes import MOST, isolated, isolation
+from grading.namespaces import Apart
+from grading.processes import MOST, Fresh, Start, isolated, isolation
+from grading.servers import Starter, possible
 from grading.sitting import Limits, Result, sit
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="of Linux")
-alone = pytest.mark.skipif("--pid" not in isolated(), reason="no namespaces here")
+alone = pytest.mark.skipif(isolated() is not Apart.ALL, reason="no namespaces here")
 files = pytest.mark.skipif(not landlock.version(), reason="no Landlock here")
+
+
+start: ContextVar[Start] = ContextVar("start")
+
+
+@pytest.fixture(scope="module", params=["fresh", "forked"])
+def starting(request: pytest.FixtureRequest) -> Iterator[Start]:
+    """Both ways in which a submission's process begins."""
+    if request.param == "fresh":
+        yield Fresh
+    elif not possible():
+        pytest.skip("nothing is forked here")
+    else:
+        starter = Starter([LAB])
+        yield starter
+        assert starter.forks, "it was given up"
+        starter.close()
+
+
+@pytest.fixture(autouse=True)
+def _begun(starting: Start) -> None:
+    start.set(starting)
 
 
 def run(code: str, limits: Limits | None = None) -> Result:
     """Run code, one line, in the process of a submission whose answers are right."""
     answers = right(*EXERCISES)
     answers["double"] += "\n    HERE = 1\n"
-    paper = damaged("double", code)
-    return sit(paper, "eve", bytes_of(notebook(answers)), limits or Limits(seconds=30))
+    paper, cells = damaged("double", code), bytes_of(notebook(answers))
+    return sit(paper, "eve", cells, limits or Limits(seconds=30), start.get())
 
 
 def told(expression: str) -> Any:
@@ -158,9 +185,8 @@ def test_a_file_has_a_largest_size() -> None:
 
 def test_what_a_system_lacks_is_said() -> None:
     said = list(isolation())
-    assert len(said) == (not isolated()) + ("--pid" not in isolated()) + (
-        not landlock.version()
-    )
+    lacks = [not isolated(), isolated() is not Apart.ALL, not landlock.version()]
+    assert len(said) == sum(lacks)
 
 
 def test_the_documents_promise_the_same() -> None:

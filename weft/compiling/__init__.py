@@ -14,7 +14,7 @@ import sys
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from weft import effort
 from weft.compiling.packing import Unpackable, pack
@@ -65,25 +65,21 @@ class Worker:
     """The compiling process: what it says comes through a queue."""
 
     def __init__(self, command: list[str]) -> None:
-        environment = {k: v for k, v in os.environ.items() if "CUDASIM" not in k}
-        environment["NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS"] = "0"
+        process = self._process = _started(command)
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self._open(process.stdin, process.stdout)
+
+    def _open(self, jobs: IO[bytes], answers: IO[bytes]) -> None:
         self.owner = os.getpid()
-        self._process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=environment,
-            start_new_session=True,  # Ctrl-C is meant for the notebook
-        )
+        self._jobs = jobs
         self._answers: queue.Queue[Any] = queue.Queue()
-        threading.Thread(target=self._listen, daemon=True).start()
+        threading.Thread(target=self._listen, args=[answers], daemon=True).start()
         self._started = False
 
-    def _listen(self) -> None:
-        assert self._process.stdout is not None
+    def _listen(self, answers: IO[bytes]) -> None:
         with contextlib.suppress(Exception):
-            while (answer := read(self._process.stdout)) is not None:
+            while (answer := read(answers)) is not None:
                 self._answers.put(answer)
         self._answers.put(None)
 
@@ -103,9 +99,8 @@ class Worker:
             if not hello["ready"]:
                 raise Missing(hello["why"])
             self._started = True
-        assert self._process.stdin is not None
         try:
-            write(self._process.stdin, job)
+            write(self._jobs, job)
         except OSError:
             raise Gone("the compiler ended unexpectedly") from None
         return self._next(PATIENCE)
@@ -114,14 +109,38 @@ class Worker:
         """End the process: politely, then not."""
         if self.owner != os.getpid():
             return  # a fork; the process is its parent's
-        assert self._process.stdin is not None
         with contextlib.suppress(OSError):
-            self._process.stdin.close()
+            self._jobs.close()
         try:
             self._process.wait(0.2)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait(5)
+
+
+class Lent(Worker):
+    """A compiling process that another one has started, and ends."""
+
+    def __init__(self, jobs: int, answers: int) -> None:
+        self._open(os.fdopen(jobs, "wb"), os.fdopen(answers, "rb"))
+
+    def end(self) -> None:
+        """Let it go: it ends when it gets no more jobs."""
+        with contextlib.suppress(OSError):
+            self._jobs.close()
+
+
+def _started(command: list[str]) -> subprocess.Popen[bytes]:
+    environment = {k: v for k, v in os.environ.items() if "CUDASIM" not in k}
+    environment["NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS"] = "0"
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=environment,
+        start_new_session=True,  # Ctrl-C is meant for the notebook
+    )
 
 
 _worker: Worker | None = None
@@ -146,6 +165,12 @@ def warm_up() -> None:
             _worker = Worker([sys.executable, str(_WORKER)])
         except OSError as error:
             _given_up = f"the compiler could not be started: {error}"
+
+
+def adopt(jobs: int, answers: int) -> None:
+    """Use a process that is there already; it is reached by two file descriptors."""
+    global _worker
+    _worker = Lent(jobs, answers)
 
 
 def compile_kernel(kernel: Any, args: tuple[Any, ...]) -> Outcome:
