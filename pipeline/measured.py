@@ -148,10 +148,12 @@ class Program:
                 case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
                     self.definitions.setdefault(name, []).append(node)
                 case ast.If(test=test):
-                    plain = ast.unparse(test) in ON_GPU or _asks_for_gpu(test)
-                    inside = headers if plain else (*headers, test)
+                    tools = _asks(test, "weft.has_tools")
+                    on_gpu = ast.unparse(test) in ON_GPU or _asks(test, "weft.on_gpu")
+                    inside = headers if tools or on_gpu else (*headers, test)
                     self._flatten(node.body, inside, names, loop)
-                    self._flatten(node.orelse, inside, names, loop)
+                    if not tools:  # without them, nothing of this is measured
+                        self._flatten(node.orelse, inside, names, loop)
                 case ast.For() | ast.While() | ast.With() | ast.Try():
                     inside = (*headers, *_header(node))
                     self._flatten(node.body, inside, names, node.body)
@@ -274,9 +276,9 @@ def _is_measurement(call: ast.Call) -> bool:
     return isinstance(call.func, ast.Attribute) and call.func.attr in METHODS
 
 
-def _asks_for_gpu(test: ast.expr) -> bool:
-    """Whether a condition is `weft.on_gpu("why")`."""
-    return isinstance(test, ast.Call) and ast.unparse(test.func) == "weft.on_gpu"
+def _asks(test: ast.expr, function: str) -> bool:
+    """Whether a condition is a call of a function, such as `weft.on_gpu("why")`."""
+    return isinstance(test, ast.Call) and ast.unparse(test.func) == function
 
 
 def _claims(node: ast.stmt) -> bool:

@@ -6,9 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from weft.device import Device, tools
+import weft
+from weft import device, lesson
+from weft.device import Device, needs, tools
+from weft.device.needs import GpuNeeds
+from weft.device.report import examine
 from weft.lesson import running, syllabus
-from weft.lesson.needs import GpuNeeds
+from weft.lesson.onward import Header
 
 ROOT = Path(__file__).parents[1]
 LABS = syllabus.names()
@@ -119,6 +123,81 @@ def test_a_runner_without_a_compiler_is_told_what_would_stop(monkeypatch):
 def test_a_lab_that_is_skipped_needs_no_tools(monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
     assert running.plan(["29_triton"], T4)["stops"] == []
+
+
+def test_the_doctor_names_the_labs_that_a_gpu_cannot_run():
+    unmet = needs.unmet(LABS, T4)
+    assert unmet == {
+        reason: [lab for lab in LABS if needs.of_lab(lab).unmet(T4) == reason]
+        for reason in unmet
+    }
+    row = next(i for i in examine(False, gpu=T4).items if "cannot run" in i.what)
+    assert "needs compute capability 8.0 or higher; the Tesla T4 has 7.5" in row.found
+    assert "29" in row.found
+    assert "WEFT_SIMULATOR" in row.note
+    rows = [i.what for i in examine(False, gpu=H200).items]
+    assert "labs it cannot run" in rows  # the one for several GPUs
+    nothing = Device(False, "no NVIDIA driver here")
+    assert "labs it cannot run" not in {
+        i.what for i in examine(False, gpu=nothing).items
+    }
+
+
+@each_lab
+def test_both_readers_of_a_lesson_agree(lab):
+    assert needs.of_lab(lab) == syllabus.load(lab).gpu
+
+
+def first_cell(monkeypatch, capsys, name, gpu):
+    """What the first cell of a lab prints on a machine with this GPU."""
+    monkeypatch.setattr(device, "find", lambda: gpu)
+    lesson.lab(name)
+    return capsys.readouterr().out.strip().splitlines()
+
+
+def test_the_first_cell_says_that_a_gpu_is_not_enough(monkeypatch, capsys):
+    title, lacks = first_cell(monkeypatch, capsys, "19_gemm_registers", T4)
+    assert title.startswith("19 · ")
+    assert lacks.startswith(
+        "This GPU cannot run the whole lab: it needs compute capability 8.0 or higher; "
+        "the Tesla T4 has 7.5. Restart the kernel, run `%env WEFT_SIMULATOR=1`"
+    )
+    assert len(first_cell(monkeypatch, capsys, "19_gemm_registers", H200)) == 1
+    nothing = Device(False, "no NVIDIA driver here")
+    assert len(first_cell(monkeypatch, capsys, "19_gemm_registers", nothing)) == 1
+
+
+def test_the_first_cell_says_which_compiler_is_missing(monkeypatch, capsys):
+    monkeypatch.setenv("PATH", "/nowhere")
+    _, *lacks = first_cell(monkeypatch, capsys, "32_extensions", H200)
+    assert lacks[0].startswith(
+        "There is no gcc here, and lab 32 needs it: it compiles C"
+    )
+    assert lacks[0].endswith("to install: `sudo apt install gcc`.")
+
+
+def test_the_header_of_a_lab_shows_what_the_machine_lacks():
+    shown = Header(syllabus.load("05_first_kernel"), "a GPU", 0, lacks=("No `gcc`.",))
+    assert "No <code" in shown._repr_html_()
+    assert str(shown).splitlines() == ["05 · Your first kernel · a GPU", "No `gcc`."]
+
+
+def test_lab_32_leaves_out_what_it_cannot_build(monkeypatch, capsys, tmp_path):
+    """Its measured rows belong to the same code, with and without the tools."""
+    for name in ("nvcc", "g++"):
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(device, "find", lambda: H200)
+    assert not weft.has_tools("g++", "ninja")
+    said = "Skipped: no ninja here. To install it: `pip install ninja`\n"
+    assert capsys.readouterr().out == said
+    (tmp_path / "nvcc").unlink()  # the cell itself says that there is no nvcc
+    assert weft.has_tools("g++", "ninja")
+    monkeypatch.setattr(device, "find", lambda: Device(False))
+    assert weft.has_tools("g++", "ninja")
+    cells = (ROOT / "chapters" / "32_extensions" / "lab.py").read_text()
+    assert 'if weft.has_tools("g++", "ninja"):\n    BUILT = measure.built()' in cells
 
 
 def test_in_the_simulator_no_launcher_is_compiled(monkeypatch):

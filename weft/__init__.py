@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from weft.exploring import explore
     from weft.launching import prepare
     from weft.lesson import (
+        has_tools,
         hint,
         lab,
         load_progress,
@@ -40,6 +41,7 @@ __all__ = [
     "current_stream",
     "doctor",
     "explore",
+    "has_tools",
     "hint",
     "lab",
     "load_progress",
@@ -85,6 +87,7 @@ _HOME = {
     "current_stream": "weft.torch_stream",
     "doctor": "weft.device",
     "explore": "weft.exploring",
+    "has_tools": "weft.lesson",
     "hint": "weft.lesson",
     "lab": "weft.lesson",
     "on_gpu": "weft.lesson",

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from weft import chapters, markup, store, units
 from weft import versions as installed
-from weft.device import for_triton, rates, toolkit, tools
+from weft.device import for_triton, needs, rates, toolkit, tools
 from weft.device.gpu import Device, driver_version, find
 from weft.errors import LearnerError
-from weft.wording import Words, sentence, several
+from weft.wording import Words, joined, sentence, several
 
 ROOM = 5e9  # bytes of free disk below which an installation is likely to fail
 
@@ -113,6 +113,7 @@ def examine(
         _driver(gpu),
         _compilers(gpu, pieces or toolkit.find()),
         *_capabilities(gpu),
+        *_labs(gpu),
         _python(),
         *_packages(gpu, found),
         *_tools(gpu, which),
@@ -183,6 +184,20 @@ def _capabilities(gpu: Device) -> list[Item]:
     if cannot:
         items.append(_lacking(f"{gpu.sm} cannot", "; ".join(cannot), "cannot"))
     return items
+
+
+def _labs(gpu: Device) -> list[Item]:
+    """Return a line on the labs that this GPU cannot run, and why; none if it can."""
+    if not gpu.usable:
+        return []
+    found = needs.unmet(chapters.names(), gpu)
+    if not found:
+        return []
+    reasons = [
+        f"{joined(lab.split('_')[0] for lab in labs)}: {reason}"
+        for reason, labs in found.items()
+    ]
+    return [_lacking("labs it cannot run", "; ".join(reasons), "labs")]
 
 
 def _python() -> Item:

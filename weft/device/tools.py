@@ -114,9 +114,15 @@ def missing(
     for lab in labs:
         for name in of_lab(lab, on_gpu):
             needed.setdefault(name, []).append(lab)
+    return [Missing(tool, tuple(needed[tool.name])) for tool in absent(needed, which)]
+
+
+def absent(names: Iterable[str], which: Which = shutil.which) -> list[Tool]:
+    """Return which of these tools are not here, and would be of use if they were."""
+    asked = set(names)
     return [
-        Missing(tool, tuple(needed[name]))
+        tool
         for name, tool in TOOLS.items()
-        if name in needed and not tool.is_here(which)
+        if name in asked and not tool.is_here(which)
         if not tool.beside or TOOLS[tool.beside].is_here(which)
     ]

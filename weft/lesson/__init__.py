@@ -1,11 +1,12 @@
 """What a notebook calls around its kernels: the lab's name, hints, quiz, progress."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from weft import device, doing, links, markup
 from weft.chapters import Chapter
-from weft.device import for_triton
+from weft.device import for_triton, tools
 from weft.errors import LearnerError
 from weft.lesson import (
     board,
@@ -28,6 +29,7 @@ __all__ = [
     "Onward",
     "answers",
     "current",
+    "has_tools",
     "hint",
     "lab",
     "larger",
@@ -45,8 +47,17 @@ _current: str | None = None
 _shown: dict[str, int] = {}  # exercise → the level of the hint seen last
 
 
+IN_SIMULATOR = (
+    "Restart the kernel, run `%env WEFT_SIMULATOR=1` in a cell above this one, and go "
+    "on: the checks then run in the {}, and the measurements show the rows of the GPU "
+    "that the book names."
+)
+
+
 def lab(name: str) -> Chapter:
     """Say which lab this notebook is; show its title, where kernels run, and links.
+
+    Where the machine has a GPU, say also what it lacks for this lab.
 
     Returns the chapter, whose modules are its attributes: `measure`, `checks`, ...
 
@@ -62,19 +73,13 @@ def lab(name: str) -> Chapter:
         raise LearnerError(
             "some kernels of this lab wait for each other's blocks, which takes a GPU "
             f"of {lesson.gpu.sms} multiprocessors; the {gpu.name} has {gpu.sms}, and "
-            "they would wait for ever. Restart the kernel, run "
-            "`%env WEFT_SIMULATOR=1` in a cell above this one, and go on: the checks "
-            "then run in the simulator, and the measurements show the rows of the GPU "
-            "that the book names."
+            f"they would wait for ever. {IN_SIMULATOR.format('simulator')}"
         )
     if lesson.triton and (reason := for_triton.missing()):
         raise LearnerError(f"this lab is about Triton. {reason}")
     if lesson.triton and (reason := for_triton.too_old(gpu)):
-        raise LearnerError(
-            f"{reason} Restart the kernel, run `%env WEFT_SIMULATOR=1` in a cell above "
-            "this one, and go on: the checks then run in Triton's interpreter, and the "
-            "measurements show the rows of the GPU that the book names."
-        )
+        instead = IN_SIMULATOR.format("interpreter of Triton")
+        raise LearnerError(f"{reason} {instead}")
     _current = name
     _shown.clear()
     missing.explain([exercise.name for exercise in lesson.exercises], name)
@@ -92,7 +97,21 @@ def _header(lesson: Lesson) -> Header:
         sum(e.name in board.passed().get(lesson.name, {}) for e in lesson.exercises),
         syllabus.load(before) if before else None,
         syllabus.load(after) if after else None,
+        tuple(_lacks(lesson)),
     )
+
+
+def _lacks(lesson: Lesson) -> Iterator[str]:
+    """Say what this machine lacks to run the lab on its GPU, if it has one."""
+    gpu = device.find()
+    if not gpu.usable:
+        return
+    if reason := lesson.gpu.unmet(gpu):
+        instead = IN_SIMULATOR.format("simulator")
+        yield f"This GPU cannot run the whole lab: {reason}. {instead}"
+    for one in tools.missing([lesson.name], on_gpu=True):
+        if one.tool.stops:
+            yield f"There is no {one.tool.name} here, and {one}."
 
 
 def _show(header: Header) -> None:
@@ -143,6 +162,18 @@ def on_gpu(reason: str) -> bool:
         return True
     print(f"Skipped: no GPU here — {reason}")
     return False
+
+
+def has_tools(*names: str) -> bool:
+    """Return whether a GPU's cells can use these tools; if not, print what is missing.
+
+    names: rows of `device/tools.toml`. True where no kernel runs on a GPU, and where a
+    tool is not needed, as what it works with is missing too.
+    """
+    lacking = tools.absent(names) if device.find().usable else []
+    for tool in lacking:
+        print(f"Skipped: no {tool.name} here. To install it: {tool.install}")
+    return not lacking
 
 
 @dataclass(frozen=True, repr=False)

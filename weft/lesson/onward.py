@@ -16,7 +16,8 @@ class Header:
     """The top of a lab: which one, where its kernels run, and the ways from it.
 
     before, after: the labs before and after this one, None at an end of the course.
-    machine: one line on where kernels run.
+    machine: one line on where kernels run. lacks: what this machine lacks for the lab,
+    and what to do, each a sentence or two.
     """
 
     lesson: Lesson
@@ -24,12 +25,17 @@ class Header:
     passed: int
     before: Lesson | None = None
     after: Lesson | None = None
+    lacks: tuple[str, ...] = ()
 
-    def __repr__(self) -> str:
+    @property
+    def title(self) -> str:
         return f"{self.lesson.label} · {self.machine}"
 
+    def __repr__(self) -> str:
+        return "\n".join([self.title, *map(markup.plain, self.lacks)])
+
     def _repr_html_(self) -> str:
-        """Return three lines: the lab and its machine, the links, how far and long."""
+        """Return the lab and its machine, what that lacks, links, how far and long."""
         name, total = self.lesson.name, len(self.lesson.exercises)
         ways = [
             markup.link(links.book(f"{name}.html"), "chapter"),
@@ -47,7 +53,8 @@ class Header:
         minutes = f"about {self.lesson.minutes} minutes"
         return markup.block(
             [
-                _strong(repr(self)),
+                _strong(self.title),
+                *(_line(markup.inline(text)) for text in self.lacks),
                 _line(DOT.join(ways)),
                 markup.note(" · ".join(filter(None, (count, minutes)))),
             ],

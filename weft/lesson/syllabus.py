@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from weft import chapters
+from weft.device.needs import ANY_GPU, GpuNeeds
 from weft.device.tools import TOOLS
 from weft.errors import LearnerError
-from weft.lesson.needs import ANY_GPU, GpuNeeds
 
 QUESTIONS = 3
 

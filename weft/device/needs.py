@@ -1,9 +1,11 @@
 """What a lab needs of a GPU to run on it from its first cell to its last."""
 
+import tomllib
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from weft import units
-from weft.device import Device
+from weft import chapters, units
+from weft.device.gpu import Device
 from weft.wording import several
 
 Capability = tuple[int, int]
@@ -51,6 +53,23 @@ class GpuNeeds:
 
 
 ANY_GPU = GpuNeeds()
+
+
+def of_lab(lab: str) -> GpuNeeds:
+    """Return what a lab's lesson.toml says; `syllabus` says whether it is right."""
+    text = (chapters.folder() / lab / "lesson.toml").read_text(encoding="utf-8")
+    table = tomllib.loads(text).get("gpu", {})
+    pairs = {k: tuple(v) for k, v in table.items() if isinstance(v, list)}
+    return GpuNeeds(**(table | pairs))
+
+
+def unmet(labs: Iterable[str], gpu: Device) -> dict[str, list[str]]:
+    """Return the labs that cannot run on this GPU, by the reason."""
+    found: dict[str, list[str]] = {}
+    for lab in labs:
+        if reason := of_lab(lab).unmet(gpu):
+            found.setdefault(reason, []).append(lab)
+    return found
 
 
 def _dotted(capability: Capability) -> str:
