@@ -211,3 +211,15 @@ def test_a_measurement_may_be_passed_the_kernel_beside_a_number(chapter: Path) -
     alone = moved("times", "3, guess=guess")
     assert moved("times, mine", "3, mine, guess=guess") == alone
     assert moved("times, mine", "4, mine, guess=guess") != alone
+
+
+def test_what_is_left_out_without_a_tool_does_not_count(chapter: Path) -> None:
+    before = digest(chapter)
+    edit(
+        chapter,
+        "SIZE = 256\n",
+        'if weft.has_tools("ninja"):\n    SIZE = 256\nelse:\n    SIZE = 0\n',
+    )
+    assert digest(chapter) == before
+    edit(chapter, "SIZE = 256\n", "SIZE = 128\n")
+    assert digest(chapter) != before

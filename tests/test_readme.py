@@ -14,6 +14,9 @@ sys.path.insert(0, str(ROOT / "book" / "_ext"))
 from weft_book import results, stack
 from weft_book.measured import pins
 
+from installing.builds import BUILDS
+from installing.updating import AUTHORS_MORE
+
 
 def text_of(name):
     return (ROOT / name).read_text()
@@ -73,6 +76,14 @@ def test_the_transpose_is_as_fast_as_the_readme_says():
         f"{rows['fast']['value']:.2f}",
         f"{100 * rows['fast']['ceiling']:.0f}",
     )
+
+
+def test_the_free_disk_space_is_what_the_installer_asks_for():
+    readme = " ".join(text_of("README.md").split())
+    cpu, *others = (build.gigabytes for build in BUILDS.values())
+    (gpu,) = set(others)
+    said = f"{cpu} GB without a GPU, {gpu} GB with one, and {AUTHORS_MORE} GB more"
+    assert said in readme
 
 
 def test_the_packages_are_the_ones_the_readme_lists():
