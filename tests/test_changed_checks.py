@@ -91,8 +91,10 @@ def test_verdicts_that_nobody_asked_for_earn_nothing() -> None:
 
 def test_a_process_that_leaves_before_its_last_line_earns_nothing() -> None:
     paper = Paper(LAB, ROOT / "labs" / f"{LAB}.ipynb")
-    last = max(paper.checks)
-    paper.cells[last + 1 :] = ["import os; os._exit(0)"]
+    leaves = "get_ipython().events.register('pre_run_cell', lambda _: os._exit(0))\n"
+    paper.cells[max(paper.checks)] = (
+        f"import os\n{leaves}{paper.cells[max(paper.checks)]}"
+    )
     result = sit(paper, "eve", bytes_of(notebook(right(*EXERCISES))), Limits())
     assert {mark.kind for mark in result.marks} == {"tampered"}
 

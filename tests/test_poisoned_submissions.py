@@ -85,9 +85,9 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The time that each run of a submission is given, as they begin."""
     given: list[float] = []
 
-    def counted(task: Any, heard: Any, limits: Limits, left: float) -> Any:
+    def counted(task: Any, heard: Any, limits: Limits, left: float, start: Any) -> Any:
         given.append(left)
-        return run(task, heard, limits, left)
+        return run(task, heard, limits, left, start)
 
     run = sitting._run
     monkeypatch.setattr(sitting, "_run", counted)
