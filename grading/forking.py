@@ -20,6 +20,7 @@ import select
 import signal
 import socket
 import sys
+import tempfile
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -121,6 +122,7 @@ def _begin(run: Run, order: dict[str, Any], files: list[int]) -> None:
         os.environ.clear()
         os.environ.update(order["environment"])
         os.chdir(order["home"])
+        tempfile.tempdir = None  # it depends on the environment
         apart = Apart(order["apart"])
         namespaces.enter(apart)
         confine(Path(order["home"]), apart is Apart.ALL)

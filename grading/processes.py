@@ -14,7 +14,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
-from typing import Any, Protocol
+from typing import IO, Any, Protocol
 
 from grading import landlock, namespaces
 from grading.namespaces import Apart
@@ -118,22 +118,27 @@ def report(
     ) as home:
         tasks, giving = os.pipe()
         reading, reports = os.pipe()
-        try:
-            running = start(home, environment(home, seed), tasks, reports)
-        finally:
-            os.close(tasks)
-            os.close(reports)
-        try:
-            with os.fdopen(reading, "rb") as lines:
-                with (
-                    contextlib.suppress(BrokenPipeError),
-                    os.fdopen(giving, "wb") as file,
-                ):
-                    file.write(task)
+        with os.fdopen(giving, "wb") as given, os.fdopen(reading, "rb") as lines:
+            try:
+                running = start(home, environment(home, seed), tasks, reports)
+            finally:
+                os.close(tasks)
+                os.close(reports)
+            try:
+                _give(given, task)
                 yield from _lines(lines, running.sessions, memory)
-            _wait(running)
-        finally:
-            running.end()
+                _wait(running)
+            finally:
+                running.end()
+
+
+def _give(file: IO[bytes], task: bytes) -> None:
+    """Write all of a task to a process, which may have ended by then."""
+    with contextlib.suppress(BrokenPipeError):
+        file.write(task)
+        file.flush()
+    with contextlib.suppress(BrokenPipeError):
+        file.close()
 
 
 def environment(home: str, seed: str) -> dict[str, str]:

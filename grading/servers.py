@@ -19,7 +19,7 @@ from collections.abc import Iterable
 
 from grading import landlock
 from grading.forking import LONGEST, READY, STOP
-from grading.namespaces import Apart
+from grading.namespaces import SECONDS, Apart
 from grading.paper import Paper
 from grading.processes import Fresh, Running, environment, isolated
 from weft.device import toolkit
@@ -101,7 +101,7 @@ class Server:
         """End it, and what it has started."""
         self._control.close()
         try:
-            self._process.wait(PATIENCE)
+            self._process.wait(2 * SECONDS)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()

@@ -106,6 +106,17 @@ def test_the_server_is_out_of_sight(starter: Starter) -> None:
     )
 
 
+def test_a_fork_has_the_seed_and_the_folder_of_its_submission(starter: Starter) -> None:
+    code = (
+        "import os, tempfile; raise RuntimeError(repr((os.environ['WEFT_SEED'], "
+        "os.environ['HOME'] == os.getcwd() == tempfile.gettempdir())))"
+    )
+    for seed in ("spring", "autumn"):
+        result = run(code, Limits(seconds=60, seed=seed))
+        text = next(mark.text for mark in result.marks if mark.exercise == "double")
+        assert text == f"RuntimeError: ('{seed}', True)"
+
+
 def test_a_fork_gives_the_marks_of_a_new_process(starter: Starter) -> None:
     paper = Paper(LAB, ROOT / "labs" / f"{LAB}.ipynb")
     handed_in = [
@@ -121,6 +132,26 @@ def test_a_fork_gives_the_marks_of_a_new_process(starter: Starter) -> None:
         assert forked.marks == fresh.marks
         assert forked.answers == fresh.answers
     assert starter.forks
+
+
+def in_tiers() -> Iterator[object]:
+    """Yield the labs; in the fast tier, the one whose cells need magics of the shell."""
+    for lab in syllabus.names():
+        marks = [] if lab.startswith("04") else [pytest.mark.long]
+        yield pytest.param(lab, marks=marks)
+
+
+@pytest.mark.parametrize("lab", list(in_tiers()))
+def test_the_solution_of_a_lab_passes_in_a_fork(lab: str) -> None:
+    paper = Paper(lab, ROOT / "labs" / f"{lab}.ipynb")
+    solved = (ROOT / "solutions" / f"{lab}.ipynb").read_bytes()
+    starters = Starters(paper)
+    try:
+        result = sit(paper, "ana", solved, Limits(seconds=600), starters.mine())
+        assert {m.exercise: m.kind for m in result.marks if not m.passed} == {}
+        assert starters.mine().forks or lab.startswith("02")  # its modules have threads
+    finally:
+        starters.close()
 
 
 @pytest.mark.skipif(bool(toolkit.find().missing), reason="no CUDA compiler here")
