@@ -135,7 +135,7 @@ def test_a_fork_gives_the_marks_of_a_new_process(starter: Starter) -> None:
 
 
 def in_tiers() -> Iterator[object]:
-    """Yield the labs; in the fast tier, the one whose cells need magics of the shell."""
+    """Yield the labs; in the fast tier, the one that needs magics of the shell."""
     for lab in syllabus.names():
         marks = [] if lab.startswith("04") else [pytest.mark.long]
         yield pytest.param(lab, marks=marks)
