@@ -75,7 +75,9 @@ def _run(root: Path, options: argparse.Namespace) -> int:
         from .validate import nbval, share
 
         chosen = share(stems, options.share)
-        return nbval(root, chosen, options.workers, options.simulator, options.timeout)
+        return nbval(
+            root, chosen, options.workers, options.simulator, options.timeout
+        )
     if options.verb == "stamp":
         return _each(stems, lambda stem: _stamp(root, stem))
     return _execute(root, stems, options)
