@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from test_changed_checks import FORGED, PATCHES, SILENT
 from test_confinement import run, start, told
 from test_grade import EXERCISES, LAB, ROOT, answer, notebook, right
 from test_poisoned_submissions import bytes_of
@@ -91,6 +92,15 @@ def test_what_kills_its_process_leaves_the_server_alone(
     assert set(kinds.values()) == {"pass"}
     assert told("1") == first
     assert starter.numbers() == serving
+
+
+@pytest.mark.parametrize("patch", ["every kind is a pass", "a built-in", "forged"])
+def test_a_fork_that_changes_its_check_earns_nothing(
+    starter: Starter, patch: str
+) -> None:
+    code = (PATCHES | SILENT | {"forged": FORGED})[patch]
+    assert {mark.kind for mark in run(code).marks} == {"tampered"}
+    assert run("pass").points == 3  # and the next one is not the worse for it
 
 
 def test_the_server_is_out_of_sight(starter: Starter) -> None:
