@@ -3,6 +3,8 @@
 import contextlib
 import math
 import os
+import subprocess
+import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -166,6 +168,24 @@ def test_one_process_serves_many_kernels(play: Any) -> None:
     first = compiling.compile_kernel(halved, (X,))
     assert first.capabilities == compiling.compile_kernel(halved, (X,)).capabilities
     assert not first.skipped
+
+
+def test_a_process_that_is_there_already_is_used(play: Any) -> None:
+    play('write(out, {"capabilities": [(os.getpid(), 0)]})')
+    with subprocess.Popen(
+        [sys.executable, str(compiling._WORKER)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as process:
+        assert process.stdin
+        assert process.stdout
+        compiling.adopt(*(os.dup(p.fileno()) for p in (process.stdin, process.stdout)))
+        process.stdin.close()
+        outcome = compiling.compile_kernel(halved, (X,))
+        assert outcome.capabilities == [(process.pid, 0)]
+        assert compiling._worker
+        compiling._worker.end()
+        assert process.wait(60) == 0
 
 
 def test_a_process_that_dies_is_replaced_three_times(
