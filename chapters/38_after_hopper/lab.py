@@ -1,0 +1,318 @@
+# ---
+# jupyter:
+#   weft:
+#     runs_on: cpu
+# ---
+
+# %% [markdown]
+# # 38 · After Hopper
+#
+# [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/38_after_hopper.ipynb)
+#
+# **When you have finished, you can**
+#
+# - round numbers to e2m1, four bits with eight magnitudes, by hand and in code;
+# - compute the shared scale of a block in MXFP8, and say which numbers saturate;
+# - compute NVFP4's two levels of scales, and say what each level is for;
+# - compute a block-scaled dot product as a tensor core does, from codes and scales;
+# - predict which scales a matrix with outliers needs, in four bits and in eight.
+#
+# **You need** about 60 minutes and no GPU. Blackwell's tensor cores multiply numbers in
+# these formats; here you do their arithmetic in plain Python.
+
+# %%
+try:
+    import weft
+except ModuleNotFoundError:  # on Colab: fetch the course first
+    # %pip install -q git+https://github.com/warp-and-weft/warp-and-weft
+    import weft
+
+import math
+
+from weft import check, hint, quiz
+
+chapter = weft.lab("38_after_hopper")
+checks, formats, measure = chapter.checks, chapter.formats, chapter.measure
+
+# %% [markdown]
+# ## 1 · Four bits
+#
+# A number in **e2m1** has a sign, two bits of exponent and one bit of mantissa. There
+# are eight magnitudes, so the rule of the format fits into a table:
+#
+# | code | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 |
+# | --- | --- | --- | --- | --- | --- | --- | --- | --- |
+# | value | 0 | 0.5 | 1 | 1.5 | 2 | 3 | 4 | 6 |
+#
+# Codes 8 to 15 are the same with a minus sign. There is no infinity and no NaN.
+# `formats.E2M1[code]` is the value of a code.
+#
+# Rounding has three rules. Take the **nearest** value. In a tie, take the one whose
+# code is **even**, so that errors do not all go one way: 2.5 is halfway between 2 and
+# 3, and becomes 2, which has code 4. Beyond the largest value, **saturate**: 100
+# becomes 6.
+#
+# `e2m1(x)` returns the code of a finite number. Stuck? Run `hint("e2m1")`; there are
+# three hints.
+
+
+# %%
+def e2m1(x):
+    """Return the code, 0 to 15, of the number of e2m1 that is nearest to x."""
+    # about 4 lines
+    # BEGIN SOLUTION
+    magnitude = abs(x)
+    code = min(range(8), key=lambda k: (abs(magnitude - formats.E2M1[k]), k % 2))
+    return code + 8 if x < 0 else code
+    # END SOLUTION
+
+
+# %%
+check(
+    e2m1,
+    spec=formats.e2m1,
+    inputs=checks.numbers,
+    because=checks.why_not_this_code,
+    without=("formats.e2m1", "formats.nearest"),
+)
+
+# %% [markdown] tags=["solution"]
+# The gaps between neighbours are 0.5, 1 and 2, so a number in e2m1 is off by up to a
+# quarter of itself. Between 0 and 0.25 everything is lost. Nothing about four bits can
+# be saved by rounding more cleverly; what remains to be chosen is the scale.
+
+# %% [markdown]
+# ## 2 · A power of two for 32 numbers
+#
+# In the formats of the OCP's Microscaling specification (**MX**), 32 neighbouring
+# numbers share a scale. **MXFP8** has elements of 8 bits, here e4m3, and each is to be
+# multiplied by the scale of its block. The scale is a power of two, stored in one byte
+# that holds only an exponent, **e8m0**: a byte b stands for 2^(b − 127).
+#
+# The specification's rule for the scale is
+#
+# > the largest power of two that does not exceed the block's largest magnitude, divided
+# > by the largest power of two that the element type has.
+#
+# For e4m3 the latter is 2^8 = 256. (The largest number of e4m3 is 448.)
+#
+# | largest magnitude | its power of two | scale | byte |
+# | --- | --- | --- | --- |
+# | 1 | 2^0 | 2^−8 | 119 |
+# | 0.75 | 2^−1 | 2^−9 | 118 |
+# | 300 | 2^8 | 2^0 | 127 |
+#
+# If the exponent would be below −127, the byte is 0. A block of zeros has byte 0 too.
+# `mx_scale(block)` returns the byte. `math.frexp` helps; if you use `math.log2`, mind
+# the zeros. Stuck? `hint("mx_scale")`.
+
+
+# %%
+def mx_scale(block):
+    """Return the e8m0 byte, 0 to 254, of the scale of a block of 32 numbers."""
+    # about 5 lines
+    # BEGIN SOLUTION
+    most = max(abs(x) for x in block)
+    if most == 0:
+        return 0
+    exponent = math.floor(math.log2(most)) - 8
+    return max(exponent, -127) + 127
+    # END SOLUTION
+
+
+# %%
+check(
+    mx_scale,
+    spec=formats.mx_scale,
+    inputs=checks.mx_blocks,
+    because=checks.why_not_this_byte,
+    without=("formats.mx_scale",),
+)
+
+# %% [markdown] tags=["solution"]
+# A power of two costs nothing to multiply by: only exponents are added. But it cannot
+# bring the largest number of a block to 448. Between 256 and 512 times the scale, the
+# numbers from 448 on **saturate**. If the largest magnitude is 500, it becomes 448,
+# which is 10 % too small. You will see below what that costs, and what changes if the
+# scale is rounded up.
+
+# %% [markdown]
+# ## 3 · Two levels
+#
+# **NVFP4** is NVIDIA's format for four bits. Its blocks have 16 numbers in e2m1, and
+# the scale of a block is a number in **e4m3**, which has three bits of mantissa. So the
+# largest magnitude of a block can come close to 6, which is code 7, and not only to
+# within a factor of 2.
+#
+# But e4m3 reaches only from 2^−9 to 448. So there is a second scale, one float32 for
+# the whole tensor. An element is
+#
+# **value of the code × scale of the block × scale of the tensor**
+#
+# The two kinds of scales are computed from the top:
+#
+# - the scale of the tensor is the one with which the largest magnitude of the tensor
+#   has the largest code, 6, in the block with the largest scale, 448;
+# - the scale of a block is the one with which the largest magnitude of the *block* has
+#   the largest code, rounded to e4m3.
+#
+# `formats.float32(x)` and `formats.e4m3(x)` round a number to these formats.
+#
+# `nvfp4_scales(values)` takes a tuple of numbers, whose length is a multiple of 16 and
+# which are not all 0, and returns the scale of the tensor and a tuple with the scale of
+# each block. Stuck? `hint("nvfp4_scales")`.
+
+
+# %%
+def nvfp4_scales(values):
+    """Return (scale of the tensor, scales of its blocks)."""
+    # about 6 lines
+    # BEGIN SOLUTION
+    tensor = formats.float32(max(abs(x) for x in values) / (6 * 448))
+    scales = []
+    for start in range(0, len(values), 16):
+        most = max(abs(x) for x in values[start : start + 16])
+        scales.append(formats.e4m3(most / 6 / tensor))
+    return tensor, tuple(scales)
+    # END SOLUTION
+
+
+# %%
+check(
+    nvfp4_scales,
+    spec=formats.nvfp4_scales,
+    inputs=checks.tensors,
+    same=checks.same_scales,
+    because=checks.why_not_these_scales,
+    without=("formats.nvfp4_scales",),
+)
+
+# %% [markdown] tags=["solution"]
+# The scale of the tensor does not make the numbers more precise. It only moves the
+# scales of the blocks into the range of e4m3. A block whose largest magnitude is less
+# than 1/458,752 of the tensor's (half of 2^−9, divided by 448) gets the scale 0, and
+# all its numbers are lost. One of the blocks in the check is like that.
+#
+# The scale costs 8 bits for 16 numbers, so NVFP4 has 4.5 bits per number, and MXFP8 has
+# 8.25.
+
+# %% [markdown]
+# ## 4 · A dot product in blocks
+#
+# A tensor core does not decode its operands first. For each block it multiplies codes'
+# values and adds them up; only then does it multiply by the scales of the two blocks:
+#
+# $$ a \cdot b = \sum_k s_k \, t_k \sum_{i \text{ in block } k} a_i \, b_i $$
+#
+# Here $s_k$ and $t_k$ are the scales of block k of `a` and of `b`.
+#
+# The inner sum needs very little hardware: every product of two values of e2m1 is a
+# multiple of 0.25, and no larger than 36. The scales of the two tensors multiply the
+# result at the very end, in the epilogue.
+#
+# `scaled_dot(a, b)` takes two vectors and returns their dot product. A vector has
+#
+# - `a.codes`, a tuple of codes from 0 to 15;
+# - `a.block`, the number of elements in a block, 16 or 32, as in the other vector;
+# - `a.scales`, a tuple with one scale per block, and `a.tensor`, one for all.
+#
+# Stuck? `hint("scaled_dot")`.
+
+
+# %%
+def scaled_dot(a, b):
+    """Return the dot product of two block-scaled vectors."""
+    # about 7 lines
+    # BEGIN SOLUTION
+    total = 0.0
+    for k, (left, right) in enumerate(zip(a.scales, b.scales, strict=True)):
+        part = 0.0
+        for i in range(k * a.block, (k + 1) * a.block):
+            part += formats.E2M1[a.codes[i]] * formats.E2M1[b.codes[i]]
+        total += part * left * right
+    return total * a.tensor * b.tensor
+    # END SOLUTION
+
+
+# %%
+check(
+    scaled_dot,
+    spec=formats.scaled_dot,
+    inputs=checks.pairs,
+    because=checks.why_not_this_dot,
+    without=("formats.scaled_dot",),
+)
+
+# %% [markdown] tags=["solution"]
+# The result is the same as if all numbers were decoded first. But the hardware
+# multiplies by scales once per block, not once per element. This is also why the scales
+# are *along k*: a scale that changes within a sum has to be applied before the sum is
+# complete, whereas one scale per row of `a` could wait for the epilogue.
+
+# %% [markdown]
+# ## Which scales does a matrix need?
+#
+# Now encode two matrices and multiply them. The *weights* are 16 rows of 1024 normally
+# distributed numbers. The *activations* are like them, with two differences that are
+# common in language models: their rows are of different sizes, by up to a factor of 16,
+# and three of the 1024 columns are outliers, 40 times as large in every row.
+#
+# Each row of the table is a format with its scales. Your functions do the work wherever
+# they fit. `zeros` is how many of the activations become 0. `error` is the error of the
+# products against float64: the root of its mean square, in % of the products' own.
+#
+# Predict the error of each row before you run the cell. Does a scale per row help with
+# outliers that are in every row? Does a scale per block help numbers of eight bits as
+# much as numbers of four?
+
+# %%
+guess = {
+    "e2m1, per tensor": None,
+    "e2m1, per row": None,
+    "MXFP4, per 32": None,
+    "NVFP4, per 16": None,
+    "e4m3, per tensor": None,
+    "MXFP8, per 32": None,
+    "MXFP8, rounded up": None,
+}
+
+measure.show_errors(e2m1, mx_scale, nvfp4_scales, scaled_dot, guess=guess)
+
+# %% [markdown] tags=["solution"]
+# - **Per tensor**, nearly all activations become 0. The outliers claim the eight
+#   magnitudes for themselves, and only their products are left.
+# - **Per row** hardly helps, because each row has its outliers.
+# - **Per block**, the damage stays in the blocks of the three outliers. NVFP4 is better
+#   than MXFP4 for two reasons: its blocks are smaller, and its scales are finer.
+# - **e4m3** does well with a single scale. Each of its numbers has an exponent of four
+#   bits, so it has a kind of scale already. Blocks gain nothing on these data.
+# - **MXFP8 by the specification's rule** even loses, because in some blocks the largest
+#   number saturates. With the scale rounded up, most of that loss is gone.
+
+# %% [markdown]
+# ## If you want more
+#
+# - Raise `measure.TIMES` to 4000. When does e4m3 with a scale per tensor lose its
+#   numbers, and MXFP8 not?
+# - Give NVFP4 blocks of 32, or scales that are powers of two. Which of its two
+#   differences from MXFP4 gains more?
+# - Round at random, up or down in proportion to the distance (*stochastic rounding*).
+#   Compare the mean of many products with the exact product.
+# - Write the encoder as a kernel in Numba: one warp per two blocks, with a shuffle for
+#   the largest magnitude.
+#
+# ## What you learned
+#
+# 1. e2m1 has eight magnitudes. Rounding takes the nearest, the even code in a tie, and
+#    saturates at 6.
+# 2. In MX, 32 numbers share a power of two, which is rounded down. So the largest
+#    number of a block can saturate.
+# 3. NVFP4 has a scale in e4m3 for 16 numbers, and a float32 for the tensor that keeps
+#    these scales in range.
+# 4. A block-scaled product adds up products of codes, and multiplies the sum of each
+#    block by two scales.
+# 5. With outliers, four bits need scales per block. Eight bits, four of which are an
+#    exponent, need them much less.
+
+# %%
+quiz()
