@@ -183,7 +183,6 @@ check(
     spec=formats.nvfp4_scales,
     inputs=checks.tensors,
     same=checks.same_scales,
-    because=checks.why_not_these_scales,
     without=("formats.nvfp4_scales",),
 )
 

@@ -6,6 +6,6 @@ def e2m1(x):
     code = 0
     for k in range(7):
         middle = (formats.E2M1[k] + formats.E2M1[k + 1]) / 2
-        if abs(x) >= middle:  # <- here
+        if abs(x) >= middle:
             code = k + 1
-    return code + 8 if x < 0 else code
+    return code + 8 if x < 0 else code  # <- here

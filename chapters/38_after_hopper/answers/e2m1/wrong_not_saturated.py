@@ -1,4 +1,4 @@
-# verdict: error
+# verdict: exception
 # Looks for a neighbour above, and 100 has none.
 def e2m1(x):
     """Return the code, 0 to 15, of the number of e2m1 that is nearest to x."""

@@ -1,4 +1,4 @@
-# verdict: wrong-value
+# verdict: answer
 # Takes the largest number instead of the largest magnitude.
 def nvfp4_scales(values):
     """Return (scale of the tensor, scales of its blocks)."""

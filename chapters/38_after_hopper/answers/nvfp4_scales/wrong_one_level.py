@@ -1,4 +1,4 @@
-# verdict: wrong-value
+# verdict: answer
 # Leaves the scale of the tensor out, and blocks saturate or vanish.
 def nvfp4_scales(values):
     """Return (scale of the tensor, scales of its blocks)."""

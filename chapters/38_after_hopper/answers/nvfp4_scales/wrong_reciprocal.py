@@ -1,4 +1,4 @@
-# verdict: wrong-value
+# verdict: answer
 # Returns what to multiply by when encoding, not when decoding.
 def nvfp4_scales(values):
     """Return (scale of the tensor, scales of its blocks)."""
