@@ -59,11 +59,13 @@ checks, formats, measure = chapter.checks, chapter.formats, chapter.measure
 # %%
 def e2m1(x):
     """Return the code, 0 to 15, of the number of e2m1 that is nearest to x."""
+
     # about 4 lines
     # BEGIN SOLUTION
-    magnitude = abs(x)
-    code = min(range(8), key=lambda k: (abs(magnitude - formats.E2M1[k]), k % 2))
-    return code + 8 if x < 0 else code
+    def distance(code):
+        return abs(abs(x) - formats.E2M1[code]), code % 2
+
+    return min(range(8), key=distance) + (8 if x < 0 else 0)
     # END SOLUTION
 
 

@@ -138,9 +138,16 @@ def table(*functions, guess=None):
     return "\n".join(lines)
 
 
-def show_errors(*functions, guess):
-    """Print the table; the functions are those of the four exercises."""
-    if any(function is None for function in functions):
+def show_errors(e2m1, mx_scale, nvfp4_scales, scaled_dot, guess):
+    """Print the table, if all four functions are written."""
+    one = Scaled((2,) * 16, (1.0,))
+    answers = (
+        e2m1(1.0),
+        mx_scale((1.0,) * 32),
+        nvfp4_scales((1.0,) * 16),
+        scaled_dot(one, one),
+    )
+    if None in answers:
         print("This cell needs e2m1, mx_scale, nvfp4_scales and scaled_dot.")
         return
-    print(table(*functions, guess=guess))
+    print(table(e2m1, mx_scale, nvfp4_scales, scaled_dot, guess=guess))
