@@ -52,6 +52,7 @@ IN_PAGES = {
     "30_tensors": ["expanded", "merge", "strides_for"],
     "34_diffusion": ["worth"],
     "37_decoding": ["step_costs"],
+    "38_after_hopper": ["e2m1", "mx_scale", "nvfp4_scales", "scaled_dot"],
 }
 HEAD = re.compile(r"# verdict: ([\w-]+)\n")
 
