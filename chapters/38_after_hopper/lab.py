@@ -79,9 +79,9 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The gaps between neighbours are 0.5, 1 and 2, so a number in e2m1 is off by up to a
-# quarter of itself. Between 0 and 0.25 everything is lost. Nothing about four bits can
-# be saved by rounding more cleverly; what remains to be chosen is the scale.
+# From 1 to 6, rounding changes a number by up to a fifth. Below 1 it is worse, and from
+# 0 to 0.25 everything is lost. Beyond 6, too, any amount can be lost. So the scale that
+# numbers are divided by before they are rounded decides how much of them is left.
 
 # %% [markdown]
 # ## 2 · A power of two for 32 numbers
@@ -91,12 +91,9 @@ check(
 # multiplied by the scale of its block. The scale is a power of two, stored in one byte
 # that holds only an exponent, **e8m0**: a byte b stands for 2^(b − 127).
 #
-# The specification's rule for the scale is
-#
-# > the largest power of two that does not exceed the block's largest magnitude, divided
-# > by the largest power of two that the element type has.
-#
-# For e4m3 the latter is 2^8 = 256. (The largest number of e4m3 is 448.)
+# For the scale, the specification has a rule. Take the largest power of two that is not
+# above the largest magnitude of the block. Divide it by the largest power of two in the
+# format of the elements. In e4m3 that is 2^8 = 256, although the largest number is 448.
 #
 # | largest magnitude | its power of two | scale | byte |
 # | --- | --- | --- | --- |
