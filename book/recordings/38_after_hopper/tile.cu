@@ -104,7 +104,7 @@ extern "C" __global__ __launch_bounds__(128) void tile(
 
     // begin: multiply
     if (t == 0) {
-#pragma unroll 1
+        #pragma unroll 1
         for (int step = 0; step < steps; ++step) {
             mbarrier_expect(&full, (M + N) * K * 2);
             tma_load(a, &map_a, step * K, blockIdx.y * M, &full);
@@ -126,7 +126,7 @@ extern "C" __global__ __launch_bounds__(128) void tile(
     asm volatile("tcgen05.fence::after_thread_sync;" ::: "memory");
 
     float* row = c + (blockIdx.y * M + t) * static_cast<int64_t>(ldc) + blockIdx.x * N;
-#pragma unroll 1
+    #pragma unroll 1
     for (int col = 0; col < N; col += 8) {
         float eight[8];
         load_sums(eight, sums + (warp * 32 << 16) + col);
