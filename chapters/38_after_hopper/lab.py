@@ -14,7 +14,7 @@
 # - round numbers to e2m1, four bits with eight magnitudes, by hand and in code;
 # - compute the shared scale of a block in MXFP8, and say which numbers saturate;
 # - compute NVFP4's two levels of scales, and say what each level is for;
-# - compute a block-scaled dot product as a tensor core does, from codes and scales;
+# - compute a block-scaled dot product from codes and scales, without decoding them;
 # - predict which scales a matrix with outliers needs, in four bits and in eight.
 #
 # **You need** about 60 minutes and no GPU. Blackwell's tensor cores multiply numbers in
@@ -197,16 +197,16 @@ check(
 # %% [markdown]
 # ## 4 · A dot product in blocks
 #
-# A tensor core does not decode its operands first. For each block it multiplies codes'
-# values and adds them up; only then does it multiply by the scales of the two blocks:
+# A product of two such vectors does not have to decode them first. In each block, add up
+# the products of the codes' values. Then multiply the sum by the block's two scales:
 #
 # $$ a \cdot b = \sum_k s_k \, t_k \sum_{i \text{ in block } k} a_i \, b_i $$
 #
 # Here $s_k$ and $t_k$ are the scales of block k of `a` and of `b`.
 #
-# The inner sum needs very little hardware: every product of two values of e2m1 is a
-# multiple of 0.25, and no larger than 36. The scales of the two tensors multiply the
-# result at the very end, in the epilogue.
+# The inner sum needs little hardware: every product of two values of e2m1 is a multiple
+# of 0.25, and no larger than 36. The scales of the two tensors multiply the result at
+# the very end; in a kernel, that is the epilogue's work.
 #
 # `scaled_dot(a, b)` takes two vectors and returns their dot product. A vector has
 #
@@ -242,18 +242,20 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The result is the same as if all numbers were decoded first. But the hardware
-# multiplies by scales once per block, not once per element. This is also why the scales
-# are *along k*: a scale that changes within a sum has to be applied before the sum is
-# complete, whereas one scale per row of `a` could wait for the epilogue.
+# In exact arithmetic, the result is the same as if all numbers were decoded first, with
+# fewer multiplications: two per block for the scales, not two per element. What a tensor
+# core rounds on the way is not specified.
+#
+# The instruction has to know the scales because they change *along k*, within a sum. One
+# scale per row of `a` could wait for the epilogue.
 
 # %% [markdown]
 # ## Which scales does a matrix need?
 #
 # Now encode two matrices and multiply them. The *weights* are 16 rows of 1024 normally
-# distributed numbers. The *activations* are like them, with two differences that are
-# common in language models: their rows are of different sizes, by up to a factor of 16,
-# and three of the 1024 columns are outliers, 40 times as large in every row.
+# distributed numbers. The *activations* are different in two ways. Their rows differ in
+# size, by up to a factor of 16. And three of the 1024 columns are outliers, 40 times as
+# large in every row, as in language models.
 #
 # Each row of the table is a format with its scales. Your functions do the work wherever
 # they fit. `zeros` is how many of the activations become 0. `error` is the error of the
@@ -281,7 +283,8 @@ measure.show_errors(e2m1, mx_scale, nvfp4_scales, scaled_dot, guess=guess)
 #   magnitudes for themselves, and only their products are left.
 # - **Per row** hardly helps, because each row has its outliers.
 # - **Per block**, the damage stays in the blocks of the three outliers. NVFP4 is better
-#   than MXFP4 for two reasons: its blocks are smaller, and its scales are finer.
+#   than MXFP4, from which it differs in two ways: its blocks are smaller, and its scales
+#   are finer.
 # - **e4m3** does well with a single scale. Each of its numbers has an exponent of four
 #   bits, so it has a kind of scale already. Blocks gain nothing on these data.
 # - **MXFP8 by the specification's rule** even loses, because in some blocks the largest
