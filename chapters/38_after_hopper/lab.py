@@ -197,8 +197,8 @@ check(
 # %% [markdown]
 # ## 4 · A dot product in blocks
 #
-# A product of two such vectors does not have to decode them first. In each block, add up
-# the products of the codes' values. Then multiply the sum by the block's two scales:
+# To multiply two such vectors, you do not have to decode them first. In each block, add
+# up the products of the codes' values. Then multiply the sum by the block's two scales:
 #
 # $$ a \cdot b = \sum_k s_k \, t_k \sum_{i \text{ in block } k} a_i \, b_i $$
 #
@@ -243,11 +243,11 @@ check(
 
 # %% [markdown] tags=["solution"]
 # In exact arithmetic, the result is the same as if all numbers were decoded first, with
-# fewer multiplications: two per block for the scales, not two per element. What a tensor
-# core rounds on the way is not specified.
+# fewer multiplications: two per block for the scales, not two per element. The
+# specification of MX leaves open what a tensor core rounds on the way.
 #
-# The instruction has to know the scales because they change *along k*, within a sum. One
-# scale per row of `a` could wait for the epilogue.
+# The instruction has to know the scales because they change *along k*, within a sum.
+# One scale per row of `a` could wait for the epilogue.
 
 # %% [markdown]
 # ## Which scales does a matrix need?
@@ -283,8 +283,8 @@ measure.show_errors(e2m1, mx_scale, nvfp4_scales, scaled_dot, guess=guess)
 #   magnitudes for themselves, and only their products are left.
 # - **Per row** hardly helps, because each row has its outliers.
 # - **Per block**, the damage stays in the blocks of the three outliers. NVFP4 is better
-#   than MXFP4, from which it differs in two ways: its blocks are smaller, and its scales
-#   are finer.
+#   than MXFP4, from which it differs in two ways: its blocks are smaller, and its
+#   scales are finer.
 # - **e4m3** does well with a single scale. Each of its numbers has an exponent of four
 #   bits, so it has a kind of scale already. Blocks gain nothing on these data.
 # - **MXFP8 by the specification's rule** even loses, because in some blocks the largest
