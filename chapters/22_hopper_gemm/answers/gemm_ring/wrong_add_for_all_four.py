@@ -42,10 +42,10 @@ def gemm_ring(map_a, map_w, m, n, k, c):
                 w = descriptor(memory, at + int32(W_AT))
                 mbarrier_wait(full, stage, parity)
                 wgmma_fence()
-                wgmma_bf16(acc, TN, a, w, int32(step > 0))
+                wgmma_bf16(acc, TN, a, w, int32(step > 0))  # <- here
                 wgmma_bf16(acc, TN, a + 2, w + 2, int32(step > 0))
                 wgmma_bf16(acc, TN, a + 4, w + 4, int32(step > 0))
-                wgmma_bf16(acc, TN, a + 6, w + 6, int32(step > 0))  # <- here
+                wgmma_bf16(acc, TN, a + 6, w + 6, int32(step > 0))
                 wgmma_commit()
                 wgmma_wait(0)
                 if t == 0:

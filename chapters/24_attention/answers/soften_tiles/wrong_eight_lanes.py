@@ -36,8 +36,8 @@ def soften_tiles(scores, out, lse):
 
         for n in range(TILE8):
             for m in range(2):
-                s[n, m] = exp2(s[n, m] - top0)
-                s[n, m + 2] = exp2(s[n, m + 2] - top1)  # <- here
+                s[n, m] = exp2(s[n, m] - top0)  # <- here
+                s[n, m + 2] = exp2(s[n, m + 2] - top1)
                 weight0 += s[n, m]
                 weight1 += s[n, m + 2]
         for i in range(4 * TILE8):
