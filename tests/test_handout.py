@@ -38,6 +38,7 @@ KNOWN = {
     ("13_shared_memory", "transpose_rows"): TIMED,
     ("14_reduction", "sum_interleaved"): TIMED,
     ("16_softmax", "merge"): TIMED,
+    ("36_tiles", "matmul"): TIMED,
     ("32_extensions", "steep"): TIMED,  # its launch, as `slope` has it
 }
 pytestmark = pytest.mark.skipif(
