@@ -72,7 +72,8 @@ class RoutesDirective(WeftDirective):
             f"{escape(route.afterwards)}"
         )
         links = [f'<a href="{stem}.html">{int(stem[:2])}</a>' for stem in route.labs]
-        return [title, ", ".join(links), hours(read), hours(work)]
+        chapters = f"<span>{', '.join(links)}</span>"  # a cell is a flex box on a phone
+        return [title, chapters, hours(read), hours(work)]
 
 
 class TimeRole(SphinxRole):
