@@ -69,7 +69,7 @@ class RoutesDirective(WeftDirective):
         read, work = times(root, route.labs)
         title = (
             f"<strong>{escape(route.title)}</strong> (<code>{route.name}</code>)<br>"
-            f"{escape(route.afterwards)}"
+            f'<span class="weft-afterwards">{escape(route.afterwards)}</span>'
         )
         links = [f'<a href="{stem}.html">{int(stem[:2])}</a>' for stem in route.labs]
         chapters = f"<span>{', '.join(links)}</span>"  # a cell is a flex box on a phone
