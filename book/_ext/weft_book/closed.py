@@ -3,7 +3,7 @@
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from .page import WeftDirective
+from .page import WeftDirective, load_for
 
 
 class ClosedDirective(WeftDirective):
@@ -55,6 +55,18 @@ class AnswerDirective(ClosedDirective):
         return [self.inline(f"{self.arguments[0]} – write it first, then compare")]
 
 
+def load_cover(
+    app: Sphinx,
+    page: str,
+    _: str,
+    __: dict[str, object],
+    doctree: nodes.document | None,
+) -> None:
+    """Load what covers a measurement on pages with a prediction."""
+    load_for(app, doctree, "weft-predict", "predict.css", "predict.js")
+
+
 def setup(app: Sphinx) -> None:
     app.add_directive("predict", PredictDirective)
     app.add_directive("answer", AnswerDirective)
+    app.connect("html-page-context", load_cover)
