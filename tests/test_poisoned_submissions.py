@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -168,9 +169,11 @@ def test_a_run_that_was_stopped_goes_on(tmp_path: Path) -> None:
     out = tmp_path / "marks.csv"
     command = [sys.executable, "-m", "grading", LAB, *map(str, paths)]
     command += ["--csv", str(out), "--jobs", "1"]
+    heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # where it is not
     with subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as run:
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=heard,
+    ) as run:  # fmt: skip
         assert run.stdout
         assert run.stdout.readline().startswith("1 of 9  a  3 of 3")
         run.send_signal(signal.SIGINT)
