@@ -17,13 +17,13 @@ from weft.checking.slips import other_number
 from weft.checking.source import at_line, parameter_names, tree_of
 from weft.checking.unread import element, first_unread, unread_of
 from weft.checking.verdict import Failed, Verdict
-from weft.kernels.origins import never_fetched, shared_reads, stale, way_of
+from weft.kernels.origins import elements, never_fetched, reading, stale, way_of
 from weft.kernels.trial import Done, Trial
 from weft.places import Note, Place, named, unravel
 from weft.simulator.limits import WARP
 from weft.simulator.trace import columns
 from weft.simulator.trace.columns import Columns
-from weft.simulator.trace.trace import ATOMIC, GLOBAL, READ, WRITE, Trace
+from weft.simulator.trace.trace import ATOMIC, GLOBAL, READ, SHARED, WRITE, Trace
 
 FEW = 4  # wrong elements, from which on a pattern is no chance
 READERS = 4  # lines that a verdict shows, of those that read an array
@@ -307,7 +307,7 @@ def unused(result: Result) -> Cause:
             "there. This result needs it."
         )
         array = what.partition("[")[0]
-        sites = trace.site[shared_reads(trace, array)]
+        sites = trace.site[reading(trace, array, SHARED)]
         readers = dict.fromkeys(trace.places[s] for s in dict.fromkeys(sites.tolist()))
         notes = [(place, "it is stored here")]
         notes += [(read, f"reads {array}") for read in readers]
@@ -350,18 +350,13 @@ def unread(result: Result) -> Cause:
 def marked(trace: Trace, name: str, x: Array, mine: Columns) -> Array:
     """Which elements of a global array `mine`, of the accesses, have read."""
     marks = np.zeros(x.size, bool)
-    rows = reads(trace, name, mine)
-    begin = (trace.address[rows] - trace.bases[name]) // x.itemsize
-    at, _ = columns.spread(begin, begin + trace.size[rows] // x.itemsize)
-    marks[at] = True
+    marks[elements(trace, name, x, reads(trace, name, mine))[0]] = True
     return marks.reshape(x.shape)
 
 
 def reads(trace: Trace, name: str, mine: Columns) -> Columns:
     """The rows, of `mine`, that read the global array `name`."""
-    here = np.array([a == name for a in trace.arrays] or [False])[trace.array]
-    here &= mine & (trace.space == GLOBAL) & (trace.operation != WRITE)
-    return np.flatnonzero(here)
+    return np.flatnonzero(mine & reading(trace, name, GLOBAL))
 
 
 def readers(trial: Trial, trace: Trace, name: str, mine: Columns) -> list[Note]:

@@ -8,7 +8,7 @@ import numpy as np
 from weft.checking.compare import Array
 from weft.places import Note, Place
 from weft.simulator.trace import columns
-from weft.simulator.trace.columns import Columns
+from weft.simulator.trace.columns import Columns, Flags
 from weft.simulator.trace.trace import GLOBAL, READ, SHARED, WRITE, Trace
 from weft.wording import joined, several
 
@@ -117,15 +117,11 @@ class Lost:
         By an element's flat number: the shared one that it is in, and who put it there.
         """
         marks = np.zeros(x.size, bool)
-        here = np.array([a == name for a in trace.arrays] or [False])[trace.array]
-        here &= (trace.space == GLOBAL) & (trace.operation != WRITE)
+        here = reading(trace, name, GLOBAL)
         others = np.setdiff1d(np.flatnonzero(here), self.loads)
-        begin = (trace.address[others] - trace.bases[name]) // x.itemsize
-        at, _ = columns.spread(begin, begin + trace.size[others] // x.itemsize)
-        marks[at] = True
-        begin = (trace.address[self.loads] - trace.bases[name]) // x.itemsize
+        marks[elements(trace, name, x, others)[0]] = True
+        at, which = elements(trace, name, x, self.loads)
         many = trace.size[self.loads] // x.itemsize
-        at, which = columns.spread(begin, begin + many)
         mine = here[self.loads][which]
         marks[at[mine & self.used]] = True
         lost: dict[int, tuple[str, Place]] = {}
@@ -173,11 +169,19 @@ def never_fetched(trace: Trace) -> Lost:
     return Lost(loads, stores, fetched[at[stores][of] + inner * step[of]])
 
 
-def shared_reads(trace: Trace, name: str) -> Columns:
-    """The rows that read the shared array `name`."""
-    here = np.array([a == name for a in trace.arrays] or [False])[trace.array]
-    here &= (trace.space == SHARED) & (trace.operation != WRITE)
-    return np.flatnonzero(here)
+def reading(trace: Trace, name: str, space: int) -> Flags:
+    """Which accesses read the array `name` of a memory space."""
+    here: Flags = np.array([a == name for a in trace.arrays] or [False])[trace.array]
+    here &= (trace.space == space) & (trace.operation != WRITE)
+    return here
+
+
+def elements(
+    trace: Trace, name: str, x: Array, rows: Columns
+) -> tuple[Columns, Columns]:
+    """The flat numbers of the elements at these rows, and at which row each is."""
+    begin = (trace.address[rows] - trace.bases[name]) // x.itemsize
+    return columns.spread(begin, begin + trace.size[rows] // x.itemsize)
 
 
 def stale(trace: Trace, row: int) -> tuple[str, list[Note]]:

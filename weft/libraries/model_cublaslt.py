@@ -75,10 +75,8 @@ class Matmul:
         self.epilogue = known("epilogue", Epilogue, desc.get(A.EPILOGUE, 1))
         for name in (A.TRANSA, A.TRANSB):
             known("operation", Operation, desc[name])
-        scale, usual = (
-            known("scale type", CudaType, desc[A.SCALE_TYPE]),
-            self.scale_type,
-        )
+        scale = known("scale type", CudaType, desc[A.SCALE_TYPE])
+        usual = self.scale_type
         if usual == INT32 and scale == SINGLE:
             model.lacks(f"{self.compute.name} with a scale type of {scale.name}")
         says = f"{self.compute.name} does not scale in {scale.name}."
