@@ -1,4 +1,4 @@
-"""Programs, headers and packages that labs need besides those they are installed with.
+"""Programs, headers and packages that labs need and their installation lacks.
 
 `tools.toml` has a row for each. Which labs need one is in their `lesson.toml`: `tools`
 lists what a lab needs wherever it runs, `gpu_tools` what it needs on a GPU.

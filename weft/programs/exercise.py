@@ -21,8 +21,8 @@ class ProgramExercise(KernelExercise):
 
     words: the table of its language. stores: a pattern of the call that stores.
     spare: a note on a load that gets more than what is in the array. where: where it is
-    run, for a fact. options: what a launch takes besides its parameters. gets_size:
-    whether a program gets the size where `arguments` does not say otherwise.
+    run, for a fact. options: what a launch takes in addition to its parameters.
+    gets_size: whether a program gets the size where `arguments` does not say otherwise.
 
     inputs: `(rng, *size)` → NumPy arrays and numbers. Arrays arrive as tensors; a view
         with gaps between its rows keeps them.
