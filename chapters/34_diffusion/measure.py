@@ -1,7 +1,9 @@
 """The worklog of chapter 34: steps of denoising, their times and their errors."""
 
+import contextlib
 import copy
 import functools
+import io
 
 import torch
 import torch.nn.functional as F
@@ -18,6 +20,13 @@ from .parts import Fused, Mine, Rewritten
 
 RATE, SCALE, STEPS = 0.05, 7.5, 20
 CUDNN = SDPBackend.CUDNN_ATTENTION
+TUNED = {  # options of torch.compile, those of Diffusers' guide
+    "max_autotune": True,
+    "coordinate_descent_tuning": True,
+    "coordinate_descent_check_all_directions": True,
+    "conv_1x1_as_mm": True,
+    "epilogue_fusion": False,
+}
 KINDS = {
     "attention": ("sdpa", "flash", "fmha", "attention"),
     "norms and sums": ("norm_words", "add_sums"),
@@ -84,14 +93,15 @@ class Sampler:
         return step
 
 
-def compiled(run):
-    return torch.compile(run, fullgraph=True, dynamic=False)
+def compiled(run, options=None):
+    return torch.compile(run, fullgraph=True, dynamic=False, options=options)
 
 
 def recorded(run):
     """Return a function that replays the step as a CUDA graph."""
     side = torch.cuda.Stream()
-    with torch.cuda.stream(side):
+    reports = contextlib.redirect_stderr(io.StringIO())  # of what was tuned
+    with torch.cuda.stream(side), reports:
         for _ in range(3):
             run()
     torch.cuda.synchronize()
@@ -108,7 +118,10 @@ def recorded(run):
 
 
 def tf32(allowed, run):
-    """Return the step with TF32 allowed, or not."""
+    """Return the step with TF32 allowed, or not.
+
+    cuDNN chooses its algorithms anew where that has changed, so every step says it.
+    """
 
     def step():
         torch.backends.cuda.matmul.allow_tf32 = allowed
@@ -128,9 +141,9 @@ def entries(images):
     found = {
         "float32": (tf32(False, wide.two_calls), wide),
         "TF32": (tf32(True, wide.two_calls), wide),
-        "bfloat16": (rows.two_calls, rows),
-        "channels-last": (best.two_calls, best),
-        "one call": (best.one_call, best),
+        "bfloat16": (tf32(True, rows.two_calls), rows),
+        "channels-last": (tf32(True, best.two_calls), best),
+        "one call": (tf32(True, best.one_call), best),
     }
     with sdpa_kernel(CUDNN):
         found["graph"] = recorded(best.one_call), best
@@ -142,6 +155,30 @@ def entries(images):
         for name, step in steps.items():
             found[name] = recorded(compiled(step)), best
     return found
+
+
+def tuned(images):
+    """Return the compiled entries, compiled with more options."""
+    torch._dynamo.reset()
+    best = Sampler(images)
+    steps = {
+        "compiled": best.one_call,
+        "rewritten": best.in_parts(Rewritten),
+        "two kernels": best.in_parts(Fused),
+    }
+    with sdpa_kernel(CUDNN):
+        return {name: recorded(compiled(s, TUNED)) for name, s in steps.items()}
+
+
+def tuned_steps(images):
+    """Time a step whose compiler has more options."""
+    several = "1 image" if images == 1 else f"{images} images"
+    return bench.compare(
+        f"a step, {several}, tuned",
+        lambda: tuned(images),
+        baseline="compiled",
+        host=True,
+    )
 
 
 def steps_of(images, *names):
