@@ -3,7 +3,8 @@
 python record.py [--out FOLDER], on a machine with a GPU, Numba, nvcc, compute-sanitizer
 and cuda-gdb. A recording begins with lines that say what made it. The folder's name is
 cut from paths, and the tag that Numba appends to a kernel's name becomes […]; nothing
-else is changed. The book keeps those that it shows.
+else is changed. The book keeps those that it shows. --shared records only what
+initcheck says of shared memory, which it can watch from version 2025.4 on.
 """
 
 import argparse
@@ -27,6 +28,7 @@ PROGRAMS = (
 HANGS = ("mirror 1000",)
 HANG = 20  # s
 ALONE = "block_max", "count_bins", "shares"  # what they say depends on what else runs
+SHARED = "--tool", "initcheck", "--initcheck-address-space", "shared"
 BRIEF = "--print-limit", "2", "--show-backtrace", "no", "--demangle", "simple"
 
 
@@ -75,7 +77,9 @@ def facts() -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=HERE)
-    out = parser.parse_args().out
+    parser.add_argument("--shared", action="store_true")
+    given = parser.parse_args()
+    out = given.out
     out.mkdir(parents=True, exist_ok=True)
     built = Path(tempfile.mkdtemp())
     about = facts()
@@ -101,6 +105,11 @@ def main() -> None:
         limit = HANG if program in HANGS else 60
         command = [python, f"{name}.py", *arguments]
         return program.replace(" ", "_"), command, limit
+
+    if given.shared:
+        command = ["compute-sanitizer", *SHARED, *BRIEF, python, "count_bins.py"]
+        print(record("count_bins.shared", command))
+        return
 
     for source in HERE.glob("*.cu"):
         target = str(built / source.stem)
