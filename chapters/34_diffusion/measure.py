@@ -178,6 +178,7 @@ def tuned_steps(images):
         lambda: tuned(images),
         baseline="compiled",
         host=True,
+        unsteady="the host's time is part of it",
     )
 
 
@@ -194,6 +195,7 @@ def one_image(guess=None):
         lambda: steps_of(1),
         baseline="one call",
         host=True,
+        unsteady="the host's time is part of it",
         guess=guess,
     )
 
@@ -205,6 +207,7 @@ def four_images(guess=None):
         lambda: steps_of(4),
         baseline="one call",
         host=True,
+        unsteady="the host's time is part of it",
         guess=guess,
     )
 
@@ -349,4 +352,5 @@ def tried():
         attempts,
         baseline="4 rewritten, eager",
         host=True,
+        unsteady="the host's time is part of it",
     )
