@@ -13,6 +13,7 @@ from .model import BF16, DEVICE, UNet, embed
 
 PEAKS = 4e12, 800e12, 1.3e-6  # bytes/s, FLOP/s in bfloat16, seconds per kernel
 GROUPS = 2  # in the check; the model has 32
+PIXELS, UNITS = 4, 3  # in the check: pixels of a block, units of an image
 
 torch.manual_seed(34)
 tiny = UNet(widths=(16, 32), text=24, head=8, groups=4).requires_grad_(False)
@@ -350,6 +351,93 @@ def norm_inputs(rng, n, pixels, width):
     gamma = rng.uniform(0.5, 2, channels).astype(np.float32)
     beta = rng.normal(0.5, 1, channels).astype(np.float32)
     return to_words(x), shift, gamma, beta
+
+
+def two_images(rng, n, pixels, each):
+    """Return two images and a shift; a unit has `each` words."""
+    channels = 2 * each * UNITS
+    x, y = rng.normal(0.5, 1, (2, n, pixels, channels)).astype(np.float32)
+    shift = rng.normal(1, 2, channels).astype(np.float32)
+    return to_words(x), to_words(y), shift
+
+
+def added(x, y, shift):
+    """Return x + y + shift, the images as words, and the sums of each block's units."""
+    return added_by()(x, y, shift)
+
+
+def added_by(
+    stored=lambda x, y, shift: x + y + shift,
+    summed=None,
+    squared=lambda unit: (unit**2).sum((2, 4)),
+    parts=None,
+):
+    """Return images added, with something else.
+
+    stored, summed: what is stored, and what is summed; by default the same. squared:
+    the second sum, from units (n, blocks, pixels, units, channels). parts: of these.
+    """
+
+    def spec(x, y, shift):
+        given = to_floats(x), to_floats(y), shift
+        out = stored(*given)
+        z = (summed or stored)(*given).astype(np.float64)
+        n, pixels, _ = z.shape
+        units = z.reshape(n, pixels // PIXELS, PIXELS, UNITS, -1)
+        units = parts(units) if parts else units
+        sums = np.stack([units.sum((2, 4)), squared(units)], -1)
+        return out.astype("f4"), sums.astype("f4")
+
+    return spec
+
+
+def apart(units):
+    """Return units of as many words, but not of neighbouring ones."""
+    words = units.reshape(*units.shape[:3], -1, UNITS, 2)
+    return words.swapaxes(3, 4).reshape(units.shape)
+
+
+ADDED = result_if(
+    {
+        "the sums are taken before the shift": added_by(
+            summed=lambda x, y, shift: x + y
+        ),
+        "only y and the shift are summed": added_by(
+            summed=lambda x, y, shift: y + shift
+        ),
+        "only x and the shift are summed": added_by(
+            summed=lambda x, y, shift: x + shift
+        ),
+        "the shift is left out": added_by(lambda x, y, shift: x + y),
+        "both channels of a word get the same shift": added_by(
+            lambda x, y, shift: x + y + np.repeat(shift[::2], 2)
+        ),
+        "the shift is that of the word's number": added_by(
+            lambda x, y, shift: x + y + np.repeat(shift[: len(shift) // 2], 2)
+        ),
+        "the second sum is the square of the first": added_by(
+            squared=lambda unit: unit.sum((2, 4)) ** 2
+        ),
+        "the squares are those of a word's sum, not of each channel": added_by(
+            squared=lambda unit: ((unit[..., ::2] + unit[..., 1::2]) ** 2).sum((2, 4))
+        ),
+        "a unit has the sums of its first word alone": added_by(
+            parts=lambda unit: unit[..., :2]
+        ),
+        "only the pixels of threads with `threadIdx.y` = 0 are summed": added_by(
+            parts=lambda unit: unit[:, :, :: 1 + len(unit) % 3]
+        ),
+        "several threads sum the same pixel": added_by(
+            parts=lambda unit: np.repeat(
+                unit, np.minimum(np.arange(PIXELS), len(unit) % 3) + 1, axis=2
+            )
+        ),
+        "the words of a unit are `units` apart, and not neighbours": added_by(
+            parts=apart
+        ),
+    },
+    tolerance=1e-4,
+)
 
 
 def phases_by_trying(weight):

@@ -10,16 +10,16 @@
 # - run classifier-free guidance in one batch, and find out what need not be computed at
 #   every step;
 # - fuse a time embedding, a group norm and SiLU into one kernel on channels-last
-#   bfloat16;
+#   bfloat16, and sums for a norm into the kernel that writes its image;
 # - find a saving in the mathematics that no compiler will find for you;
 # - keep a worklog: one change at a time, with its time and its error, and also the
 #   changes that did not help.
 #
-# **You need** about two hours. You do not need a GPU: the exercises run on a CPU and in
-# the simulator, on a tiny model, and without a GPU the measurements show times from the
-# reference GPU, an H200. If you use a GPU, it needs compute capability 8.0 or higher
-# and 8 GB of memory; the measurements compile several models, which takes a few
-# minutes.
+# **You need** a little over two hours. You do not need a GPU: the exercises run on a
+# CPU and in the simulator, on a tiny model, and without a GPU the measurements show
+# times from the reference GPU, an H200. If you use a GPU, it needs compute capability
+# 8.0 or higher and 8 GB of memory; the measurements compile several models, which takes
+# a few minutes.
 
 # %%
 try:
@@ -430,6 +430,94 @@ check(
 # weights round differently. Here the weights are added up in float32 and rounded once.
 
 # %% [markdown]
+# ## 6 · Sums where the image is written
+#
+# A ResBlock ends by adding the shortcut, and the next block begins with a norm, which
+# has to read the whole image to find its sums. But the kernel that adds the shortcut
+# has every value of this image in its registers. So let it compute the sums, too.
+#
+# A block takes some consecutive pixels of a sample, with all of their channels:
+# `blockIdx.x` says which pixels, and `blockIdx.y` is the sample. `threadIdx.x` is a
+# word, that is, two channels. `blockDim.y` threads share the pixels of a word: one
+# takes the pixels `threadIdx.y`, `threadIdx.y + blockDim.y`, and so on, of the block's.
+#
+# $$\text{out} = x + y + {\rm shift}$$
+#
+# Write `out`, and for each block and each **unit** of consecutive channels the sum of
+# the unit's values at the block's pixels, and the sum of their squares. All units have
+# the same number of words. The norm adds up the sums of all blocks. (There are units
+# because a group of a norm may consist of channels of two images. A unit never does.)
+#
+# ```python
+# add_with_sums(x, y, shift, out, sums)
+# # x, y (n, pixels, channels / 2) int32; shift (channels,)
+# # out as in exercise 4; sums (n, blocks, units, 2) float32
+# ```
+#
+# `put` is that of exercise 4. Sum the values in float32, before they are rounded. A
+# thread can keep two sums of its word in registers; `part` is for what the threads of a
+# block have summed. Stuck? Run `hint("add_with_sums")`.
+
+
+# %%
+@cuda.jit
+def add_with_sums(x, y, shift, out, sums):
+    """Write x + y + shift, and the sums of each unit at some pixels."""
+    part = cuda.shared.array((2, 1024), float32)
+    word, deep = int32(cuda.threadIdx.x), int32(cuda.threadIdx.y)
+    chunk, sample = int32(cuda.blockIdx.x), int32(cuda.blockIdx.y)
+    words, turns = int32(cuda.blockDim.x), int32(cuda.blockDim.y)
+    pixels = int32(x.shape[1]) // int32(cuda.gridDim.x)  # of a block
+    first, me = chunk * pixels, deep * words + word
+
+    # about 22 lines
+    # BEGIN SOLUTION
+    total, squares = float32(0), float32(0)
+    for pixel in range(first + deep, first + pixels, turns):
+        a, b = x[sample, pixel, word], y[sample, pixel, word]
+        low = bf16_low(a) + bf16_low(b) + shift[2 * word]
+        high = bf16_high(a) + bf16_high(b) + shift[2 * word + 1]
+        put(out, sample, pixel, word, low, high)
+        total += low + high
+        squares += low * low + high * high
+    part[0, me], part[1, me] = total, squares
+    cuda.syncthreads()
+
+    units = int32(sums.shape[2])
+    each = words // units  # words of a unit
+    if me < units:
+        total, squares = float32(0), float32(0)
+        for turn in range(turns):
+            for i in range(each):
+                at = turn * words + me * each + i
+                total += part[0, at]
+                squares += part[1, at]
+        sums[sample, chunk, me, 0] = total
+        sums[sample, chunk, me, 1] = squares
+    # END SOLUTION
+
+
+# %%
+check(
+    add_with_sums,
+    spec=checks.added,
+    because=checks.ADDED,
+    inputs=checks.two_images,
+    sizes=[(1, 4, 1), (2, 12, 5), (3, 8, 3)],
+    launch=lambda n, pixels, each: (
+        (pixels // checks.PIXELS, n),
+        (checks.UNITS * each, 1 + n % 3),
+    ),
+    full=(2, 4096, 5),
+    tolerance=1e-4,
+    limits={"float64": 0},
+)
+
+# %% [markdown] tags=["solution"]
+# The image is written and read once less than it would be with a kernel of its own for
+# the sums. The sums themselves are small: two numbers per block and unit.
+
+# %% [markdown]
 # ## The worklog
 #
 # From here on, the worklog changes how the parts of the network are computed, never
@@ -460,6 +548,7 @@ check(
 # | *compiled* | `torch.compile` before the recording of the graph |
 # | *rewritten* | exercises 3 and 5, and one product for queries, keys and values |
 # | *two kernels* | `add_sums` and `norm_words` compute the norms and sums |
+# | *your sums* | your kernel of exercise 6, where two images are added |
 #
 # `torch.compile` also plans memory: tensors that are never alive at the same time share
 # it. With *one call* as 1.0, how fast are the other rows? What is the bound on the last
@@ -471,8 +560,15 @@ chapter.learner.use(
     constants=constants,
     group_norm_silu=group_norm_silu,
     phases=phases,
+    add_with_sums=add_with_sums,
 )
-guess = {"float32": None, "graph": None, "compiled": None, "two kernels": None}
+guess = {
+    "float32": None,
+    "graph": None,
+    "compiled": None,
+    "two kernels": None,
+    "your sums": None,
+}
 
 one = chapter.measure.one_image(guess)
 one
@@ -482,6 +578,7 @@ one.expect("graph", at_least=1.5)
 one.expect("compiled", at_least=1.1, times="graph")
 one.expect("rewritten", at_least=1.02, times="compiled")
 one.expect("two kernels", at_least=0.95, times="rewritten")
+one.expect("your sums", at_least=0.9, times="rewritten")
 
 # %% [markdown]
 # ## More measurements
@@ -497,13 +594,19 @@ one.expect("two kernels", at_least=0.95, times="rewritten")
 # The same for four images: which rows gain more from a larger batch, and which less?
 
 # %%
-guess = {"graph": None, "compiled": None, "two kernels": None}
+guess = {
+    "graph": None,
+    "compiled": None,
+    "two kernels": None,
+    "your sums": None,
+}
 
 four = chapter.measure.four_images(guess)
 four
 
 # %% tags=["solution"]
 four.expect("two kernels", at_least=1.1, times="rewritten")
+four.expect("your sums", at_least=1, times="rewritten")
 
 # %% [markdown]
 # ### More tuning

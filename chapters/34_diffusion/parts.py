@@ -8,7 +8,7 @@ from torch import nn
 
 from . import learner
 from .model import CHANNELS_LAST, ResBlock
-from .operators import flat, folded, norm_image, own_norm, sum_image
+from .operators import flat, folded, norm_image, own_norm, own_sums, sum_image
 
 
 @dataclasses.dataclass
@@ -191,6 +191,16 @@ class Kernels(Parts):
 
 class Fused(Kernels, Rewritten):
     """The rewritten model, with the two kernels."""
+
+
+class Yours(Fused):
+    """The same, with exercise 6's kernel where two images are added."""
+
+    def add(self, y, module, x=None):
+        if x is None:
+            return super().add(y, module)
+        out, sums = own_sums(x, y, module.left32, self.unit)
+        return Image(out, None, (sums,))
 
 
 class Mine(Rewritten):
