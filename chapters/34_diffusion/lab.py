@@ -609,26 +609,6 @@ four.expect("two kernels", at_least=1.1, times="rewritten")
 four.expect("your sums", at_least=1, times="rewritten")
 
 # %% [markdown]
-# ### More tuning
-#
-# Two of the compiled entries once more, with the options of Diffusers' guide for
-# `torch.compile`: every choice of the compiler is tried out, and 1 × 1 convolutions
-# become matrix products. Compiling takes minutes. Which entry gains most?
-
-# %%
-tuned_one = chapter.measure.tuned_steps(1)
-tuned_one
-
-# %%
-tuned_four = chapter.measure.tuned_steps(4)
-tuned_four
-
-# %% tags=["solution"]
-tuned_one.expect("compiled", at_least=0.97, times="compiled", of=one)
-tuned_four.expect("compiled", at_least=0.97, times="compiled", of=four)
-tuned_four.expect("two kernels", at_least=1.05, times="compiled")
-
-# %% [markdown]
 # ### Is it still the same model?
 #
 # The entries round differently. So the cell runs all 20 steps with each entry, from the

@@ -20,13 +20,6 @@ from .parts import Fused, Mine, Rewritten, Yours
 
 RATE, SCALE, STEPS = 0.05, 7.5, 20
 CUDNN = SDPBackend.CUDNN_ATTENTION
-TUNED = {  # options of torch.compile, those of Diffusers' guide
-    "max_autotune": True,
-    "coordinate_descent_tuning": True,
-    "coordinate_descent_check_all_directions": True,
-    "conv_1x1_as_mm": True,
-    "epilogue_fusion": False,
-}
 KINDS = {
     "attention": ("sdpa", "flash", "fmha", "attention"),
     "norms and sums": ("norm_words", "add_sums"),
@@ -156,27 +149,6 @@ def entries(images):
         for name, step in steps.items():
             found[name] = recorded(compiled(step)), best
     return found
-
-
-def tuned(images):
-    """Return two of the compiled entries, compiled with more options."""
-    torch._dynamo.reset()
-    best = Sampler(images)
-    steps = {"compiled": best.one_call, "two kernels": best.in_parts(Fused)}
-    with sdpa_kernel(CUDNN):
-        return {name: recorded(compiled(s, TUNED)) for name, s in steps.items()}
-
-
-def tuned_steps(images):
-    """Time a step whose compiler has more options."""
-    several = "1 image" if images == 1 else f"{images} images"
-    return bench.compare(
-        f"a step, {several}, tuned",
-        lambda: tuned(images),
-        baseline="compiled",
-        host=True,
-        unsteady="the host's time is part of it",
-    )
 
 
 def steps_of(images, *names):

@@ -1,0 +1,56 @@
+"""Time compiled entries of chapter 34 with and without more tuning, and write a table.
+
+python factors.py [--out FOLDER], on a machine with a GPU, Numba, PyTorch and Triton.
+Tuning takes several minutes. TUNED are the options of Diffusers' guide.
+"""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+from profiled import lab  # noqa: E402
+from timed import Experiment, record  # noqa: E402
+
+TUNED = {
+    "max_autotune": True,
+    "coordinate_descent_tuning": True,
+    "coordinate_descent_check_all_directions": True,
+    "conv_1x1_as_mm": True,
+    "epilogue_fusion": False,
+}
+NAMES = "Sampler", "Fused", "compiled", "recorded", "sdpa_kernel", "CUDNN"
+
+
+def steps() -> dict[str, Callable[[], Any]]:
+    """Return a step of the model for one image, compiled in four ways, as graphs."""
+    best, found = of.Sampler(1), {}
+    entries = {"compiled": best.one_call, "two kernels": best.in_parts(of.Fused)}
+    with of.sdpa_kernel(of.CUDNN):
+        for name, step in entries.items():
+            found[name] = of.recorded(of.compiled(step))
+            torch._dynamo.reset()
+            found[f"{name}, tuned"] = of.recorded(of.compiled(step, TUNED))
+            torch._dynamo.reset()
+    held.update({name: step() for name, step in found.items()})
+    return found
+
+
+def right(name: str) -> None:
+    """Compare the latents after a step with those of the compiled entry."""
+    wanted, got = held["compiled"].float(), held[name].float()
+    assert (got - wanted).norm() < 0.02 * wanted.norm(), name
+
+
+if __name__ == "__main__":
+    of = lab("34_diffusion", *NAMES)
+    import torch
+
+    torch.backends.cudnn.benchmark = True
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
+    held: dict[str, Any] = {}
+    title = "a step, 1 image"
+    record(__doc__, HERE, [Experiment(title, steps, "compiled", right)])
