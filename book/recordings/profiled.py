@@ -124,13 +124,17 @@ def lab(stem: str, *names: str) -> types.SimpleNamespace:
     sys.path.insert(0, str(ROOT))
     import_module("weft")  # before Numba
     path, where = ROOT / "chapters" / stem / "lab.py", places(stem, names)
-    scope: dict[str, Any] = {"__name__": f"lab{stem[:2]}", "__file__": str(path)}
+    module = types.ModuleType(f"lab{stem[:2]}")
+    sys.modules[module.__name__] = module  # PyTorch's compiler looks globals up in it
+    scope = module.__dict__
+    scope["__file__"] = str(path)
     here = [name for name in names if where[name] == "lab"]
     for code in statements(path.read_text(encoding="utf-8"), str(path), here):
         exec(code, scope)
     for name in where.keys() - set(here):
-        module = import_module(f"weft.chapters.{stem}.{where[name]}")
-        scope[name] = getattr(module, name)
+        scope[name] = getattr(
+            import_module(f"weft.chapters.{stem}.{where[name]}"), name
+        )
     return types.SimpleNamespace(**{name: scope[name] for name in names})
 
 

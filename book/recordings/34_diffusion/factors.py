@@ -6,6 +6,7 @@ Tuning takes several minutes. TUNED are the options of Diffusers' guide.
 
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ TUNED = {
     "epilogue_fusion": False,
 }
 NAMES = "Sampler", "Fused", "compiled", "recorded", "sdpa_kernel", "CUDNN"
+WRITTEN = "guided", "constants", "phases"  # by the learner, for both entries
 
 
 def steps() -> dict[str, Callable[[], Any]]:
@@ -46,7 +48,9 @@ def right(name: str) -> None:
 
 
 if __name__ == "__main__":
-    of = lab("34_diffusion", *NAMES)
+    of = lab("34_diffusion", *NAMES, *WRITTEN)
+    learner = import_module("weft.chapters.34_diffusion.learner")
+    learner.use(**{name: getattr(of, name) for name in WRITTEN})
     import torch
 
     torch.backends.cudnn.benchmark = True
