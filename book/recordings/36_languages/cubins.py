@@ -19,6 +19,8 @@ from typing import Any
 
 from languages import TASKS, Program, loaded, programs
 
+from weft.tile_programs.compiled import read
+
 PACKAGES = ("cuda-tile", "nvidia-cuda-tileiras", "nvidia-cuda-nvcc", "nvidia-nvvm")
 KINDS = {"sum": ("float32", (1, 1)), "softmax": ("float32", (2, 2))}
 KINDS["gemm"] = "bfloat16", (2, 2, 2)
@@ -123,17 +125,16 @@ def stand_in(folder: Path, name: str) -> ModuleType:
 
 
 def function(path: Path) -> tuple[Any, int]:
-    """Load a cubin; return its kernel and how many threads a block has."""
+    """Load a cubin; return its kernel and how many threads its blocks must have."""
     driver, module = ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p()
-    kernel, threads = ctypes.c_void_p(), ctypes.c_int()
+    cubin, kernel = path.read_bytes(), ctypes.c_void_p()
     for status in (
-        driver.cuModuleLoadData(ctypes.byref(module), path.read_bytes()),
+        driver.cuModuleLoadData(ctypes.byref(module), cubin),
         driver.cuModuleGetFunction(ctypes.byref(kernel), module, ENTRY.encode()),
-        driver.cuFuncGetAttribute(ctypes.byref(threads), 0, kernel),
     ):
         if status:
             raise RuntimeError(f"{path.name}: CUDA error {status}")
-    return kernel, threads.value
+    return kernel, read(cubin, (9, 0), ENTRY).threads
 
 
 def run(
