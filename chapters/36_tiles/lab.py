@@ -374,6 +374,19 @@ by_hints[4096]
 # %%
 by_hints[1024]
 
+# %% tags=["solution"]
+by_hints[4096].expect("occupancy 4", at_least=1.5, times="mine")
+by_hints[4096].expect("no TMA", at_least=2, times="mine")
+by_hints[1024].expect("no TMA", at_least=3, times="mine")
+
+# %% [markdown] tags=["solution"]
+# One block per SM loads a row, waits, computes and stores, and nothing else happens on
+# its SM meanwhile. *Occupancy 4* leaves room for four such blocks, and their registers
+# still hold a row. With *occupancy 8* they do not: each thread keeps 112 bytes in local
+# memory. **Without the TMA**, no warps are specialised, blocks are small, and six of
+# them fit. On rows of 1024 numbers a block has less to load, so it takes more blocks to
+# keep the memory busy.
+
 # %% [markdown]
 # ## More measurements
 #
@@ -396,6 +409,18 @@ products[8192]
 # %%
 products[4096]
 
+# %% tags=["solution"]
+products[8192].expect("128 x 256", at_most=0.3, times="128 x 128")
+products[8192].expect("128 x 256, 8 warps", at_least=1.03, times="128 x 128")
+products[8192].expect("128 x 128, grouped", at_least=1.05, times="128 x 128")
+products[8192].expect("128 x 256, 8 warps, grouped", at_least=0.9)
+
+# %% [markdown] tags=["solution"]
+# A tile of 128 × 128 is 128 sums per thread, and 128 × 256 is 256: they do not fit, and
+# every step of the loop loads and stores some of them. Eight warps share the same tile
+# without that. The order of the tiles matters where the matrices are larger than the L2
+# cache.
+
 # %% [markdown]
 # ### Transposes
 #
@@ -407,6 +432,14 @@ guess = {"mine, 32 x 32": None, "mine, 64 x 64": None}
 
 transposes = measure.transposes(transpose, guess)
 transposes
+
+# %% tags=["solution"]
+transposes.expect("mine, 64 x 64", at_least=0.9)
+transposes.expect("mine, 64 x 64", at_least=2, times="x.t().contiguous()")
+
+# %% [markdown] tags=["solution"]
+# Three lines come close to a copy. Where the shared memory is and how it is padded, the
+# compiler has decided.
 
 # %% [markdown]
 # ### A fused layer
@@ -421,6 +454,14 @@ guess = {"mine, 128 x 128": None, "torch.compile": None}
 layers = measure.layers(dense, guess)
 layers
 
+# %% tags=["solution"]
+layers.expect("mine, 128 x 256, 8 warps", at_most=0.95)
+
+# %% [markdown] tags=["solution"]
+# The fused kernel is slower than two kernels of PyTorch. It saves the traffic of the
+# second one, but with 16 steps per tile its product is not as fast as cuBLAS's. Fusion
+# pays only if the fused kernel keeps the speed of the library's.
+
 # %% [markdown]
 # ### How large a tile?
 #
@@ -432,6 +473,13 @@ guess = {"tiles of 128": None, "tiles of 1024": None, "tiles of 8192": None}
 
 sizes = measure.tile_sizes(magnitude, guess)
 sizes
+
+# %% tags=["solution"]
+sizes.expect("tiles of 1024", at_least=1.3, times="tiles of 128")
+
+# %% [markdown] tags=["solution"]
+# A tile of 128 elements is one element per thread, and a block is over before it has
+# kept the memory busy.
 
 # %% [markdown]
 # ## What you learned
