@@ -5,9 +5,14 @@ import re
 import sys
 import tomllib
 
+import numpy as np
 import pytest
 from built_book import ROOT
 from test_workflows import make_targets
+
+from weft import check
+
+from numba import cuda, float32  # isort: skip
 
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
 
@@ -16,6 +21,7 @@ from weft_book.measured import pins
 
 from installing.builds import BUILDS
 from installing.updating import AUTHORS_MORE
+from verification.cells import run
 
 
 def text_of(name):
@@ -78,17 +84,32 @@ def test_the_transpose_is_as_fast_as_the_readme_says():
     )
 
 
+def test_the_kernel_of_the_readme_has_the_verdict_below_it():
+    readme = text_of("README.md")
+    kernel, verdict = re.findall(r"```(?:python|text)\n(.*?)```", readme, re.S)[:2]
+    scope = {"cuda": cuda, "float32": float32}
+    run(kernel, "<readme>", scope)
+    found = check(
+        scope["reverse_blocks"],
+        spec=lambda x: x.reshape(-1, 64)[:, ::-1].ravel(),
+        inputs=lambda rng, n: (rng.random(n, np.float32),),
+        sizes=[64, 128],
+        launch=lambda n: (n // 64, 64),
+    )
+    assert str(found).rstrip() == verdict.rstrip()
+
+
 def test_the_free_disk_space_is_what_the_installer_asks_for():
-    readme = " ".join(text_of("README.md").split())
+    page = " ".join(text_of("book/installing.md").split())
     cpu, *others = (build.gigabytes for build in BUILDS.values())
     (gpu,) = set(others)
     said = f"{cpu} GB without a GPU, {gpu} GB with one, and {AUTHORS_MORE} GB more"
-    assert said in readme
+    assert said in page
 
 
-def test_the_packages_are_the_ones_the_readme_lists():
+def test_the_packages_are_the_ones_that_the_page_lists():
     torch = re.search(r"^torch==(\S+)", text_of("requirements.txt"), re.M)[1]
-    rows = [line for line in text_of("README.md").splitlines() if "CUDA 1" in line]
-    table = [row for row in rows if row.startswith("| driver for")]
+    lines = text_of("book/installing.md").splitlines()
+    table = [line for line in lines if line.startswith("| driver for CUDA 1")]
     assert len(table) == 3
     assert all(f"| {torch}, CUDA" in row for row in table)
