@@ -37,7 +37,7 @@ def strands_html(app: Sphinx, pagename: str) -> str:
         uri = app.builder.get_relative_uri(pagename, docname)
         current = ' aria-current="page"' if docname == pagename else ""
         items.append(f'<a href="{escape(uri)}"{current}>{escape(label)}</a>')
-    if here != "book":
+    if f"labs/{stem}" in app.env.found_docs:
         options = app.config.html_theme_options
         repository = options.get("repository_url", "").partition("github.com/")[2]
         colab = options.get("launch_buttons", {}).get("colab_url")
