@@ -11,6 +11,7 @@ _toc.yml are looked for.
 
 import argparse
 import hashlib
+import re
 import shutil
 import sys
 import time
@@ -33,6 +34,10 @@ COMMON = (
     "_toc.yml",
     "constraints.txt",
 )
+LEADS = re.compile(r'http-equiv="Refresh" content="0; url=([^"]+)"')
+SHOWN = re.compile(  # what a search engine and a shared link show of a page
+    r'<title>.*?</title>|<meta [^>]*(?:name="description"|"og:|"twitter:)[^>]*>', re.S
+)
 SMALLEST_PAGE = 2_000  # bytes; the theme alone is more
 
 
@@ -52,6 +57,27 @@ def missing_pages(html: Path, pages: list[str]) -> list[str]:
         for page, path in paths.items()
         if not path.is_file() or path.stat().st_size < SMALLEST_PAGE
     ]
+
+
+def lead_to_first_page(html: Path) -> None:
+    """Give the address of the book the title, description and card of its first page.
+
+    jupyter-book leaves an empty page there, which leads on.
+    """
+    root = html / "index.html"
+    leads = LEADS.search(root.read_text(encoding="utf-8"))
+    if leads is None:
+        return  # written before
+    page = (html / leads[1]).read_text(encoding="utf-8")
+    head = page[: page.index("</head>")]
+    shown = "\n".join(each[0] for each in SHOWN.finditer(head))
+    root.write_text(
+        f'<!DOCTYPE html>\n<html lang="en">\n<meta charset="utf-8">\n{shown}\n'
+        f'<link rel="canonical" href="{leads[1]}">\n'
+        f'<meta http-equiv="refresh" content="0; url={leads[1]}">\n'
+        f'<p><a href="{leads[1]}">Warp &amp; Weft</a></p>\n</html>\n',
+        encoding="utf-8",
+    )
 
 
 def common(source: Path) -> str:
@@ -106,6 +132,7 @@ def build(
     if not (html / "index.html").is_file():
         print("not built: index.html, which leads to the first page", file=sys.stderr)
         return 1
+    lead_to_first_page(html)
     if not lenient:
         built.write_text(now, encoding="utf-8")
     print(f"{len(pages)} pages in {time.monotonic() - start:.0f} s: {html}/index.html")
