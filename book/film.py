@@ -32,7 +32,7 @@ MOVES = ("", "barrier", "guard", "guard", "padding")  # a frame after each
 WIDTH, HEIGHT = 1000, 520  # CSS pixels of the kernel's box; it may be higher
 FRAME, LAST = 3000, 5000  # ms
 COLOURS = 48
-BOX = ".weft-switches"
+BOX = "#switches-rotate"
 CHECKED = ROOT / "book" / "_static" / "check.gif"
 PHONE = {"width": 390, "height": 844}
 LAB, EXERCISE = "05_first_kernel", "vector_add"
@@ -55,7 +55,7 @@ def vector_add(a, b, out):
 
 def filmed(page: str) -> str:
     """Return the part of the landing page that the film shows."""
-    start = page.index('class="weft-exchange weft-switches"')
+    start = page.index(f'id="{BOX[1:]}"')
     return page[start : page.index("</section>", start)]
 
 

@@ -17,9 +17,9 @@ from PIL import Image
 
 sys.path.insert(0, str(ROOT / "book"))
 import film
-from build import missing_pages, pages_of
+from build import SHOWN, missing_pages, pages_of
 
-from weft import versions
+from weft import links, versions
 from weft.links import PUBLIC
 
 # What a browser fetches by itself; a plain link is followed by people.
@@ -215,6 +215,23 @@ def test_a_shared_link_says_what_it_is(book: Book) -> None:
     assert ("book", "13 · Shared memory &#8212; Warp &amp; Weft") in titles
 
 
+def test_the_address_of_the_book_says_what_it_is(book: Book) -> None:
+    root, page = (
+        (book.html / path).read_text(encoding="utf8")
+        for path in ("index.html", "book/index.html")
+    )
+    shown = SHOWN.findall(root)
+    assert shown == SHOWN.findall(page[: page.index("</head>")])
+    for said in ("<title>", 'name="description"', "og:title", 'og:image"'):
+        assert sum(said in each for each in shown) == 1, said
+    assert 'content="0; url=book/index.html"' in root
+
+
+def test_the_first_button_opens_the_first_lab(pages: dict[Path, Page]) -> None:
+    first = next(page for path, page in pages.items() if path.match("book/index.html"))
+    assert f"{links.COLAB}/labs/00_start_here.ipynb" in first.links
+
+
 def test_the_film_shows_today_s_verdicts(book: Book) -> None:
     page = (book.html / "book" / "index.html").read_text(encoding="utf8")
     with Image.open(film.FILM) as shown:
@@ -241,11 +258,12 @@ def test_the_site_has_a_map_and_says_where_a_page_is_missing(book: Book) -> None
 def test_labs_open_in_colab(pages: dict[Path, Page]) -> None:
     config = yaml.safe_load((ROOT / "_config.yml").read_text())
     place = config["repository"]["url"].removeprefix("https://github.com/")
+    colab = "https://colab.research.google.com/github"
+    at = f"{colab}/{place}/blob/{versions.revision()}"
+    labs = {path.stem for path in pages if path.parent.name == "labs"}
     for path, page in pages.items():
-        if path.parent.name == "labs":
-            colab = "https://colab.research.google.com/github"
-            at = f"{colab}/{place}/blob/{versions.revision()}"
-            assert f"{at}/labs/{path.stem}.ipynb" in page.links
+        if path.parent.name in ("book", "labs") and path.stem in labs:
+            assert f"{at}/labs/{path.stem}.ipynb" in page.links, path
 
 
 def test_vendored_files_are_those_of_the_pinned_packages() -> None:

@@ -188,7 +188,7 @@ def test_search_finds_a_page(open_page: Callable, site: str) -> None:
 def test_a_switch_shows_another_verdict(open_page: Callable, site: str) -> None:
     page = open_page(360).page
     page.goto(f"{site}/book/index.html")
-    box = page.locator(".weft-switches")
+    box = page.locator("#switches-rotate")
     verdict = box.locator(".weft-verdict:visible")
     assert verdict.get_attribute("data-kind") == "race"
     assert not box.get_by_text("cuda.syncthreads()").is_visible()
@@ -212,14 +212,32 @@ def test_a_quiz_answers_without_a_script(open_page: Callable, site: str) -> None
     assert re.match(r"[✓✗]", feedback.inner_text())
 
 
-def test_the_first_page_shows_a_verdict_and_a_number(
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_wrong_kernel_and_its_verdict_are_seen_first(
+    open_page: Callable, site: str, scheme: str
+) -> None:
+    page = open_page(1280, scheme, 800).page
+    page.goto(f"{site}/book/index.html")
+    title = page.locator("h1").bounding_box()
+    kernel = page.locator("#switches-double pre").bounding_box()
+    verdict = page.locator("#switches-double .weft-verdict:visible")
+    assert verdict.get_attribute("data-kind") == "out-of-bounds"
+    box = verdict.bounding_box()
+    assert title["y"] + title["height"] < kernel["y"]
+    assert kernel["x"] + kernel["width"] <= box["x"]
+    assert box["y"] + box["height"] <= 800
+    page.get_by_label("guard the edge", exact=True).check()
+    assert verdict.get_attribute("data-kind") == "pass"
+
+
+def test_the_first_page_shows_verdicts_and_numbers(
     open_page: Callable, site: str
 ) -> None:
     page = open_page(360, "dark").page
     page.goto(f"{site}/index.html")  # leads to the first page
     page.wait_for_url("**/book/index.html")
-    assert page.locator(".weft-verdict:visible").count() == 1
-    assert page.locator(".weft-measured").count() >= 4
+    assert page.locator(".weft-verdict:visible").count() == 2
+    assert page.locator(".weft-measured").count() >= 2
     assert page.locator(".weft-outline li a").count() >= 3
     for link in page.locator("a.weft-button").all():
         box = link.bounding_box()

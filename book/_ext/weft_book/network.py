@@ -1,5 +1,6 @@
 """Built pages ask the network for nothing, and lead to each other without it."""
 
+import re
 from typing import Any
 
 from docutils import nodes
@@ -7,18 +8,21 @@ from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 
+from weft.links import COLAB as RELEASE
 from weft.links import PUBLIC
 
 logger = logging.getLogger(__name__)
 
 COLAB = "https://colab.research.google.com/"
+NEWEST = re.compile(rf"{COLAB}github/[\w-]+/[\w-]+/blob/main")
 
 
 class KeepToThePage(SphinxTransform):
-    """Take out the way to Colab; warn of images that lie elsewhere.
+    """Take out a lab's way to Colab; warn of images that lie elsewhere.
 
     A lab's first cell leads to Colab, for those who read it on GitHub. In the book
-    the strip above the title does, and a badge would be fetched from the network.
+    the strip above the title does, and a badge would be fetched from the network. A
+    button of a page stays, and opens the lab as it was when the book was released.
     """
 
     default_priority = 400
@@ -30,6 +34,8 @@ class KeepToThePage(SphinxTransform):
                 continue
             if block.astext().strip() == links[0].astext().strip():
                 block.parent.remove(block)
+        for link in self.document.findall(nodes.reference):
+            link["refuri"] = NEWEST.sub(RELEASE, link.get("refuri", ""))
         for image in list(self.document.findall(nodes.image)):
             if image["uri"].startswith(("http:", "https:", "//")):
                 logger.warning(

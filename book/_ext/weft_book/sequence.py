@@ -8,7 +8,6 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 SOLUTIONS = "solutions/"
-TITLES = {"book/index": "GPU kernels in Python"}  # of the window; the heading stays
 
 
 def beyond(app: Sphinx, pagename: str, step: int) -> str | None:
@@ -36,7 +35,7 @@ def name_and_order(
     if app.builder.format != "html":
         return
     if context.get("title"):
-        context["title"] = TITLES.get(pagename) or numbered(pagename, context["title"])
+        context["title"] = numbered(pagename, context["title"])
     for name, step in (("prev", 1), ("next", 2)):
         if not context.get(name):
             continue

@@ -5,7 +5,9 @@ from pathlib import Path
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxRole
 
+from weft import versions
 from weft.wording import joined
 
 from . import results
@@ -64,5 +66,15 @@ class StackDirective(WeftDirective):
         return [nodes.paragraph("", text)]
 
 
+class VersionRole(SphinxRole):
+    """{version}`course` gives the version of the course, and whether it is released."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        number, unreleased, _ = versions.__version__.partition(".dev")
+        state = ", in development" if unreleased else ""
+        return [nodes.Text(f"{number}{state}")], []
+
+
 def setup(app: Sphinx) -> None:
     app.add_directive("stack", StackDirective)
+    app.add_role("version", VersionRole())

@@ -130,7 +130,9 @@ def kernel_html(kernel: Switched) -> str:
     return f'<div class="highlight"><pre tabindex="0">{"".join(rows)}</pre></div>'
 
 
-def page_html(kernel: Switched, verdicts: Mapping[str, str], legend: str) -> str:
+def page_html(
+    name: str, kernel: Switched, verdicts: Mapping[str, str], legend: str
+) -> str:
     boxes = "".join(
         f'<label><input type="checkbox" role="switch" value="{switch["name"]}"'
         f"{' checked' if switch['on'] else ''}> {escape(switch['label'])}</label>"
@@ -142,7 +144,8 @@ def page_html(kernel: Switched, verdicts: Mapping[str, str], legend: str) -> str
         for state, html in verdicts.items()
     )
     return (
-        f'<div class="weft-exchange weft-switches"><fieldset hidden>'
+        f'<div class="weft-exchange weft-switches" id="switches-{name}">'
+        "<fieldset hidden>"
         f"<legend>{escape(legend)}</legend>{boxes}</fieldset>{kernel_html(kernel)}"
         f'<div class="weft-shown" aria-live="polite">{shown}</div></div>'
     )
@@ -168,7 +171,7 @@ class SwitchesDirective(WeftDirective):
         if silent := [state for state, html in verdicts.items() if not html]:
             return self.warn(f"the check shows nothing for {silent}")
         legend = self.options.get("legend", "Switch parts of the kernel")
-        return self.html(page_html(kernel, verdicts, legend))
+        return self.html(page_html(path.stem, kernel, verdicts, legend))
 
 
 def setup(app: Sphinx) -> None:
