@@ -52,11 +52,11 @@ def outline_html(parts: list[dict[str, Any]], present: set[str]) -> str:
     for part in parts:
         chapters = part["chapters"]
         done = sum(chapter["stem"] in present for chapter in chapters)
-        count = f"{done} of {len(chapters)}" if done else "to come"
-        out.append(
-            f'<section><h3>{escape(part["title"])} <span class="weft-count">{count}'
-            f"</span></h3><p>{escape(part['about'])}</p><ol>"
-        )
+        title = escape(part["title"])
+        if done < len(chapters):
+            count = f"{done} of {len(chapters)}" if done else "to come"
+            title += f' <span class="weft-count">{count}</span>'
+        out.append(f"<section><h3>{title}</h3><p>{escape(part['about'])}</p><ol>")
         for chapter in chapters:
             number = f'<span class="weft-number">{chapter["stem"][:2]}</span>'
             name, done = item_html(chapter, present, number)
