@@ -35,7 +35,7 @@ def each(which: str) -> float:
         (r"An access costs ([\d.]+) µs", each("ours")),
         (r"with a trace\s+([\d.]+) µs", each("traced")),
         (r"hazards ([\d.]+) µs", each("sanitised")),
-        (r"it needs (\d+)\s+times the proc", KEPT["one core"]["ratio"]),
+        (r"it takes (\d+)\s+times the proc", KEPT["one core"]["ratio"]),
         (r"you\s+wait (\d+) times as long", KEPT["waited"]["ratio"]),
         (r"or (\d+) times as long as", KEPT["waited"]["sanitised_ratio"]),
         (r"about (\d+) while hazards", KEPT["bytes_per_access"]["sanitised"]),
@@ -51,7 +51,7 @@ def test_limits_on_the_page() -> None:
     assert watched_run.MOST_BLOCKS == 64
     assert "more than 64 blocks, 64 are traced" in PAGE
     assert watched_run.MOST_ACCESSES == 2_000_000
-    assert "after two million rows no further block is started" in PAGE
+    assert "After two million rows, no further block is started" in PAGE
 
 
 def test_cost_grows_no_faster_than_the_work() -> None:
