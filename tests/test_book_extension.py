@@ -606,6 +606,10 @@ def test_the_way_to_colab_is_taken_out_and_other_pictures_are_reported(
     html, warnings = render(f"[![Colab]({colab}/assets/badge.svg)]({colab}/github/x)")
     assert warnings == []
     assert "colab" not in html
+    lab = f"{colab}/github/warp-and-weft/warp-and-weft/blob/main/labs/00.ipynb"
+    html, _ = render(f"[Open]({lab}) or [read](#page).")
+    assert f'href="{links.COLAB}/labs/00.ipynb"' in html
+    assert 'href="#page"' in html
     _, warnings = render("![a plot](https://example.org/plot.png)")
     assert "an image from the network" in warnings[0]
 

@@ -218,7 +218,7 @@ def test_a_wrong_kernel_and_its_verdict_are_seen_first(
 ) -> None:
     page = open_page(1280, scheme, 800).page
     page.goto(f"{site}/book/index.html")
-    title = page.locator("h1").bounding_box()
+    title = page.locator(".bd-article h1").bounding_box()
     kernel = page.locator("#switches-double pre").bounding_box()
     verdict = page.locator("#switches-double .weft-verdict:visible")
     assert verdict.get_attribute("data-kind") == "out-of-bounds"

@@ -35,7 +35,8 @@ class KeepToThePage(SphinxTransform):
             if block.astext().strip() == links[0].astext().strip():
                 block.parent.remove(block)
         for link in self.document.findall(nodes.reference):
-            link["refuri"] = NEWEST.sub(RELEASE, link.get("refuri", ""))
+            if "refuri" in link:
+                link["refuri"] = NEWEST.sub(RELEASE, link["refuri"])
         for image in list(self.document.findall(nodes.image)):
             if image["uri"].startswith(("http:", "https:", "//")):
                 logger.warning(
