@@ -1,5 +1,6 @@
 """The directives and roles of the book, on pages of a few lines."""
 
+import gzip
 import io
 import json
 import re
@@ -419,6 +420,26 @@ def test_equal_names_get_different_addresses() -> None:
         "a-b-3",
         "row",
     ]
+
+
+def test_the_search_has_the_text_of_each_section_packed(
+    render: Render, tmp_path: Path
+) -> None:
+    code = "```python\nx = 1\n```"
+    render(f"One *two*.\n\n{code}\n\nThree.\n\n## Part & <\n\nFour.\n")
+    packed = tmp_path / "html" / "_search"
+    read = [
+        json.loads(gzip.decompress((packed / name).read_bytes()))
+        for name in ("book/index.bin", "index.bin")
+    ]
+    sections, index = read
+    assert [(title, text.split()[0]) for _, title, text in sections] == [
+        ("Page", "One"),
+        ("Part & <", "Four."),
+    ]
+    assert sections[0][2].endswith("x = 1")  # code after prose
+    assert index["docnames"] == ["book/index"]
+    assert {"four", "three"} <= index["terms"].keys() | index["titleterms"].keys()
 
 
 def test_a_page_with_groups_has_a_script_and_others_do_not(
