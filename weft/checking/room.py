@@ -8,6 +8,7 @@ is done here: a stale cell, unknown arguments, the facts, the verdict, the progr
 
 import os
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import redirect_stdout
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from typing import Any, Protocol
@@ -16,6 +17,7 @@ from weft import effort, lesson
 from weft.checking.exercise import Exercise
 from weft.checking.given import refuse_changed
 from weft.checking.limits import validated
+from weft.checking.printed import Printed
 from weft.checking.verdict import CheckFailed, Failed, Verdict, common
 from weft.lesson import missing
 
@@ -60,20 +62,27 @@ class Room(Protocol):
 
 
 def judge(room: Room, thing: Any, asked: Mapping[str, Any]) -> Verdict:
-    """Check `thing` in its room.
+    """Check `thing` in its room. What it prints meanwhile is part of the verdict.
 
     Raises ValueError where the exercise is wrong: an argument or a limit that the room
     does not know. With WEFT_STRICT=1 a failure raises CheckFailed.
     """
     exercise = make(room, thing, asked)
+    printed = Printed()
 
     def judged() -> Verdict:
         refuse_stale(exercise.name)
         refuse_changed(exercise)
-        facts = [fact for stage in room.stages(exercise) for fact in stage]
+        with redirect_stdout(printed):
+            facts = [fact for stage in room.stages(exercise) for fact in stage]
         return Verdict(exercise.name, "pass", facts=facts)
 
-    verdict = settled(judged)
+    try:
+        verdict = settled(judged).but(printed=printed.text)
+    except BaseException:  # there will be no verdict
+        if printed.text:
+            print(printed.text)
+        raise
     _last[exercise.name] = Checked(thing, exercise, verdict)
     return verdict
 

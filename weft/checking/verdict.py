@@ -33,6 +33,7 @@ MONOSPACE = (
 COLOURS = {PASSED: "#2a8f5c", TO_DO: "#4878a8", FAILED: "#c8473c"}
 SPOKEN = {PASSED: "Passed", TO_DO: "To do", FAILED: "Not passed"}
 HIDDEN = "position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)"
+PRINTED = "It printed:"
 MARKS = {PASSED: "✓", TO_DO: "○", FAILED: "✗"}
 
 
@@ -76,6 +77,7 @@ class Verdict:
     `why` on the one block, warp or lane whose results alone are wrong, or right.
     right_for: a size at which all was right.
     onward: what comes after a pass, None where nothing keeps count.
+    printed: what the learner's code printed during the check, as `Printed.text`.
 
     Raises ValueError for a kind or a topic that is in no table.
     """
@@ -96,6 +98,7 @@ class Verdict:
     only: str = ""
     right_for: str = ""
     onward: "Onward | None" = field(default=None, compare=False)
+    printed: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -276,6 +279,8 @@ def text(verdict: Verdict) -> str:
         parts.append(f"  → {verdict.read_on}")
     if verdict.onward:
         parts.append(str(verdict.onward))
+    if verdict.printed:
+        parts.append(f"  {PRINTED}\n{textwrap.indent(verdict.printed, '    ')}")
     return "\n\n".join(parts)
 
 
@@ -316,6 +321,11 @@ def html_of(verdict: Verdict) -> str:
         )
     if verdict.onward:
         parts.append(verdict.onward.html())
+    if verdict.printed:
+        parts.append(
+            f'{markup.note(PRINTED)}<pre tabindex="0" style="margin:.3em 0;'
+            f'overflow-x:auto;{MONOSPACE}">{html.escape(verdict.printed)}</pre>'
+        )
     return (
         f'<div class="weft-verdict" data-kind="{verdict.kind}" role="status" '
         f'style="border-left:4px solid {colour};padding:.3em .9em;margin:.3em 0;'

@@ -6,7 +6,6 @@ for what is no verdict on a function: code that Python cannot read, or that fail
 there is a function.
 """
 
-import io
 import linecache
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -17,6 +16,7 @@ from typing import Any
 
 from weft import effort, tracebacks
 from weft.checking.kinds import TO_DO
+from weft.checking.printed import Printed
 from weft.checking.source import raised
 from weft.checking.step_limit import Endless, counted, endless
 from weft.checking.verdict import Failed, Verdict
@@ -31,7 +31,6 @@ from weft.wording import Words
 FILE = "<page>"  # what Python calls the reader's code
 GIVEN = "<given>"  # and what the lab gives
 FOR_KERNELS = (CHAPTERS, "weft.intrinsics", "weft.kernels.reruns")  # which they call
-MOST_PRINTED = 2_000  # characters that are shown
 # What a kernel that passes in a page is told: a page has no compiler and no GPU.
 NOT_HERE = "not compiled, and not run on a GPU: the check in the lab does that as well"
 KERNELS = "weft.in_page.kernels"  # with the simulator, which functions do not need
@@ -48,15 +47,7 @@ def judge(source: str, exercise: Mapping[str, Any]) -> Data:
     """
     with redirect_stdout(Printed()) as printed:
         verdict = verdict_on(source, exercise)
-    return as_data(verdict) | {"printed": printed.getvalue()}
-
-
-class Printed(io.StringIO):
-    """What a reader's code has printed: the beginning of it."""
-
-    def write(self, text: str) -> int:
-        super().write(text[: max(0, MOST_PRINTED - self.tell())])
-        return len(text)
+    return as_data(verdict) | {"printed": printed.text}
 
 
 def verdict_on(source: str, exercise: Mapping[str, Any]) -> Verdict:
