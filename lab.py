@@ -21,6 +21,7 @@ from installing import bytecode
 ROOT = Path(__file__).resolve().parent
 BOOK = Path("_build", "html")  # where `make book` puts the pages
 FIRST_LAB = "labs/00_start_here.ipynb"
+STARTUP = Path("weft", "lesson", "startup.py")  # what each kernel runs first
 OWN = "warp-and-weft"  # a user's folder, where the labs are another user's
 
 
@@ -101,6 +102,7 @@ def main(arguments: list[str]) -> None:
     words = command(shown, browser, as_root=os.geteuid() == 0)
     bytecode.compile_later(ROOT)
     os.environ["WEFT_BOOK"] = str(ROOT / BOOK)
+    os.environ.setdefault("PYTHONSTARTUP", str(ROOT / STARTUP))
     # PyTorch looks for ninja, which is a package of this Python, on the path.
     os.environ["PATH"] = os.pathsep.join(
         [os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)]

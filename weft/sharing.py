@@ -34,6 +34,7 @@ FORMAT = 1
 LARGEST = 2 << 20  # bytes
 INDICES = ("thread", "block")
 LISTS = ("facts", "rows")
+LEFT_OUT = ("places", "onward", "judged")  # of what is written
 PAGE = """<!doctype html>
 <html lang="en"><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy"
@@ -180,7 +181,7 @@ def _cell(thing: Any) -> str:
 
 def _plain(verdict: Verdict) -> dict[str, Any]:
     """A verdict as plain data; no file of its author is named."""
-    kept = [f.name for f in fields(Verdict) if f.name not in ("places", "onward")]
+    kept = [f.name for f in fields(Verdict) if f.name not in LEFT_OUT]
     places = [
         {
             "function": place.function,
@@ -216,7 +217,9 @@ def _verdict(given: dict[str, Any]) -> Verdict:
         elif f.name in LISTS:
             convert = _text if f.name == "facts" else int
             said[f.name] = tuple(map(convert, given[f.name]))
-        elif f.name not in ("places", "onward"):
+        elif f.name == "printed":  # older files have none
+            said[f.name] = _text(given.get(f.name, ""))
+        elif f.name not in LEFT_OUT:
             said[f.name] = _text(given[f.name])
     return Verdict(**said, places=places)
 

@@ -97,6 +97,7 @@ def jupyterlab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     env |= {name: str(folder / place) for name, place in own.items()}
     env |= {"WEFT_SIMULATOR": "1", "PYTHONPATH": str(folder / "course")}
     env |= {links.SERVED: str(pages)}
+    env |= {"PYTHONSTARTUP": str(folder / "course" / lab.STARTUP)}
     command = [
         *lab.command(folder / "course", False, os.geteuid() == 0, pages),
         "--ServerApp.ip=127.0.0.1",
@@ -182,3 +183,63 @@ def test_a_learner_meets_the_verdict_and_then_passes(
 
     assert (ROOT / "labs" / f"{LAB}.ipynb").read_bytes() == ours
     assert watched.left == []
+
+
+def test_a_verdict_keeps_to_the_cell_that_it_judged(
+    open_page: Callable, jupyterlab: Server
+) -> None:
+    name = "copied.ipynb"
+    shutil.copyfile(ROOT / "labs" / f"{LAB}.ipynb", jupyterlab.folder / "labs" / name)
+    page = open_page(width=1300, height=1000).page
+    page.goto(jupyterlab.of(f"labs/{name}"))
+    code = page.locator(".jp-CodeCell")
+    starter = code.filter(has_text=re.compile(r"def vector_add\(a, b, out\)")).first
+    check = code.filter(has_text=re.compile(r"check\(\s*vector_add\b")).first
+    editor = starter.locator(".cm-content")
+    starter.wait_for()
+    page.get_by_role("button", name="| Idle").wait_for()
+
+    def run(cell: object) -> None:
+        cell.locator(".cm-content").click()
+        page.keyboard.press("Control+Enter")
+
+    run(starter)  # as after a restart
+    starter.get_by_text("the first cell of this lab has not been run").wait_for()
+
+    run(code.first)
+    code.first.get_by_role("link", name="chapter").wait_for()
+    editor.click()
+    page.keyboard.press("Control+a")
+    page.keyboard.insert_text(f"%%time\n{KERNEL}")
+    run(starter)
+    starter.get_by_text("Wall time:").wait_for()
+    run(check)
+    verdict = check.locator('.weft-verdict[data-kind="pass"]')
+    verdict.wait_for()
+    prompt = starter.locator(".jp-InputPrompt").inner_text().rstrip(":")
+    assert f"judged: cell {prompt}" in verdict.inner_text()
+
+    edited = verdict.locator(".weft-edited")
+    assert edited.is_hidden()
+    editor.click()
+    page.keyboard.press("Control+End")
+    page.keyboard.type("# one more line")
+    edited.wait_for()
+    assert "You have edited that cell since" in edited.inner_text()
+    for _ in "# one more line":
+        page.keyboard.press("Backspace")
+    edited.wait_for(state="hidden")
+
+    page.keyboard.type("# not run")
+    run(check)
+    edited.wait_for()  # what is on screen was not judged
+
+    verdict.get_by_role("link", name="exercise 3").click()
+    heading = page.get_by_role("heading", name="3 · The index by hand")
+    page.wait_for_function(
+        """(heading) => {
+          const { top, bottom } = heading.getBoundingClientRect();
+          return top >= 0 && bottom <= innerHeight;
+        }""",
+        arg=heading.element_handle(),
+    )

@@ -78,7 +78,9 @@ def judge(room: Room, thing: Any, asked: Mapping[str, Any]) -> Verdict:
         return Verdict(exercise.name, "pass", facts=facts)
 
     try:
-        verdict = settled(judged).but(printed=printed.text)
+        verdict = settled(judged).but(
+            judged=lesson.execution(exercise.name), printed=printed.text
+        )
     except BaseException:  # there will be no verdict
         if printed.text:
             print(printed.text)

@@ -24,7 +24,7 @@ from weft.places import Note, Place, named
 from weft.wording import Words
 
 if TYPE_CHECKING:
-    from weft.lesson import Onward
+    from weft.lesson import Execution, Onward
 
 WIDTH = 80  # characters of a line in a terminal
 MONOSPACE = (
@@ -77,6 +77,7 @@ class Verdict:
     `why` on the one block, warp or lane whose results alone are wrong, or right.
     right_for: a size at which all was right.
     onward: what comes after a pass, None where nothing keeps count.
+    judged: the execution of a cell whose code was judged, None where that is not known.
     printed: what the learner's code printed during the check, as `Printed.text`.
 
     Raises ValueError for a kind or a topic that is in no table.
@@ -98,6 +99,7 @@ class Verdict:
     only: str = ""
     right_for: str = ""
     onward: "Onward | None" = field(default=None, compare=False)
+    judged: "Execution | None" = field(default=None, compare=False)
     printed: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
@@ -277,6 +279,8 @@ def text(verdict: Verdict) -> str:
         parts.append("\n".join(wrapped(fact, "    ") for fact in verdict.facts))
     if verdict.read_on:
         parts.append(f"  → {verdict.read_on}")
+    if verdict.judged:
+        parts.append(f"  {verdict.judged}")
     if verdict.onward:
         parts.append(str(verdict.onward))
     if verdict.printed:
@@ -285,7 +289,10 @@ def text(verdict: Verdict) -> str:
 
 
 def html_of(verdict: Verdict) -> str:
-    """A verdict as a notebook shows it, without a stylesheet or a script."""
+    """A verdict as a notebook shows it, without a stylesheet.
+
+    The one script, of `Execution`, only says more where it can.
+    """
     colour, word = COLOURS[verdict.state], SPOKEN[verdict.state]
     mark, _, title = verdict.title.partition(" ")
     name, _, headline = title.partition(" — ")
@@ -319,6 +326,8 @@ def html_of(verdict: Verdict) -> str:
             '<p style="margin:.4em 0"><span aria-hidden="true">→ </span>'
             f'book: {part}, <a href="{address}">“{title}”</a></p>'
         )
+    if verdict.judged:
+        parts.append(verdict.judged.html())
     if verdict.onward:
         parts.append(verdict.onward.html())
     if verdict.printed:

@@ -10,6 +10,7 @@ from weft.device import for_triton, tools
 from weft.errors import LearnerError
 from weft.lesson import (
     board,
+    executed,
     missing,
     onward,
     predictions,
@@ -20,15 +21,18 @@ from weft.lesson import (
 from weft.lesson.board import Board
 from weft.lesson.carrying import load as load_progress
 from weft.lesson.carrying import save as save_progress
+from weft.lesson.executed import Execution
 from weft.lesson.onward import Header, Onward
 from weft.lesson.questions import Quiz
 from weft.lesson.syllabus import Exercise, Lesson
 
 __all__ = [
+    "Execution",
     "Hint",
     "Onward",
     "answers",
     "current",
+    "execution",
     "has_tools",
     "hint",
     "lab",
@@ -146,6 +150,14 @@ def passed(exercise: str) -> Onward | None:
     _, after = onward.neighbours(lesson, syllabus.names())
     ways = tuple(syllabus.load(name) for name in (after, lesson.shortcut) if name)
     return onward.after_pass(lesson, ways, exercise)
+
+
+def execution(exercise: str) -> Execution | None:
+    """Return the execution of a cell that an exercise is from, None if not known.
+
+    None, too, where no learner is at work: see `board.counts`.
+    """
+    return executed.of(exercise) if board.counts(_current) else None
 
 
 def current() -> str | None:

@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Any
 
 from weft import tracebacks
-from weft.lesson import syllabus
+from weft.lesson import executed, syllabus, timed
 
 AWAIT = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 STORES = ("STORE_NAME", "STORE_GLOBAL")  # of code outside functions: what stays
@@ -119,6 +119,25 @@ FAILED = (
 )
 
 
+def place(name: str) -> str:
+    """Return the address, from this notebook, of the heading above what gives `name`.
+
+    "" where the notebook's file is not known, or has no such cell or heading.
+    """
+    path, heading = _notebook(), ""
+    if path is None:
+        return ""
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            found = re.findall(r"^#+ +(.+?) *$", source, re.MULTILINE)
+            heading = found[-1] if found else heading
+        elif heading and Cell(0, ("", source)).defines(name):
+            words = re.sub(r"[`*]", "", heading)
+            return f"{path.name}#{words.replace(' ', '-')}"
+    return ""
+
+
 def _is_running(cell: Cell) -> bool:
     number, source = _running
     return number == cell.keys[0] if number else source == cell.keys[1]
@@ -172,6 +191,8 @@ def instead(error: BaseException, exercises: Collection[str]) -> list[str]:
 def explain(exercises: Collection[str], lab: str = "") -> None:
     """Have IPython explain a NameError, and a press of Stop. Elsewhere do nothing.
 
+    Cells are noted as they run, and those with `%%time` timed.
+
     exercises: the names of which a check may be asked too early. lab: the notebook
     whose cells define the others.
     """
@@ -203,7 +224,13 @@ def explain(exercises: Collection[str], lab: str = "") -> None:
         return lines
 
     shell.set_custom_exc((NameError, KeyboardInterrupt), show)
-    for event, noted in (("pre_run_cell", _begun), ("post_run_cell", _done)):
+    timed.watch(shell)
+    events = (
+        ("pre_run_cell", _begun),
+        ("post_run_cell", _done),
+        ("post_run_cell", executed.note),
+    )
+    for event, noted in events:
         if noted not in shell.events.callbacks.get(event, []):
             shell.events.register(event, noted)
     tracebacks.look_up_names(where)

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 from datetime import timedelta
+from urllib.parse import quote
 
 from weft import links, markup
-from weft.lesson import board
+from weft.lesson import board, missing
 from weft.lesson.syllabus import Lesson
 
 DOT = ' <span aria-hidden="true">·</span> '
@@ -76,15 +77,19 @@ class Onward:
     next: tuple[int, str] | None
     after: tuple[Lesson, ...]
     spent: timedelta
+    place: str = ""
 
     @property
     def text(self) -> str:
         total = len(self.lesson.exercises)
         if self.next:
-            number, name = self.next
-            count = f"{self.passed} of {total} in this lab."
-            return f"{count} Next: exercise {number}, `{name}`."
+            return f"{self.passed} of {total} in this lab. Next: {self._next}."
         return f"All {total} exercises of this lab passed{self._time()}."
+
+    @property
+    def _next(self) -> str:
+        number, name = self.next or (0, "")
+        return f"exercise {number}, `{name}`"
 
     def _time(self) -> str:
         minutes = round(self.spent.total_seconds() / 60)
@@ -105,6 +110,10 @@ class Onward:
 
     def html(self) -> str:
         """Return a paragraph; at the end of a lab, a card with the ways from it."""
+        if self.next and self.place:
+            before = self.text.removesuffix(f"{self._next}.")
+            link = markup.link(quote(self.place, safe="#"), self._next)
+            return _line(f"{markup.inline(before)}{link}.")
         if self.next:
             return markup.note(self.text)
         ways = [
@@ -154,4 +163,6 @@ def after_pass(
     later = [k for k in open_ if k > names.index(exercise)] or open_
     following_one = (later[0] + 1, names[later[0]]) if later else None
     count = len(names) - len(open_)
-    return Onward(lesson, count, following_one, following, board.spent(lesson.name))
+    place = missing.place(following_one[1]) if following_one else ""
+    spent = board.spent(lesson.name)
+    return Onward(lesson, count, following_one, following, spent, place)

@@ -1,0 +1,42 @@
+"""What a kernel runs first where `make lab` started it (PYTHONSTARTUP, see lab.py).
+
+After a restart nothing is defined, not even what explains a missing name. This says
+which cells to run. It must not import the package: whether kernels are simulated is
+decided when that is imported, and a cell may still set WEFT_SIMULATOR.
+"""
+
+
+def _explain_missing_names() -> None:
+    import builtins
+
+    shell = getattr(builtins, "get_ipython", lambda: None)()
+    if shell is None:
+        return
+
+    def show(shell, kind, error, trace, tb_offset=None):  # type: ignore[no-untyped-def]
+        import os
+        import sys
+        from pathlib import Path
+
+        lines = shell.InteractiveTB.structured_traceback(
+            kind, error, trace, tb_offset=tb_offset
+        )
+        lab = Path(os.environ.get("JPY_SESSION_NAME", ""))
+        try:
+            ours = lab.suffix == ".ipynb" and "weft.lab(" in lab.read_text("utf-8")
+        except (OSError, ValueError):
+            ours = False
+        if ours and "weft" not in sys.modules:
+            name = getattr(error, "name", None) or "This name"
+            lines.append(
+                f"`{name}` is not defined yet: the first cell of this lab has not been "
+                "run since the kernel started. Run ▸ Run All Above Selected Cell."
+            )
+        shell._showtraceback(kind, error, lines)
+        return lines
+
+    shell.set_custom_exc((NameError,), show)
+
+
+_explain_missing_names()
+del _explain_missing_names
