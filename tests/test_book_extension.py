@@ -36,6 +36,8 @@ from weft_book.drawing import inline_svg, legible_width
 
 from weft import links
 from weft.bench.results import REFERENCE
+from weft.bench.rows import from_result
+from weft.bench.table import Table
 from weft.lesson import syllabus
 
 Render = Callable[..., tuple[str, list[str]]]
@@ -285,6 +287,35 @@ def test_a_ladder_is_a_table_with_bars_and_no_script(render: Render) -> None:
     assert ">baseline</span>" in html
     assert "14.8×" in html
     assert "<script" not in html
+
+
+@pytest.mark.parametrize("case", ["8 x 8 float32", "no ceiling"])
+def test_a_notebook_draws_a_measurement_as_the_book_does(
+    render: Render, case: str
+) -> None:
+    built, _ = render(f"```{{ladder}} 13_demo\n:case: {case}\n```")
+    rows = [row for row in ROWS if row["case"] == case]
+    baseline = next((row["baseline"] for row in rows if "baseline" in row), "")
+    ceiling = "the ceiling" if any("ceiling" in row for row in rows) else ""
+    timed = Table(
+        case=case,
+        rows=tuple(from_result(row["name"], row) for row in rows),
+        unit="B" if ceiling else "",
+        baseline=baseline,
+        ceiling=ceiling,
+        source="",
+        here=True,
+    )
+    lab = timed._repr_html_()
+    width = re.compile(r"width:\s?([\d.]+)%")
+    assert width.findall(lab) == width.findall(built) != []
+    heads = re.compile(r"<th[^>]*scope=\"col\"[^>]*>([^<]+)</th>")
+    ours, theirs = (
+        [re.sub("^(rate|TB/s)$", "", head) for head in heads.findall(page)]
+        for page in (lab, built)
+    )
+    assert ours == [*theirs, "spread"]
+    assert lab.count(">baseline<") == built.count(">baseline<") == bool(baseline)
 
 
 def test_a_ladder_says_what_its_shares_are_of(render: Render) -> None:

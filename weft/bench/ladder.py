@@ -1,4 +1,9 @@
-"""A table of measurements, as text and as HTML: a row per line, a bar for its speed."""
+"""A table of measurements, as text and as HTML: a row per line, a bar for its speed.
+
+Columns and bars are those of a measurement in the book, `.weft-ladder` of its
+stylesheet. A notebook has no stylesheet, and its background is not known: the two dyes
+are in a tone between those for light and for dark.
+"""
 
 import html as escape
 import math
@@ -35,24 +40,29 @@ class Shown(Protocol):
 Column = tuple[str, Callable[[Row], str]]
 COVERED = "?"
 DOUBT = "⚠"
+INDIGO, MADDER = "#5b7bd0", "#c8692f"
+HATCHED = f"repeating-linear-gradient(-45deg,{MADDER} 0 4px,transparent 4px 6px)"
+TAG = (
+    "font-size:.75em;font-weight:normal;padding:.05em .4em;border:1px solid;"
+    "border-radius:1em;opacity:.75;white-space:nowrap"
+)
 
 
 def columns(table: Shown) -> list[Column]:
     """Return the columns that a table needs: (head, how to write a row's value)."""
     rows = [row for row in table.rows if row.name not in table.covered]
-    found: list[Column] = [
-        ("time", lambda r: units.time(r.ms)),
-    ]
-    if table.baseline:
-        found.append((f"× {table.baseline}", lambda r: units.digits(r.ratio)))
-    if any(math.isfinite(r.guess) for r in rows):
-        found.append(("your guess", lambda r: units.digits(r.guess)))
+    found: list[Column] = []
+    if table.ceiling:
+        found.append((f"of {table.ceiling}", lambda r: units.percent(r.ceiling)))
     if table.unit:
         fastest = max((r.rate for r in rows if math.isfinite(r.rate)), default=math.nan)
         one, name = units.scale(fastest, table.unit)
         found.append((name, lambda r: units.digits(r.rate / one)))
-    if table.ceiling:
-        found.append((f"of {table.ceiling}", lambda r: units.percent(r.ceiling)))
+    found.append(("time", lambda r: units.time(r.ms)))
+    if table.baseline:
+        found.append((f"speed, × {table.baseline}", lambda r: units.digits(r.ratio)))
+    if any(math.isfinite(r.guess) for r in rows):
+        found.append(("your guess", lambda r: units.digits(r.guess)))
     return [*found, ("spread", _spread)]
 
 
@@ -75,14 +85,18 @@ def text(table: Shown) -> str:
 def html(table: Shown) -> str:
     """Return a table for a notebook or a page."""
     shown = columns(table)
+    bars = [_bar(table, row) for row in table.rows]
+    if not table.ceiling and any(bars):  # of speeds, in a column of their own
+        shown.insert(0, ("speed", lambda row: ""))
     nowrap = "white-space:nowrap"
-    rows = [
-        (
-            f"{escape.escape(r.name)}{_from(table, r)}{_bar(_share(table, r))}",
-            *(f'<span style="{nowrap}">{v}</span>' for v in _values(table, r, shown)),
-        )
-        for r in table.rows
-    ]
+    rows = []
+    for row, bar in zip(table.rows, bars, strict=True):
+        values = _values(table, row, shown)
+        if bar and not table.ceiling:
+            values[0] = ""
+        cells = [f'<span style="{nowrap}">{value}</span>' for value in values]
+        cells[0] = f'<span style="{nowrap}">{bar}{cells[0]}</span>'
+        rows.append((f"{escape.escape(row.name)}{_tags(table, row)}", *cells))
     heads = ("", *(escape.escape(head) for head, _ in shown))
     return markup.block(
         [
@@ -102,20 +116,26 @@ def _values(table: Shown, row: Row, shown: list[Column]) -> list[str]:
     return [write(row) for _, write in shown]
 
 
-def _from(table: Shown, row: Row) -> str:
-    """Return the GPU of a row that was measured elsewhere, as HTML."""
+def _tags(table: Shown, row: Row) -> str:
+    """Return what is said beside a name, as HTML: the baseline, another GPU."""
+    tags = f' <span style="{TAG}">baseline</span>' * (row.name == table.baseline)
     if not table.machine or not row.measured or row.name in table.covered:
-        return ""
+        return tags
     name = escape.escape(table.machine.removeprefix("NVIDIA "))
-    return f' <span style="{markup.MUTED};font-weight:normal">{name}</span>'
+    return f'{tags} <span style="{markup.MUTED};font-weight:normal">{name}</span>'
 
 
 def _share(table: Shown, row: Row) -> float:
-    """Return a row's speed as a share of the fastest that is shown."""
-    if row.name in table.covered:
+    """Return a row's share of the ceiling, or without one of the fastest row's speed.
+
+    NaN for a covered row, and where nothing else is shown to compare it with.
+    """
+    seen = [r for r in table.rows if r.measured and r.name not in table.covered]
+    if row not in seen:
         return math.nan
-    seen = (r.ms for r in table.rows if r.measured and r.name not in table.covered)
-    return min(seen, default=math.nan) / row.ms
+    if table.ceiling:
+        return row.ceiling
+    return min(r.ms for r in seen) / row.ms if len(table.rows) > 1 else math.nan
 
 
 def _spread(row: "Row") -> str:
@@ -126,13 +146,16 @@ def _spread(row: "Row") -> str:
     return f"{mark}± {units.percent(row.spread / 2 / row.ms)}"
 
 
-def _bar(share: float) -> str:
-    """Return a bar whose length is a share of the fastest row's speed."""
+def _bar(table: Shown, row: Row) -> str:
+    """Return a bar as long as a row's share; "" where it has none."""
+    share = _share(table, row)
     if not math.isfinite(share):
         return ""
+    width = f"{min(max(share, 0.004), 1) * 100:.1f}%"
+    fill = HATCHED if row.name == table.baseline else INDIGO
     return (
-        '<span aria-hidden="true" style="display:block;min-width:6em;margin-top:.25em;'
-        'background:color-mix(in srgb, currentColor 15%, transparent)">'
-        f'<span style="display:block;height:.35em;width:{max(share, 0.004) * 100:.1f}%;'
-        'background:currentColor"></span></span>'
+        '<span aria-hidden="true" style="display:inline-block;vertical-align:middle;'
+        f'width:8em;height:.9em;margin-right:.6em;border:{markup.RULE}">'
+        f'<span style="display:block;height:100%;width:{width};background:{fill}">'
+        "</span></span>"
     )
