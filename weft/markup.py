@@ -2,7 +2,7 @@
 
 What this package shows in a notebook must be readable in a light theme, in a dark
 one, in the book, on a phone and without a network: so colours are inherited
-(`currentColor`), styles are inline, and there is no script.
+(`currentColor`), styles are inline, and nothing depends on a script.
 """
 
 import html

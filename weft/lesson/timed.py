@@ -19,7 +19,7 @@ def watch(shell: Any) -> None:
     """Have IPython time cells that begin with `%%time` as this module does."""
     if without in shell.input_transformers_cleanup:
         return
-    shell.input_transformers_cleanup.insert(0, without)
+    shell.input_transformers_cleanup.append(without)
     shell.events.register("pre_run_cell", begin)
     shell.events.register("post_run_cell", end)
 
