@@ -7,6 +7,10 @@ decided when that is imported, and a cell may still set WEFT_SIMULATOR.
 
 
 def _explain_missing_names() -> None:
+    """Have IPython explain a NameError until the package does; elsewhere do nothing.
+
+    All that is needed is inside: this file's names are the notebook's.
+    """
     import builtins
 
     shell = getattr(builtins, "get_ipython", lambda: None)()
@@ -14,6 +18,7 @@ def _explain_missing_names() -> None:
         return
 
     def show(shell, kind, error, trace, tb_offset=None):  # type: ignore[no-untyped-def]
+        """Show the traceback, and in one of the labs which cells to run."""
         import os
         import sys
         from pathlib import Path
