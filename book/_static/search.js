@@ -260,6 +260,10 @@
     const list = document.createElement("ol");
     const more = document.createElement(own ? "button" : "a");
     box.classList.add("weft-found");
+    if (!own) {
+      box.setAttribute("role", "region");
+      box.setAttribute("aria-label", "Results of the search");
+    }
     status.setAttribute("role", "status");
     list.setAttribute("aria-label", "Pages found");
     more.hidden = true;

@@ -115,6 +115,9 @@ def test_axe_finds_nothing_in_what_opens_on_a_phone(
         page.add_script_tag(path=str(AXE))
         page.locator(f"button.{opener}:visible").first.click()
         assert violations(page, RULES) == [], opener
+    page.keyboard.type("warp")
+    page.locator(".weft-found li mark:visible").first.wait_for()
+    assert violations(page, RULES) == [], "results of the search"
 
 
 @pytest.mark.parametrize("width", WIDTHS)
