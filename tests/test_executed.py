@@ -1,5 +1,6 @@
 """What a notebook notes of its cells: which run a check judged, how long one took."""
 
+import json
 import os
 import re
 import subprocess
@@ -105,12 +106,16 @@ def test_only_a_first_line_with_the_magic_is_left_out(
     assert "".join(timed.without(lines)) == (cell if run is None else run)
 
 
-def test_the_next_exercise_is_a_link_to_its_heading(tmp_path: Path) -> None:
+def test_the_next_exercise_is_a_link_to_its_text(tmp_path: Path) -> None:
     code = "run(KERNEL, CHECK + '._repr_html_()')"
     *_, shown = said(code, tmp_path)
     link = re.search(r'href="([^"]+)">exercise 4, <code>interleave</code></a>', shown)
     assert link
-    assert link[1] == f"{LAB}.ipynb#4-%C2%B7-Which-thread-does-what"
+    lab = json.loads((ROOT / "labs" / f"{LAB}.ipynb").read_text())
+    titled = {cell["id"]: "".join(cell["source"]) for cell in lab["cells"]}
+    name, _, cell = link[1].partition("#cell-id=")
+    assert name == f"{LAB}.ipynb"
+    assert titled[cell].startswith("## 4 · Which thread does what")
 
 
 def test_what_a_cell_runs_is_told_from_what_it_shows() -> None:

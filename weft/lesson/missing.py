@@ -120,21 +120,20 @@ FAILED = (
 
 
 def place(name: str) -> str:
-    """Return the address, from this notebook, of the heading above what gives `name`.
+    """Return the address, from this notebook, of the text above what gives `name`.
 
-    "" where the notebook's file is not known, or has no such cell or heading.
+    The fragment is JupyterLab's, and ignored elsewhere. "" where the notebook's file is
+    not known, or has no such cell.
     """
-    path, heading = _notebook(), ""
+    path, above = _notebook(), ""
     if path is None:
         return ""
     for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
         source = "".join(cell["source"])
-        if cell["cell_type"] == "markdown":
-            found = re.findall(r"^#+ +(.+?) *$", source, re.MULTILINE)
-            heading = found[-1] if found else heading
-        elif heading and Cell(0, ("", source)).defines(name):
-            words = re.sub(r"[`*]", "", heading)
-            return f"{path.name}#{words.replace(' ', '-')}"
+        if cell["cell_type"] == "markdown" and re.match("#+ ", source):
+            above = cell.get("id", "")
+        elif above and Cell(0, ("", source)).defines(name):
+            return f"{path.name}#cell-id={above}"
     return ""
 
 

@@ -112,7 +112,7 @@ class Onward:
         """Return a paragraph; at the end of a lab, a card with the ways from it."""
         if self.next and self.place:
             before = self.text.removesuffix(f"{self._next}.")
-            link = markup.link(quote(self.place, safe="#"), self._next)
+            link = markup.link(quote(self.place, safe="#="), self._next)
             return _line(f"{markup.inline(before)}{link}.")
         if self.next:
             return markup.note(self.text)
