@@ -434,14 +434,14 @@ check(
 # measurements, each with a prediction. Their code is in `measure.py` and their kernels
 # in `kernels.py`, both in `chapters/07_host_device`.
 #
-# The solution and the chapter's page explain what each table shows.
+# The solution and the chapter's two pages explain what each table shows.
 
 # %% [markdown]
 # ### Which memory to copy from
 #
 # The operating system may move or swap out the pages of a NumPy array at any time. They
 # are **pageable**, and the bus cannot read from them. So the driver first copies the
-# data, piece by piece, into memory of its own that stays where it is. Such memory is
+# data, piece by piece, into its own memory, which stays where it is. Such memory is
 # called **pinned** (or page-locked), and you can have it too: `cuda.pinned_array(shape,
 # dtype)` makes a NumPy array in it.
 #

@@ -171,7 +171,7 @@ check(
 # %% [markdown]
 # ## 3 · A histogram for each block
 #
-# The remedy is called **privatisation**: give each block 256 bins of its own, count
+# The remedy is called **privatisation**: give each block its own 256 bins, count
 # into those, and add their counts to the common bins at the end. The common bins are
 # then updated 256 times per block, rather than once per pixel.
 #
@@ -347,7 +347,7 @@ wide["int64"]
 # %% [markdown]
 # ## 5 · A copy for each lane
 #
-# In a **weighted** histogram a pixel adds a weight of its own instead of 1: `out[x[i]]
+# In a **weighted** histogram a pixel adds its own weight instead of 1: `out[x[i]]
 # += weights[i]`. (Examples are the light of all the stars of a class, the loss over all
 # the tokens of a word, and the gradient over all the uses of an embedding.) The weights
 # are float32, and there is no fast instruction for adding floats in shared memory. The
@@ -598,7 +598,7 @@ even.expect("torch.bincount", at_least=5, times="torch.bincount", of=dark)
 #
 # PyTorch's kernel and `histogram_shared` both count in shared memory. They differ in
 # their counters. On the reference GPU, adding **1** to an `int32` in shared memory is a
-# machine instruction of its own (`ATOMS.POPC.INC`). Judging by its name, it counts
+# single machine instruction (`ATOMS.POPC.INC`). Judging by its name, it counts
 # lanes, and the tables show that the number of lanes with the same bin makes no
 # difference. PyTorch's counters have 64 bits, and for those the machine code is a loop
 # around compare-and-swap, in which 32 lanes with the same bin take turns. You write
@@ -716,7 +716,7 @@ maxima.expect("yours", at_least=2, times="atomic.max")
 # `swap each` takes as long as 2^24 increments of one counter: it *is* 2^24 atomics on
 # one address, whether they change anything or not. A read before the swap avoids most
 # of them, because in random data a new largest number soon becomes rare. Fewer threads,
-# each with a maximum of its own, are faster on both kinds of data.
+# each with its own maximum, are faster on both kinds of data.
 
 # %% [markdown]
 # ### The same sum, several times

@@ -42,7 +42,7 @@ checks = chapter.checks
 # ## 1 · Host time and GPU time
 #
 # A launch puts a kernel into the GPU's queue and returns. So a stopwatch around a
-# launch times the queueing. The GPU has a clock of its own, which you read with an
+# launch times the queueing. The GPU has its own clock, which you read with an
 # **event**: a mark that you put into the queue. When the GPU reaches the mark, it
 # records the time.
 #

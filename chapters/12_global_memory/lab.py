@@ -331,7 +331,7 @@ check(
 #
 # Everything so far was about rates. The other number to know is the **latency**, the
 # time from request to answer. To measure it, each load must wait for the one before it.
-# So let memory hold links: `link[i]` is the place to go to next. A thread that follows
+# So let memory hold links: `link[i]` is the next place to go to. A thread that follows
 # the links cannot request the next place before the last answer has come. This is
 # called a **pointer chase**.
 #
@@ -378,8 +378,8 @@ check(
 # ## 6 · Constant memory
 #
 # Some data, such as a kernel's coefficients, are the same for all threads. **Constant
-# memory** is for such data: up to 64 KB that the kernel cannot change, with a cache of
-# its own that delivers *one* word at a time, to all lanes that need it.
+# memory** is for such data: up to 64 KB that the kernel cannot change, with its own
+# cache, which delivers *one* word at a time, to all lanes that need it.
 # `cuda.const.array_like(C)` puts the NumPy array `C` there. `C` must exist when the
 # kernel is compiled.
 #
@@ -479,14 +479,14 @@ strides.expect("stride 8", at_least=1.6, times="stride 16")
 
 # %% [markdown] tags=["solution"]
 # Up to a stride of 8, counting sectors tells you all you need. From 8 on, every lane
-# has a sector of its own and the count stays at 32, so the speed should fall no
+# has its own sector and the count stays at 32, so the speed should fall no
 # further. But it does: at 16 the time nearly doubles once more.
 #
 # The profiler shows what happens (its numbers are in the chapter). The L1 cache
 # requests 32 sectors, as counted, but memory delivers **64 bytes** for each. When a
 # sector is missing, L2 fetches its neighbour too. At a stride of 8 the next lane needs
 # that neighbour; at 16 no lane does. Counted this way, stride 16 moves 64 + 4 sectors,
-# which predicts 0.12 of a copy's speed.
+# which predicts 12 % of a copy's speed.
 #
 # How much L2 fetches is a setting of your program's own CUDA context, or, as CUDA's
 # manual says, a hint: `cudaLimitMaxL2FetchGranularity`, 64 by default. Change it for a
@@ -705,7 +705,7 @@ if weft.device.find().l2 > 1 << 25 or not weft.GPU:  # others are smaller
 # ### The levels
 #
 # Each row of the next table follows a million links, so its milliseconds are
-# nanoseconds per load. The links are 128 bytes apart, each in a cache line of its own,
+# nanoseconds per load. The links are 128 bytes apart, each in its own cache line,
 # and fill 16 KB, 192 KB, and so on, up to 2 GB. Two other rows come first: a million
 # multiply-adds, each of which needs the result of the one before it and reads only
 # registers; and a million links in shared memory.
@@ -734,8 +734,8 @@ if weft.device.find().l2 > 1 << 25 or not weft.GPU:  # others are smaller
 # is because L2 has two halves, and what an SM loads is kept in the half that it is
 # attached to.
 #
-# About 40 cycles is a long time for a first-level cache. But a GPU's caches are not
-# there to save time, which other warps can fill; they are there to save bandwidth.
+# About 40 cycles is a long time for a first-level cache. But a GPU's caches are there
+# mainly for their bandwidth. Other warps can hide their latency.
 #
 # A load from 2 GB takes about as long as one from 256 MB. A chase through so much
 # memory might also have had to wait for address translation, but nothing of that shows
