@@ -287,10 +287,10 @@ overlap.expect("one stream", at_least=1.5, times="pageable")
 
 # %% [markdown] tags=["solution"]
 # With two pieces, little can overlap: the first comes in alone, and the last goes out
-# alone. With many pieces, the host cannot queue them as fast as the GPU finishes them:
-# each piece costs the host three calls and six slices in Python, 0.3 ms on the machine
-# with the reference GPU. (If you make the slices once, outside the function, you pay
-# for them once.)
+# alone. With many pieces, the host cannot queue them as fast as the GPU finishes them,
+# because each piece costs the host three calls and six slices in Python. To see how
+# long that takes, divide the time of 128 pieces by their number. (If you make the
+# slices once, outside the function, you pay for them once.)
 #
 # With pageable memory, streams are of no use. A copy from or to it keeps the host busy
 # until the copy is finished, while the host should be queueing the other pieces.
@@ -483,8 +483,8 @@ sent.expect("pinned", at_least=20, times="pinned", of=few)  # GB/s
 # second table fetches 268 MB from the device: into a new array, as `copy_to_host()`
 # makes it, into a NumPy array that has been used before, and into a pinned array. How
 # does making pinned memory compare with making device memory? Is `new` any slower than
-# `used`? Guess in the way in which the tables count, relative to `device` and to `new`:
-# 2 means half the time, and 0.01 a hundred times as long.
+# `used`? Express your guesses as the tables do, relative to `device` and to `new`: 2
+# means half the time, and 0.01 a hundred times as long.
 
 # %%
 guess = {"pinned": None}
@@ -555,10 +555,11 @@ four.expect("copy", at_least=1.2, times="mapped")
 some.expect("mapped", at_least=10)
 
 # %% [markdown] tags=["solution"]
-# If it is read once, mapped memory costs no more than a copy: the same bytes cross the
-# same bus. If it is read four times, they cross the bus four times. Managed memory
-# probably pays for its faults: a page moves when an access finds it on the other side.
-# It offers convenience, and arrays larger than the device's memory.
+# If the data are read once, mapped memory costs no more than a copy: the same bytes
+# cross the same bus. If they are read four times, they cross the bus four times.
+# Managed memory probably pays for its faults: a page moves when an access finds it on
+# the other side. Managed memory offers convenience, and arrays larger than the device's
+# memory.
 #
 # For a few elements of many, mapped memory wins by far, because the other elements are
 # never copied.
@@ -644,9 +645,8 @@ if weft.GPU:
 # ### Waiting for less
 #
 # There are 16 parts of 2^22 float32. `all` waits with `cuda.synchronize()` before each
-# part, and `its own` is your version. The host needs some time to fill a buffer, too:
-# on the machine with the reference GPU, NumPy copies at about 9 GB/s. How many times as
-# fast as `all` is your version?
+# part, and `its own` is your version. Filling a buffer takes the host some time, too.
+# How many times as fast as `all` is your version?
 
 # %%
 guess = {"its own": None}
@@ -663,8 +663,8 @@ feeding.expect("its own", at_least=1.15)
 # Here are three short measurements, in which there is nothing for you to write but the
 # guesses.
 #
-# **Priorities.** A kernel of about 10 ms is running. A small kernel arrives in another
-# stream, with the same priority or a higher one. How much earlier is it finished?
+# **Priorities.** A long kernel is running. A small kernel arrives in another stream,
+# with the same priority or a higher one. How much earlier is it finished?
 #
 # **Callbacks.** After a kernel of about half a millisecond the host has to act. It can
 # wait (`synchronise`), ask again and again (`query`), or have one of its functions
@@ -722,7 +722,7 @@ threaded.expect("1 thread", at_least=1.0, times="4 threads")
 #
 # ## What you learned
 #
-# 1. The bus is slow: about 50 GB/s, compared with 3,000 to 4,000 for an H100's or
+# 1. The bus is slow: about 50 GB/s, compared with more than 3,000 for an H100's or
 #    H200's memory. Copy once, keep the data on the device, and copy back only the
 #    results.
 # 2. The bus can read pinned memory directly. Pinned memory is expensive to make, so
