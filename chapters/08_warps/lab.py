@@ -518,11 +518,12 @@ paths.expect("8, a warp each", at_least=6, times="8 paths")
 
 # %% [markdown] tags=["solution"]
 # The cost is the number of *different* paths that the lanes of one warp take, provided
-# that the paths are long. It does not matter which lanes take which path, nor how many.
-# Across warps a branch is free: the same kernel with the same 8 branches, assigned warp
-# by warp, takes hardly longer than the kernel with a single path.
+# that the paths are long. It does not matter which lanes take which path, nor how many
+# lanes take each. Across warps a branch is free: the same kernel with the same 8
+# branches, assigned warp by warp, takes hardly longer than the kernel with a single
+# path.
 #
-# With 32 branches it is not free, although no lane diverges. What else is there 32
+# With 32 branches it is not free, although no warp diverges. What else is there 32
 # times? The code. The compiler has unrolled each branch to about 130 instructions of 16
 # bytes each, 2 KB. That makes 66 KB for 32 branches, and the warps of an SM are spread
 # over all of it. Perhaps the code no longer fits in the instruction cache. Test that
@@ -728,10 +729,10 @@ print("turned round:", (out.copy_to_host() == np.arange(256)[::-1]).all())
 #
 # GPUs from compute capability 9.0 on have one more level between block and grid: a
 # **cluster** of up to 8 blocks that run at the same time, near one another, can wait
-# for one another, and can read and write each other's shared memory. Numba has no name
-# for clusters, so their kernels are CUDA C++. In the first of them, each block puts its
-# number into its shared memory, and reads the number of the next block in its cluster:
-# the next cell prints what they read, if the GPU has clusters.
+# for one another, and can read and write each other's shared memory. Numba does not
+# support clusters, so their kernels are CUDA C++. In the first of them, each block puts
+# its number into its shared memory, and reads the number of the next block in its
+# cluster: the next cell prints what they read, if the GPU has clusters.
 #
 # It also times four barriers, by scope: a warp, a block of 256 threads, a cluster of 8
 # such blocks, and a grid of 128 such blocks. Each of these kernels does nothing but
