@@ -598,11 +598,11 @@ even.expect("torch.bincount", at_least=5, times="torch.bincount", of=dark)
 #
 # PyTorch's kernel and `histogram_shared` both count in shared memory. They differ in
 # their counters. On the reference GPU, adding **1** to an `int32` in shared memory is a
-# single machine instruction (`ATOMS.POPC.INC`). Judging by its name, it counts
-# lanes, and the tables show that the number of lanes with the same bin makes no
-# difference. PyTorch's counters have 64 bits, and for those the machine code is a loop
-# around compare-and-swap, in which 32 lanes with the same bin take turns. You write
-# such a loop yourself in exercise 6.
+# single machine instruction (`ATOMS.POPC.INC`). Judging by its name, it counts lanes,
+# and the tables show that the number of lanes with the same bin makes no difference.
+# PyTorch's counters have 64 bits, and for those the machine code is a loop around
+# compare-and-swap, in which 32 lanes with the same bin take turns. You wrote such a
+# loop in exercise 6.
 
 # %% [markdown]
 # ### What the copies are worth
@@ -806,8 +806,8 @@ assert lockstep(32, release_inside=True) == 32
 # 1. `x[i] += 1` is three steps. If another thread may do the same to the same
 #    element, updates get lost, and on a GPU that can be nearly all of them.
 # 2. An atomic does all three in one. Its price is the queue at its address: an H200
-#    executes about a billion atomics per second at one address, and many more when they
-#    are spread over many addresses.
+#    executes a little over a billion atomics per second at one address, and many more
+#    when they are spread over many addresses.
 # 3. Privatise: per block in shared memory, per lane in copies, or per thread in a
 #    register. Merge the private results once, at the end. But first measure whether
 #    there is contention.
