@@ -233,12 +233,12 @@ check(classify, **answers("classify"))
 # %% [markdown] tags=["solution"]
 # The order of the questions matters. **Is the GPU busy at all?** For the springs it is
 # not, and nothing in their kernel's counters can show that: a kernel profiler sees one
-# kernel at a time. **Is a roof near?** For the speeds, the count by hand said half of
-# the memory's rate, whereas the counters say 92 %. Both are right: at full speed, the
-# kernel moves more than twice the bytes it needs. **Is a unit busy?** The roots compute
-# in float64, at half the rate, and with a division that takes many instructions. Your
-# count could not show that. **None of these?** Then it is latency: there are 1024
-# threads, one warp per scheduler, and each warp waits for its load.
+# kernel at a time. **Is a roof near?** For the speeds, the count by hand said less than
+# half of the memory's rate, whereas the counters say 92 %. Both are right: at full
+# speed, the kernel moves more than twice the bytes it needs. **Is a unit busy?** The
+# roots compute in float64, at half the rate, and with a division that takes many
+# instructions. Your count could not show that. **None of these?** Then it is latency:
+# there are 1024 threads, one warp per scheduler, and each warp waits for its load.
 
 # %% [markdown]
 # ## 3 · Launch: all steps at once
@@ -471,7 +471,7 @@ columns.expect("piece_sums", at_least=10)
 # %% [markdown] tags=["solution"]
 # Not one instruction has become faster, but more loads are in flight. On the H200, at
 # two thirds of the copy's rate, the kernel reaches another bottleneck: the ALU, 71 %
-# busy, which computes a 64-bit index for every addition.
+# busy, which probably computes a 64-bit index for every addition.
 #
 # By the way, `nvidia-smi` shows a "GPU-Util" of 99 % for `column_sums`. That is the
 # share of the time during which any kernel runs. The power draw says more:
@@ -528,10 +528,10 @@ small.expect("events, queued", at_least=2, times="events")
 small.expect("events, queued", at_least=2, times="clock, waiting")
 
 # %% [markdown] tags=["solution"]
-# For a long kernel, all stopwatches except the bare clock agree to within about a
-# tenth. For a short kernel, three of the four measure the host. In an empty queue, a
-# pair of events is no better than the clock: the GPU passes the first event, has
-# nothing to do, and gets the kernel only when Python has finished the launch.
+# For a long kernel, all stopwatches except `clock` agree to within about a tenth. For a
+# short kernel, three of the four measure the host. In an empty queue, a pair of events
+# is no better than the clock: the GPU passes the first event, has nothing to do, and
+# gets the kernel only when Python has finished the launch.
 #
 # `bench.compare` keeps the GPU busy first, as the last row does, and it clears the
 # cache as well. With `host=True` it deliberately does the opposite: it times how long a
@@ -585,7 +585,7 @@ layout.expect("a row a field", at_least=1.5)
 # On an H200 the factor is less than 2.25, because the second kernel is not as near to
 # the roof as the first, probably because each thread has only three loads of 4 bytes in
 # flight. The slower memory of an H100 needs fewer bytes in flight: there the kernel
-# comes within 2 % of the copy.
+# almost reaches the copy's rate.
 
 # %% [markdown]
 # ### Half the width
