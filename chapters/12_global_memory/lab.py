@@ -597,16 +597,16 @@ beside = chapter.measure.beside()
 beside
 
 # %% [markdown] tags=["solution"]
-# The streaming hint again changes the speed by a few per cent, but this time for the
+# The streaming hint again changes the speed by several per cent, but this time for the
 # better. Measure before you believe in a hint.
 
 # %% [markdown]
 # ### One field of a struct
 #
 # A kernel adds a number to one field, x, of each of 2^25 particles. The particles are
-# stored as structs of 4 or of 8 floats, or as columns. Predict from sectors: which part
-# of the speed with columns does the kernel reach with structs of 4, and with structs
-# of 8?
+# stored as structs of 4 or of 8 floats, or as columns. Predict from sectors: what share
+# of the speed with columns does the kernel reach with structs of 4, and with structs of
+# 8?
 
 # %%
 guess = {"struct of 4": None, "struct of 8": None}
@@ -820,8 +820,8 @@ looked.expect("global, own", at_least=2, times="constant, own")
 # 3. Coalesced is not enough: keep 16 bytes in flight per thread. 128-bit accesses do
 #    that with a quarter of the instructions.
 # 4. Use structs whole, or keep columns; make random accesses long.
-# 5. L1, L2 and memory differ in latency and in rate. Other warps hide a latency;
-#    nothing hides a rate. Constant memory is for what all lanes need at the same time.
+# 5. L1, L2 and memory differ in latency and in rate. Other warps hide latency; nothing
+#    hides a low rate. Constant memory is for what all lanes need at the same time.
 
 # %% [markdown]
 # ## If you want more
