@@ -572,9 +572,9 @@ assert counted["groups of 16, serpentine"] < counted["groups of 16"]
 # - `clusters`: the same kernel in clusters of two blocks, with multicast. A group of 8
 #   rows of clusters is 16 tiles high, as before.
 #
-# The baseline `cuBLAS` is the fastest of several library calls: `torch.mm` with either
-# operand transposed, and every algorithm that cuBLASLt's heuristic suggests (chapter
-# 25). `torch.mm` is PyTorch's ordinary call. The table also has two kernels in
+# The baseline `cuBLAS` is the fastest of several library calls: `torch.mm` with `w`
+# stored as n × k or as k × n, and every algorithm that cuBLASLt's heuristic suggests
+# (chapter 25). `torch.mm` is PyTorch's ordinary call. The table also has two kernels in
 # **Triton**: one with pointers, as in chapter 29, and one with tensor descriptors,
 # which Triton compiles to TMA copies.
 #
@@ -683,9 +683,9 @@ eight.expect("ours", at_least=0.98)
 # %% [markdown]
 # ### Without a pause
 #
-# All measurements above are bursts of 2 ms, each after a pause. Under such a load for
-# seconds, the GPU lowers its clock to stay within its power limit. So this cell times
-# three rows of the ladder again, without a pause.
+# All measurements above are bursts of 2 ms, each after a pause. If such a load lasts
+# for seconds, the GPU lowers its clock to stay within its power limit. So this cell
+# times three rows of the ladder again, without a pause.
 
 # %%
 sustained = chapter.measure.without_pause()

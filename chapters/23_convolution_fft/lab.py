@@ -261,9 +261,9 @@ check(
 
 # %% [markdown] tags=["solution"]
 # Two nested loops, whose steps are the height and the width of the block, visit every
-# cell of the tile once, for any size of tile and block. A cell beyond the image is
-# never written, but no result inside `out` reads it. The barrier is where all threads
-# reach it, including those without a result.
+# element of the tile once, for any size of tile and block. An element beyond the image
+# is never written, but no result inside `out` reads it. The barrier is where all
+# threads reach it, including those without a result.
 #
 # `correlate` loads 25 elements of x per result from global memory; `correlate_tiled`
 # loads 432 / 256 = 1.7. But it still loads 25 elements of the tile from *shared*
@@ -293,8 +293,8 @@ explore(correlate_tiled)[1, (WIDE, HIGH)](
 #
 # Two more kernels join the comparison. `correlate_lean` is exercise 1 again, *without*
 # a tile, for 5 × 5 taps only. Its loops have constant bounds, its arrays are flat, and
-# its indices are unsigned 32-bit integers, so no index is tested for being negative
-# (chapter 18). Do these changes save more time than the tile, or less?
+# its indices are unsigned 32-bit integers, so no index has to be tested for negative
+# values (chapter 18). Do these changes save more time than the tile, or less?
 #
 # The other one, `rows`, uses the idea of chapter 19, **thread coarsening**: a thread
 # computes eight results, one below the other. The thread keeps eight elements of x in
@@ -323,7 +323,7 @@ five.expect("correlate_tiled", at_least=1.5, times="correlate")
 # requests (0.40 ms). The profiler counts what a warp executes for each tap: 51
 # instructions in `correlate`, of which one is the multiply-add. Most of the others
 # compute the indices of two matrices whose widths the compiler does not know, in 64
-# bits, and test every index for being negative. To issue 51 instructions for 25 taps in
+# bits, and test whether an index is negative. To issue 51 instructions for 25 taps in
 # each of 2.1 million warps takes 2.55 ms at 1045 billion instructions per second. The
 # rest of the time is waiting.
 #
@@ -629,8 +629,8 @@ check(
 # cuFFT, the library that `torch.fft` calls:
 #
 # - `sum`: the definition, with one thread per X[k] and 8 · 1024 operations for each;
-# - `ten launches`: each pass of exercise 6 as a kernel of its own, from global memory
-#   to global memory;
+# - `ten launches`: each pass of exercise 6 as a separate kernel, from global memory to
+#   global memory;
 # - `fft_shared`: your kernel of exercise 6;
 # - `radix 4` and `registers`: two kernels of `transforms.py`, with 4 and 16 points per
 #   thread;
@@ -742,7 +742,8 @@ if errors:
 #   chapter 19.
 # - FFT: transforms of 64 × 64 points, and a product for each pair of channels at each
 #   frequency.
-# - cuDNN, which tries all its algorithms first and then uses the fastest.
+# - cuDNN, in both layouts, which tries all its algorithms first and then uses the
+#   fastest.
 #
 # Which order do you expect?
 
@@ -776,8 +777,8 @@ layer.expect("layer_tiled", at_least=3, times="direct")
 # These two losses leave at most 50 TFLOP/s.
 #
 # The FFT has to transform the images to 64 × 64 frequencies and back, and multiply
-# matrices of complex numbers in between. For 3 × 3 taps, this is too much work. For
-# 7 × 7 taps, it would be no more.
+# matrices of complex numbers in between. For 3 × 3 taps, this is too much work; for 7 ×
+# 7 taps, it would be the same amount.
 
 # %% [markdown]
 # ### The four-step transform
@@ -835,14 +836,13 @@ large.expect("two kernels", at_least=0.65)
 # beyond the end reads from the start. Valid results are not affected, because there the
 # filter never extends beyond an end.
 #
-# `by_fft`, in `measure.py`, does this for whole images, with
-# the complex conjugate, since it computes a correlation. Its work hardly depends on the
-# size of the filter, whereas that of the direct kernels grows as k². So from some k on,
-# the FFT is faster. Count the operations for an image of 2048 × 2048: a real transform
-# of n = 2^22 points takes about 2.5 n log2(n) operations, and there are three
-# transforms; a direct kernel takes 2 k² n. For which k are these counts equal? And for
-# which k will the times be equal, given that the FFTs wait for memory and `rows` does
-# not?
+# `by_fft`, in `measure.py`, does this for whole images, with the complex conjugate,
+# since it computes a correlation. Its work hardly depends on the size of the filter,
+# whereas that of the direct kernels grows as k². So from some k on, the FFT is faster.
+# Count the operations for an image of 2048 × 2048: a real transform of n = 2^22 points
+# takes about 2.5 n log2(n) operations, and there are three transforms; a direct kernel
+# takes 2 k² n. For which k are these counts equal? And for which k will the times be
+# equal, given that the FFTs wait for memory and `rows` does not?
 
 # %%
 guess = {"rows": None, "FFT": None}

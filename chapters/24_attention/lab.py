@@ -763,7 +763,7 @@ check(
 # %% [markdown] tags=["solution"]
 # The weights of tile j - 1 are relative to the old maximum, and so is everything in
 # `o`. Therefore `o` is rescaled after the values of tile j - 1 have been added, and
-# before those of tile j are. With `wgmma_wait(0)` in the first place, the result would
+# before those of tile j are. With `wgmma_wait(0)` as the first wait, the result would
 # be the same, but the tensor cores would be idle during the softmax.
 
 # %% [markdown]

@@ -720,9 +720,9 @@ plans.expect("torch.fft, same size", at_least=20, times="torch.fft, new size")
 
 # %% [markdown] tags=["solution"]
 # Making a plan takes longer than a dozen executions, and the first plan of a size takes
-# as long as thousands, probably because cuFFT then builds or loads kernels for this
-# size. So make plans once. PyTorch does so for you, as long as your sizes repeat. If
-# you filter signals that all have different lengths, pad them to one of a few sizes.
+# far longer still, probably because cuFFT then builds or loads kernels for this size.
+# So make plans once. PyTorch does so for you, as long as your sizes repeat. If you
+# filter signals that all have different lengths, pad them to one of a few sizes.
 
 # %% [markdown]
 # ### Batches, sizes and layouts

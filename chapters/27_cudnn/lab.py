@@ -313,9 +313,9 @@ table.expect("PRECOMP, default math", at_least=2)
 # times as large. The heuristic ranks both below `GEMM`, which is by far the slowest
 # here.
 #
-# The workspace of `WINOGRAD_NONFUSED` is that of tiles of 4 × 4, 116.2 MB. So it saves
-# a factor of 4 in multiplications and gains less than half of it, probably because it
-# writes and reads the workspace.
+# The workspace of `WINOGRAD_NONFUSED` is that of tiles of 4 × 4, 116.2 MB. So it
+# performs a quarter of the multiplications, but is less than twice as fast, probably
+# because it writes and reads the workspace.
 #
 # So compare your kernel with the fastest algorithm of a library, not with the algorithm
 # that it chooses. On this layer, our kernel is about as fast as cuDNN's implicit GEMM,
@@ -649,8 +649,8 @@ chapter.measure.failures(unset)
 cudnn.destroy_tensor_descriptor(unset)
 
 # %% [markdown] tags=["solution"]
-# On a GPU, the message is the condition that failed, as it is written in cuDNN's own
-# source. Such a message is terse, but it names the parameter.
+# On a GPU, the message is the condition that caused the failure, as it is written in
+# cuDNN's own source. Such a message is terse, but it names the parameter.
 
 # %% [markdown]
 # ### Which graphs have engines?
