@@ -291,7 +291,7 @@ check(
 # different; down a column, `row` does, so they are different there too. Any odd width
 # would do. An even width leaves conflicts: with 34, two lanes share every second bank.
 #
-# The price is 32 words per tile, 3 % of its memory, but not a single instruction.
+# The price is 32 words per tile, 3 % of its memory.
 
 # %% [markdown]
 # ## Look at it
@@ -461,7 +461,7 @@ check(
 # is kept in column `ty ^ tx`, which also takes each value once for a fixed `ty`. In
 # both cases the width is a multiple of 32, so the column is the bank.
 #
-# A swizzle costs one instruction and no memory. NVIDIA's library CuTe and the copy
+# A swizzle takes no memory. NVIDIA's library CuTe and the copy
 # engine of Hopper GPUs (H100, H200) offer it ready-made, and you will meet it again in
 # chapters 20 and 22.
 

@@ -630,12 +630,13 @@ for (_, cols, _), table in forward.items():
 # All these numbers are for the H200. Where a warp or a block holds the row, the family
 # is within 4 % of the copy, and no kernel can be much faster, because the bytes are the
 # same. In this run `torch.compile` comes as close in float32 at 32,768 × 1024, and
-# reaches 89 to 95 % of the copy on the other four shapes. In bfloat16 it reaches 82 to
-# 90 % of the copy at 1024 columns, and less than half of it on longer rows.
+# reaches 90 to 100 % of the copy on the other four shapes. In bfloat16 it reaches 79
+# to 90 % of the copy at 1024 columns, and less than half of it on longer rows.
 #
 # On the long rows the libraries lose much more, because they go through such a row two
-# or three times. The family loses 5 to 11 %, and the most at 128 rows in bfloat16. That
-# matrix is only 67 MB, so the kernel's start and end probably take much of its time.
+# or three times. The family loses 5 to 11 %, and more in bfloat16 than in float32. The
+# matrix of 128 rows is then only 67 MB, so the kernel's start and end probably take
+# much of its time.
 
 # %% [markdown] tags=["solution"]
 # In bfloat16, `torch.compile` takes about as long as in float32, so bytes are not its
@@ -686,7 +687,7 @@ long_rows.get((128, True))
 
 # %% [markdown] tags=["solution"]
 # For 1024 rows, two microseconds per wave was a fair guess on the H200: *registers*
-# loses 57 µs in 25 waves, *both stores* 22 µs in 13, *out of step* 12 µs in all. For
+# loses 57 µs in 25 waves, *both stores* 23 µs in 13, *out of step* 11 µs in all. For
 # 128 rows there are six, three and three waves, and two in bfloat16. The ticket takes
 # one more trip to L2 before a block knows what to load. If blocks are staggered, other
 # blocks can fill most of that time.
@@ -694,8 +695,8 @@ long_rows.get((128, True))
 # Teams have no waves. In its first three iterations a block stores nothing, and in its
 # last three it loads nothing, but in between there is hardly any waiting. The price is
 # paid in every iteration: registers are moved, and there is a barrier for every 16 KB.
-# So teams win where there would be few waves, on the H200 by 14 % with two waves and by
-# 2 % with three. With 1024 rows they are slower.
+# So teams win where there would be few waves, on the H200 by 13 % with two waves and by
+# 4 % with three. With 1024 rows they are slower.
 
 # %% tags=["solution"]
 for (_, half), table in long_rows.items():
@@ -737,9 +738,9 @@ bench.compiled("long rows", family.long_kernels)
 # The backward pass has no exponential and no maximum, and for 1024 long rows the family
 # comes closer to the copy than in the forward pass. PyTorch first multiplies `dy` by
 # `y` in a separate kernel. On the H200, `torch.compile` is faster than the family, by
-# up to 5 %, in the ten cases whose rows one block can hold, but much slower on the long
-# rows. In seven of the ten cases the family is faster than the copy, which moves as
-# many bytes but writes more of them.
+# up to 5 %, in nine of the ten cases whose rows one block can hold, but much slower on
+# the long rows. In seven of the ten cases the family is faster than the copy, which
+# moves as many bytes but writes more of them.
 
 # %% [markdown]
 # ### The same in Triton
