@@ -201,11 +201,12 @@ check(
 #
 # So put the adding threads into the same warps, and let the other warps skip the
 # addition. There are two ways to do that. The first keeps the tree and renumbers the
-# threads: at a distance of `gap`, the first threads add, and thread `t` has cell `left
-# = 2 * gap * t`, to which it adds the cell `gap` further on. Call this kernel `packed`.
+# threads: at a distance of `gap`, the first threads add, and thread `t` has
+# element `left = 2 * gap * t` of the array `cells`, to which it adds the element `gap`
+# further on. Call this kernel `packed`.
 #
 # Now warps execute the addition only 4 + 2 + 1 + 1 + 1 + 1 + 1 + 1 = 12 times. But
-# which cells do neighbouring lanes read? Word `w` of shared memory is in bank `w % 32`,
+# which elements do neighbouring lanes read? Word `w` of shared memory is in bank `w % 32`,
 # and a request takes as many **passes** as its busiest bank has different words to
 # deliver (chapter 13). Count the passes of the first warp's load of `cells[left]`, step
 # by step:
@@ -223,11 +224,11 @@ for level in range(8):
     print(f"gap {gap:3}: {len(lefts):2} lanes, {passes(lefts):2} passes")
 
 # %% [markdown]
-# The lanes move together and their cells move apart. The second way keeps both
+# The lanes move together and their elements move apart. The second way keeps both
 # together. Change the *tree*: start with a distance of 128, so that thread `t` adds
 # element `t + 128` to element `t`, for `t` below 128. Then the distance is 64, 32, and
-# so on down to 1. The lanes are neighbours, and so are their cells. This is called
-# **sequential addressing**.
+# so on down to 1. The lanes are neighbours, and so are their elements. This is
+# called **sequential addressing**.
 #
 # The inputs of this check make the order visible. An element and the one 128 further on
 # are large and nearly cancel. If these two are added first, they leave a small number,
@@ -516,7 +517,7 @@ if weft.GPU:
 # %% [markdown]
 # ## 5 · The last block
 #
-# Let no block add to a common cell. Instead, each block writes its sum to its own
+# Let no block add to a common number. Instead, each block writes its sum to its own
 # element, `parts[blockIdx.x]`, and when all have done so, *one* block adds up `parts`,
 # in an order that is always the same.
 #
@@ -805,7 +806,7 @@ if len(starts):
 # %% [markdown]
 # ### What repeating costs
 #
-# There are three ways to finish the same sum: each block adds to one cell, atomically;
+# There are three ways to finish the same sum: each block adds to one number, atomically;
 # the last block adds up the parts; or a second launch, of a single block, does.
 #
 # `shape_for(n)` chooses the launch from n alone: blocks of 1024 threads that make four
@@ -1034,8 +1035,8 @@ by_rows[1 << 15].expect("yours", at_least=1.3)
 #    about thirty instructions for every 32 elements on an H200.
 # 2. One element per thread is slow whatever the tree. Let each thread load many, and
 #    the tree hardly matters.
-# 3. In a tree, keep the adding threads together, and their cells too: no idle lanes in
-#    busy warps, no bank conflicts. Once 32 numbers are left, use shuffles.
+# 3. In a tree, keep the adding threads together, and their elements too: no idle lanes
+#    in busy warps, no bank conflicts. Once 32 numbers are left, use shuffles.
 # 4. Blocks cannot wait for one another, but they can count. The last one finishes the
 #    sum, with a fence before the counter and another after it.
 # 5. Floating-point sums depend on the order. Atomics let the order vary; parts and a

@@ -132,7 +132,7 @@ check(
 # each step, thread `t` adds `tile[t - step]` to `tile[t]`.
 #
 # A shuffle reads the values of all lanes before any lane goes on. Shared memory gives
-# you no such guarantee. When thread 40 reads cell 39, thread 39 is about to change it,
+# you no such guarantee. When thread 40 reads `tile[39]`, thread 39 is about to change it,
 # or has perhaps changed it already. So each step has two halves: all threads **read**,
 # into a register; then all threads **write**. There must be a barrier between the two
 # halves, and another between the second half of one step and the first half of the
@@ -190,7 +190,7 @@ check(
 # %% [markdown] tags=["solution"]
 # That makes sixteen barriers, plus the one that is given. With two tiles, one barrier
 # per step is enough: read from one tile, write to the other, and swap them. (This is
-# **double buffering**; it takes two cells per thread.)
+# **double buffering**; it takes two elements per thread.)
 
 # %% [markdown]
 # ## 3 · Fewer additions
@@ -200,13 +200,13 @@ check(
 # work. Blelloch's scan makes about twice 255, in a tree, up and down:
 #
 # - **up**: the tree of chapter 14. With a gap of 1, 2, 4, …, the right end of each pair
-#   gets the pair's sum. In the end, the last cell holds the sum of all numbers;
-# - the last cell is set to **0**;
+#   gets the pair's sum. In the end, the last element holds the sum of all numbers;
+# - the last element is set to **0**;
 # - **down**, with a gap of 128, 64, … 1: the right end of each pair holds the sum of
 #   everything *before the whole pair*. The left end gets that sum. The right end gets
 #   the same sum plus the old value of the left end, which is the left half's sum.
 #
-# | cell | 0 | 1 | 2 | 3 |
+# | element | 0 | 1 | 2 | 3 |
 # | --- | --- | --- | --- | --- |
 # | x | 3 | 1 | 4 | 1 |
 # | up, gap 1 | 3 | **4** | 4 | **5** |
@@ -670,7 +670,7 @@ ceilings.expect("copy", at_least=1.3)
 # copy. The first three have one element per thread and blocks of 256:
 #
 # - `steps`: eight steps. For 256 elements, the warps together execute 64 additions;
-# - `tree`: sixteen steps and 24 additions, with cells that are 2, 4, 8, … apart;
+# - `tree`: sixteen steps and 24 additions, with elements that are 2, 4, 8, … apart;
 # - `warps`: five shuffles, a barrier, five more shuffles in warp 0, and another
 #   barrier;
 # - `fours`: your `scan_tiles`, with four elements per thread.
@@ -694,9 +694,9 @@ blocks.expect("fours", at_least=1.4, times="warps")
 # %% [markdown] tags=["solution"]
 # Blelloch's scan, with the fewest additions, takes twice as long as Hillis and
 # Steele's. It has twice as many steps, and each step computes indices by
-# multiplication: a warp executes 227 instructions, against 148. The cells that it
+# multiplication: a warp executes 227 instructions, against 148. The elements it
 # accesses are 2, 4, 8, … apart, and so in the same banks. How much time do these bank
-# conflicts take? The classic cure is **padding** (chapter 13): one extra cell after
+# conflicts take? The classic cure is **padding** (chapter 13): one extra element after
 # every 32.
 
 # %% tags=["solution"]
@@ -752,8 +752,8 @@ if weft.GPU:
 
 # %% [markdown] tags=["solution"]
 # The bytes limit the first way to two thirds of the copy's speed, and the second to one
-# half. Both come within 15 % of their limits on an H200, and within 5 % on an H100.
-# `torch.cumsum`, which reads x once, is only 8 % faster than the better of the two
+# half. Both come within 16 % of their limits on an H200, and within 5 % on an H100.
+# `torch.cumsum`, which reads x once, is only 7 % faster than the better of the two
 # (10 % on an H100). So reading x only once is not enough.
 
 # %% [markdown]
@@ -783,7 +783,7 @@ if weft.GPU:
 
 # %% [markdown] tags=["solution"]
 # Your compaction is slower than PyTorch. The bytes are not to blame: with 10 per
-# element, it could be 3.6 times as fast as it is on an H200, and 2.7 times as fast on
+# element, it could be 3.7 times as fast as it is on an H200, and 2.7 times as fast on
 # an H100. The cause is probably waiting. A thread waits for its only element, then at a
 # barrier, for the scan of the counts, at another barrier, and for `ends`, and all the
 # while it has at most 4 bytes in flight. Chapters 13 and 14 had the cure: more elements
@@ -848,7 +848,7 @@ bench.compiled(
 # nanoseconds.
 
 # %% [markdown] tags=["solution"]
-# Why is this safe? Each thread reads and writes its own cells of the box. A block draws
+# Why is this safe? Each thread reads and writes its own elements of the box. A block draws
 # the ticket for a tile just before it loads it, so tiles are still handed out in order.
 # It publishes the sum of its new tile without knowing anything about other tiles, but
 # only after it has finished an older tile. Consider the lowest tile without a sum. Its
