@@ -8,7 +8,7 @@
 # - name ten ways in which a kernel can go wrong, and recognise each by its symptoms;
 # - say which tool detects which of them, and what no tool detects;
 # - read the reports of compute-sanitizer and cuda-gdb;
-# - find the launch that caused an error which a later call reports;
+# - find the launch that caused an error, although a later call reports it;
 # - fix each of ten broken kernels with a line or two.
 #
 # **You need** about 90 minutes. You do not need a GPU: the exercises run in the
@@ -42,8 +42,8 @@ checks = chapter.checks
 # 2. write your **diagnosis** into the cell below it. A letter in quotes will do, such
 #    as `"a"`. Without a diagnosis, there is no verdict;
 # 3. run the check and read the verdict. It shows the bug but does not mark your
-#    diagnosis: were you right? The third hint for each kernel begins with the right
-#    letter;
+#    diagnosis, so compare the two yourself. The third hint for each kernel begins with
+#    the right letter;
 # 4. fix the kernel, which takes a line or two, and check again.
 #
 # Here is the list of suspects. Ten of these twelve occur, each in one kernel.
@@ -73,7 +73,7 @@ checks = chapter.checks
 # 8 threads.
 #
 # **Observed:** the picture is right. But with 30 rows, all 1000 elements of another
-# array, which the kernel never mentions, have changed afterwards.
+# array, which the kernel never mentions, have changed.
 #
 # ```python
 # invert(x, out)    # (rows, cols) -> (rows, cols)  float32
@@ -118,9 +118,9 @@ check(
 #
 # `memcheck` detects this. It reports "Invalid `__global__` read of size 4 bytes" and
 # names the line, the thread, the block, and the nearest allocation. But it can do so
-# only if the array is an allocation of its own. Inside the large pieces that PyTorch
-# takes from the driver, it cannot tell another array's memory from yours; the chapter
-# shows a recording of each case.
+# only if the array is a separate allocation. Inside the large pieces that PyTorch takes
+# from the driver, it cannot tell another array's memory from yours; the chapter shows a
+# recording of each case.
 
 # %% [markdown]
 # ## 2 · Unpacking rows
@@ -173,7 +173,7 @@ check(
 # squares never notices.
 #
 # No tool can detect this: every access is inside the array, in order, and to
-# initialised memory. The program is legal, but computes something else. Only a
+# initialised memory. The program is legal, but computes the wrong thing. Only a
 # comparison with what *should* come out finds the bug, and only at a shape whose sides
 # differ. That is why this course's checks use ragged sizes.
 
@@ -231,9 +231,9 @@ check(
 
 # %% [markdown] tags=["solution"]
 # **j.** The guard is right: a thread whose second element is missing must not touch it.
-# But then no thread writes the element left over, and there `out` keeps what its memory
-# held before: 0 in a fresh process, but anything later on. If a result depends on what
-# ran *earlier*, suspect memory that was never written.
+# But then no thread writes the element that is left over, and there `out` keeps what
+# its memory held before: 0 in a fresh process, but later on it could be anything. If a
+# result depends on what ran *earlier*, suspect memory that was never written.
 #
 # `initcheck` detects this, though not in this kernel: it reports a line in the kernel
 # that **reads** the element afterwards. The search begins there and goes back to the
@@ -287,11 +287,10 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# **c.** Thread 0 reads `x[-1]`. Python has taught you that this is the last element,
-# and Numba keeps Python's promise on the GPU as well: 1 - 100 is -99. So no access
-# leaves the array, and memcheck has nothing to report. CUDA C++ makes no such promise.
-# There, `x[-1]` is whatever is 4 bytes before the array, and memcheck says exactly
-# that.
+# **c.** Thread 0 reads `x[-1]`. In Python this is the last element, and Numba gives
+# `x[-1]` the same meaning on the GPU: 1 - 100 is -99. So no access is outside the
+# array, and memcheck has nothing to report. In CUDA C++, `x[-1]` is whatever is 4 bytes
+# before the array, and memcheck says exactly that.
 #
 # An array has two ends. If you shift an index to the left, guard the lower end too.
 
@@ -363,9 +362,9 @@ check(
 # **b.** In the second iteration, thread 0 reads what thread 32 wrote in the first. The
 # two are in different warps, and nothing makes thread 0 wait. On the H200 the warps
 # happened to keep in step until a tool changed the timing. A test that runs the kernel
-# a hundred times does not find such a bug. To find it, record which thread touched
-# which cell, and whether a barrier came in between. `racecheck` does that on the GPU,
-# and `check` in the simulator.
+# a hundred times does not find such a bug. To find it, record which thread accessed
+# which element, and whether a barrier came in between. `racecheck` does that on the
+# GPU, and `check` in the simulator.
 
 # %% [markdown]
 # ## 6 · Counting
@@ -430,8 +429,9 @@ check(
 # %% [markdown] tags=["solution"]
 # **f.** Nothing clears shared memory for you. In a fresh process it happened to be
 # zero, which is why the first run was right; after that it holds what the last block on
-# the same multiprocessor left. Once the counters are set to zero, you need another
-# barrier, or a fast thread counts before a slow one has cleared its counter.
+# the same multiprocessor left. When you set the counters to zero, you also need a
+# barrier after that. Otherwise a fast thread counts before a slow one has cleared its
+# counter.
 #
 # `initcheck` is silent: by default it watches global memory only. (Newer versions have
 # an option for shared memory.) But `check` does report the bug, since the simulator
@@ -501,17 +501,17 @@ check(
 # %% [markdown] tags=["solution"]
 # **i.** In the last iteration, the threads without an element skip the `if` and wait at
 # the *second* barrier while the others wait at the *first*. The CUDA programming guide
-# calls the result undefined, and an H200 did two different things. With 992 elements
-# the last stretch has 32: warp 0 waited at the first barrier and warp 1 at the second,
-# and since both had reached some barrier, both went on. With 1000 elements it has 40:
-# some lanes of warp 1 waited at the first barrier and its other lanes at the second,
-# and none of them ever went on.
+# calls the result undefined, and an H200 did two different things. With 992 elements,
+# the last stretch has 32 elements. Warp 0 waited at the first barrier and warp 1 at the
+# second, and since both had reached some barrier, both went on. With 1000 elements, it
+# has 40. Some lanes of warp 1 waited at the first barrier and its other lanes at the
+# second, and none of them ever went on.
 #
 # `synccheck` reports the first case. The second one never ends, so there is no report.
-# And in a kernel with a single iteration and no second barrier, `synccheck` finds
-# nothing, and neither does `check`: a barrier does not wait for threads that have
-# *ended*. A barrier in such an `if` is a bug all the same, one that waits for someone
-# to add a line below it.
+# And in a kernel with a single iteration and no second barrier, neither `synccheck` nor
+# `check` finds anything, because a barrier does not wait for threads that have *ended*.
+# A barrier in such an `if` is a bug all the same, which shows as soon as a line is
+# added below it.
 
 # %% [markdown]
 # ## 8 · Gathering
@@ -566,8 +566,8 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# **g.** The guard checks `i`, which the kernel computed itself and which is fine. Check
-# what comes from outside as well: an index in the data is input.
+# **g.** The guard checks `i`, which the kernel computes itself. Check what comes from
+# outside as well: an index in the data is input.
 #
 # `memcheck` names the line, the thread and the address at once. Without it, you first
 # have to find the *launch*. The next section shows how.
@@ -577,11 +577,11 @@ check(
 #
 # A launch only puts the kernel into a queue; Python goes on at once. When the kernel
 # fails, milliseconds later, the call that launched it has long since returned. So the
-# error is reported by the next call that looks at the queue: a copy, a synchronisation
-# or an allocation. From then on the process's **context** on the GPU is lost. Every
-# call fails with the same error until the process ends.
+# error is reported by the next call that checks the queue: a copy, a synchronisation or
+# an allocation. From then on the process's **context** on the GPU is lost. Every call
+# fails with the same error until the process ends.
 #
-# So the program that dies must not be this notebook: the cells below print another
+# So the program that fails must not be this notebook. The cells below print another
 # program, and run it in a separate process. That program launches a broken `gather` and
 # then a correct `double`, and copies the result of `double`. **Which line will report
 # the error?** And which line will, with `CUDA_LAUNCH_BLOCKING=1` in the environment,
@@ -606,10 +606,10 @@ if weft.GPU:
     assert "launch gather  failed" in blocking
 
 # %% [markdown] tags=["solution"]
-# The copy gets the blame, but it is innocent. With blocking launches the right line
-# reports the error, and every call after it fails as before: a lost context stays lost.
-# In a notebook that means *restart the kernel*. Nothing else helps, and any results in
-# the device's memory are gone.
+# The copy gets the blame, but it is innocent. With blocking launches, the right line
+# reports the error, and every call after it fails as before, because a lost context
+# stays lost. In a notebook that means *restart the kernel*. Nothing else helps, and any
+# results in the device's memory are gone.
 #
 # So if an error makes no sense where it appears, run the program again with
 # `CUDA_LAUNCH_BLOCKING=1` to get the launch, then with `compute-sanitizer` to get the
@@ -673,8 +673,8 @@ check(
 
 # %% [markdown] tags=["solution"]
 # **a.** With `low = 9` and `high = 10`, `mid` is 9. If `edges[9]` is less than `x[i]`,
-# `low = mid` leaves everything as it was, for ever. But by then `edges[mid]` is known
-# to be less, so the search can go on after it: `low = mid + 1`.
+# `low = mid` leaves everything as it was, for ever. But `edges[mid]` is then known to
+# be less, so the search can continue after it: `low = mid + 1`.
 #
 # As long as a kernel hangs, no tool writes a report. But a debugger can stop the kernel
 # and look inside: the chapter has a session of `cuda-gdb` that finds 10 threads of 128
@@ -684,7 +684,7 @@ check(
 # ## 10 · Shares
 #
 # What share of the total is each element? Each thread adds its element to `total[0]`,
-# waits, and divides its element by the total.
+# waits at a barrier, and divides its element by the total.
 #
 # **Observed:** with one block the result is right. With 256 blocks, 100 of 100 launches
 # on an H200 were wrong. None of compute-sanitizer's tools reports anything.
@@ -732,11 +732,11 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# **k.** `syncthreads` waits for the threads of one block. When these divide, other
-# blocks may still have to add their elements. `this_grid().sync()` waits for the whole
-# grid; Numba then launches the kernel cooperatively, which requires all blocks to fit
-# on the GPU at once (chapter 8). The other cure has no such limit: end the kernel after
-# the sum, and divide in a second kernel. A kernel starts when the one before it has
+# **k.** `syncthreads` waits for the threads of one block. When these threads divide,
+# other blocks may not have added their elements yet. `this_grid().sync()` waits for the
+# whole grid; Numba then launches the kernel cooperatively, which requires all blocks to
+# fit on the GPU at once (chapter 8). The other fix has no such limit: end the kernel
+# after the sum, and divide in a second kernel, which starts only when the first has
 # ended.
 #
 # `racecheck` watches shared memory only, so it does not detect this race. `check`
@@ -758,8 +758,8 @@ check(
 # (`no look`), and with a `cuda.synchronize()` after each launch, which reports an error
 # where it happens.
 #
-# Calculate first: the saxpy moves 3 × 4 × 2^24 = 201 MB. Without optimisation every
-# variable lives in memory and not in registers: it is loaded for every use and stored
+# Calculate first: the saxpy moves 3 × 4 × 2^24 = 201 MB. Without optimisation, every
+# variable is in memory and not in a register, so it is loaded for every use and stored
 # after every change. How fast will `debug` be, as a multiple of `plain`? And
 # `synchronise`, as a multiple of `no look`? Guess, then run.
 
@@ -785,8 +785,8 @@ waiting.expect("no look", at_least=1.1, times="synchronise")
 # %% [markdown] tags=["solution"]
 # Line information is free, so leave it in. `debug` is for the debugger and for nothing
 # else; a race that shows in `plain` may well stay hidden in `debug`, because the timing
-# is different. Waiting costs something at each launch: a program with a few long
-# kernels hardly notices, but a program with many short kernels does.
+# is different. Waiting costs time at each launch. A program with a few long kernels
+# hardly notices, but a program with many short kernels does.
 
 # %% [markdown]
 # ## If you want more
@@ -813,8 +813,8 @@ waiting.expect("no look", at_least=1.1, times="synchronise")
 #    shared memory with no barrier in between; and synccheck, misplaced barriers. If
 #    legal accesses give wrong numbers, only a comparison shows it.
 # 3. A test that passes a hundred times does not disprove a race.
-# 4. A launch does not report its kernel's error. That comes later, from an innocent
-#    call: `CUDA_LAUNCH_BLOCKING=1` finds the launch, and compute-sanitizer the line.
+# 4. A launch does not report its kernel's error. A later, innocent call does:
+#    `CUDA_LAUNCH_BLOCKING=1` finds the launch, and compute-sanitizer the line.
 # 5. After an illegal access the context is lost; restart the process.
 
 # %%
