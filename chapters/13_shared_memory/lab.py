@@ -35,7 +35,7 @@ chapter = weft.lab("13_shared_memory")
 #
 # A transpose computes nothing. It reads every element once and writes it once, exactly
 # like a copy, so it could be as fast as one. The two obvious kernels are in the
-# chapter's `kernels.py`. `naive_read` reads along rows, so it has to write down
+# chapter's `kernels.py`. `naive_read` reads along rows, so it has to write along
 # columns: `out[col, row] = x[row, col]`. `naive_write` does the reverse,
 # `out[row, col] = x[col, row]`.
 #
@@ -55,9 +55,9 @@ chapter = weft.lab("13_shared_memory")
 # writing it once moves 537 MB, as a copy does. Now look at one warp:
 #
 # - **along a row**, 32 lanes touch 32 × 4 = 128 consecutive bytes: 4 sectors of 32
-#   bytes, all of them used;
-# - **down a column**, neighbouring lanes are a whole row apart, 32 KB: 32 sectors, with
-#   4 bytes used of each.
+#   bytes, all of which are used;
+# - **down a column**, neighbouring lanes access elements that are a whole row, or 32
+#   KB, apart. They touch 32 sectors and use 4 bytes of each.
 #
 # Each kernel makes one request of each kind.
 
@@ -66,13 +66,13 @@ chapter = weft.lab("13_shared_memory")
 #
 # One of the two kernels is much faster than the other (the chapter's page explains
 # why), but neither is close to the speed of a copy. The goal is to read along rows
-# **and** write along rows. For that, the data has to change hands in between: a thread
-# must write a value that another thread has read.
+# **and** write along rows. For that, data has to change hands: a thread must write a
+# value that another thread has read.
 #
 # The threads of a block can exchange values in **shared memory**, a small, fast memory
 # that each block has to itself. `cuda.shared.array(shape, dtype)` makes an array there,
 # one for the whole block. It starts out full of garbage. (The simulator fills it with
-# NaN, which makes a read of garbage show.)
+# NaN, so a read of garbage shows.)
 #
 # A **barrier**, `cuda.syncthreads()`, is a line that no thread of the block passes
 # until all of them have reached it.
@@ -126,16 +126,16 @@ check(
 
 # %% [markdown] tags=["solution"]
 # Thread 0 needs the element that thread 63 loads. Thread 63 is in another warp, which
-# may not even have started when thread 0 reaches that line. The barrier guarantees that
-# it has stored its element by then.
+# may not even have started when thread 0 wants to read the element. The barrier
+# guarantees that thread 63 has stored it by then.
 #
 # The barrier is **outside** the `if`. Every thread of the block that still has work to
 # do must reach it, including those that had nothing to load. If some do not, the
 # behaviour is undefined, and both "the GPU hangs" and "it works on this one" are
 # common. Only a thread that has ended is exempt. Here the threads with `t >= count`
 # have nothing left to do, so a barrier inside the `if` would pass the check, with a
-# note. The same habit fails in the next exercise. So write two guards, one before the
-# barrier and one after it.
+# note. In the next exercise it would not. So write two guards, one before the barrier
+# and one after it.
 
 # %% [markdown]
 # ## 2 · Transpose through a tile
@@ -199,10 +199,10 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# A transpose is two moves in one: the tile as a whole moves to its mirrored position
-# (`blockIdx` swapped), and the tile itself is transposed (`tile[tx, ty]`). `threadIdx`
-# is *not* swapped in the second half, so the lanes of a warp still run along a row of
-# `out`.
+# A transpose is two moves in one: the tile as a whole moves to its mirrored position,
+# because the components of `blockIdx` are swapped, and the tile itself is transposed,
+# by reading `tile[tx, ty]`. `threadIdx` is *not* swapped in the second half, so the
+# lanes of a warp still run along a row of `out`.
 #
 # The guards differ. The first is about the shape of `x`, the second about that of
 # `out`. Where the matrix ends in the middle of a tile, a thread may have nothing to
@@ -215,8 +215,8 @@ check(
 # %% [markdown]
 # ## 3 · Bank conflicts
 #
-# Both accesses to global memory are coalesced now. The column has not gone away,
-# though. It has moved into the tile: `tile[tx, ty]` reads down a column.
+# Both accesses to global memory are coalesced now. But the access down a column has not
+# gone away. It has moved into the tile, where `tile[tx, ty]` reads a column.
 #
 # Shared memory has 32 **banks**. Word `w` (4 bytes) is in bank `w % 32`, and in one
 # **pass** each bank delivers one word. If 32 lanes request words in 32 different banks,
@@ -225,7 +225,7 @@ check(
 # it.)
 #
 # In a tile of width 32, element (`row`, `col`) is word `32 * row + col`. Which banks
-# does a column fall into? Count the passes, then try other widths.
+# are the elements of a column in? Count the passes, then try other widths.
 
 # %%
 def passes(words):
@@ -288,8 +288,9 @@ check(
 # %% [markdown] tags=["solution"]
 # In a tile of width 33, element (`row`, `col`) is word `33 * row + col`, in bank
 # `(row + col) % 32`. Along a row, `col` runs through 32 values, so the banks are all
-# different; down a column, `row` does, so they are different there too. Any odd width
-# would do. An even width leaves conflicts: with 34, two lanes share every second bank.
+# different. Down a column, `row` does, so the banks are all different there too. Any
+# odd width works. An even width leaves conflicts: with 34, pairs of lanes share every
+# second bank.
 #
 # The price is 32 words per tile, 3 % of its memory.
 
@@ -316,9 +317,9 @@ explore(transpose_padded)[1, (TILE, TILE)](small, np.zeros_like(small))
 # ## 4 · Four loads per thread
 #
 # Both accesses are coalesced now, and no bank has a conflict. But one element per
-# thread is not enough: even a kernel that only copies, in this style, is far slower
-# than PyTorch's copy. The chapter's page explains why, and *More measurements* below
-# has the numbers.
+# thread is not enough: even a kernel that only copies, one element per thread, is far
+# slower than PyTorch's copy. The chapter's page explains why, and *More measurements*
+# below has the numbers.
 #
 # The tile is 32 × 32 again, but now there are only 32 × 8 threads. Each thread handles
 # four elements, 8 rows apart: rows `ty`, `ty + 8`, `ty + 16` and `ty + 24` of the tile.
@@ -382,14 +383,14 @@ check(
 # %% [markdown] tags=["solution"]
 # There is one barrier for the whole tile, not one per row: all four loads come before
 # it, and all four stores after it. Eight blocks of 256 threads fit on an SM. That is
-# 2048 threads as before, but each can now have four loads in flight: up to 32 KB. And
-# whatever a thread computes once (`left`, `top`, the clamped column, most of the
-# addresses) now serves four elements.
+# 2048 threads as before, but each can now have four loads in flight, which makes up to
+# 32 KB. And whatever a thread computes once (`left`, `top`, the clamped column, most of
+# the addresses) now serves four elements.
 #
 # With an `if` around the load, the kernel is also right, but slower. In its machine
-# code each load is followed by its store to the tile, which has to wait for the load,
-# before the next load is issued. Without the `if`, there are four loads and then four
-# stores.
+# code, each load is followed by its store to the tile. The store has to wait for the
+# load, and the next load comes only after the store. Without the `if`, there are four
+# loads and then four stores.
 
 # %% [markdown]
 # ## 5 · Swizzle
@@ -461,8 +462,8 @@ check(
 # is kept in column `ty ^ tx`, which also takes each value once for a fixed `ty`. In
 # both cases the width is a multiple of 32, so the column is the bank.
 #
-# A swizzle takes no memory. NVIDIA's library CuTe and the copy
-# engine of Hopper GPUs (H100, H200) offer it ready-made, and you will meet it again in
+# A swizzle takes no extra memory. NVIDIA's library CuTe and the unit for copying tiles
+# of Hopper GPUs (H100, H200) offer it ready-made, and you will meet it again in
 # chapters 20 and 22.
 
 # %% [markdown]
@@ -476,7 +477,7 @@ check(
 # 1. It calls `load4` four times, once for each row of its square (given).
 #    `load4(x, (row, col))` reads four floats in one instruction and returns them as a
 #    tuple.
-# 2. It transposes the square, which needs no instruction. *Column* `i` of the square is
+# 2. It transposes the square, which takes no instruction. *Column* `i` of the square is
 #    `a[i], b[i], c[i], d[i]`, so you only have to name the values in this order when
 #    you store them.
 # 3. It puts the square into the tile **already transposed**, at square-row `tx` and
@@ -484,11 +485,11 @@ check(
 # 4. After the barrier, it takes out the square at square-row `ty` and square-column
 #    `tx` with four calls of `load4`, and writes it to `out` with four of `store4`.
 #
-# The tile is 64 wide, so squares above one another fall into the same banks, and
-# padding by one word would break the 16-byte boundaries. So swizzle the squares: keep
-# the square in square-row `r` and square-column `c` in square-column `c ^ r`. In both
-# step 3 and step 4 that is `tx ^ ty`, and the variable `swizzled` below is the first
-# element column of that square.
+# The tile is 64 wide, so squares above one another are in the same banks, and with
+# padding by one word, rows would no longer begin at multiples of 16 bytes. So swizzle
+# the squares: keep the square in square-row `r` and square-column `c` in square-column
+# `c ^ r`. In both step 3 and step 4 that is `tx ^ ty`, and the variable `swizzled`
+# below is the first element column of that square.
 #
 # Here `m` and `n` are multiples of 64, and all indices are `int32`, which saves
 # registers. Note that `top` uses `blockIdx.x` and `left` uses `blockIdx.y`: consecutive
@@ -555,27 +556,26 @@ check(
 # Each `store4` into the tile writes column `i` of the square as a row. Shared memory
 # delivers 128 bytes per pass, so a request of 16 bytes per lane is served a quarter of
 # a warp at a time: 8 lanes, with `tx` = 0…7 or 8…15. Their rows are 4 × 64 words apart,
-# so without the swizzle all eight would need the same four banks. `tx ^ ty` is
+# so without the swizzle all eight would access the same four banks. `tx ^ ty` is
 # different for each of the eight, even modulo 8, so between them they use all 32 banks.
 # The loads after the barrier run along `tx`, and have no conflicts either.
 #
 # Indexing a tuple in a loop, `a[i]`, is fine in a kernel as long as the compiler can
 # unroll the loop. It then costs no instruction.
 #
-# Why not pad by 4, which keeps the boundaries? Then rows are 68 words apart and squares
-# are 4 × 68 = 272 words apart, and 272 % 32 = 16. The eight lanes share two groups of
-# four banks, which takes four passes instead of one. No padding by a multiple of 4 does
-# better, because squares are four rows apart.
+# Why not pad by 4 words, so that rows still begin at multiples of 16 bytes? Then rows
+# are 68 words apart and squares are 4 × 68 = 272 words apart, and 272 % 32 = 16. The
+# eight lanes share two groups of four banks, which takes four passes instead of one. No
+# padding by a multiple of 4 does better, because squares are four rows apart.
 
 # %% [markdown]
 # ## Measure: every kernel so far
 #
-# Here are all the kernels in one table, with the two naive ones and three that others
-# wrote: `torch` copies a transposed view, `torch.compile` generates and tunes a kernel,
-# and `cublasSgeam` is the transpose of NVIDIA's cuBLAS. How close does your last kernel
+# This table has all your kernels, the two naive ones, and three for comparison: `torch`
+# copies a transposed view, `torch.compile` generates and tunes a kernel, and
+# `cublasSgeam` is the transpose of NVIDIA's cuBLAS. How close does your last kernel
 # come to the copy? Write your guesses as multiples of PyTorch's speed. A kernel that
-# you have not written yet does nothing, very quickly, so leave it out of your
-# conclusions.
+# you have not written yet does nothing, and does it very quickly, so ignore its row.
 
 # %%
 guess = {"padded": None, "swizzled": None, "rows": None, "fast": None}
@@ -616,8 +616,8 @@ ladder.expect("fast", ceiling=0.92)
 # ### Two naive kernels
 #
 # Each of the two naive kernels makes one request along a row and one down a column. How
-# fast are the two kernels, compared with PyTorch's `x.t().contiguous()` (1.0 is
-# PyTorch's speed, 0.5 half of it)? Replace `None` with your guesses, then run the cell.
+# fast are they, compared with PyTorch's `x.t().contiguous()` (1.0 is PyTorch's speed,
+# 0.5 half of it)? Replace `None` with your guesses, then run the cell.
 
 # %%
 guess = {"naive_read": None, "naive_write": None}
@@ -632,14 +632,13 @@ naive.expect("copy", at_least=3, times="torch")
 # %% [markdown] tags=["solution"]
 # Both kernels copy the same bytes, and yet `naive_write` is about three times as fast
 # as `naive_read`. The likely reason is the cache. A scattered read fetches a sector of
-# which only 4 bytes are needed now, but the other 28 stay in the L1 cache for a moment,
+# which the warp needs only 4 bytes, but the other 28 stay in the L1 cache for a moment,
 # and the block's next warps find them there. A scattered write goes to L2 in pieces of
 # 4 bytes, each with its own address.
 #
-# PyTorch is no faster than `naive_write`. For a transposed view it uses its general
-# kernel for strided copies, which reads down columns like `naive_write` and also
-# computes its addresses with divisions. The copy shows how much faster a transpose
-# could be.
+# PyTorch is slower than `naive_write`. For a transposed view it uses its general kernel
+# for strided copies, which reads down columns like `naive_write` and also computes its
+# addresses with divisions. The row `copy` shows how fast a transpose could be.
 
 # %% [markdown]
 # ### What did the conflicts cost?
@@ -653,8 +652,9 @@ naive.expect("copy", at_least=3, times="torch")
 #
 # Without conflicts there are 2 × 2.1 million passes, which take 16 µs. Compare both
 # times with the time of a copy in the first table. How fast will `tiled` and `padded`
-# be, compared with PyTorch? The table also has a kernel that only **copies**, in the
-# same style: one element per thread, without a tile. How close will it get to `copy_`?
+# be, compared with PyTorch? The table also has a kernel that only **copies**, again one
+# element per thread, without a tile. How close will it get to PyTorch's `copy_`, the
+# row `copy`?
 
 # %%
 guess = {
@@ -673,15 +673,15 @@ one_tile.expect("copy kernel", at_least=1.3, times="padded")
 one_tile.expect("copy", at_least=1.3, times="copy kernel")
 
 # %% [markdown] tags=["solution"]
-# Padding pays off, as the calculation predicted: with conflicts, shared memory alone
-# takes twice as long as the whole copy on an H200, and one and a half times as long on
-# an H100. But even without conflicts, the transpose is far slower than the copy, and
+# Padding pays off, as the calculation predicted: with conflicts, the passes alone take
+# twice as long as the whole copy on an H200, and one and a half times as long on an
+# H100. But even without conflicts, the transpose is far slower than the copy, and
 # slower than the naive kernel that writes along rows. Both accesses are coalesced, and
 # no bank has a conflict. What is still wrong?
 #
-# The last row gives the answer. A kernel that has nothing to transpose, with one
-# element per thread, is far slower than `copy_` too. So access patterns are no longer
-# the problem. One element per thread is.
+# The last row gives the answer. A kernel that has nothing to transpose, but also
+# handles one element per thread, is far slower than `copy_` too. So access patterns are
+# no longer the problem. One element per thread is.
 
 # %% [markdown]
 # ### How long does a load take?
@@ -726,10 +726,10 @@ print(f"padded keeps          {kept / 1e3:6.1f} KB in flight per SM")
 # %% [markdown] tags=["solution"]
 # 8 KB would be enough if all 2048 threads were waiting for a load all the time. From
 # the rate of `padded`, Little's law gives the number of bytes that really were in
-# flight: a fraction of that. A thread spends most of its life doing other things. It
-# starts, computes a row and a column in 64 bits, loads, waits at the barrier for the
-# last of 1024 threads, computes again, and stores. Only two such blocks fit on an SM,
-# so while one of them is storing, only the other is there to load.
+# flight: a fraction of that. A thread spends most of its life not waiting for a load:
+# it starts, computes a row and a column in 64 bits, waits at the barrier for the last
+# of 1024 threads, computes again, and stores. Only two such blocks fit on an SM, so
+# while one of them is storing, only the other is there to load.
 #
 # There are two remedies, and they work together. The first is to let each thread
 # request more data before it waits. The second is **thread coarsening**: give each
@@ -741,8 +741,8 @@ print(f"padded keeps          {kept / 1e3:6.1f} KB in flight per SM")
 # In a matrix of 8191 × 8193, no tile at the edge is whole, and hardly any row begins at
 # a multiple of 128 bytes. Three rows in four do not even begin at a multiple of 16, so
 # `transpose_fast` cannot run. Do what libraries do: use the fast kernel where the shape
-# allows it, and a general kernel otherwise: `ours` is `transpose_rows` here. The rows
-# `blocks down` and `tall tiles` are two more kernels, from `kernels.py`. The first
+# allows it, and a general kernel otherwise. So `ours` is `transpose_rows` here. The
+# rows `blocks down` and `tall tiles` are two more kernels, from `kernels.py`. The first
 # starts the blocks in another order. What does that change for the stores?
 
 # %%
@@ -774,8 +774,7 @@ without
 # The same fix gains different amounts in different kernels, so measure again after each
 # fix.
 #
-# Now take two ideas out of `fast`, again one at a time: the swizzle and the order of
-# the blocks.
+# Now do the same with `fast`: take out the swizzle, or change the order of the blocks.
 
 # %% tags=["solution"]
 fast_less = chapter.measure.fast_less(transpose_fast)
@@ -784,13 +783,13 @@ fast_less
 
 # %% [markdown] tags=["solution"]
 # The order of the blocks gains about three per cent on an H200, and less than one per
-# cent on an H100. The swizzle gains one per cent at most, and a calculation shows why.
-# Without it, each of 2^19 `store4` requests takes 32 passes instead of 4. Together with
-# the 4 passes of each load, that makes 36 × 2^19 = 19 million passes, which at 132 per
-# cycle take 72 µs. That is less than the copy takes, and shared memory can work while
-# the kernel waits for global memory. A conflict costs time only where shared memory is
-# what everything else waits for, as in `rows` without padding, where the passes take
-# 265 µs.
+# cent on an H100. The swizzle gains about one per cent on an H200, and a calculation
+# shows why. Without it, each of 2^19 `store4` requests takes 32 passes instead of 4.
+# Together with the 4 passes of each load, that makes 36 × 2^19 = 19 million passes,
+# which at 132 per cycle take 72 µs. That is less than the copy takes, and shared memory
+# can work while the kernel waits for global memory. A conflict costs time only where
+# shared memory is what everything else waits for, as in `rows` without padding, where
+# the passes take 265 µs.
 #
 # Keep the swizzle all the same. It costs next to nothing, and the 72 µs would show on a
 # GPU with more bandwidth per SM, or in a kernel that uses its tile more than once.
@@ -798,8 +797,8 @@ fast_less
 # %% [markdown]
 # ## What you learned
 #
-# 1. Shared memory lets the threads of a block exchange values, so a permutation can be
-#    coalesced on both sides.
+# 1. Shared memory lets the threads of a block exchange values, so both the reads and
+#    the writes of a permutation can be coalesced.
 # 2. Between a write and another thread's read there must be a barrier, and every thread
 #    of the block must reach it.
 # 3. There are 32 banks, and a request takes as many passes as its busiest bank has
