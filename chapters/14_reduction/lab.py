@@ -41,9 +41,9 @@ thread_sum, better = kernels.thread_sum, kernels.better
 # %% [markdown]
 # ## Look: a sum that stops
 #
-# The sum of 2^26 numbers between 0 and 1, one half on average, must be close to
-# 33,554,432. Add them one after the other, in float32, as a loop would. What comes
-# out? Guess, then run. (`np.cumsum` adds one after the other; `np.sum` does not.)
+# The sum of 2^26 numbers between 0 and 1, whose average is one half, must be close to
+# 33,554,432. Add them one after the other, in float32, as a loop would. What comes out?
+# Guess, then run. (`np.cumsum` adds one after the other; `np.sum` does not.)
 
 # %%
 values = np.random.default_rng(14).random(1 << 26, np.float32)
@@ -71,14 +71,14 @@ assert abs(values.sum() / exact - 1) < 1e-6
 # %% [markdown]
 # ## Measure: how fast can memory be read?
 #
-# A sum of 2^28 float32 reads 1.07 GB and writes 4 bytes. Whatever the kernel does, it
-# cannot be faster than reading. So first of all: how fast is reading?
+# A sum of 2^28 float32 reads 1.07 GB and writes 4 bytes. Whatever a kernel does, it
+# cannot be faster than reading the array. So first measure how fast reading is.
 #
 # There are three candidates for the ceiling. The first is `torch.sum`. The second is
 # **CUB**, NVIDIA's library of such algorithms, called through CuPy where that is
-# installed. The third is a kernel that reads everything and keeps nothing. Each of its
-# threads adds up what it reads, because otherwise the compiler would leave the loads
-# out, but stores the sum only in a case that does not occur.
+# installed. The third is a kernel that reads everything and keeps nothing. Its threads
+# add up what they read, because otherwise the compiler would leave the loads out, but
+# they store the sum only in a case that does not occur.
 #
 # The H200's datasheet says 4.8 TB/s. What share of that will each of the three reach?
 
@@ -111,18 +111,19 @@ reading.expect("reading alone", at_least=1.0)
 
 # %% [markdown] tags=["solution"]
 # Reading alone reaches more than nine tenths of the datasheet's number, and no kernel
-# of this lab reads faster. So on an H200 a warp that handles 32 elements has about
-# **thirty instructions** (42 on an H100, whose memory is slower) for everything: index,
-# load, addition, and its share of the tree. Remember that number.
+# of this lab adds up 2^28 elements faster. So on an H200 a warp that handles 32
+# elements has about **thirty instructions** (42 on an H100, whose memory is slower) for
+# everything: index, load, addition, and its share of the tree. Remember that number.
 
 # %% [markdown]
 # ## 1 · A tree
 #
 # Let a block of 256 threads add 256 numbers. Sums are built from pairs, so the block
 # needs only eight steps. In the first, every second thread adds its right-hand
-# neighbour's number to its own. Now the even elements hold sums of two numbers. In the
-# next step every fourth thread adds the element two further on, then every eighth
-# thread the element four further on, and so on, until element 0 holds the whole sum.
+# neighbour's number to its own. Then the even elements hold sums of two numbers. In the
+# next step, every fourth thread adds the element two places further on, then every
+# eighth thread adds the element four places further on, and so on, until element 0
+# holds the whole sum.
 #
 # The numbers are in **shared memory** (chapter 13), so threads can read each other's.
 # Between one step and the next there is a **barrier**, which all threads of the block
@@ -185,17 +186,18 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The barrier is inside the loop, because each step reads what the step before has
-# written. It is outside the `if`, because every thread must reach it.
+# The barrier is inside the loop because each step reads what the previous one has
+# written. It is outside the `if` because every thread must reach it.
 #
-# One sum per block is not yet the sum. But what remains is the same problem, 256 times
-# smaller: launch the kernel on the sums, then on their sums, until one number is left.
+# The result is one sum per block, not yet the sum of all. What remains is the same
+# problem, 256 times smaller: launch the kernel on its own results until one number is
+# left.
 
 # %% [markdown]
 # ## 2 · Halves
 #
 # Look at the lanes. In the first step of the tree every second lane of every warp is
-# idle. In the fifth, one lane of each warp adds, and 31 watch. A warp takes the same
+# idle. In the fifth, one lane of each warp adds, and 31 are idle. A warp takes the same
 # time whether one lane works or all 32 do. Over the eight steps, warps execute the
 # addition 8 + 8 + 8 + 8 + 8 + 4 + 2 + 1 = 47 times, for 255 additions.
 #
@@ -224,15 +226,15 @@ for level in range(8):
     print(f"gap {gap:3}: {len(lefts):2} lanes, {passes(lefts):2} passes")
 
 # %% [markdown]
-# The lanes move together and their elements move apart. The second way keeps both
-# together. Change the *tree*: start with a distance of 128, so that thread `t` adds
-# element `t + 128` to element `t`, for `t` below 128. Then the distance is 64, 32, and
-# so on down to 1. The lanes are neighbours, and so are their elements. This is
-# called **sequential addressing**.
+# In `packed`, the lanes that add move together, but their elements move apart. The
+# second way keeps both together. Change the *tree*: start with a distance of 128, so
+# that thread `t` adds element `t + 128` to element `t`, for `t` below 128. Then the
+# distance is 64, 32, and so on down to 1. The lanes are neighbours, and so are their
+# elements. This is called **sequential addressing**.
 #
 # The inputs of this check make the order visible. An element and the one 128 further on
-# are large and nearly cancel. If these two are added first, they leave a small number,
-# exactly. In any other order, there are rounding errors.
+# are large and nearly cancel. If these two are added first, the result is small and
+# exact. In any other order, there are rounding errors.
 #
 # ```python
 # sum_sequential(x, out)    # (n,) -> (blocks,)  float32; blocks of 256
@@ -280,8 +282,8 @@ check(
 # Warps execute the addition 12 times, their lanes use 32 different banks, and from the
 # third step on only one warp adds.
 #
-# The check could tell the two trees apart by their results. Two kernels that are both
-# right give different sums, because additions of floats round: keep that in mind for
+# The check can tell the two trees apart by their results. Two kernels that are both
+# right give different sums, because additions of floats round. Keep that in mind for
 # exercise 5.
 
 # %% [markdown]
@@ -348,7 +350,7 @@ check(
 
 # %% [markdown] tags=["solution"]
 # A block has at most 32 warps, so one warp can always add up their sums. It uses all 32
-# lanes, because the mask of the shuffle names all of them, and every lane that a mask
+# lanes because the mask of the shuffle names all of them, and every lane that a mask
 # names must execute the shuffle.
 
 # %% [markdown]
@@ -356,10 +358,10 @@ check(
 #
 # Write a **grid-stride loop**: launch as many threads as the GPU holds, and let each
 # thread go through the array in steps of the whole grid, adding into a register. This
-# is **thread coarsening**. The tree comes only once, at the end of a thread's life, so
-# its cost is spread over a thousand elements.
+# is **thread coarsening**. The tree comes only once, at the end of the kernel, so its
+# cost is spread over a thousand elements per thread.
 #
-# Two more ideas are from chapter 13. The first is to read sixteen bytes at a time:
+# Two more ideas come from chapter 13. The first is to read sixteen bytes at a time:
 # `load4(x, i)` reads four float32 in one instruction, where `i` is a multiple of 4. The
 # second is to make loads independent: the compiler unrolls the loop and issues several
 # loads before it adds the result of the first.
@@ -369,8 +371,8 @@ check(
 #
 # `block_sum(value)` is exercise 3 as a function: its result is in thread 0 of the
 # block. Each block adds that to `out[0]`, atomically: `cuda.atomic.add(out, 0, value)`.
-# The check counts the atomics, and also the loads of each thread: all threads have to
-# share the work.
+# The check counts the atomic operations, and also the loads of each thread, because all
+# threads have to share the work.
 #
 # ```python
 # sum_grid(x, out)    # (n,) -> (1,)  float32, starts at 0; any grid, any block
@@ -425,16 +427,16 @@ check(
 # ## Measure: every kernel so far
 #
 # Calculate first. 2^28 float32 are 1.07 GB, and the first table says how long reading
-# them takes. Count the instructions of an iteration: how many of the thirty does it
-# need for every 32 elements?
+# them takes. Count the instructions of an iteration. How many of the thirty does it use
+# for every 32 elements?
 #
 # `out` has to be 0 first. That takes a launch of its own, which is included in the
 # times below.
 #
 # How close does `grid` come to the ceiling? Three rows are for comparison: the same
 # kernel with ordinary loads of 4 bytes; the same kernel in CUDA C++, compiled by NVRTC
-# (chapter 5); and the latter with one word changed, the type of `step`. How much does
-# `load4` gain, and how much does C++?
+# (chapter 5); and the kernel in C++ with one word changed, the type of `step`. How much
+# does `load4` gain, and how much does C++?
 
 # %%
 guess = {"grid": None, "loads of 4 bytes": None, "CUDA C++": None}
@@ -453,10 +455,10 @@ ladder.expect("grid", ceiling=0.95)
 
 # %% [markdown] tags=["solution"]
 # Python and C++ are equally fast: the loop becomes the same few instructions, and both
-# kernels wait for memory. An *unsigned* `step` makes C++ slower than Python. Unsigned
-# numbers wrap around, by the rules of the language, so the compiler may not derive the
-# address of one iteration from that of the iteration before. `gridDim.x` is unsigned,
-# so `i += gridDim.x * blockDim.x`, as everyone writes it, is the slow version.
+# kernels wait for memory. An *unsigned* `step` makes C++ slower than Python. By the
+# rules of the language, unsigned numbers wrap around, so the compiler may not derive
+# the address of one iteration from that of the iteration before. `gridDim.x` is
+# unsigned, so the usual `i += gridDim.x * blockDim.x` is the slow version.
 #
 # `load4` gains a lot less than chapter 13 may have led you to expect. The compiler
 # unrolls the loop of 4-byte loads as well, so there too a thread has four loads in
@@ -478,11 +480,11 @@ trees
 
 # %% [markdown] tags=["solution"]
 # With one element per thread, the slowest kernel took more than eight times as long as
-# `grid` on an H200, and six times as long on an H100. Put into `grid`, the tree of that
-# kernel costs two per cent. A thread of `sum_grid` adds about a thousand elements into
-# a register before it meets the tree, and after so many additions any tree will do.
-# Good trees matter in *small* sums, where the tree is a large part of the work. The lab
-# measures one such sum near its end.
+# `grid` on an H200, and six times as long on an H100. Put into `grid`, its tree costs
+# about two per cent. A thread of `sum_grid` adds about a thousand elements into a
+# register before it meets the tree, and after so many additions the kind of tree hardly
+# matters. Good trees matter in *small* sums, where the tree is a large part of the
+# work. The lab measures one such sum near its end.
 
 # %% [markdown]
 # ## Look: the same sum, again and again
@@ -509,8 +511,8 @@ if weft.GPU:
 # %% [markdown] tags=["solution"]
 # The sum of each block is the same every time: its threads take the same elements, in
 # the same order, and its tree always has the same shape. What changes is the order in
-# which the blocks reach `atomic.add`. Just below 2^27 neighbouring float32 are 8 apart,
-# and just above it 16, so each of the last additions rounds.
+# which the blocks reach `atomic.add`. Just below 2^27, neighbouring float32 are 8
+# apart, so each of the last additions rounds.
 #
 # The result of `torch.sum` repeats. PyTorch does what you do next.
 
@@ -530,19 +532,20 @@ if weft.GPU:
 # before = cuda.atomic.inc(arrived, 0, top)    # 0, 1, ... top, and 0 again
 # ```
 #
-# The call returns the value from before the addition. With `gridDim.x - 1` for `top`,
-# the block that gets this number back knows that it is the last. No block waits; the
-# last one does the rest. And the counter is back at 0, ready for the next launch.
+# The call returns the value from before the addition. Pass `gridDim.x - 1` as `top`.
+# The block that gets `top` back knows that it is the last. No block waits; the last one
+# does the rest. And the counter is back at 0, ready for the next launch.
 #
 # Thread 0 of each block
 #
 # 1. writes the block's sum to `parts`;
-# 2. calls `cuda.threadfence()`: every thread of the GPU sees what this thread has
+# 2. calls `cuda.threadfence()`: every thread of the GPU then sees what this thread has
 #    written so far before it sees what this thread writes from here on. Without this
 #    fence, the new count may become visible before the part does;
 # 3. counts, and stores in shared memory, in `last[0]`, whether the block is the last;
-# 4. calls `cuda.threadfence()` once more: what this thread reads from here on is no
-#    older than the counter. Without this fence, old parts may come out of a cache.
+# 4. calls `cuda.threadfence()` once more: what this thread reads from here on is at
+#    least as recent as the counter. Without this fence, it may read old parts from a
+#    cache.
 #
 # Then comes a barrier, after which all threads of the block know whether it is the
 # last. In the last block, all threads add up `parts` together: a loop in steps of the
@@ -606,9 +609,9 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Why two fences? The first is for writing: the part first, then the counter. The second
-# is for reading: the counter first, then the parts. Together they make a chain from
-# each block's store to the last block's load, and the barrier extends it to the block's
+# Why two fences? The first orders the writes, the part before the counter. The second
+# orders the reads, the counter before the parts. Together they make a chain from each
+# block's store to the last block's load, and the barrier extends it to the block's
 # other threads. PyTorch's reduction has both.
 #
 # The barrier has a second purpose. `block_sum` uses the same shared array in all of its
@@ -623,9 +626,10 @@ check(
 # ## 6 · Argmax
 #
 # Find the column of the largest element in each row of a matrix. A language model does
-# this to choose its most likely next word, with a row for each sentence and a column
-# for each of 100,000 words. The pattern is the same: load, combine in a register,
-# shuffle, exchange through shared memory, and shuffle again. Three things change.
+# this to choose its most likely next token, with a row for each sequence and a column
+# for each of, say, 100,000 tokens. The pattern is the same: load, combine in a
+# register, shuffle, exchange through shared memory, and shuffle again. Three things
+# change.
 #
 # - What is combined is a **pair**: a value and its column. `better(top, place, other,
 #   where)` returns the better of two pairs. Each step shuffles both parts.
@@ -698,10 +702,10 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The numbers of the check are all negative, so it notices a 0 instead of minus
-# infinity. There are many ties, so it notices a wrong rule for equal values too. And
-# the largest numbers are further right from row to row, so reading part of a row is not
-# enough.
+# The check's numbers are all negative, so it notices if you start from 0 instead of
+# minus infinity. There are many ties, so it also notices a wrong rule for equal values.
+# And the largest numbers are further right from row to row, so reading part of a row is
+# not enough.
 #
 # Each step takes two shuffles where a sum takes one, and a comparison instead of an
 # addition. But the shuffles come only once per row, so the kernel can still run at
@@ -719,16 +723,15 @@ check(
 # %% [markdown]
 # ### Why all trees are slow
 #
-# Calculate first, and for once not bytes but instructions. A step of the tree takes a
+# Calculate first, this time instructions and not bytes. A step of the tree takes a
 # comparison, an addition, two loads, a store, a barrier, and the loop's own work. That
-# makes about ten instructions, and there are eight steps. The budget is thirty. What
-# does that say about `interleaved` and `sequential`? What do the bank conflicts of
-# `packed` add? And what is left to do in `shuffle`? Write down the speeds that you
-# expect, relative to `torch.sum`.
+# makes about ten instructions, and there are eight steps. The budget is thirty
+# instructions. What does that say about `interleaved` and `sequential`? What do the
+# bank conflicts of `packed` add? And what is left to do in `shuffle`? Write down the
+# speeds that you expect, relative to `torch.sum`.
 #
-# Each kernel is launched on x, then on the sums, and so on, until one number is left:
-# the sizes are 2^28, 2^20, 2^12, 2^4 and 1. Each later launch has at most 1/256 of the
-# work of the first.
+# Each kernel is launched on x, then on the sums, and so on, so that 2^28 numbers become
+# 2^20, 2^12, 2^4 and 1. Each later launch has at most 1/256 of the work of the first.
 
 # %%
 guess = {
@@ -754,10 +757,10 @@ one_each.expect("torch.sum", at_least=2.5, times="shuffle")
 # `interleaved`, 94 in `packed`, 88 in `sequential`, and 65 in `shuffle`. The budget was
 # thirty. At 1045 billion instructions per second, 213 × 8.4 million of them take 1.7
 # ms, which is most of the time that `interleaved` takes. A good third of them compute
-# `t % (2 * step)`, a division by a number that the compiler does not know. With `t & (2
-# * step - 1)` instead, the kernel is nearly one and a half times as fast (the table
-# with the slow tree shows that). Most of the other instructions are executed by warps
-# in which most lanes only watch.
+# `t % (2 * step)`, a division by a number that the compiler does not know. With
+# `t & (2 * step - 1)` instead, the kernel is nearly one and a half times as fast (the
+# table with the slow tree shows that). Most of the other instructions are executed by
+# warps in which most lanes are idle.
 #
 # `packed` executes seven per cent more instructions than `sequential` and takes seven
 # per cent longer, so its bank conflicts may cost nothing. There are many conflicts, but
@@ -771,8 +774,8 @@ one_each.expect("torch.sum", at_least=2.5, times="shuffle")
 # ### A million blocks
 #
 # One suspect has not been timed yet. With one element per thread, 2^28 elements take
-# 2^20 blocks of 256 threads, and the GPU has to start and end each of them. So launch
-# the same number of blocks with less to do:
+# 2^20 blocks of 256 threads, and the GPU has to start and end each block. So launch the
+# same number of blocks with less to do:
 #
 # - `nothing`: not even a load;
 # - `a load`: each thread loads its element and does nothing with it;
@@ -799,15 +802,16 @@ if len(starts):
 # so a million of them take more than twice as long as reading the array. That is about
 # 70 % of the time of `shuffle`, and reading the array at the same time adds almost
 # nothing. Nor are the SMs full: each has room for 64 warps, but the profiler finds 46
-# on average. With 128 bytes each, 46 warps have at most 6 KB in flight, which is too
-# little, as in chapter 13. Both problems have the same remedy: **let a thread load more
-# than one element.**
+# on average. With at most 128 bytes each, 46 warps have at most 6 KB in flight, which
+# is too little, as in chapter 13. Both problems have the same remedy: **let a thread
+# load more than one element.**
 
 # %% [markdown]
 # ### What repeating costs
 #
-# There are three ways to finish the same sum: each block adds to one number, atomically;
-# the last block adds up the parts; or a second launch, of a single block, does.
+# There are three ways to finish the same sum: each block adds to one number,
+# atomically; the last block adds up the parts; or a second launch, of a single block,
+# adds up the parts.
 #
 # `shape_for(n)` chooses the launch from n alone: blocks of 1024 threads that make four
 # iterations each, or, for fewer than 4 million elements, blocks of 256 threads that
@@ -835,7 +839,7 @@ finish.expect("last block", ceiling=0.975)
 # compared with the 65,536 elements per block. What probably costs time is that the
 # parts go to memory and come back, with a fence, while the rest of the GPU has nothing
 # left to do. On the other hand, `out` need not be set to 0, which saves a launch. So a
-# repeatable sum is as good as free here.
+# repeatable sum costs next to nothing here.
 #
 # And precision? Here is the same sum with **accumulators in float64**: the elements are
 # float32, and are converted as they are added. An H200 adds half as many float64 per
@@ -846,9 +850,9 @@ precise.expect("float64", at_least=0.95)
 precise
 
 # %% [markdown] tags=["solution"]
-# Adding in float64 is as good as free as well, because everything waits for memory.
+# Adding in float64 costs next to nothing either, because everything waits for memory.
 # This holds for large sums on an H200. On a GPU that adds float64 at a 64th of the
-# float32 rate, as most graphics cards do, measure again.
+# float32 rate, as many graphics cards do, measure again.
 
 # %% [markdown]
 # ### Does it repeat?
@@ -967,12 +971,12 @@ sizes[20].expect("last block", at_least=1.2)
 sizes[28].expect("last block", at_least=1.0)
 
 # %% [markdown] tags=["solution"]
-# Up to a million elements the time of your kernels grows by only about a microsecond.
-# That time consists of the launch, two trips to memory, and either fences and a counter
-# or a second launch, which cost about the same. `torch.sum` takes two nodes of the
-# graph if a sum has more than one block, since it sets its counter to 0 each time,
-# whereas your counter wraps around to 0 by itself. From 2^26 elements on, all rows are
-# close to the same limit.
+# From 65,536 elements to a million, the time of your kernels grows by only about a
+# microsecond. That time consists of the launch, two trips to memory, and either fences
+# and a counter or a second launch, which cost about the same. `torch.sum` takes two
+# nodes of the graph if a sum has more than one block, since it sets its counter to 0
+# each time, whereas your counter wraps around to 0 by itself. From 2^26 elements on,
+# all rows are close to the same limit.
 
 # %% [markdown] tags=["solution"]
 # And the tree? Here is a sum of 2^18 elements, in 64 blocks of 256 threads, read from
