@@ -7,10 +7,11 @@
 #
 # - compute running sums with shuffles, in shared memory, and over a whole array;
 # - count the steps, the additions and the barriers of Hillis and Steele's scan and of
-#   Blelloch's, and say which of these numbers matters on a GPU;
-# - calculate from its bytes how fast a scan in several kernels can be at best;
+#   Blelloch's, and say which of them matters on a GPU;
+# - calculate how fast a scan in several kernels can be at best, from the bytes that it
+#   moves;
 # - scan 2^28 numbers in one pass, with blocks that look back at their predecessors;
-# - keep some elements of an array, in order, and say what it takes to do that faster
+# - keep some elements of an array, in order, and say what it takes to be faster at that
 #   than PyTorch.
 #
 # **You need** about 110 minutes. You do not need a GPU: without one, the exercises run
@@ -62,9 +63,9 @@ scan_fours, store_tile = kernels.scan_fours, kernels.store_tile
 # Start with 32 numbers, in the registers of one warp. Let each lane add the value of
 # its left neighbour. Now lane `k` holds the sum of two numbers, its own and the one
 # before. Then let each lane add the value of the lane two to the left, which is also a
-# sum of two numbers: now each lane holds a sum of four. Then add the value from four
-# lanes to the left, then from eight, then from sixteen. After five steps, each lane has
-# the sum of everything up to and including its own number.
+# sum of two numbers, so that it holds a sum of four. Then add the value from four lanes
+# to the left, then from eight, then from sixteen. After five steps, each lane has the
+# sum of everything up to and including its own number.
 #
 # | lane | 0 | 1 | 2 | 3 | 4 | 5 |
 # | --- | --- | --- | --- | --- | --- | --- |
@@ -117,12 +118,12 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# All lanes execute the shuffle, and only the addition has a condition. With the `if`
+# All lanes execute the shuffle, and only the addition has a condition. If the `if` were
 # around both, the lanes below `delta` would not reach the shuffle, although its mask
 # names them.
 #
 # The lanes make 31 + 30 + 28 + 24 + 16 = 129 additions, whereas a loop makes 31. But
-# this does not matter: an addition takes a warp just as long in one lane as in 32, so
+# this does not matter. An addition takes a warp just as long in one lane as in 32, so
 # what counts is that there are only five steps.
 
 # %% [markdown]
@@ -132,12 +133,12 @@ check(
 # each step, thread `t` adds `tile[t - step]` to `tile[t]`.
 #
 # A shuffle reads the values of all lanes before any lane goes on. Shared memory gives
-# you no such guarantee. When thread 40 reads `tile[39]`, thread 39 is about to change it,
-# or has perhaps changed it already. So each step has two halves: all threads **read**,
-# into a register; then all threads **write**. There must be a barrier between the two
-# halves, and another between the second half of one step and the first half of the
-# next. With the barrier that is given, that makes 17, and the check accepts no more.
-# Each thread loads only its own element from `x`.
+# you no such guarantee. When thread 40 reads `tile[39]`, thread 39 is about to change
+# it, or has perhaps changed it already. So each step has two halves: all threads
+# **read**, into a register; then all threads **write**. There must be a barrier between
+# the two halves, and another between the second half of one step and the first half of
+# the next. With the barrier that is given, that makes 17 barriers, and the check
+# accepts no more. Each thread loads only its own element from `x`.
 #
 # ```python
 # scan_steps(x, out)    # (n,) -> (n,)  float32; blocks of 256
@@ -190,7 +191,7 @@ check(
 # %% [markdown] tags=["solution"]
 # That makes sixteen barriers, plus the one that is given. With two tiles, one barrier
 # per step is enough: read from one tile, write to the other, and swap them. (This is
-# **double buffering**; it takes two elements per thread.)
+# **double buffering**. It takes twice as much shared memory.)
 
 # %% [markdown]
 # ## 3 · Fewer additions
@@ -199,12 +200,14 @@ check(
 # makes 255. On a machine with fewer processors than numbers, it does seven times the
 # work. Blelloch's scan makes about twice 255, in a tree, up and down:
 #
-# - **up**: the tree of chapter 14. With a gap of 1, 2, 4, …, the right end of each pair
-#   gets the pair's sum. In the end, the last element holds the sum of all numbers;
+# - **up**: the tree of chapter 14. With a gap of 1, 2, 4, …, the last element of each
+#   pair gets the pair's sum. In the end, the last element of all holds the sum of all
+#   numbers;
 # - the last element is set to **0**;
-# - **down**, with a gap of 128, 64, … 1: the right end of each pair holds the sum of
-#   everything *before the whole pair*. The left end gets that sum. The right end gets
-#   the same sum plus the old value of the left end, which is the left half's sum.
+# - **down**, with a gap of 128, 64, … 1: the last element of each pair holds the sum of
+#   everything *before the whole pair*. The last element of the left half gets that sum.
+#   The pair's last element gets the same sum plus the old value of the left half's last
+#   element, which is the left half's sum.
 #
 # | element | 0 | 1 | 2 | 3 |
 # | --- | --- | --- | --- | --- |
@@ -215,9 +218,9 @@ check(
 # | down, gap 2 | 3 | **0** | 4 | **4** |
 # | down, gap 1 | **0** | **3** | **4** | **8** |
 #
-# The result is the exclusive scan. The way up is given; write the rest. After the loop
-# that is given, `gap` is BLOCK. The ways up and down take 255 additions each. The check
-# counts additions, and rejects a kernel that makes more than 800 per block.
+# The result is the exclusive scan. The way up is given. Write the rest. After the loop
+# that is given, `gap` is BLOCK. The way up and the way down take 255 additions each.
+# The check counts additions, and rejects a kernel that makes more than 800 per block.
 #
 # ```python
 # scan_tree(x, out)    # (n,) -> (n,)  float32, exclusive; blocks of 256
@@ -276,9 +279,9 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Blelloch's scan makes less than a third of the additions, but takes twice as many
-# steps. The measurement
-# inside a block, further down, shows which of the two matters.
+# Blelloch's scan makes less than a third of the additions of Hillis and Steele's, but
+# takes twice as many steps. The measurement *Inside a block*, further down, shows which
+# of the two matters.
 
 # %% [markdown]
 # ## 4 · Lanes, warps, blocks
@@ -377,7 +380,7 @@ check(
 # - kept in the blocks before: `ends[b]` is how many elements are kept up to the end of
 #   block `b`.
 #
-# Keep the elements that are greater than 0. The grid covers x; the last block may
+# Keep the elements that are greater than 0. The grid covers x, and the last block may
 # extend beyond the end.
 #
 # ```python
@@ -431,20 +434,20 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The store is the only part that not all lanes execute. The lanes that do execute it
-# write to neighbouring places, since kept elements are neighbours in `out`. So the
-# request is coalesced, however few or many elements are kept.
+# The store is the only part that not all lanes execute. The lanes that execute it write
+# to neighbouring places, since kept elements are neighbours in `out`. So the request is
+# coalesced, whether few or many elements are kept.
 #
 # A sort by one bit runs the same kernel twice, once for the zeros and once for the
-# ones. A sort by 32 bits consists of 32 such sorts: this is a radix sort, and it is
+# ones. A sort by 32 bits consists of 32 such sorts. This is a radix sort, and it is
 # made of scans.
 
 # %% [markdown]
 # ## 6 · Look back
 #
 # Adding up each tile, scanning the sums and running `scan_tiles` reads x twice, and so
-# does your compaction, because a block must know the sum of everything before it, and
-# that sum is known only when everything has been read. One read would be enough if a
+# does your compaction. A block must know the sum of everything before it, and that sum
+# is known only when everything before has been read. One read would be enough if a
 # block kept its elements in registers until it *learned* that sum from the blocks
 # before it. Merrill and Garland's **decoupled look-back** is a fast way to learn it.
 #
@@ -501,8 +504,8 @@ check(
 # blocks take tiles 41, 42 and 40, in this order, or two blocks take 41 and 40, and each
 # begins when the one before has published a word. So tile 42 has to make do with the
 # `SUM` of tile 41, and if a block does not publish before it looks back, the others
-# wait for it without end. The nearest `ALL` is that of tile 5, which a warp reaches in
-# two iterations. The check lets no thread look at more than 8 different words: a single
+# wait for it for ever. The nearest `ALL` is that of tile 5, which a warp reaches in two
+# iterations. The check lets no thread look at more than 8 different words: a single
 # lane that looked back alone would look at 37. At the end, all words of your tiles have
 # to be `ALL`. Stuck? `hint("scan_once")`.
 
@@ -582,9 +585,9 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The loop is the whole look-back. In the inner loop, a lane waits for its own word, and
-# at the vote the lanes of the warp come together again. `cuda.ffs` counts from 1, so
-# `lane < ffs(votes)` means the lanes up to and including the nearest `ALL`.
+# The loop is the whole look-back. In the inner loop, each lane waits for its own word,
+# and at the vote the lanes of the warp come together again. `cuda.ffs` counts from 1,
+# so `lane < ffs(votes)` means the lanes up to and including the nearest `ALL`.
 #
 # Flag and number are stored as one word, so no fence is needed: a reader sees both or
 # neither. If the number had 64 bits, the flag would have to be stored separately, after
@@ -597,9 +600,9 @@ check(
 # %% [markdown]
 # ## Measure: one pass
 #
-# By hand, one pass moves 8 bytes per element, just as the copy does, so the copy's
-# speed is the upper limit. What does waiting cost? From its first load to its last
-# store, a block occupies its place on an SM, and holds 16 × 4 bytes per thread. By
+# Calculate first. One pass moves 8 bytes per element, just as the copy does, so the
+# copy's speed is the upper limit. What does waiting cost? From its first load to its
+# last store, a block occupies room on an SM, and holds 16 × 4 bytes per thread. By
 # Little's law (chapter 13), rate = bytes held / time held. With three blocks of 512
 # threads, an SM holds 96 KB. If loading takes 2 µs and the wait for all predecessors
 # takes 4 µs more, at what rate does an SM read? And at what rate do 132 SMs read? Half
@@ -629,9 +632,9 @@ if weft.GPU:
 # On an H200 the table's rate, halved and divided by 132 SMs, is about 10 bytes per
 # nanosecond, so the 96 KB of an SM are held for nearly 10 µs. A single load takes a
 # third of a microsecond (chapter 12). The rest of the time goes to the ticket, to loads
-# that compete with others, to a barrier, to the word on its way to L2, and to looks at
-# other words. Each look takes a trip to L2, and the looks are repeated until the
-# slowest of the blocks before has published its sum.
+# that compete with others, to a barrier, to publishing, and to looking at other words.
+# Each look takes a trip to L2, and a block keeps looking until the slowest of the
+# blocks before it has published its sum.
 
 # %% [markdown]
 # ## More measurements
@@ -645,10 +648,10 @@ if weft.GPU:
 # %% [markdown]
 # ### PyTorch's scan
 #
-# By hand: reading and writing 2^28 float32 moves 2.15 GB. A copy moves just as many
-# bytes. How close to the copy does PyTorch's `torch.cumsum` come? For a vector it calls
-# **CUB**, NVIDIA's library of such algorithms. Write down how many times as fast as
-# `torch.cumsum` the copy is, then run the cell.
+# Calculate first. Reading and writing 2^28 float32 moves 2.15 GB, and a copy moves just
+# as many bytes. How close to the copy does PyTorch's `torch.cumsum` come? For a vector
+# it calls **CUB**, NVIDIA's library of such algorithms. Write down how many times as
+# fast as `torch.cumsum` the copy is, then run the cell.
 
 # %%
 guess = {"copy": None}
@@ -660,7 +663,8 @@ ceilings
 ceilings.expect("copy", at_least=1.3)
 
 # %% [markdown] tags=["solution"]
-# There is room for improvement. A kernel at the end of this lab uses most of it.
+# So there is room for improvement. A kernel at the end of this lab comes much closer to
+# the copy.
 
 # %% [markdown]
 # ### Inside a block
@@ -694,10 +698,10 @@ blocks.expect("fours", at_least=1.4, times="warps")
 # %% [markdown] tags=["solution"]
 # Blelloch's scan, with the fewest additions, takes twice as long as Hillis and
 # Steele's. It has twice as many steps, and each step computes indices by
-# multiplication: a warp executes 227 instructions, against 148. The elements it
-# accesses are 2, 4, 8, … apart, and so in the same banks. How much time do these bank
-# conflicts take? The classic cure is **padding** (chapter 13): one extra element after
-# every 32.
+# multiplication: a warp executes 227 instructions, against 148. The elements that it
+# accesses are 2, 4, 8, … apart, and so many of them are in the same bank. How much time
+# do these bank conflicts take? The classic cure is **padding** (chapter 13): one extra
+# element after every 32.
 
 # %% tags=["solution"]
 trees_padded = measure.trees_padded(scan_steps, scan_tree)
@@ -708,14 +712,14 @@ if weft.GPU:  # the same additions in the same order
 trees_padded
 
 # %% [markdown] tags=["solution"]
-# They take less than a tenth of the time, so the conflicts are not the problem.
-# Shuffles are faster than both classic scans.
+# With padding, the kernel is less than a tenth faster, so the conflicts are not the
+# problem. Shuffles are faster than both classic scans.
 #
-# And none of the kernels with one element per thread comes near the copy. Look at
+# But none of the kernels with one element per thread comes near the copy. Look at
 # `copy kernel`, which scans nothing: a single element is too little work for a thread,
 # as in chapters 13 and 14. `fours` gives each thread more work (**thread coarsening**)
-# and comes close to the copy. So inside a block, the problem is solved. The remaining
-# problem is that no block knows the sums of the others.
+# and comes close to the copy. So within a block, the problem is solved. What remains is
+# that no block knows the sums of the others.
 
 # %% [markdown]
 # ### A whole array, in several launches
@@ -730,13 +734,14 @@ trees_padded
 # There is an older way: scan each tile first, and then add to each tile the sum of
 # everything before it. (`add_ends` does the adding.)
 #
-# By hand: the first way reads x, reads x again and writes `out`, 12 bytes per element,
-# whereas the copy moves 8. The second way reads and writes, and then reads and writes
-# again: 16 bytes. What fraction of the copy's speed can they reach at best?
+# Calculate first. The first way reads x, reads x again and writes `out`, which moves 12
+# bytes per element, whereas the copy moves 8. The second way reads and writes, and then
+# reads and writes again, which makes 16 bytes. What fraction of the copy's speed can
+# they reach at best?
 #
-# The table counts in multiples of `torch.cumsum`. In the first table, the copy was a
-# certain number of times as fast as `torch.cumsum`. Multiply your two fractions by that
-# number, and enter the results as your guesses.
+# The table gives speeds in multiples of that of `torch.cumsum`. So multiply your two
+# fractions by the copy's speed in the first table, and enter the results as your
+# guesses.
 
 # %%
 guess = {"scan, then add": None, "add up, then scan": None}
@@ -752,9 +757,9 @@ if weft.GPU:
 
 # %% [markdown] tags=["solution"]
 # The bytes limit the first way to two thirds of the copy's speed, and the second to one
-# half. Both come within 16 % of their limits on an H200, and within 5 % on an H100.
-# `torch.cumsum`, which reads x once, is only 7 % faster than the better of the two
-# (10 % on an H100). So reading x only once is not enough.
+# half. Both ways come within 16 % of their limits on an H200, and within 5 % on an
+# H100. `torch.cumsum`, which reads x once, is only 7 % faster than the better of the
+# two (10 % on an H100). So reading x only once is not enough.
 
 # %% [markdown]
 # ### How many times PyTorch?
@@ -765,9 +770,9 @@ if weft.GPU:
 #
 # Your compaction takes three launches: count in each block, scan the counts, and move
 # the elements. `torch.cumsum` scans the 262,144 counts, of which there is only one for
-# every thousand elements. By hand, that is about 4 + 4 + 2 bytes per element. `copy`
-# here copies three quarters of x, which moves the 6 bytes per element that have to be
-# moved if half of them are kept.
+# every thousand elements. That moves about 4 + 4 + 2 bytes per element. `copy` here
+# copies three quarters of x, which moves the 6 bytes per element that have to be moved
+# if half of them are kept.
 
 # %%
 guess = {"torch, x[x > 0]": None, "three kernels": None}
@@ -784,11 +789,10 @@ if weft.GPU:
 # %% [markdown] tags=["solution"]
 # Your compaction is slower than PyTorch. The bytes are not to blame: with 10 per
 # element, it could be 3.7 times as fast as it is on an H200, and 2.7 times as fast on
-# an H100. The cause is probably waiting. A thread waits for its only element, then at a
-# barrier, for the scan of the counts, at another barrier, and for `ends`, and all the
-# while it has at most 4 bytes in flight. Chapters 13 and 14 had the cure: more elements
-# per thread. You will see it at the end of this lab, together with a way to read x only
-# once.
+# an H100. The cause is probably waiting. A thread waits for its only element, at
+# barriers, for the scan of the counts, and for `ends`, and all the while it has at most
+# 4 bytes in flight. Chapters 13 and 14 had the remedy: more elements per thread. You
+# will see it at the end of this lab, together with a way to read x only once.
 #
 # PyTorch itself first counts what the mask keeps and waits for the number on the host,
 # to allocate the result. Then it makes a list of indices, 8 bytes each, and gathers the
@@ -797,11 +801,11 @@ if weft.GPU:
 # %% [markdown] tags=["solution"]
 # ### What each idea gains
 #
-# Here the ideas are removed, one at a time. Without the warp that looks back, one lane
-# looks at one word at a time. Without the vectors that are 128 elements apart, each
-# thread has 16 neighbouring elements, in four requests that each touch 32 sectors and
-# use half of their bytes. And one idea is added: with eight or sixteen vectors per
-# thread, an SM holds more bytes.
+# Here two ideas are removed, one at a time. In `one lane looks`, one lane instead of a
+# warp looks back, at one word at a time. In `neighbours`, each thread has 16
+# neighbouring elements instead of vectors that are 128 elements apart, in four requests
+# that each touch 32 sectors and use half of their bytes. And one idea is added: with
+# eight or sixteen vectors per thread, an SM holds more bytes.
 
 # %% tags=["solution"]
 without = measure.without(scan_once)
@@ -819,10 +823,9 @@ bench.compiled(
 )
 
 # %% [markdown] tags=["solution"]
-# Neighbouring elements in one thread cost the most time. A request then touches 32
-# sectors and uses half of their bytes, and the other half has to be fetched again, from
-# L1 if it is still there. A single lane that looks at one word after another makes a
-# trip to L2 for each word.
+# Neighbouring elements in one thread cost the most time. The half of the sectors that a
+# request does not use has to be fetched again, from L1 if it is still there. A single
+# lane that looks at one word after another makes a trip to L2 for each word.
 #
 # With more elements per thread, an SM holds more bytes, which hides more of the wait:
 # three blocks of 32 KB with four vectors per thread, four blocks with eight, and five
@@ -831,21 +834,20 @@ bench.compiled(
 #
 # ### Pipelined look-back
 #
-# The other way is not to wait. An SM has 228 KB of shared memory, which has hardly been
-# used so far. Let a block scan a tile, publish its sum, put the scanned tile into
+# Another way out is not to wait. An SM has 228 KB of shared memory, which has hardly
+# been used so far. Let a block scan a tile, publish its sum, put the scanned tile into
 # shared memory and **go on**, to the next tile. When the block comes back to that tile,
 # the sums that it needs have usually been published. Then it looks back, adds the sum
-# of everything before the tile, and stores.
+# of everything before the tile, and stores the tile.
 #
 # So a block does not end after one tile. Such a kernel, each of whose blocks loops over
 # tiles, is a **persistent kernel**. And the loop is **pipelined**. Each iteration, here
 # called a *round*, does three things: request a new tile; while that is on its way,
 # finish a tile that has waited; scan the new one and let it wait. In `scan_rounds`, a
-# tile is stored either one round after it was read (`old` is then the tile of the round
-# before) or two rounds after (`mid` is the tile in between).
+# tile is stored either one round after it was read, or two rounds after. `old` is the
+# tile to be stored, and `mid`, with two rounds, the tile in between.
 #
-# Which of the two will be faster, and by how much? One round takes thousands of
-# nanoseconds.
+# Which of the two will be faster, and by how much? A round takes several microseconds.
 
 # %% [markdown] tags=["solution"]
 # Why is this safe? Each thread reads and writes its own elements of the box. A block draws
@@ -875,11 +877,11 @@ bench.compiled(
 )
 
 # %% [markdown] tags=["solution"]
-# Storing a tile one round later is slower than waiting with the tile in registers. Five
-# blocks on each of 132 SMs hold 660 tiles, and all of these must have been read and
-# added up before the last of their blocks may store anything. So probably every round
-# takes as long as its slowest block. With a second tile in the box, a block that is
-# late by less than a round delays no other block.
+# Storing a tile one round later is slower than waiting with the tile in registers. With
+# five blocks on each of 132 SMs there are 660 tiles per round, and all of these must
+# have been read and added up before the last of the blocks may store anything. So
+# probably every round takes as long as its slowest block. With a second tile in the
+# box, a block that is late by less than a round delays no other block.
 #
 # Nothing else differs between these two rows. In the kernel that stores two rounds
 # later, 80 KB of an SM's registers are being filled from memory, while tiles that fill
@@ -888,10 +890,10 @@ bench.compiled(
 # %% [markdown] tags=["solution"]
 # ### Compaction in one kernel
 #
-# First comes the simpler cure: still three kernels, but with four neighbouring elements
-# per thread, and so with four votes. Within the warp, a thread's first place is the
-# number of elements that the lanes below keep, in all four votes together; from there
-# on, the thread counts for itself.
+# First comes the simpler remedy: still three kernels, but with four neighbouring
+# elements per thread, and so with four votes. Within the warp, a thread's first place
+# is the number of elements that the lanes below keep, in all four votes together. From
+# there on, the thread counts its own elements.
 #
 # Then come the rounds. The kept elements of a tile go into the box, each at its place
 # within the tile. Two rounds later they go from there to `out` in one piece, so nearly
@@ -951,7 +953,7 @@ if weft.GPU:
 # results of its scan may also vary from run to run, and PyTorch lists `cumsum` of
 # floats on a GPU among the operations that may differ from run to run.
 #
-# With integers every order gives the same result.
+# With integers, every order gives the same result.
 
 # %% [markdown]
 # ## If you want more
@@ -977,8 +979,8 @@ if weft.GPU:
 #    a scan of the warps' sums.
 # 3. Across blocks, bytes matter: 16, 12 or 8 for each float32.
 # 4. Look-back lets a block learn the sum of everything before it while it holds its
-#    elements. The price is that a block holds its elements while it waits, so an SM has
-#    to hold enough elements to keep memory busy.
+#    elements. The price is that an SM has to hold enough elements to keep memory busy
+#    while blocks wait.
 # 5. Compaction is a scan of zeros and ones. Within a warp, a ballot and `popc` are
 #    enough.
 
