@@ -208,10 +208,10 @@ check(
 # further on. Call this kernel `packed`.
 #
 # Now warps execute the addition only 4 + 2 + 1 + 1 + 1 + 1 + 1 + 1 = 12 times. But
-# which elements do neighbouring lanes read? Word `w` of shared memory is in bank `w % 32`,
-# and a request takes as many **passes** as its busiest bank has different words to
-# deliver (chapter 13). Count the passes of the first warp's load of `cells[left]`, step
-# by step:
+# which elements do neighbouring lanes read? Word `w` of shared memory is in bank
+# `w % 32`, and a request takes as many **passes** as its busiest bank has different
+# words to deliver (chapter 13). Count the passes of the first warp's load of
+# `cells[left]`, step by step:
 
 # %%
 def passes(words):

@@ -850,12 +850,12 @@ bench.compiled(
 # Which of the two will be faster, and by how much? A round takes several microseconds.
 
 # %% [markdown] tags=["solution"]
-# Why is this safe? Each thread reads and writes its own elements of the box. A block draws
-# the ticket for a tile just before it loads it, so tiles are still handed out in order.
-# It publishes the sum of its new tile without knowing anything about other tiles, but
-# only after it has finished an older tile. Consider the lowest tile without a sum. Its
-# block waits only for lower tiles, whose sums have been published. So some block can
-# always go on.
+# Why is this safe? Each thread reads and writes only its own elements of the box. A
+# block draws the ticket for a tile just before it loads it, so tiles are still handed
+# out in order. It publishes the sum of its new tile without knowing anything about
+# other tiles, but only after it has finished an older tile. Consider the lowest tile
+# without a sum. Its block waits only for lower tiles, whose sums have been published.
+# So some block can always go on.
 
 # %% tags=["solution"]
 rounds = measure.rounds(scan_once)
