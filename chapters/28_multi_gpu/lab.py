@@ -129,9 +129,8 @@ check(
 #
 # An `isend` followed by an `irecv` looks like the solution, and with gloo or MPI it is
 # one. With NCCL it is not: both transfers become kernels on one CUDA stream, and the
-# send, which waits for its receiver, blocks the receive that comes after it. (We saw
-# two H200s hang in this way.) A group becomes a single kernel, in which all of its
-# transfers make progress.
+# send, which waits for its receiver, blocks the receive that comes after it. A group
+# becomes a single kernel, in which all of its transfers make progress.
 
 # %% [markdown]
 # ## 2 · The ring
@@ -646,13 +645,13 @@ for name in ("one bucket", "25 MB buckets"):
 # %% [markdown] tags=["solution"]
 # With one bucket, the sum begins when the backward pass has ended, so nothing is
 # hidden. With one bucket per matrix, most of NCCL's time on the two H200s is hidden.
-# But the step is hardly shorter. The other kernels probably lose time beside NCCL's,
+# But the step is hardly shorter. The other kernels probably slow down while NCCL's run,
 # which occupy SMs and memory bandwidth; nothing here measures this. A picture of
 # overlap does not say what the overlap is worth. The time of the whole step does.
 #
-# `FSDP2` takes more than four times as long as one GPU. That is not the price of
-# sharding: it moves one and a half times the bytes of DDP, which explains little of
-# this. What sharding gains is memory, as the next cell shows.
+# `FSDP2` takes several times as long as one GPU. That is not the price of sharding: it
+# moves one and a half times the bytes of DDP, which explains little of this. What
+# sharding gains is memory, as the next cell shows.
 
 # %% [markdown]
 # The next cell shows the peak memory of each GPU in a step: weights, gradients, the two
@@ -674,9 +673,9 @@ longer = two_train.compare("a step with 16,384 rows", baseline="1 GPU")
 longer
 
 # %% [markdown] tags=["solution"]
-# On the two H200s, Python needs nearly the whole time of a short step to queue it
-# with `FSDP2`, so the GPU waits for the host. In the longer steps it does not, and
-# `FSDP2` is almost as fast as DDP.
+# On the two H200s, Python takes nearly the whole time of a short step to queue it with
+# `FSDP2`, so the GPU waits for the host. In the longer steps it does not, and `FSDP2`
+# is almost as fast as DDP.
 
 # %% [markdown]
 # Finally, time a large MLP, from 8192 to 28,672 and back to 8192 features in

@@ -576,20 +576,20 @@ for table in products.values():
 # The products are timed in short bursts, each after a pause. Under a longer load, the
 # GPU lowers its clock (chapter 21), and times vary.
 #
-# With large tiles, **stages** gain a factor of two, for one argument of the launch.
-# Large **tiles** alone are only 10 to 20 % faster than small tiles with a pipeline:
-# each SM has a single program, and no other to run while that one waits.
+# With large tiles, **stages** gain more than a factor of two, by one argument of the
+# launch. Large **tiles** with a single stage are only a little faster than small tiles
+# with a pipeline: each SM has a single program, and no other to run while that one
+# waits.
 #
-# **Grouped** order gains nothing at 4096, and three per cent at 8192. By hand: there,
-# 16 waves take 1.5 ms, so one wave takes nearly 100 µs. In that time the memory of an
-# H200 delivers 400 MB, whereas the worst of the orders in your table needs 151 MB. So
-# by this count, memory is not the limit. But chapter 22's kernel gains nearly a tenth
-# from such an order at 8192, although the same count holds for it. On an A100, which
-# has less than half of the bandwidth, Triton's tutorial reports a gain of more than
-# 10 %. Section *The order of tiles* below shows what happens at 16,384.
+# **Grouped** order gains nothing at 4096, and little at 8192. By hand: there, 16 waves
+# take 1.5 ms, so one wave takes nearly 100 µs. In that time the memory of an H200
+# delivers 400 MB, whereas the worst of the orders in your table needs 151 MB. So by
+# this count, memory is not the limit. But chapter 22's kernel gains more from such an
+# order at 8192, although the same count holds for it. Section *The order of tiles*
+# below shows what happens at 16,384.
 #
-# ***n x k*** loses a fifth of the speed, with nothing changed but the layout of `b` in
-# memory. We have not measured why.
+# ***n x k*** is clearly slower than *grouped*, with nothing changed but the layout of
+# `b` in memory. We have not measured why.
 #
 # **Descriptors** replace the 36 copies per thread, with their addresses and masks, by
 # one instruction for a whole tile. The **persistent** loop fills the gap between two
@@ -793,8 +793,7 @@ if weft.on_gpu("tuning needs a clock"):
 
 # %% [markdown] tags=["solution"]
 # Six configurations take seconds; a search over a few hundred takes minutes, on every
-# new machine and for every new shape. Two stages instead of three cost almost half of
-# the speed, although the tile is the same.
+# new machine and for every new shape.
 #
 # `best` goes by the median of many runs, whereas this list shows the fast end of their
 # times. So where two configurations are close and times fluctuate, the fastest in the
@@ -808,9 +807,9 @@ if weft.on_gpu("tuning needs a clock"):
 #
 # Now multiply matrices in **float32**. `tl.dot` of float32 uses tensor cores in TF32 by
 # default, with 10 bits of mantissa. `input_precision="ieee"` requests float32
-# arithmetic, which no tensor core has. In this arithmetic, chapter 19's kernel in Numba
-# reached 97 % of the speed of cuBLAS, with register tiles and a pipeline written by
-# hand. Will Triton get there too?
+# arithmetic, which no tensor core has. In this arithmetic, chapter 19's best kernel in
+# Numba comes close to the speed of cuBLAS, with register tiles and a pipeline written
+# by hand. Will Triton get there too?
 
 # %%
 guess = {"Triton": None}
@@ -857,7 +856,7 @@ by_hand.expect("4 each", at_least=1.3, times="32 each")
 #    are multiples of 16. Otherwise, it falls back on slower code without a warning; the
 #    PTX shows it.
 # 4. In bfloat16, descriptors and a persistent loop reach the speed of the library.
-#    Pointers alone reach nine tenths of it.
+#    Pointers alone come close to it.
 # 5. Programs that share a result need atomics. Tuning launches a program many times, so
 #    such a result must be reset before each trial.
 

@@ -489,7 +489,7 @@ looks.what_is_kept()
 # costly mistake: a node is kept until the backward pass, and so is the array it
 # contains, whether or not the array is needed. So here numbers and nodes are separate.
 # A `Tensor` has its numbers, `data`, and a `node`; edges lead from node to node. This
-# is also why `grad_fn` is an object of its own in PyTorch.
+# is also why `grad_fn` is a separate object in PyTorch.
 #
 # Two more things are new. A tensor whose gradient is not needed has no node, and edges
 # to it are left out. And a tensor has a `memory`, shared by all views of the same
@@ -884,8 +884,8 @@ looks.what_is_noticed()
 
 # %% [markdown] tags=["solution"]
 # `sin` keeps its input and `3 * x` keeps no tensor, so their outputs may change. The
-# first two changes are recorded, as steps of their own; the others are not, and the
-# gradient is that of the function alone.
+# first two changes are recorded as separate steps; the others are not, and the gradient
+# is that of the function alone.
 #
 # `exp` keeps its output, so every change that the counter sees is refused. The two
 # zeros in its column are wrong: the gradient of exp at 1 is 2.718. The counter has two

@@ -596,9 +596,9 @@ print(chapter.prepared.lean(numbers, 1.0, 0.5))
 #   only if a gradient is needed.
 #
 # `KERNEL_CU` is the operator as PyTorch's documentation would have you write it, kernel
-# included, in CUDA C++. `load_inline` compiles a string and loads the result. Of
-# the options, `no_implicit_headers` matters most: by default, all of PyTorch's headers
-# are included, and that alone takes a minute.
+# included, in CUDA C++. `load_inline` compiles a string and loads the result. Of the
+# options, `no_implicit_headers` matters most: by default, all of PyTorch's headers are
+# included, and these take longer to compile than everything else.
 
 # %%
 if weft.has_tools("g++", "ninja"):
@@ -644,10 +644,10 @@ overhead.expect("Triton", at_least=1.2, times="Triton, triton_op")
 
 # %% [markdown] tags=["solution"]
 # The kernel is the same in all of Numba's rows, and so is the result. With the launch
-# in C++, a call of Numba's kernel costs about as much as a call of the CUDA C++ kernel.
-# The host's part of both is nearly the same C++; a key for autograd, for example, only
-# ours has. What a call costs is decided by what its launcher does at each call: the
-# prepared launch, too, is Python, and far faster than Numba's own.
+# in C++, a call of Numba's kernel costs little more than a call of the CUDA C++ kernel.
+# The host's part of both is nearly the same C++, but only ours has a key for autograd,
+# for example. What a call costs is decided by what its launcher does at each call: the
+# prepared launch is also Python, and far faster than Numba's own.
 
 # %% [markdown]
 # ## More measurements

@@ -11,8 +11,8 @@
 # - split a sum among blocks, so that the result is the same every time;
 # - fuse a convolution, its bias, ReLU and pooling into one kernel on tensor cores, and
 #   the last layer, its loss and their gradients into another;
-# - put kernels of your own into a training step, and measure whether it is still
-#   faster than PyTorch's best;
+# - put your own kernels into a training step, and measure whether it is still faster
+#   than PyTorch's best;
 # - say where the time of a training step goes, and what limits each part.
 #
 # **You need** three and a half hours, and chapters 13, 14, 21 and 23. You do not need a
@@ -311,10 +311,10 @@ check(
 # trick is *which pixel goes where*.
 #
 # An `mma` multiplies 16 rows by 8 columns. Here a row is a pixel, a column is a filter,
-# and k runs over 16 channels under one tap of the filter. In chapter 21 the rows
-# were neighbours in memory. They need not be: a lane may load any pixel. A lane's sums
-# c[0] and c[1] belong to row g, columns 2t and 2t + 1, and c[2] and c[3] belong to row
-# g + 8, where lane = 4g + t. So let
+# and k runs over 16 channels at one position of the filter. In chapter 21 the rows were
+# neighbours in memory. They need not be: a lane may load any pixel. A lane's sums c[0]
+# and c[1] belong to row g, columns 2t and 2t + 1, and c[2] and c[3] belong to row g +
+# 8, where lane = 4g + t. So let
 #
 #     row g      be the left pixel of window g
 #     row g + 8  be the right pixel of window g
@@ -326,9 +326,9 @@ check(
 # One block is one warp. It handles windows 8 · `blockIdx.x` + g, counted over all
 # images, and filters 8 · `blockIdx.y` to 8 · `blockIdx.y` + 7. Images and filters
 # consist of words of two bfloat16 numbers: x is (n, rows, cols, c), and w is (f, 9, c):
-# filter, tap 3p + q, word. c is a multiple of 8; each group of eight words is a product
-# of its own. The biases b are (f,). The fragments are those of chapter 21, in words of
-# one group:
+# filter, position 3p + q, word. c is a multiple of 8; each group of eight words is a
+# separate product. The biases b are (f,). The fragments are those of chapter 21, in
+# words of one group:
 #
 #     a: (row g, word t),     (row g + 8, word t),
 #        (row g, word t + 4), (row g + 8, word t + 4)
@@ -430,9 +430,9 @@ check(
 #     dw4[k, j] = dz[k] h[j]                        db4[k] = dz[k]
 #     dh[j] = sum over k of dz[k] w4[k, j]          0 where h[j] is 0
 #
-# One block is one warp, and does image `cuda.blockIdx.x`. Its label is `labels[i]` with
-# i = `order[counter[0] * n + cuda.blockIdx.x]`, where n is the number of images in the
-# batch, and counter[0] the number of the step. Lane l has units 4l to 4l + 3. Two
+# One block is one warp, and handles image `cuda.blockIdx.x`. Its label is `labels[i]`
+# with i = `order[counter[0] * n + cuda.blockIdx.x]`, where n is the number of images in
+# the batch, and counter[0] the number of the step. Lane l has units 4l to 4l + 3. Two
 # device functions are given: `hidden_units(part, b3, image, h)` writes the lane's four
 # units to `h`, a local array, and `warp_sum(value)` returns the sum over the lanes to
 # each of them. The logits may be so large that exp overflows.
@@ -833,7 +833,8 @@ normalised_large.expect("fused, one graph", at_least=3)
 # For 1024 images, both steps become slower by about the same factor. Even so, the fused
 # step never writes the first layer's result, normalised or not: its statistics follow
 # from the images alone. The second layer's result is the one large array that it writes
-# and reads again. For 64 images, the seventh kernel and the longer `update` weigh more.
+# and reads again. For 64 images, the fused step slows down more than PyTorch's,
+# probably because of the seventh kernel and the longer `update`.
 
 # %% [markdown]
 # ### Where the time goes
@@ -851,11 +852,11 @@ profile_1024 = chapter.measure.profile_1024()
 profile_1024
 
 # %% [markdown] tags=["solution"]
-# `backward` takes about half of the step for 1024 images, and it performs 15 of the
-# step's 26 GFLOP. For two of the kernels the limit is arithmetic; for the others it is
-# mostly the time to start. For 64 images, neither arithmetic nor bytes limit any
-# kernel. Each of the six kernels needs a few microseconds to start its blocks, fill its
-# tiles and drain.
+# For 1024 images, `backward` takes longest, and performs 15 of the step's 26 GFLOP.
+# `backward` and `forward` take about twice as long as their arithmetic would at 400
+# TFLOP/s; the others probably spend most of their time on starting. For 64 images,
+# neither arithmetic nor bytes limit any kernel. Each of the six kernels takes a few
+# microseconds, probably to start its blocks, fill its tiles and drain.
 
 # %% [markdown]
 # The same for the step with batch normalisation. Its seventh kernel, `moments`, adds up
@@ -962,9 +963,9 @@ if plain_accuracy:
 # %% [markdown]
 # ## If you want more
 #
-# - `moments` depends on the images alone, not on the weights. Let it run beside the
-#   kernels of the step before: on a second stream, which becomes a branch of the graph.
-#   What must wait for what?
+# - `moments` depends on the images alone, not on the weights. Let it run at the same
+#   time as the kernels of the step before, on a second stream, which becomes a branch
+#   of the graph. What must wait for what?
 # - Add momentum to the update. Which additional arrays do you need, and which kernel
 #   gets slower?
 # - Let one block handle half an image at batch 64: an H200 has 132 SMs.
