@@ -550,10 +550,10 @@ looks.grouped()
 # | *descriptors* | the TMA loads the tiles |
 # | *persistent* | one program per SM |
 #
-# With cuBLAS as 1.0 (`torch.matmul`, the better of two layouts of `b`), where do you
-# expect each row to be? Which change gains the most? And for *grouped*: how long does a
-# wave of 132 tiles take at the speed of cuBLAS, and how long does memory need to
-# deliver the bytes that you have counted?
+# With cuBLAS as 1.0 (`torch.matmul`; *cuBLAS, by columns* is the same with `b` stored
+# transposed), where do you expect each row to be? Which change gains the most? And for
+# *grouped*: how long does a wave of 132 tiles take at the speed of cuBLAS, and how long
+# does memory need to deliver the bytes that you have counted?
 
 # %%
 guess = {"64 x 64": None, "3 stages": None, "grouped": None, "persistent": None}

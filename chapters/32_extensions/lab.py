@@ -558,13 +558,13 @@ check(
 # On a GPU, this cell launches Numba's compiled kernel with your parameters. The code is
 # in `chapters/32_extensions/launcher.py`. It reads the handle from private attributes
 # of Numba, whose names may change. `ctypes.PyDLL` calls a C function without releasing
-# Python's lock, which is right for a function that returns in a microsecond.
+# Python's lock, which is right for a function that returns quickly.
 
 # %%
 chapter.launcher.without_numba(parameters)
 
 # %% [markdown]
-# `weft.prepare(kernel)` applies the same idea to any signature, in under two hundred
+# `weft.prepare(kernel)` applies the same idea to any signature, in about two hundred
 # lines of Python: it generates a function that packs the arguments into a buffer that
 # each thread keeps, checks dtype, device and contiguity, and calls `cuLaunchKernel` on
 # the current stream. The code is in `weft/launching.py`.
