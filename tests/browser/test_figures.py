@@ -72,7 +72,7 @@ PAGES = {
     "book/14_reduction": ["tree"],
     "book/15_scan": ["scan"],
     "book/16_softmax": ["occupancy"],
-    "book/17_fusion": ["occupancy"],
+    "book/17_registers": ["occupancy"],
     "book/18_gemm_tiles": ["roofline", "tiling", "roofline"],
     "book/19_gemm_registers": ["roofline"],
     "book/20_layouts": ["layout", "layout", "layout"],

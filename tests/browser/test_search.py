@@ -34,7 +34,7 @@ TYPED = {
     "why is my kernel slow": "11_profiling",
     "cuda error": "10_debugging",
     "softmax backward": "16_softmax",
-    "layer normalization": "17_fusion",
+    "layer normalization": "17_registers",
     "matrix multiplication": "18_gemm_tiles",
     "flash attention": "24_attention",
     "atomic add": "09_atomics",
