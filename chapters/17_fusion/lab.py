@@ -149,11 +149,11 @@ check(
 # %% [markdown]
 # ## Measure: two kernels, one kernel
 #
-# The size is 16,384 × 4096 again. By hand, that is 268 MB in and 268 MB out, if all
-# goes well. A copy of the same array is the ceiling. *Two kernels* in Numba, one for
-# the bias and one for the GELU, move twice as many bytes. *One pass, 16 bytes* is your
-# kernel, and *one pass* is the same with loads of 4 bytes. *CUDA C++* is your kernel in
-# that language, compiled by NVRTC (chapter 5). `torch.compile` also fuses the two
+# The size is 16,384 × 4096 again. At best, that is 268 MB in and 268 MB out, as for a
+# copy of the same array, which is the ceiling. *Two kernels* in Numba, one for the bias
+# and one for the GELU, move twice as many bytes. *One pass, 16 bytes* is your kernel,
+# and *one pass* is the same with loads of 4 bytes. *CUDA C++* is your kernel in that
+# language, compiled by NVRTC (chapter 5). `torch.compile` also fuses the two
 # operations, in Triton. If PyTorch's two kernels are 1.0, how fast are the others?
 #
 # And is there time for the arithmetic? While memory delivers 32 elements and stores 32,
@@ -302,7 +302,7 @@ checks.compare_with_known_answers()
 # `values` is an array of 16 registers; `values[4 * k + j]` is for element `j` of piece
 # `k`. `block_sum(value, turn)` adds up the values of all threads in the block and
 # returns the sum to each of them. Two successive calls need different turns, 0 and 1,
-# so that they use different cells of shared memory.
+# so that they use different elements of shared memory.
 #
 # Use loops over `range(PIECES)` and `range(4)`, and compute every index from their loop
 # variables. Then the compiler knows which register each index refers to, and the check
@@ -718,14 +718,14 @@ chains[1 << 26].expect("one kernel", at_least=20, times="graph")
 chains[1 << 26].expect("one kernel", at_least=20, times="PyTorch")
 
 # %% [markdown] tags=["solution"]
-# For 32 elements, only the launches count. Python takes between 16 and 25 µs, depending
-# on the run, to launch a Numba kernel: it looks at the types of the arguments, finds
-# the compiled kernel, packs the arguments and calls the driver. PyTorch does the same
-# in C++. A graph does it *beforehand*: a replay sends finished commands, and the GPU
-# goes from one to the next in less than a microsecond.
+# For 32 elements, only the launches count. Python takes about 20 µs to launch a Numba
+# kernel: it looks at the types of the arguments, finds the compiled kernel, packs the
+# arguments and calls the driver. PyTorch does the same in C++. A graph does it
+# *beforehand*: a replay sends finished commands, and the GPU goes from one to the next
+# in less than a microsecond.
 #
-# This gap remains, because each kernel can start only when the one before has written
-# its results where they can be read. The single kernel removes the gap as well.
+# This gap remains, because each kernel can start only when the results of the one
+# before are visible. The single kernel removes the gap as well.
 #
 # A graph removes the *launches*. Fusion removes the *bytes* as well. With 2^26
 # elements, each kernel moves 0.5 GB. There, the graph saves hardly any time, whereas
@@ -799,14 +799,15 @@ back_table.expect("fewer instructions", at_least=1.2)
 back_table.expect("fewer instructions", ceiling=0.88)
 
 # %% [markdown] tags=["solution"]
-# Backward, PyTorch moves 4 + 1 + 4 bytes for dropout and 4 + 4 + 4 for GELU: 21 bytes
-# against 12.
+# In the backward pass, PyTorch moves 4 + 1 + 4 bytes for dropout and 4 + 4 + 4 for
+# GELU. These are 21 bytes instead of 12.
 #
-# Forward, `layer` is slower than the copy, by a quarter on an H200 and by five per cent
-# on an H100, whose slower memory leaves more time. Backward, it is closer to the copy,
-# because moving 12 bytes instead of 8 leaves one and a half times as much time for
-# about the same arithmetic. With fewer instructions, both passes gain. If memory were
-# the limit, saving instructions would gain nothing, so count first.
+# Forward, `layer` is much slower than the copy on an H200, but only a little slower on
+# an H100, whose slower memory leaves more time for the arithmetic. The backward kernel
+# is closer to the copy, because moving 12 bytes instead of 8 leaves one and a half
+# times as much time for about the same arithmetic. With fewer instructions, both passes
+# gain. If memory were the limit, saving instructions would gain nothing, so count
+# first.
 
 # %% [markdown]
 # ### Limits of CUDA graphs
@@ -873,15 +874,15 @@ registers_table.expect("yours", ceiling=0.88)
 # With at most 32 registers, an SM holds all 2048 threads that it can, but the kernel is
 # slower. There were enough loads in flight before, and now each thread also stores and
 # loads the values that it spills, which is extra traffic. With 24 registers, not even
-# one more block fits, and five times as many bytes are spilled.
+# one more block fits, and many more bytes are spilled.
 #
-# And the unknown index? Your colleague's kernel reports no local memory, and yet it
-# takes twice as long as yours on an H200, and 1.6 times as long on an H100. In PTX, the
-# array is in local memory and takes 64 bytes, but the last stage, ptxas, has moved it
-# to registers after all. The price is comparisons, and 56 registers: a warp executes
-# 1689 instructions instead of 546, and issuing them takes most of the kernel's time. We
-# also compiled the kernel for 32 elements per thread. Then the array really is in local
-# memory, and on compute capability 10.0 this is already so for 16 elements.
+# Your colleague's kernel, with the unknown index, reports no local memory, and yet it
+# takes far longer than yours on both GPUs. In PTX, the array is in local memory and
+# takes 64 bytes, but the last stage, ptxas, has moved it to registers after all. To
+# find the right register, a warp executes 1689 instructions instead of 546, and issuing
+# them takes most of the kernel's time. We also compiled the kernel for 32 elements per
+# thread. Then the array really is in local memory, and on compute capability 10.0 this
+# is already so for 16 elements.
 #
 # What counts is not the number of threads, but the number of bytes in flight, and
 # whether anything else limits the kernel.
@@ -985,10 +986,10 @@ variants_table.expect("two blocks", at_least=1.8, times="three blocks, ahead")
 # two blocks together, but they all wait at the same barrier, and nothing is loaded
 # meanwhile. Loading ahead fixes this.
 #
-# Two blocks that load ahead would be better still if registers were free. They are not.
-# With 24 bytes of spills per thread, in a loop that runs for every row, spilling costs
-# more time than loading ahead gains. With 40 registers per thread, the spills take
-# longer than everything else in the kernel.
+# Two blocks that load ahead might be better still if registers were free. They are not.
+# A few bytes of spills per thread, in a loop that runs for every row, cost more time
+# than loading ahead gains. With only 40 registers per thread, the spills take longer
+# than everything else in the kernel.
 
 # %% [markdown]
 # ### Where should the next row go?
@@ -1002,7 +1003,7 @@ variants_table.expect("two blocks", at_least=1.8, times="three blocks, ahead")
 # | --- | ---: | ---: | ---: |
 # | not ahead | 96 | 0.5 KB | 1 |
 # | ahead in registers | 128 | 0.5 KB | 1 |
-# | ahead in shared memory | 119 | 32.5 KB | 1 |
+# | ahead in shared memory | 118 | 32.5 KB | 1 |
 #
 # None of these kernels spills. If *not ahead* is 1.0, how fast are the other two?
 
@@ -1088,7 +1089,7 @@ for name, table in tables.items():
 # - Use fewer rounds of Philox: seven are said to pass all tests of randomness, too. How
 #   much time does this save?
 # - For rows of 16,384 columns, `norm_backward` does not have enough registers. Put the
-#   column sums into shared memory, where each thread has four cells of its own for each
+#   column sums into shared memory, where each thread has its own four elements for each
 #   piece.
 # - What if a row does not fit in one block (chapter 16)? Welford's or Chan's algorithm
 #   merges pairs of a mean and a sum of squares, as `merge` does with a maximum and a

@@ -305,7 +305,7 @@ for tile in (1, 16, 32, 64, 128):
 
 # %% [markdown] tags=["solution"]
 # With tiles of 16, an H200's memory would take 8 ms, which is less than any kernel so
-# far has taken. With tiles of 128, it would need half the time of the arithmetic. So
+# far has taken. With tiles of 128, it would take half as long as the arithmetic. So
 # bytes need not be the limit. (These are the bytes that the blocks request. The L2
 # cache answers a good part of the requests.)
 
@@ -531,7 +531,7 @@ ladder.expect("cuBLAS", at_least=3.5, times="tiles of 32")
 # multipliers can be busy for no more than a sixth of the time, however large the tile.
 # The next idea is not a larger tile, but an operand that is used more than once after
 # it has been read: a thread that computes several elements of `c`, with their sums in
-# registers. That is chapter 19, and the rest of the way to cuBLAS.
+# registers. That is the subject of chapter 19.
 
 # %% [markdown] tags=["solution"]
 # Is `gemm_ragged` right for every shape on the GPU? Here it computes 125 products, with
@@ -638,8 +638,8 @@ check(
 # tile has been transposed, nothing differs from exercise 5.
 #
 # When the tile is stored transposed in rows of 18 words, lane (`tx`, `ty`) uses bank
-# (18 `tx` + `ty`) mod 32. In the warp's first row of threads, each `tx` has an even
-# bank of its own, and in the second row it has the odd bank after that. With rows of 17
+# (18 `tx` + `ty`) mod 32. In the warp's first row of threads, each `tx` has its own
+# even bank, and in the second row it has the odd bank after that. With rows of 17
 # words, the usual padding, two lanes use the same bank. For tiles of 32, where a warp
 # is one row of threads, rows of 33 words are right.
 
@@ -675,7 +675,7 @@ direct.expect("cuBLAS", at_least=5, times="unsigned")
 # instructions set the time. Most of them are integer instructions, of which an SM
 # executes only half as many per cycle as float32 additions, so the kernel does not
 # reach its bound either. `unsigned` computes the same sums with a fifth of the
-# instructions. C++ is about as fast: its indices are `int`, and need not be tested.
+# instructions. C++ is a little faster: its indices are `int`, and need not be tested.
 #
 # Neither `unsigned` nor C++ reaches its bound. Where a request misses the L1 cache, a
 # warp waits, and how far it gets before it has to wait depends on the order of its
@@ -722,7 +722,7 @@ turned.expect("yours", at_least=0.75, times="tiles, not transposed")
 # 16 steps, and the load takes 16 passes instead of 2. That is 44 passes per stage
 # instead of 30, so the kernel is somewhat slower, not sixteen times slower. Tiles are
 # forgiving. If a transposed operand is read along its rows and transposed in shared
-# memory, it costs nothing extra.
+# memory, it takes no extra time.
 
 # %% [markdown]
 # ### On one core
@@ -776,9 +776,9 @@ cpu
 
 # %% [markdown] tags=["solution"]
 # `dot` walks down a column of `b`. The next element is always 2 KB further on, so each
-# iteration touches another cache line and uses 4 bytes of it. Besides, its additions
-# form a chain, in which each waits for the one before. `rows` walks along rows of `b`
-# and `c`. The elements are neighbours in memory, there is no chain, and the compiler
+# iteration touches another cache line and uses 4 bytes of it. Also, its additions form
+# a chain, in which each waits for the one before. `rows` walks along rows of `b` and
+# `c`. The elements are neighbours in memory, there is no chain, and the compiler
 # handles 8 or 16 of them at a time. **The arithmetic is the same, in another order**:
 # remember this. On the same core, the library is faster by another factor. It does what
 # this chapter and the next are about: it works in tiles.
@@ -789,8 +789,9 @@ cpu
 # 1. SGEMM is `c = alpha * a @ b + beta * c`, and with beta = 0 `c` is never read.
 # 2. A step costs passes, instructions and bytes. Count all three: the most expensive
 #    sets the time.
-# 3. If neighbouring lanes have neighbouring columns, a step takes 2 passes instead
-#    of 33. Indices that cannot be negative need only a fifth of the instructions.
+# 3. If neighbouring lanes have neighbouring columns, a step takes 2 passes instead of
+#    33. With indices that cannot be negative, the kernel executes only a fifth of the
+#    instructions.
 # 4. Tiles of T × T divide the bytes by T. But each multiply-add still takes both
 #    operands from the unit that makes one pass per cycle.
 # 5. Any size works with a guard at each access, zeros in the tiles, and all threads at

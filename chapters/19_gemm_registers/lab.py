@@ -486,14 +486,14 @@ ladder
 # that waits.
 #
 # **By fours** is more than four times as fast. It waits twice per iteration instead of
-# eight times, two blocks fit on an SM, and it needs only half the instructions and
-# three quarters of the load passes. Each of these contributes (the book's page has the
-# rows); the width of the loads from global memory as such contributes least. A warp of
-# the square waits 7.7 cycles per step for global memory, and a warp of this kernel only
-# 1.0. **Without padding** the kernel is as fast, to within one or two per cent: the
-# conflicting stores take 4 extra passes per warp and iteration, whereas the loads of
-# fragments take 96. The check insists on the padding as a matter of principle, and here
-# the principle gains next to nothing.
+# eight times, two blocks fit on an SM, and it executes only half the instructions and
+# makes three quarters of the load passes. Each of these contributes (the book's page
+# has the rows); the width of the loads from global memory as such contributes least. A
+# warp of the square waits 7.7 cycles per step for global memory, and a warp of this
+# kernel only 1.0. **Without padding** the kernel is as fast, to within one or two per
+# cent: the conflicting stores take 4 extra passes per warp and iteration, whereas the
+# loads of fragments take 96. The check insists on the padding as a matter of principle,
+# and here the principle gains next to nothing.
 #
 # **Pipelined** is about a third faster. Warps hardly wait for global memory any more:
 # less than 0.1 of their 4.5 cycles per instruction.
@@ -634,8 +634,8 @@ if weft.GPU:
 # At 1024 × 1024, `busy` decides: on an H200 a large tile leaves most SMs without a
 # block, and is slower by a factor of three. At 8192 all SMs are busy whatever the tile,
 # and the largest tile wins, probably because it loads least. In between, the choices
-# are within a few per cent of each other. At ragged shapes the edges decide: at 4095 ×
-# 4097, the tile of 128 × 256 needs a fifth wave, as you computed.
+# are close to each other. At ragged shapes the edges decide: at 4095 × 4097, the tile
+# of 128 × 256 needs a fifth wave, as you computed.
 #
 # The search takes about half a minute for six choices and eight shapes, compilation
 # included.
@@ -735,9 +735,9 @@ if loops.get("serpentine"):
     results.record("19_gemm_registers", rows)
 
 # %% [markdown] tags=["solution"]
-# In the larger kernels, 88 % of the loop's instructions are multiply-adds, and nothing
-# is in local memory. The 8 × 8 kernel spills a few words, because it is limited to 128
-# registers, so that two blocks fit on an SM.
+# In the larger kernels, nearly nine tenths of the loop's instructions are
+# multiply-adds, and nothing is in local memory. The 8 × 8 kernel spills a few words,
+# because it is limited to 128 registers, so that two blocks fit on an SM.
 #
 # A multiply-add reads three registers. On Volta, registers were found to be in two
 # banks, and reading three from the same bank is slow. `.reuse` keeps an operand for the
@@ -748,7 +748,7 @@ if loops.get("serpentine"):
 # decides anew which registers hold the sums, and so which operands collide. So treat
 # the serpentine as one more parameter: let a tuner decide.
 #
-# And what is the ceiling? If an instruction were issued in every slot, 88 %
+# And what is the ceiling? If an instruction were issued in every slot, that share of
 # multiply-adds, times 97 % for the waves of blocks, would give 57 of 67 TFLOP/s. The
 # profiler counts 85 % of the slots used, and 1.132 instructions per multiply-add: 0.85
 # / 1.132 × 66.9 = 50.2 TFLOP/s, which is within one per cent of the measured speed.

@@ -227,8 +227,8 @@ check(
 # with each of them, and `make_layout(...)` combines the results (this is given). So R
 # always accepts B's coordinates.
 #
-# `composition(a, b)` returns R. In the check, A is flat and coalesced, and the sizes
-# and steps divide as they should. Stuck? `hint("composition")`.
+# `composition(a, b)` returns R. In the check, A is flat and coalesced, and all
+# divisions leave no remainder. Stuck? `hint("composition")`.
 
 # %%
 def composition(a, b):

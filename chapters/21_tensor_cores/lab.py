@@ -9,7 +9,8 @@
 # - multiply matrices with one warp and one instruction;
 # - load fragments with `ldmatrix`, transposed or not, without bank conflicts;
 # - write a GEMM for tensor cores, with ragged edges and with copies in flight;
-# - say how much accuracy fp16, bf16, tf32 and fp8 lose, in the inputs and in the sum.
+# - say how much accuracy float16, bfloat16, tf32 and float8 lose, in the inputs and in
+#   the sum.
 #
 # **You need** about 120 minutes. You do not need a GPU: the exercises run in the
 # simulator, and the measurements then show times from the reference GPU, an H200. If
@@ -624,7 +625,7 @@ check(
 # - `addresses`: `gemm_large`, in `kernels.py`, which uses the same tiles. It keeps one
 #   address for each operand and adds to it, whereas `fetch` computes each address from
 #   a row and a column.
-# - `grouped`: the same kernel, which takes the tiles in groups of eight rows of tiles.
+# - `grouped`: the same kernel, which takes eight rows of tiles at a time.
 # - `64 x 64`: `gemm_large` with four warps in a block and warp tiles of 64 × 64.
 # - `in turns`: the same kernel with two sets of fragments. The next step's set is
 #   loaded while the current one is multiplied.
@@ -673,8 +674,9 @@ ladder.expect("256 x 128", at_least=0.57)
 # %% [markdown] tags=["solution"]
 # **The swizzle** removes 28 of the 32 passes of each `ldmatrix`. With **two blocks** on
 # an SM, one can multiply while the other waits for its copies. With **stages**, copies
-# are in flight during the products of the same block, too, and that gains far more. A
-# third pair of tiles adds nothing to the second. **Addresses** removes
+# are in flight during the products of the same block, too. That gains far more, but not
+# by copies in flight alone: they also bypass the registers, and fewer addresses are
+# computed. A third pair of tiles adds nothing to the second. **Addresses** removes
 # instructions: computing an address from a row and a column takes a 64-bit
 # multiplication, but computing it from the previous address takes only an addition. A
 # warp tile of **64 × 64** loads 8 × 4 words per lane for 32 `mma`, whereas 64 × 32
