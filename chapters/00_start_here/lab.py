@@ -201,13 +201,13 @@ check(
 # guess that turns out to be far off is the quickest way to find out that your picture
 # of the machine is wrong.
 #
-# Your `double` reads 2^26 numbers and writes 2^26, which makes 537 million bytes in
-# all. PyTorch's `torch.mul` does the same with a kernel that experts wrote. How fast is
-# `double`, compared with `torch.mul`? A guess of 0.01 means a hundredth of its speed,
-# and 1.0 means the same speed. Replace `None` with your guess, then run the cell.
-# Without a GPU, the table shows times from the **reference GPU**, the H200 that the
-# book quotes. (The code that measures is in `measure.py`, in the chapter's folder,
-# `chapters/00_start_here`; chapter 5 explains such code.)
+# Your `double` reads 2^26 numbers and writes 2^26, 4 bytes each, which makes 537
+# million bytes in all. PyTorch's `torch.mul` does the same with a kernel that experts
+# wrote. How fast is `double`, compared with `torch.mul`? A guess of 0.01 means a
+# hundredth of its speed, and 1.0 means the same speed. Replace `None` with your
+# guess, then run the cell. Without a GPU, the table shows times from the **reference
+# GPU**, an H200, as the book does. (The code that measures is in `measure.py`, in the
+# chapter's folder, `chapters/00_start_here`; chapter 5 explains such code.)
 
 # %%
 guess = {"double": None}
@@ -238,8 +238,8 @@ table.expect("double", at_least=0.35, times="torch.mul")
 # - **Driver and CUDA**: the driver decides which version of CUDA the installed packages
 #   can use.
 # - **Copy bandwidth and arithmetic rates**: how many bytes per second your GPU can
-#   copy, and how many operations per second it can do. Later labs compare your kernels
-#   with these ceilings, not with those of someone else's GPU.
+#   copy, and how many operations per second it can do. Later labs compare your
+#   kernels with these rates, not with those of someone else's GPU.
 
 # %%
 weft.doctor()
@@ -256,7 +256,7 @@ weft.progress()
 # %% [markdown]
 # ## What you learned
 #
-# 1. Many threads run the same kernel; `cuda.grid(1)` tells each thread its number.
+# 1. Many threads run the same kernel; `cuda.grid(1)` gives each thread its number.
 # 2. Index, guard, work: the guard stops threads that have no element.
 # 3. A verdict names the bug, the line and the thread; `hint` helps without giving the
 #    answer away.

@@ -109,9 +109,10 @@ check(
 # Thread `i` does not count the steps of `i`, but those of element `i`, `numbers[i]`.
 # The result goes to the same index of `out`.
 #
-# Threads do not all take equally long: the thread with 27 takes 111 steps, whereas its
-# neighbour with 28 takes only 18. On a GPU, 32 threads run together, so the neighbour
-# waits. Chapter 8 examines what this wait costs.
+# Threads do not all take equally long: the thread with 27 takes 111 steps, whereas
+# its neighbour with 28 takes only 18. On a GPU, 32 threads run together, so the
+# neighbour has to wait for the thread with 27. Chapter 8 examines what this wait
+# costs.
 
 # %% [markdown]
 # ## Measure: one after the other
@@ -384,11 +385,11 @@ check(
 chapter.measure.both_laws(amdahl, gustafson)
 
 # %% [markdown] tags=["solution"]
-# With the same 5 %, the two results for 1024 workers differ by a factor of 50. They do
-# not contradict each other, because each is 5 % of a different hour: Amdahl's is the
-# hour of one worker, Gustafson's the hour of all of them. If your problem has a fixed
-# size, ask Amdahl. If it grows with the machine, as data, models and images do, ask
-# Gustafson.
+# With the same 5 %, the two results for 1024 workers differ by a factor of 50. They
+# do not contradict each other, because the 5 % are of different hours: in Amdahl's
+# law, of the hour that one worker takes; in Gustafson's, of the hour in which all of
+# them work. If your problem has a fixed size, ask Amdahl. If it grows with the
+# machine, as data, models and images do, ask Gustafson.
 
 # %% [markdown]
 # ## 6 · Little's law
@@ -450,7 +451,7 @@ check(
 # ## More measurements
 #
 # You have done the exercises. The rest of the lab is for the curious: two sections of
-# measurements, with predictions, to which your functions are applied. Their code is in
+# measurements, with predictions, which use your functions. Their code is in
 # `measure.py`, in `chapters/01_why_gpus`.
 #
 # The solution and the chapter's page explain what each table shows.
@@ -478,7 +479,7 @@ tables = chapter.measure.crossovers(count_steps)
 
 # %% [markdown]
 # Now apply `crossover` to the tables: first with everything included, then as if the
-# data already lived on the GPU and stayed there, with nothing to send and nothing to
+# data were already on the GPU and stayed there, with nothing to send and nothing to
 # fetch.
 
 # %%
@@ -513,9 +514,9 @@ tables["matmul"][4096].expect("kernel", at_least=8, times="CPU, many threads")
 # The deciding factor is the **work per byte that is copied**.
 #
 # - saxpy does two operations for every 12 bytes that cross the bus. The CPU's own
-#   memory is faster than the bus, so by the time the data have arrived on the GPU, the
-#   CPU could have finished. No size changes that, because both times grow in
-#   proportion. If the data already live on the GPU, the GPU wins.
+#   memory is faster than the bus, so by the time the data have arrived on the GPU,
+#   the CPU could have finished. No size changes that, because both times grow in
+#   proportion. If the data are already on the GPU, the GPU wins.
 # - The matrix product does n / 6 operations per byte that crosses the bus. At n = 128
 #   that is too little; at 4096 it is plenty. The copies still take longer than the
 #   product itself, and the CPU next to the H200 takes about ten times as long as the

@@ -6,7 +6,7 @@
 # **After this lab, you can**
 #
 # - run one model in several ways, and say which kernels each of them launches;
-# - write a layer of it as a kernel of your own;
+# - write one of its layers as your own kernel;
 # - say in one number whether two programs compute the same results;
 # - fix a function that an exporter would freeze;
 # - compute what an experiment costs on a rented GPU, and what to change first.
@@ -66,7 +66,8 @@ print(chapter.model.model)
 print("out:", tuple(chapter.model.model(chapter.model.few).shape))
 
 # %% [markdown]
-# How long should a batch of 32 take on an H200? Compute it before you go on.
+# How long should a *batch* of 32, that is, 32 inputs at once, take on an H200?
+# Compute it before you go on.
 #
 # - **Arithmetic.** A layer with `k` inputs and `n` outputs requires `2 * k * n`
 #   operations per item of the batch. An H200 does 51 trillion float32 operations per
@@ -214,8 +215,8 @@ check(
 # %% [markdown]
 # ## Ways to run it
 #
-# Now run the same model in one way after another. `chapter.measure.doors` contains a
-# function for each way, which takes no arguments and returns the output for the 32
+# Now run the same model in one way after another. `chapter.measure.doors` contains
+# one function for each way. It takes no arguments and returns the output for the 32
 # inputs. The right answer is computed once, on the CPU in float64.
 #
 # **ONNX** is a file format: a graph of operations with their weights, and no Python.
@@ -265,10 +266,11 @@ chapter.measure.judge_formats(relative_error)
 # %% [markdown]
 # ## Measure: a batch of 32
 #
-# You computed a limit of one to two microseconds. How long does a program wait for its
-# result in each case? The times include everything, also the host's part, and each call
-# starts as soon as the one before returns, as in a server that is never idle. Guess
-# relative to eager: 2 is twice as fast, 0.5 half as fast. Does the CPU have any chance?
+# You computed a limit of one to two microseconds. How long does a program wait for
+# its result in each case? The times include everything, even the host's part, and
+# each call starts as soon as the one before returns, as in a server that is never
+# idle. Guess relative to eager: 2 is twice as fast, 0.5 half as fast. Does the CPU
+# have any chance?
 
 # %%
 guess = {
@@ -424,10 +426,10 @@ prepare.graph
 # On the example, there is no difference. Now read the graph, line by line. Two things
 # that the Python function does are missing from it. Which?
 #
-# Fix the function so that its graph does what the Python did, for any batch. Whatever a
-# decision depends on has to be an *operation* on arrays, which the graph can record.
-# The line with the `@` exports the function with `calm` as the example. The check
-# exports it in the same way, and runs the graph on other batches.
+# Fix the function so that its graph does what the Python did, for any batch. Every
+# decision has to become an *operation* on arrays, which the graph can record. The
+# line with the `@` exports the function with `calm` as the example. The check exports
+# it in the same way, and runs the graph on other batches.
 #
 # ```python
 # prepare(x)    # (m, 3) -> (m, 3), for any m
@@ -716,8 +718,8 @@ for table, batch in ((small, 32), (large, chapter.measure.MANY)):
 #    once shapes and NaNs have been checked.
 # 4. An exporter keeps operations on arrays. An `if`, a `len` and a `float()` are
 #    evaluated once, on the example.
-# 5. A bill is a time multiplied by the number of GPUs and their price, and the time is
-#    the work divided by the utilisation, plus the idle time. Measure the utilisation
+# 5. A bill is a time multiplied by the number of GPUs and their price, and the time
+#    is that of the steps divided by the share, plus the idle time. Measure the share
 #    before you pay for a faster GPU.
 
 # %% [markdown]

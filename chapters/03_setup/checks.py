@@ -70,8 +70,8 @@ def why_not(function, *rest):
         )
     if got == left:
         return (
-            "That is what stood in the place. But the status was not 0, and "
-            "then nothing there is of use."
+            "That is what the variable contains. But the status was not 0, so its "
+            "contents mean nothing."
         )
     if got == status:
         return "That is the status. Without a minus it looks like an answer."

@@ -52,16 +52,16 @@ checks = chapter.checks
 # Python:
 #
 # ```python
-# number = ctypes.c_int()                               # a place for an answer
-# status = cuda.cuDriverGetVersion(ctypes.byref(number))    # a pointer to the place
+# number = ctypes.c_int()                               # memory for an answer
+# status = cuda.cuDriverGetVersion(ctypes.byref(number))    # a pointer to it
 # number.value                                          # what is there now
 # ```
 #
-# Write the function that you will use to query all of them. It makes a place for the
-# answer, calls `function` with a pointer to that place and with any other arguments,
-# and returns the answer. If the status is not 0, the place holds nothing useful: then
-# return the negative status, as many C libraries do. The check calls it with toy
-# versions of four of these functions.
+# Write one function that calls any of them. It makes a variable for the answer, calls
+# `function` with a pointer to that variable and with any other arguments, and returns
+# the answer. If the status is not 0, the variable contains nothing useful. In that
+# case, return the negative status, as many C libraries do. The check calls it with
+# toy versions of four of these functions.
 #
 # ```python
 # ask(cuDeviceGetAttribute, 16, 0)    # attribute 16 of GPU 0: its SMs -> 132
@@ -84,10 +84,11 @@ def ask(function, *arguments):
 check(ask, spec=checks.told, inputs=checks.ASKED, because=checks.why_not)
 
 # %% [markdown] tags=["solution"]
-# An unchecked status is how a program comes to compute with -1 GPUs. Python would raise
-# an exception; C has none, so a test follows every call. `ctypes` cannot know what a C
-# function expects: pass `number` to the real library instead of `ctypes.byref(number)`,
-# and it writes to address 0. There is no exception, and no Python process any more.
+# An unchecked status is how a program comes to compute with -1 GPUs. Python would
+# raise an exception. C has none, so you have to test the status after every call.
+# `ctypes` cannot know what a C function expects: pass `number` to the real library
+# instead of `ctypes.byref(number)`, and it writes to address 0. There is no
+# exception, and no Python process any more.
 
 # %% [markdown]
 # ## Your GPU
@@ -222,9 +223,9 @@ check(
 # both true, as they should be. Compared as numbers, 8.10 comes before 8.9; compared as
 # texts, "12.0" comes before "9.0".
 #
-# This is why a two-year-old wheel may run on a GPU that did not exist then: it contains
-# PTX. It is also why the wheel may start slowly: the driver translates all of the PTX
-# once, and keeps the result in `~/.nv/ComputeCache`.
+# This is why a two-year-old wheel may run on a GPU that is newer than the wheel: it
+# contains PTX. It is also why the wheel may start slowly: the driver translates all
+# of the PTX once, and keeps the result in `~/.nv/ComputeCache`.
 
 # %% [markdown]
 # ## 4 · What does the message want?
@@ -273,9 +274,9 @@ check(diagnose, **answers("diagnose"))
 
 # %% [markdown] tags=["solution"]
 # Two of the six messages are about the driver, and neither of them says "update the
-# driver". A message comes from the component that notices, and that is seldom the one
-# at fault: the runtime library notices that the driver is old, and the driver's own
-# compiler notices that the PTX is too new for it.
+# driver". A message comes from the component that notices the problem, and that is
+# seldom the one at fault: the runtime library notices that the driver is old, and the
+# driver's own compiler notices that the PTX is too new for it.
 
 # %% [markdown]
 # ## 5 · Read the PTX
@@ -425,7 +426,7 @@ added.expect("vector_add", at_least=0.5)
 # %% [markdown] tags=["solution"]
 # A first kernel in Python is just below the roof, and nothing that you do to its
 # arithmetic will make it faster: there is hardly any. What you can still gain is the
-# distance to the copy, and chapter 12 collects it.
+# rest of the copy's rate, and chapter 12 shows how.
 #
 # The figure shows the two measured roofs and the kernel. Move the mark: how many
 # operations per byte would it take before arithmetic is the limit?
@@ -480,9 +481,9 @@ if weft.on_gpu("Numba compiles for one"):
 # %% [markdown]
 # ### Tensor cores
 #
-# Here is the product of two 4096 × 4096 matrices on the tensor cores, which have a roof
-# of their own: TF32 keeps 10 of float32's 23 bits of fraction, and bf16 keeps 7. How
-# many times as fast as in float32 is the product in each?
+# Here is the product of two 4096 × 4096 matrices on the tensor cores, which have
+# their own roof: TF32 keeps 10 of float32's 23 bits of fraction, and bf16 keeps 7.
+# How many times as fast as in float32 is the product in each?
 
 # %%
 guess = {"TF32": None, "bf16": None}

@@ -312,9 +312,9 @@ check(
 # forgive this mistake, which is why only the first and the last matrix of the check are
 # square.
 #
-# The struct is passed by address. `scale_column(struct matrix m, …)` would work here
-# too, because the copy holds the same `data` pointer. But every call would copy 24
-# bytes, and a change to `m.rows` would be lost.
+# The function gets the struct's address. `scale_column(struct matrix m, …)` would
+# work here too, because the copy holds the same `data` pointer. But every call would
+# copy 24 bytes, and a change to `m.rows` would be lost.
 
 # %% [markdown]
 # ## 4 · The heap, and pointers to pointers
@@ -457,8 +457,9 @@ check(
 # ## Calling C from Python
 #
 # Compiled as a **shared library**, C functions can be called from any program, Python
-# included. NumPy and PyTorch are such libraries with Python around them. You have to
-# tell the `ctypes` module what types a function has; the library does not record them.
+# included. NumPy and PyTorch consist largely of such libraries, with Python around
+# them. You have to tell the `ctypes` module what types a function has; the library
+# does not record them.
 
 # %% language="c" magic_args="sums" tags=["given"]
 # #include <stddef.h>
@@ -512,7 +513,7 @@ if library.exists():
 # The arithmetic is the same in all three: a million multiplications and additions.
 # Python's extra time goes into everything around it. Each `value` is an object on the
 # heap, reached through a pointer, and its type has to be looked up before `*` means
-# anything. The C loop reads 8 bytes, multiplies and adds.
+# anything. In each iteration, the C loop reads 8 bytes, multiplies and adds.
 #
 # NumPy's two operations are loops in C as well. The first writes a million squares to
 # memory, and the second reads them back; our C loop never stores them. Doing in one

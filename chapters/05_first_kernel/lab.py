@@ -71,11 +71,11 @@ check(
 
 # %% [markdown] tags=["solution"]
 # Adding `threads - 1` before the floor division carries every remainder over to the
-# next multiple, and leaves exact multiples where they are. `-(-n // threads)` does the
-# same by rounding a negative number down. `n // threads` loses the last, partly filled
-# block, and `n // threads + 1` starts one block too many whenever `n` divides evenly.
-# `math.ceil(n / threads)` passes here, but it goes through a float, which cannot hold
-# every `n` beyond 2^53 exactly.
+# next multiple, and leaves exact multiples where they are. `-(-n // threads)` does
+# the same by rounding a negative number down. `n // threads` loses the last, partly
+# filled block, and `n // threads + 1` starts one block too many whenever `threads`
+# divides `n`. `math.ceil(n / threads)` passes here, but it goes through a float,
+# which cannot hold every `n` beyond 2^53 exactly.
 
 # %% [markdown]
 # ## 2 · One thread, one element
@@ -243,10 +243,10 @@ check(
 
 # %% [markdown] tags=["solution"]
 # The launch decides how many threads there are; the kernel decides how much each of
-# them does. Here each thread moves a pair, so the guard compares `i` with `a.size`. The
-# guard `i < out.size` would let through twice as many indices as there are pairs. You
-# could also have one thread per output element, but that takes twice as many threads,
-# each of which has to test whether its index is even.
+# them does. Here each thread moves a pair, so the guard compares `i` with `a.size`.
+# The guard `i < out.size` would let indices through that are beyond the last pair.
+# You could also have one thread per output element, but that takes twice as many
+# threads, each of which has to test whether its index is even.
 
 # %% [markdown]
 # ## 5 · The launch

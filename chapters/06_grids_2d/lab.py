@@ -50,9 +50,9 @@ pictures.show(picture=picture)
 # whereas an image's shape is (rows, columns). By convention x runs along the columns
 # and y down the rows.
 #
-# The kernel is given. Its two guards send surplus threads home. Write the function that
-# computes its launch for an image of any shape, with one thread for each pixel and no
-# block that has nothing to do.
+# The kernel is given. Its two guards stop the surplus threads. Write the function
+# that computes its launch for an image of any shape, with one thread for each pixel
+# and no block that has nothing to do.
 #
 # ```python
 # grid_for(rows, cols) -> (grid x, grid y), (block x, block y)
@@ -128,9 +128,9 @@ for grid, block in [
 
 # %% [markdown] tags=["solution"]
 # 32 × 33 = 1056 threads are too many, although neither side is too long. 4 × 2 × 65 =
-# 520 are few enough, but 65 in z is too deep. 70,000 blocks fit along x but not along
-# y. With blocks of 8 rows, an image of more than 65,535 × 8 rows therefore needs a
-# loop, or its rows along x.
+# 520 threads are few enough, but 65 in z are too many. 70,000 blocks fit along x but
+# not along y. With blocks of 8 rows, an image of more than 65,535 × 8 rows therefore
+# needs a loop, or its rows along x.
 #
 # On a GPU all refusals look alike, `CUDA_ERROR_INVALID_VALUE`, with no word on which of
 # the six numbers was too large. A check tells you which; try `(64, 32)` for the block
@@ -246,10 +246,10 @@ order.expect("torch.mul", at_least=1.3, times="row-major, x is col")
 # layout or swap the unpacking, and the speed is gone; swap both, and it is back.
 #
 # The slow combinations do not take eight times as long, as 32 sectors instead of 4
-# would suggest. A block of 32 × 8 has 8 lanes in y, which are now neighbours in memory:
-# what one warp leaves unused of a sector, the next warps probably find in the cache.
-# And the fast combinations are still much slower than `torch.mul`, for the reason found
-# in chapter 5: one element per thread.
+# would suggest. A block of 32 × 8 has 8 lanes in y, which are now neighbours in
+# memory: the next warps probably find in the cache what one warp leaves unused of a
+# sector. And the fast combinations are still much slower than `torch.mul`, probably
+# for the reason found in chapter 5: one element per thread.
 
 # %% [markdown]
 # ## 3 · The other major
@@ -636,8 +636,8 @@ indices
 # column-major matrices? For column-major matrices, the same kernel gets transposed
 # views, since `c.T = b.T @ a.T`.
 #
-# PyTorch calls cuBLAS, in true float32: TF32, which rounds the inputs to 10 bits of
-# mantissa to use the tensor cores (units for small matrix products), is off.
+# PyTorch calls cuBLAS, in true float32: TF32, which rounds the fractions of the
+# inputs to 10 bits to use the tensor cores (units for small matrix products), is off.
 
 # %%
 guess = {"matmul": None, "column-major": None, "CUDA C++": None}
