@@ -525,7 +525,7 @@ steps.expect("5 autocast", at_least=1.1, times="3 copies that do not block")
 #
 # Profile first. A step takes as long as the slowest of three parts: the GPU, the host
 # that gives it work, and the input. The cell below measures the GPU's part in the
-# crudest way that works: it adds up the time of all kernels and divides the sum by the
+# simplest way that works: it adds up the time of all kernels and divides the sum by the
 # time of the step.
 #
 # - `float32`: 16 sequences of 512 tokens, without tensor cores;
@@ -580,10 +580,11 @@ layout.expect("bfloat16, channels-last", at_least=1.5, times="bfloat16")
 layout.expect("bfloat16", at_most=1.4)
 
 # %% [markdown] tags=["solution"]
-# Without channels-last, bfloat16 is hardly a gain for the image network. cuDNN's
-# kernels for tensor cores need the channels of a pixel next to each other, and where
-# they are not, images are rearranged before and after a convolution. The two changes
-# together gain much more than either of them alone.
+# Without channels-last, bfloat16 gains nothing for the image network. cuDNN's kernels
+# for tensor cores need the channels of a pixel next to each other, and where they are
+# not, images are rearranged before and after a convolution. What the two changes gain
+# together depends on the host, too: once it is slower than the GPU, a faster
+# convolution gains nothing.
 #
 # Weights in bfloat16 are faster still, as no casts are left, but they are a trap: with
 # eight significant bits, an update smaller than 1/512 of the weight disappears in
@@ -670,7 +671,8 @@ large.expect("a CUDA graph", at_least=0.95, at_most=1.7)
 # nearly finished the step. One `.item()` per parameter costs a round trip each time.
 # With a small batch the host is the bottleneck, so anything that makes the host faster
 # helps: fewer operators, as in the fused optimiser, or none at all, as in a replayed
-# graph. With a large batch the GPU is busy anyway.
+# graph. With a large batch the GPU is busy for most of the step anyway, so a graph
+# gains less.
 
 # %% [markdown]
 # ### Compiled

@@ -514,8 +514,8 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The image is written and read once less than it would be with a kernel of its own for
-# the sums. The sums themselves are small: two numbers per block and unit.
+# The image is read once less than it would be with a separate kernel for the sums. The
+# sums themselves are small: two numbers per block and unit.
 
 # %% [markdown]
 # ## The worklog

@@ -102,8 +102,8 @@ for heads, kv_heads in ((32, 32), (32, 8), (64, 8)):
 # %% [markdown] tags=["solution"]
 # It is one operation per byte for each query head of a group, however long the
 # sequences are and however many there are: each sequence has its own keys. So the time
-# of a step is that of reading the cache, and the best that a kernel can do is to read
-# every byte once, at the full rate.
+# of a step is at least that of reading the cache, and the best that a kernel can do is
+# to read every byte once, at the full rate.
 
 # %% [markdown]
 # ## 2 · One query
@@ -368,10 +368,10 @@ check(
 # `table[seq, j // PAGE]`. The other rows of a sequence's last page hold old numbers,
 # and so does the table after a sequence's last page.
 #
-# The second idea is what the bytes of exercise 1 asked for: a block attends for all
-# `GROUP` query heads that share its key/value head, and **reads every key and value
-# once**. Query heads `head * GROUP` to `head * GROUP + GROUP - 1` share key/value head
-# `head`. The block has a maximum, a weight and sums for each of them.
+# The second idea follows from the bytes of exercise 1: a block attends for all `GROUP`
+# query heads that share its key/value head, and **reads every key and value once**.
+# Query heads `head * GROUP` to `head * GROUP + GROUP - 1` share key/value head `head`.
+# The block has a maximum, a weight and sums for each of them.
 #
 # The grid is (slices, kv_heads, sequences), and slices are those of exercise 3. Write
 # the kernel: load the queries, go over the keys of the slice, and store three results
@@ -572,8 +572,8 @@ ragged.expect("paged", at_least=1, times="padded, masked")
 # %% [markdown]
 # ## What you learned
 #
-# 1. A decoding step does about one operation per byte and query head of a group. Its
-#    time is that of reading the cache, whatever the batch.
+# 1. A decoding step does about one operation per byte and query head of a group. It
+#    takes at least as long as reading the cache, whatever the batch.
 # 2. One query gives one block per head; split-KV makes as many as the GPU needs.
 # 3. Store what a slice has found without dividing it. Then an empty slice is the
 #    neutral element, and merging is associative.
