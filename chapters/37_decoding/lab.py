@@ -522,7 +522,8 @@ ladder.expect("one launch", at_least=1, times="flash")
 #
 # The kernel is `decode` in `decode_kernel.py`; read its docstring first. `cache.plan`
 # cuts the keys of all sequences into pieces. Are the results right? The next cell
-# compares with float64: whole and ragged lengths, pages, groups of 1, 4 and 8 queries.
+# compares with float64: equal and unequal lengths, with and without pages, for groups
+# of 4 and 8 queries.
 
 # %%
 chapter.accuracy.report()
