@@ -44,9 +44,9 @@ cdiv = ct.cdiv
 # Here is chapter 5's addition in cuTile. A **block** computes one tile, which is a part
 # of an array that is handled as one value. `ct.bid(0)` is the number of the block.
 # `ct.load` takes an index and a shape: tile 3 of shape `(TILE,)` has the elements from
-# `3 * TILE` to `4 * TILE - 1`. So **an index counts tiles, not elements**. There are
-# no threads. How many of them a block gets, and which elements each of them has, is
-# decided by the compiler.
+# `3 * TILE` to `4 * TILE - 1`. So **an index counts tiles, not elements**. There are no
+# threads. The compiler decides how many of them a block gets, and which elements each
+# of them has.
 #
 # There is no mask either. An array knows its shape. If the last tile reaches past the
 # end of the array, then `ct.store` leaves out what is outside. A load fills the tile
@@ -122,7 +122,7 @@ check(
 # in row `i` and column `j` of tiles.
 #
 # Write `transpose`, with square tiles. Block (i, j) loads tile (i, j) of `x`. Then two
-# things are left to do: `ct.transpose` turns a tile over, and the tile has to get to
+# things are left to do: `ct.transpose` transposes a tile, and the tile has to get to
 # its new place. Compare with chapter 13, where this took shared memory, a barrier, and
 # 33 columns instead of 32.
 #
@@ -214,9 +214,9 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Minus infinity is below every maximum, and its power is 0. Zeros would be wrong twice:
-# the maximum of a row of negative numbers would become 0, and each zero would add its
-# power to the sum.
+# Minus infinity is below every maximum, and its exponential is 0. Zeros would be wrong
+# twice: the maximum of a row of negative numbers would become 0, and each zero would
+# add to the sum.
 
 # %% [markdown]
 # ## 4 · A product of tiles
@@ -339,8 +339,8 @@ check(
 # ## Measure: one row per block
 #
 # Your softmax loads a row, and every element once. How close to a copy should it come?
-# A block has its row in registers. So ask the compiler first how much it gives to a
-# block, and how many blocks an SM has room for. `tileiras` answers without a GPU.
+# A block has its row in registers. So first look at what the compiler gives to a block,
+# and how many blocks an SM has room for. `tileiras` compiles the kernels without a GPU.
 
 # %%
 measure.show_resources(softmax, matmul)
@@ -438,8 +438,8 @@ transposes.expect("mine, 64 x 64", at_least=0.9)
 transposes.expect("mine, 64 x 64", at_least=2, times="x.t().contiguous()")
 
 # %% [markdown] tags=["solution"]
-# Three lines come close to a copy. Where the shared memory is and how it is padded, the
-# compiler has decided.
+# Three lines come close to a copy. The compiler has decided where shared memory is
+# needed, and how it is laid out.
 
 # %% [markdown]
 # ### A fused layer
@@ -478,8 +478,8 @@ sizes
 sizes.expect("tiles of 1024", at_least=1.3, times="tiles of 128")
 
 # %% [markdown] tags=["solution"]
-# A tile of 128 elements is one element per thread, and a block is over before it has
-# kept the memory busy.
+# A tile of 128 elements is one element per thread, and a block ends too soon to keep
+# the memory busy.
 
 # %% [markdown]
 # ## What you learned
