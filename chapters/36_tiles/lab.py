@@ -478,7 +478,7 @@ sizes
 sizes.expect("tiles of 1024", at_least=1.3, times="tiles of 128")
 
 # %% [markdown] tags=["solution"]
-# A tile of 128 elements is one element per thread, and a block ends too soon to keep
+# A tile of 128 elements is little work for a block, which ends too soon to keep
 # the memory busy.
 
 # %% [markdown]
