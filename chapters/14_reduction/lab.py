@@ -80,7 +80,7 @@ assert abs(values.sum() / exact - 1) < 1e-6
 # add up what they read, because otherwise the compiler would leave the loads out, but
 # they store the sum only in a case that does not occur.
 #
-# The H200's datasheet says 4.8 TB/s. What share of that will each of the three reach?
+# The H200's data sheet says 4.8 TB/s. What share of that will each of the three reach?
 
 # %%
 measure = chapter.measure
@@ -110,7 +110,7 @@ if len(reading):
 reading.expect("reading alone", at_least=1.0)
 
 # %% [markdown] tags=["solution"]
-# Reading alone reaches more than nine tenths of the datasheet's number, and no kernel
+# Reading alone reaches more than nine tenths of the data sheet's number, and no kernel
 # of this lab adds up 2^28 elements faster. So on an H200 a warp that handles 32
 # elements has about **thirty instructions** (42 on an H100, whose memory is slower) for
 # everything: index, load, addition, and its share of the tree. Remember that number.
