@@ -92,6 +92,7 @@ def start_early() -> bool:
             env=environment(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            start_new_session=True,  # a Ctrl+C while it imports is not for it
         )
         _server = os.getpid(), process
     return True
