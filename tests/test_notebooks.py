@@ -66,7 +66,7 @@ def checked(cell) -> str:
 
 def written(cell) -> set[str]:
     """What a cell defines: functions and classes, or, in C, the name behind `%%c`."""
-    if magic := re.match(r"%%(?:c|makefile) (\w+)\n", cell.source):
+    if magic := re.match(r"%%(?:c|makefile) (\w+)(?:\.cu)?\n", cell.source):
         return {magic[1]}
     return {node.name for node in tree(cell).body if hasattr(node, "name")}
 

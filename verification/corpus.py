@@ -21,7 +21,7 @@ CHAPTERS = ROOT / "chapters"
 
 HEAD = re.compile(r"(?:#|//) verdict: ([\w-]+)\n(?:#|//) (.+)\n")
 HERE = re.compile(r"\s*(?:#|//) <- here\s*$")
-MAGICS = {".c": "c", ".mk": "makefile"}  # of cells in another language than Python
+MAGICS = {".c": "c", ".cu": "c", ".mk": "makefile"}  # of cells that are not Python
 TYPED = {".py", *MAGICS}  # what learners type
 
 GIVEN = """\
@@ -35,7 +35,8 @@ from weft.intrinsics import load4, store4
 def under_magic(path: Path, text: str) -> str:
     """The text of a learner's cell: in another language, its magic comes first."""
     magic = MAGICS.get(path.suffix)
-    return f"%%{magic} {path.parent.name}\n{text}" if magic else text
+    file = path.parent.name + path.suffix * (path.suffix == ".cu")
+    return f"%%{magic} {file}\n{text}" if magic else text
 
 
 @dataclass(frozen=True)

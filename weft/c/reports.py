@@ -10,7 +10,7 @@ from weft.checking.verdict import Verdict, Verdicts
 from weft.places import Note
 from weft.wording import capital, several
 
-_frame = re.compile(r"^\s+#\d+ 0x[0-9a-f]+ (?:in )?(\S+) (\S+?):(\d+)(?::\d+)?\s*$")
+_frame = re.compile(r"^\s+#\d+ 0x[0-9a-f]+ (?:in )?(.+) (\S+?):(\d+)(?::\d+)?\s*$")
 _found = re.compile(r"ERROR: (?:Address|Leak)Sanitizer:? (.*)")
 _runtime = re.compile(r"^(\S+?):(\d+):\d+: runtime error: (.*)$", re.MULTILINE)
 _greedy = re.compile("hard rss limit exhausted|allocation-size-too-big")

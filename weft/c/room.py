@@ -120,7 +120,7 @@ def compiled(
     (folder / "program.c").write_text(text)
     flags = ("-Wno-unused-result", *compiler.SANITIZE, "program.c", "-o", "program")
     fine, said = compiler.call(folder, *flags, "-lm")
-    if not fine and _sanitizers_missing(said):
+    if not fine and words.sanitizers_missing(said):
         raise Failed(words.verdict(source.name, "no-sanitizers"))
     if not fine:
         raise Failed(words.other_function(source, exercise.prototype))
@@ -173,9 +173,3 @@ def _writing(source: Source, prototype: str) -> list[Note]:
     pattern = through if prototype.startswith("void ") else r"\s*return\b"
     lines = [n for n, line in enumerate(source.lines, 1) if re.match(pattern, line)]
     return own or [(source.place(n), "") for n in lines[:4]]
-
-
-def _sanitizers_missing(said: str) -> bool:
-    return "sanitiz" in said.lower() and (
-        "unrecognized" in said or "cannot find" in said
-    )

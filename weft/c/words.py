@@ -51,3 +51,10 @@ def _sentence(text: str) -> str:
     text = re.sub(r"'([^']+)'", r"`\1`", text.strip())
     text = re.sub(r"`\*(\w+?)_\d+[^`]*`", r"what `\1` points to", text)
     return text if text.endswith((".", "?")) else text + "."
+
+
+def sanitizers_missing(said: str) -> bool:
+    """Whether a compiler's complaint is that it has no sanitizers."""
+    return "sanitiz" in said.lower() and (
+        "unrecognized" in said or "cannot find" in said
+    )

@@ -1,0 +1,105 @@
+"""Compiling CUDA C++ for the CPU, and the words on what the compiler complains of."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from weft import effort
+from weft.c import compiler, words
+from weft.c.compiler import Complaint
+from weft.c.source import Source
+from weft.checking.verdict import Failed, Verdict, Verdicts
+
+NAMES = ("g++", "c++", "clang++")
+PRELUDE = "prelude.h"
+FLAGS = tuple(
+    (
+        "-std=c++17 -g -O0 -fno-omit-frame-pointer -Wall -Wextra -Wno-sign-compare "
+        "-Wno-unused-parameter -Wno-unknown-pragmas -Wno-unused-variable "
+        "-Werror=uninitialized -Werror=return-type -Werror=unused-value "
+        "-Werror=parentheses -Werror=sizeof-pointer-div"
+    ).split()
+)
+COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+
+table = Verdicts(__file__)
+
+
+def find() -> str | None:
+    """Return the C++ compiler's path, None if there is none."""
+    return next(filter(None, map(shutil.which, NAMES)), None)
+
+
+def install() -> str:
+    """What to type where there is no compiler."""
+    return compiler.install() if sys.platform == "darwin" else "sudo apt install g++"
+
+
+def call(folder: Path, *arguments: str) -> tuple[bool, str]:
+    """Run the compiler in `folder`; return whether it succeeded, and what it said.
+
+    Raises FileNotFoundError where there is none.
+    """
+    program = find()
+    if program is None:
+        raise FileNotFoundError("no C++ compiler")
+    effort.done["programs"] += 1
+    run = subprocess.run(
+        [program, *FLAGS, *arguments],
+        cwd=folder,
+        env=compiler.english(),
+        capture_output=True,
+        text=True,
+        errors="replace",
+        stdin=subprocess.DEVNULL,
+        timeout=compiler.SECONDS,
+    )
+    return run.returncode == 0, run.stderr
+
+
+def compiled(source: Source, prototype: str, program: str, folder: Path) -> list[str]:
+    """Make `program` in `folder` around the cell; return facts. Raises Failed."""
+    (folder / source.file).write_text(source.text)
+    (folder / PRELUDE).write_text(Path(__file__).with_name(PRELUDE).read_text("utf-8"))
+    flags = ("-include", PRELUDE, "-S", "-o", os.devnull, "-x", "c++", source.file)
+    fine, said = call(folder, *flags)
+    found = compiler.complaints(said)
+    if not fine:
+        raise Failed(refused(source, found, said))
+    if not is_kernel(source):
+        raise Failed(not_asked_for(source, prototype))
+    (folder / "program.cpp").write_text(program)
+    made = (*compiler.SANITIZE, "program.cpp", "-o", "program")
+    fine, said = call(folder, *made)
+    if not fine and words.sanitizers_missing(said):
+        raise Failed(words.verdict(source.name, "no-sanitizers"))
+    if not fine:
+        raise Failed(not_asked_for(source, prototype))
+    ours = [c for c in found if not c.error and c.file == source.file]
+    return [f"line {c.line}, the compiler warns: {c.text}" for c in ours]
+
+
+def refused(source: Source, found: list[Complaint], said: str) -> Verdict:
+    """The verdict on a cell that does not compile: its first error."""
+    verdict = words.refused(source, found, said)
+    quoted = verdict.places[0][0].text if verdict.places else ""
+    message = verdict.message.replace(" [-fpermissive]", "")
+    fits = table.matching(f"{message} {quoted}")
+    return verdict.but(message=message, **(table(fits[0]) if fits else {}))
+
+
+def is_kernel(source: Source) -> bool:
+    """Whether the cell declares its function as a kernel."""
+    text = COMMENT.sub("", source.text)
+    return re.search(rf"__global__[^;{{}}]*\b{source.name}\s*\(", text) is not None
+
+
+def not_asked_for(source: Source, prototype: str) -> Verdict:
+    """The verdict on a cell that compiles, but has no such kernel."""
+    verdict = words.other_function(source, f"__global__ {prototype}")
+    if verdict.places and not is_kernel(source):
+        return verdict.but(**table("no-kernel", name=source.name))
+    return verdict.but(headline="not the kernel that was asked for")

@@ -1,0 +1,230 @@
+"""What the threads of a kernel did, judged: where they went, what they wrote."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from weft.c import reports
+from weft.c.source import Source
+from weft.checking.compare import agrees, difference
+from weft.checking.differences import show
+from weft.checking.verdict import Verdict, Verdicts
+from weft.cuda_cpp.running import Launch, Launched, Left
+from weft.places import Note, named
+from weft.wording import capital, several
+
+STORE = re.compile(r"(\*\w+|\w+\[[^;]*\])\s*(?:[-+*/]?=[^=]|\+\+|--)")
+
+_array = re.compile(r"^weft: array (\w+) (0x[0-9a-f]+) (\d+) (\d+)$", re.MULTILINE)
+_poison = re.compile(r"use-after-poison on address (0x[0-9a-f]+)")
+
+words = Verdicts(__file__)
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Judges one launch: `launched` against what the spec expects of the outputs.
+
+    outputs: the names of the arrays that the kernel is to write, each with what should
+    be in it. in_place: those of them whose first values count.
+    """
+
+    source: Source
+    launched: Launched
+    outputs: dict[str, Any]
+    in_place: bool
+    tolerance: float
+
+    @property
+    def launch(self) -> Launch:
+        return self.launched.launch
+
+    def verdict(self) -> Verdict | None:
+        """The verdict on what went wrong first; None if all is right."""
+        if not self.launched.left or self.launched.ran.late:
+            return self.stopped()
+        left = self.launched.left
+        outputs = [left[name] for name in self.outputs]
+        inputs = [one for name, one in left.items() if name not in self.outputs]
+        tests = (
+            *((self.overwritten, one) for one in inputs),
+            *((self.twice, one) for one in outputs),
+            *((self.in_any_order, one) for one in outputs),
+            *((self.values, one) for one in outputs),
+            *((self.shared_out, one) for one in outputs),
+        )
+        found = (test(one) for test, one in tests)
+        return next((verdict for verdict in found if verdict is not None), None)
+
+    # While it ran
+
+    def stopped(self) -> Verdict | None:
+        """What ended the program: an access outside the arrays, or another report."""
+        ran = self.launched.ran
+        found = self._outside()
+        if found is None:
+            found = reports.verdict(self.source, ran)
+        return None if found is None else self._of(found, self.launched.rank)
+
+    def _outside(self) -> Verdict | None:
+        """An access beside an array, where nothing may be touched."""
+        said = self.launched.ran.said
+        poison = _poison.search(said)
+        lines = reports.stacks(self.source, said).access[:1]
+        report = reports.Report(self.source, said, reports.stacks(self.source, said))
+        places = [(self.source.place(n), "") for n in lines]
+        if poison is None:
+            if "SEGV" not in said:
+                return None
+            return words.verdict(self.source.name, "far", places, did=report.verb)
+        array, index, length = _nearest(said, int(poison[1], 16))
+        told: dict[str, Any] = {
+            "did": report.verb,
+            "array": array,
+            "index": index,
+            "length": several(length, "element"),
+            "last": length - 1,
+        }
+        found = words.verdict(
+            self.source.name, "past" if index >= 0 else "below", places, **told
+        )
+        if index >= length and self.launch.threads > length:
+            why = words("past-one-each", threads=self.threads, length=told["length"])
+            return found.but(**why)
+        return found
+
+    # What was written
+
+    def overwritten(self, left: Left) -> Verdict | None:
+        """An input that the kernel has changed."""
+        if not (at := np.argwhere(left.writer >= 0)).size:
+            return None
+        index = tuple(at[0])
+        found = self._worded("input-written", left, index)
+        return self._of(found, int(left.writer[index]))
+
+    def twice(self, left: Left) -> Verdict | None:
+        """An element that two threads write."""
+        if not (at := np.argwhere(left.other >= 0)).size:
+            return None
+        index = tuple(at[0])
+        one, other = int(left.writer[index]), int(left.other[index])
+        everywhere = len(at) == left.before.size > 1
+        lead = "Which elements are this thread's own, and which is its next one?"
+        if everywhere and other == self.launch.threads - 1:
+            lead = words("all-of-it", threads=self.threads)["why"]
+        told = {"one": capital(self.name(one)), "other": self.name(other)}
+        return self._worded(
+            "twice", left, index, lead=lead, count=f"{len(at):,}", **told
+        )
+
+    def in_any_order(self, left: Left) -> Verdict | None:
+        """An element that depends on what another thread has written before."""
+        at = np.argwhere(left.after != left.alone)
+        at = at[~np.isnan(left.alone[tuple(at.T)])] if len(at) else at
+        return self._worded("order", left, tuple(at[0])) if len(at) else None
+
+    def values(self, left: Left) -> Verdict | None:
+        """A wrong value, with what leads to it."""
+        wanted = np.asarray(self.outputs[left.name])
+        wrong = difference(left.after, wanted, self.tolerance)
+        if wrong is None:
+            return None
+        untouched = left.writer < 0
+        if untouched[wrong.index]:
+            return self._unwritten(left)
+        lead, there = wrong.hint, wrong.where(left.name)
+        short = wanted - left.before.astype(wanted.dtype)
+        if self.in_place and agrees(left.after, short, self.tolerance):
+            before = show(left.before[wrong.index])
+            told = {"array": left.name, "index": _shown(wrong.index), "before": before}
+            lead = words("without-before", **told)["why"]
+        told = {
+            "said": wrong.sentence(left.name).replace(there, f"`{there}`", 1),
+            "lead": lead or words("follow")["why"],
+        }
+        found = words.verdict(self.source.name, "wrong-value", self.stores, **told)
+        return self._of(found, int(left.writer[wrong.index]))
+
+    def _unwritten(self, left: Left) -> Verdict:
+        """Elements that no thread has written, and what those written look like."""
+        untouched = left.writer < 0
+        index = tuple(np.argwhere(untouched)[0])
+        more = int(untouched.sum()) - 1
+        told: dict[str, Any] = {"others": f"{more:,} others" if more else "any other"}
+        if not more:
+            told["others"] = "anything else in its place"
+        found = self._worded("unwritten", left, index, **told)
+        written = left.before.size - more - 1
+        first = not untouched.ravel()[:written].any()
+        if first and written == self.launch.threads:
+            count = several(written, "element")
+            return found.but(why=words("one-each", count=count)["why"])
+        return found
+
+    def shared_out(self, left: Left) -> Verdict | None:
+        """One thread that writes far more than its share."""
+        written = np.bincount(left.writer[left.writer >= 0].ravel())
+        share = -(-left.before.size // self.launch.threads)
+        if written.max(initial=0) <= 2 * share:
+            return None
+        rank = int(written.argmax())
+        told = {
+            "one": capital(self.name(rank)),
+            "most": several(int(written.max()), "element"),
+            "share": f"{share:,}",
+        }
+        found = self._worded("share", left, (0,) * left.before.ndim, **told)
+        return found
+
+    # Words
+
+    @property
+    def threads(self) -> str:
+        return several(self.launch.threads, "thread")
+
+    @property
+    def stores(self) -> list[Note]:
+        """The lines that write through a pointer."""
+        lines = [n for n, s in enumerate(self.source.lines, 1) if STORE.search(s)]
+        return [(self.source.place(n), "") for n in lines[:4]]
+
+    def name(self, rank: int) -> str:
+        """A thread of the launch, as a sentence names it."""
+        block, thread = self.launch.index(rank)
+        return f"thread {named(thread)} of block {named(block)}"
+
+    def _worded(
+        self, row: str, left: Left, index: tuple[Any, ...], **told: Any
+    ) -> Verdict:
+        """The verdict of a row on an element of an array."""
+        told |= {
+            "array": left.name,
+            "index": _shown(index),
+            "length": several(left.before.size, "element"),
+            "threads": self.threads,
+        }
+        return words.verdict(self.source.name, row, self.stores, **told)
+
+    def _of(self, found: Verdict, rank: int) -> Verdict:
+        """The verdict, of a thread."""
+        block, thread = self.launch.index(rank)
+        return found.but(thread=thread, block=block)
+
+
+def _shown(index: tuple[Any, ...]) -> str:
+    return ", ".join(str(int(i)) for i in index)
+
+
+def _nearest(said: str, address: int) -> tuple[str, int, int]:
+    """The array nearest to an address, the index there, and the array's length."""
+    arrays = [
+        (name, int(at, 16), int(size), int(count))
+        for name, at, size, count in _array.findall(said)
+    ]
+    name, at, size, count = min(
+        arrays, key=lambda a: max(a[1] - address, address - (a[1] + a[2] * a[3]))
+    )
+    return name, (address - at) // size, count

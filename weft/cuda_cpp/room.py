@@ -1,0 +1,138 @@
+"""The room of kernels in CUDA C++: which things it takes, and its stages."""
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from weft import device
+from weft.c import words
+from weft.c.source import Source
+from weft.checking.cases import Case, as_tuple, copies
+from weft.checking.exercise import Exercise
+from weft.checking.room import Facts
+from weft.checking.source import begin
+from weft.checking.verdict import Failed, right_before
+from weft.cuda_cpp import compiler, on_gpu, running
+from weft.cuda_cpp.judging import Judge
+from weft.device import toolkit
+
+
+@dataclass(frozen=True, kw_only=True)
+class CudaCppExercise(Exercise):
+    """A kernel in CUDA C++, in a cell `%%c name.cu`.
+
+    prototype: the kernel's declaration, `void name(...)`, without `__global__` and the
+        semicolon. inputs: as for kernels, arrays and NumPy's numbers.
+    launch: `(*size)` → the blocks and the threads of each.
+    call: `(*inputs, *outputs)` → what the kernel is called with, in the order of
+        the prototype: these arrays and numbers, and lengths such as
+        `np.int32(x.size)`.
+    out: `(*inputs)` → the outputs as they are before the launch, for a kernel that
+        updates them in place. None: they have the shape and the type of the spec's.
+    full: a size that is run where there is a GPU.
+    """
+
+    needs: ClassVar[tuple[str, ...]] = (
+        *Exercise.needs,
+        *("prototype", "launch", "call"),
+    )
+    unused: ClassVar[tuple[str, ...]] = ("because", "limits")
+
+    prototype: str = ""
+    launch: Any = None
+    call: Any = None
+    out: Any = None
+    full: Any = None
+
+    def outputs(self, case: Case) -> tuple[Any, ...]:
+        """The outputs of a case before the launch."""
+        if self.out is not None:
+            return as_tuple(self.out(*copies(case.inputs)))
+        return tuple(np.full(e.shape, np.nan, np.float32) for e in case.expected)
+
+
+class CudaCpp:
+    """Checks kernels in CUDA C++: on the CPU, by NVRTC, and on a GPU."""
+
+    what = "a kernel in CUDA C++"
+    exercise = CudaCppExercise
+
+    def takes(self, thing: Any, asked: Mapping[str, Any]) -> bool:
+        return isinstance(thing, Source) or "prototype" in asked
+
+    def stages(self, exercise: CudaCppExercise) -> Iterator[Facts]:
+        """Compile, run on the CPU, compile with NVRTC, run at full size on a GPU."""
+        source = exercise.written_by_learner
+        if not isinstance(source, Source):
+            name = str(getattr(source, "__name__", type(source).__name__))
+            raise Failed(words.verdict(name, "type"))
+        if source.is_stub:
+            raise Failed(begin(source.name, source.comment))
+        if compiler.find() is None:
+            if toolkit.find().nvrtc is not None:
+                on_gpu.compiled(exercise, source)
+            install = compiler.install()
+            raise Failed(
+                words.verdict(source.name, "no-compiler", install=install).but(
+                    message="There is no C++ compiler on this machine."
+                )
+            )
+        yield on_cpu(exercise, source)
+        if toolkit.find().nvrtc is not None:
+            yield [on_gpu.compiled(exercise, source)[0]]
+            if exercise.full is not None and device.find().usable:
+                yield on_gpu.full_size(exercise, source)
+
+
+ROOM = CudaCpp()
+
+
+def on_cpu(exercise: CudaCppExercise, source: Source) -> Facts:
+    """Run every case, thread after thread. Gives facts; raises `Failed`."""
+    cases = list(exercise.cases(source.seed))
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        first = exercise.call(*cases[0].inputs, *exercise.outputs(cases[0]))
+        text = running.program(source.file, exercise.prototype, first)
+        told = compiler.compiled(source, exercise.prototype, text, folder)
+        before = ""
+        for case in cases:
+            with right_before(before):
+                launched(exercise, source, case, folder, told)
+            before = case.written
+    return [
+        f"right on {len(cases)} cases, one thread after another on the CPU, under the "
+        "address sanitizer and the one for undefined behaviour",
+        *told,
+    ]
+
+
+def launched(
+    exercise: CudaCppExercise,
+    source: Source,
+    case: Case,
+    folder: Path,
+    told: list[str],
+) -> None:
+    """Run one case, and judge it. Raises `Failed`."""
+    outputs = exercise.outputs(case)
+    arguments = exercise.call(*case.inputs, *outputs)
+    named = dict(zip(running.names_of(exercise.prototype), arguments, strict=True))
+    wanted = {
+        name: right
+        for out, right in zip(outputs, case.expected, strict=True)
+        for name, value in named.items()
+        if value is out
+    }
+    launch = running.configured(exercise.launch(*case.size))
+    ran = running.run(folder, exercise.prototype, launch, arguments)
+    judge = Judge(source, ran, wanted, exercise.out is not None, exercise.tolerance)
+    found = judge.verdict()
+    if found is not None:
+        printed = ran.ran.printed.strip()
+        said = [f"It printed: {printed[:200]}"] if printed else []
+        raise Failed(found.but(when=case.label, facts=[*found.facts, *said, *told]))
