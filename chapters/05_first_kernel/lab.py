@@ -9,14 +9,15 @@
 # - write a kernel in which each thread finds its own element, with `cuda.grid` and by
 #   hand, and leaves the other elements alone;
 # - make a kernel independent of its launch with a grid-stride loop;
-# - read the same kernel in CUDA C++ and in Triton;
+# - write a kernel in CUDA C++, and read one in Triton;
 # - compute, from the bytes it moves, the least time that an elementwise kernel can
 #   take, and say when the launch sets the time instead.
 #
-# **You need** about 60 minutes. You do not need a GPU: the exercises run in the
+# **You need** about 75 minutes. You do not need a GPU: the exercises run in the
 # simulator, and without a GPU the measurements show times from the reference GPU, an
-# H200. If you use a GPU, it needs compute capability 7.5 or higher (8.0 for the Triton
-# part) and 2 GB of memory.
+# H200. Exercise 7 needs a C++ compiler: Colab has one, and on Debian, Ubuntu and WSL,
+# `sudo apt install g++` installs it. If you use a GPU, it needs compute capability 7.5
+# or higher (8.0 for the Triton part) and 2 GB of memory.
 
 # %%
 try:
@@ -28,6 +29,7 @@ except ModuleNotFoundError:  # on Colab: fetch the course first
 import numpy as np
 from numba import cuda
 
+import weft.c  # for cells that begin with %%c
 from weft import bench, check, explore, hint, quiz
 from weft.exploring import choose
 
@@ -378,6 +380,71 @@ explore(saxpy)[choose(1, 2, 4, 8), 64](np.float32(2.5), ones, y)
 # of them runs eight iterations and moves on by 64 elements, the number of threads in
 # the grid. Eight blocks have a warp for every request, so each warp runs just one
 # iteration.
+
+# %% [markdown]
+# ## 7 · The same kernel in CUDA C++
+#
+# Most GPU code is written in CUDA C++, and you now know enough to write some. Translate
+# your `saxpy`. These things differ from Python:
+#
+# - `__global__` before the type of the result makes a function a kernel. The type is
+#   always `void`.
+# - An array arrives as a pointer, the address of its first element. A pointer does not
+#   know the length, so that is passed separately, as `n`.
+# - There is no `cuda.grid` and no `cuda.gridsize`. A thread computes both from
+#   `blockIdx.x`, `blockDim.x`, `threadIdx.x`, and `gridDim.x`, the number of blocks.
+# - A variable is declared with its type, a statement ends with a semicolon, and a loop
+#   has the form `for (start; condition; step)`.
+#
+# Write the whole kernel, from its first line. Except for `__global__`, this is its
+# declaration:
+#
+# ```cpp
+# void saxpy_cpp(float alpha, const float *x, float *y, int n)
+# ```
+#
+# Running the cell only saves it. The check compiles it for the CPU and runs one thread
+# after another, in a process of its own, where the address sanitizer of lab 04 watches
+# every access. NVRTC, NVIDIA's compiler, then compiles the same text for a GPU. If you
+# have one, the kernel runs there too. The launches are those of exercise 6.
+#
+# Stuck? `hint("saxpy_cpp")`.
+
+# %% language="c" magic_args="saxpy_cpp.cu"
+# // about 7 lines
+# // BEGIN SOLUTION
+# __global__ void saxpy_cpp(float alpha, const float *x, float *y, int n)
+# {
+#     int stride = gridDim.x * blockDim.x;
+#
+#     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += stride)
+#         y[i] += alpha * x[i];
+# }
+# // END SOLUTION
+
+# %%
+check(
+    saxpy_cpp,
+    prototype="void saxpy_cpp(float alpha, const float *x, float *y, int n)",
+    spec=lambda alpha, x: alpha * x + x[::-1],
+    inputs=lambda rng, n: (np.float32(2.5), rng.random(n, np.float32)),
+    out=lambda alpha, x: x[::-1].copy(),  # y before
+    call=lambda alpha, x, y: (alpha, x, y, np.int32(x.size)),
+    sizes=[128, 300, 3000, 1],
+    launch=lambda n: (
+        (1, 32) if 3000 < n < 1 << 20 else (3, 32) if n == 300 else (2, 64)
+    ),
+    full=1 << 20,
+)
+
+# %% [markdown] tags=["solution"]
+# The three parts of the `for` are those of Python's `range`: start, end and step. The
+# end is now `n`, because `x.size` does not exist. Nothing connects `n` with the arrays
+# except the caller's word. If it is too large, the kernel reads and writes what follows
+# them, and no guard helps.
+#
+# `int` has 32 bits. For an `n` close to 2^31, `i += stride` would go beyond the largest
+# `int` and become negative. Kernels for arrays of that size count in `size_t`.
 
 # %% [markdown]
 # ## Measure: one kernel, three languages

@@ -1,0 +1,9 @@
+// verdict: out-of-bounds
+// n is the last one.
+__global__ void saxpy_cpp(float alpha, const float *x, float *y, int n)
+{
+    int stride = gridDim.x * blockDim.x;
+
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i <= n; i += stride)
+        y[i] += alpha * x[i];  // <- here
+}
