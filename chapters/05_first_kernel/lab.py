@@ -29,7 +29,6 @@ except ModuleNotFoundError:  # on Colab: fetch the course first
 import numpy as np
 from numba import cuda
 
-import weft.c  # for cells that begin with %%c
 from weft import bench, check, explore, hint, quiz
 from weft.exploring import choose
 
@@ -409,6 +408,9 @@ explore(saxpy)[choose(1, 2, 4, 8), 64](np.float32(2.5), ones, y)
 # have one, the kernel runs there too. The launches are those of exercise 6.
 #
 # Stuck? `hint("saxpy_cpp")`.
+
+# %% tags=["given"]
+import weft.c  # lets a cell begin with %%c
 
 # %% language="c" magic_args="saxpy_cpp.cu"
 # // about 7 lines

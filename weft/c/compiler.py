@@ -33,7 +33,7 @@ SECONDS = 60  # for one call of the compiler, on a busy machine
 
 _complaint = re.compile(
     r"^(?P<file>[^:\n]+):(?P<line>\d+):(?:(?P<column>\d+):)? "
-    r"(?P<level>fatal error|error|warning): (?P<text>.*?)(?: \[-W[^\]]*\])?$",
+    r"(?P<level>fatal error|error|warning): (?P<text>.*?)(?: \[-[Wf][^\]]*\])?$",
     re.MULTILINE,
 )
 

@@ -5,6 +5,7 @@ import re
 from weft.c.compiler import Complaint
 from weft.c.source import Source
 from weft.checking.verdict import Verdict, Verdicts
+from weft.wording import Words
 
 words = Verdicts(__file__)
 verdict = words.verdict
@@ -16,26 +17,37 @@ def meaning(text: str) -> str:
     return words.rows[found[0]]["why"] if found else ""
 
 
-def refused(source: Source, found: list[Complaint], said: str) -> Verdict:
-    """The verdict on a source that does not compile: its first error."""
+def refused(
+    source: Source,
+    found: list[Complaint],
+    said: str,
+    also: Words | None = None,
+    by: str = "The compiler",
+) -> Verdict:
+    """The verdict on a source that does not compile: its first error.
+
+    also: rows that come before those of C, found by the sentence and the line itself.
+    by: who complains.
+    """
     errors = [c for c in found if c.error]
     ours = [c for c in errors if c.file == source.file]
     first = (ours or errors or [Complaint("", 0, True, said.strip()[-300:])])[0]
     line = first.line if first.file == source.file else len(source.lines)
     more = len(errors) - 1
-    message = f"The compiler says: {_sentence(first.text)}"
+    message = f"{by} says: {_sentence(first.text)}"
     if more > 0:
         message += (
             f" It has {more} more error{'s' * (more > 1)}; they often follow from the "
             "first."
         )
     places = [(source.place(line), "")] if line else []
+    quoted = f"{_sentence(first.text)} {places[0][0].text if places else ''}"
+    fits = also.matching(quoted) if also else None
+    why = also.rows[fits[0]]["why"] if also and fits else meaning(first.text)
     headline = ""
     if first.text.startswith(("conflicting types", "undefined reference")):
         headline = "not the function that was asked for"
-    return Verdict(
-        source.name, "compile", message, meaning(first.text), places, headline=headline
-    )
+    return Verdict(source.name, "compile", message, why, places, headline=headline)
 
 
 def other_function(source: Source, prototype: str) -> Verdict:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from weft import effort
 from weft.c import compiler, words
-from weft.c.compiler import Complaint
 from weft.c.source import Source
 from weft.checking.verdict import Failed, Verdict, Verdicts
 
@@ -68,7 +67,7 @@ def compiled(source: Source, prototype: str, program: str, folder: Path) -> list
     fine, said = call(folder, *flags)
     found = compiler.complaints(said)
     if not fine:
-        raise Failed(refused(source, found, said))
+        raise Failed(words.refused(source, found, said, table))
     if not is_kernel(source):
         raise Failed(not_asked_for(source, prototype))
     (folder / "program.cpp").write_text(program)
@@ -80,15 +79,6 @@ def compiled(source: Source, prototype: str, program: str, folder: Path) -> list
         raise Failed(not_asked_for(source, prototype))
     ours = [c for c in found if not c.error and c.file == source.file]
     return [f"line {c.line}, the compiler warns: {c.text}" for c in ours]
-
-
-def refused(source: Source, found: list[Complaint], said: str) -> Verdict:
-    """The verdict on a cell that does not compile: its first error."""
-    verdict = words.refused(source, found, said)
-    quoted = verdict.places[0][0].text if verdict.places else ""
-    message = verdict.message.replace(" [-fpermissive]", "")
-    fits = table.matching(f"{message} {quoted}")
-    return verdict.but(message=message, **(table(fits[0]) if fits else {}))
 
 
 def is_kernel(source: Source) -> bool:

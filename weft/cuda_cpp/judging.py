@@ -122,8 +122,8 @@ class Judge:
 
     def in_any_order(self, left: Left) -> Verdict | None:
         """An element that depends on what another thread has written before."""
-        at = np.argwhere(left.after != left.alone)
-        at = at[~np.isnan(left.alone[tuple(at.T)])] if len(at) else at
+        both = np.isnan(left.after) & np.isnan(left.alone)
+        at = np.argwhere((left.after != left.alone) & ~both)
         return self._worded("order", left, tuple(at[0])) if len(at) else None
 
     def values(self, left: Left) -> Verdict | None:
@@ -173,11 +173,10 @@ class Judge:
         rank = int(written.argmax())
         told = {
             "one": capital(self.name(rank)),
-            "most": several(int(written.max()), "element"),
+            "most": f"{written.max():,}",
             "share": f"{share:,}",
         }
-        found = self._worded("share", left, (0,) * left.before.ndim, **told)
-        return found
+        return self._worded("share", left, (0,) * left.before.ndim, **told)
 
     # Words
 

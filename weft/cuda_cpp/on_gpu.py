@@ -6,6 +6,7 @@ from typing import Any, cast
 import numpy as np
 
 from weft import device, doing
+from weft.c import words
 from weft.c.compiler import Complaint
 from weft.c.source import Source
 from weft.checking.values import judge_on_gpu
@@ -52,8 +53,7 @@ def _refused(source: Source, said: str) -> Verdict:
         Complaint(each["file"].strip(), int(each["line"]), True, each["text"])
         for each in _complaint.finditer(said)
     ]
-    verdict = compiler.refused(source, found, said)
-    return verdict.but(message=verdict.message.replace("The compiler", "NVRTC", 1))
+    return words.refused(source, found, said, compiler.table, "NVRTC")
 
 
 def full_size(exercise: Any, source: Source) -> list[str]:
