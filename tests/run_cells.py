@@ -45,6 +45,8 @@ def run(path: str, folder: Path, only: Collection[int] = ()) -> list[dict]:
         cells = json.load(file)["cells"]
     InteractiveShell.history_length = 0
     shell = InteractiveShell.instance(colors="nocolor")
+    if cells_of_c := sys.modules.get("weft.c"):  # imported when there was no shell
+        cells_of_c.register(shell)
     report = []
     for number, cell in enumerate(cells):
         if cell["cell_type"] != "code" or (only and number not in only):

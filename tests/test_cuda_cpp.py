@@ -146,7 +146,7 @@ def test_two_dimensions():
     assert (verdict.kind, verdict.thread, verdict.block) == (
         *("out-of-bounds", (0, 1), (1, 1)),
     )
-    assert "`x[45]`" in verdict.message
+    assert "`x[53]`" in verdict.message
     assert judged(text.replace("row * cols", "row * rows"), **asked).kind in (
         *("race", "wrong-value", "unwritten"),
     )

@@ -409,7 +409,7 @@ explore(saxpy)[choose(1, 2, 4, 8), 64](np.float32(2.5), ones, y)
 #
 # Stuck? `hint("saxpy_cpp")`.
 
-# %% tags=["given"]
+# %%
 import weft.c  # lets a cell begin with %%c
 
 # %% language="c" magic_args="saxpy_cpp.cu"
