@@ -11,10 +11,10 @@
 ARG PYTHON=3.13
 FROM python:${PYTHON}-slim-bookworm AS system
 
-# Lab 4 needs a compiler and a debugger. Triton needs a compiler and Python's headers,
+# Labs 4 and 5 need compilers and a debugger. Triton needs a compiler and Python's headers,
 # which this Python brings.
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends gcc gdb git libc6-dev make \
+    && apt-get install -y --no-install-recommends g++ gcc gdb git libc6-dev make \
     && rm -rf /var/lib/apt/lists/*
 
 # Binder sets these two.

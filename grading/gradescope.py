@@ -30,7 +30,7 @@ SETUP = """#!/usr/bin/env bash
 # Run once, as root, when Gradescope builds the image.
 set -e
 apt-get update
-apt-get install -y gcc gdb make
+apt-get install -y gcc g++ gdb make
 has() { command -v "$1" && "$1" -c 'import ensurepip'; }
 if ! { has python3.13 || has python3.12 || has python3.11; }; then
     apt-get install -y software-properties-common

@@ -383,8 +383,8 @@ explore(saxpy)[choose(1, 2, 4, 8), 64](np.float32(2.5), ones, y)
 # %% [markdown]
 # ## 7 · The same kernel in CUDA C++
 #
-# Most GPU code is written in CUDA C++, and you now know enough to write some. Translate
-# your `saxpy`. These things differ from Python:
+# Most of what you will read about GPUs is in CUDA C++, and you now know enough to write
+# some. Translate your `saxpy`. These things differ from Python:
 #
 # - `__global__` before the type of the result makes a function a kernel. The type is
 #   always `void`.
