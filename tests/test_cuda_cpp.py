@@ -79,7 +79,11 @@ def test_a_write_past_the_end_is_told_from_a_read():
         (["if (i < n)", "    out[n - i] = 0;"], "out-of-bounds", "`out[64]`"),
         (["if (i < n)", "    out[i] = x[i - 1];"], "negative-index", "`x[-1]`"),
         (["out[i + 1000000000LL] = 1;"], "out-of-bounds", "no array"),
-        (["if (i < 32)", "    out[i] = 2 * x[i];"], "unwritten", "`out[32]`, nor 31"),
+        (
+            ["if (i < 32)", "    out[i] = 2 * x[i];"],
+            "unwritten",
+            "`out[32]`, nor 31 others.",
+        ),
         (["out[0] = 2 * x[0];"], "race", "both write `out[0]`"),
         (["if (i < n)", "    out[i] = 3 * x[i];"], "wrong-value", "1.5 times"),
         (["while (i >= 0)", "    out[0] = 1;"], "endless-loop", "did not end"),

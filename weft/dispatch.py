@@ -35,8 +35,8 @@ def check(
         `weft.kernels.exercise.KernelExercise` (sizes, launch, full, out, limits,
         constants, without), for PyTorch `weft.torch_ops.exercise.TorchExercise`, for
         functions `weft.functions.exercise.FunctionExercise` (because, without, same,
-        lines), for kernels in CUDA C++ `weft.cuda_cpp.room.CudaCppExercise` (prototype,
-        sizes, launch, call, out, full), for calls of a library
+        lines), for kernels in CUDA C++ `weft.cuda_cpp.exercise.CudaCppExercise`
+        (prototype, sizes, launch, call, out, full), for calls of a library
         `weft.libraries.exercise.LibraryExercise` (library, given, result, refuses,
         because), for functions of several ranks `weft.ranks.exercise.RankExercise`
         (ranks, result, without), for all of them tolerance and unseen.

@@ -28,7 +28,7 @@ class Judge:
     """Judges one launch: `launched` against what the spec expects of the outputs.
 
     outputs: the names of the arrays that the kernel is to write, each with what should
-    be in it. in_place: those of them whose first values count.
+    be in it. in_place: whether it is to update what they hold.
     """
 
     source: Source
@@ -99,17 +99,17 @@ class Judge:
 
     def overwritten(self, left: Left) -> Verdict | None:
         """An input that the kernel has changed."""
-        if not (at := np.argwhere(left.writer >= 0)).size:
+        if not (at := np.flatnonzero(left.writer >= 0)).size:
             return None
-        index = tuple(at[0])
+        index = int(at[0])
         found = self._worded("input-written", left, index)
         return self._of(found, int(left.writer[index]))
 
     def twice(self, left: Left) -> Verdict | None:
         """An element that two threads write."""
-        if not (at := np.argwhere(left.other >= 0)).size:
+        if not (at := np.flatnonzero(left.other >= 0)).size:
             return None
-        index = tuple(at[0])
+        index = int(at[0])
         one, other = int(left.writer[index]), int(left.other[index])
         everywhere = len(at) == left.before.size > 1
         lead = "Which elements are this thread's own, and which is its next one?"
@@ -123,12 +123,12 @@ class Judge:
     def in_any_order(self, left: Left) -> Verdict | None:
         """An element that depends on what another thread has written before."""
         both = np.isnan(left.after) & np.isnan(left.alone)
-        at = np.argwhere((left.after != left.alone) & ~both)
-        return self._worded("order", left, tuple(at[0])) if len(at) else None
+        at = np.flatnonzero((left.after != left.alone) & ~both)
+        return self._worded("order", left, int(at[0])) if len(at) else None
 
     def values(self, left: Left) -> Verdict | None:
         """A wrong value, with what leads to it."""
-        wanted = np.asarray(self.outputs[left.name])
+        wanted = self.outputs[left.name].ravel()
         wrong = difference(left.after, wanted, self.tolerance)
         if wrong is None:
             return None
@@ -139,8 +139,7 @@ class Judge:
         short = wanted - left.before.astype(wanted.dtype)
         if self.in_place and agrees(left.after, short, self.tolerance):
             before = show(left.before[wrong.index])
-            told = {"array": left.name, "index": _shown(wrong.index), "before": before}
-            lead = words("without-before", **told)["why"]
+            lead = words("without-before", before=before, element=there)["why"]
         told = {
             "said": wrong.sentence(left.name).replace(there, f"`{there}`", 1),
             "lead": lead or words("follow")["why"],
@@ -151,14 +150,12 @@ class Judge:
     def _unwritten(self, left: Left) -> Verdict:
         """Elements that no thread has written, and what those written look like."""
         untouched = left.writer < 0
-        index = tuple(np.argwhere(untouched)[0])
+        index = int(untouched.argmax())
         more = int(untouched.sum()) - 1
-        told: dict[str, Any] = {"others": f"{more:,} others" if more else "any other"}
-        if not more:
-            told["others"] = "anything else in its place"
-        found = self._worded("unwritten", left, index, **told)
+        others = f", nor {more:,} others" if more else ""
+        found = self._worded("unwritten", left, index, others=others)
         written = left.before.size - more - 1
-        first = not untouched.ravel()[:written].any()
+        first = not untouched[:written].any()
         if first and written == self.launch.threads:
             count = several(written, "element")
             return found.but(why=words("one-each", count=count)["why"])
@@ -166,7 +163,7 @@ class Judge:
 
     def shared_out(self, left: Left) -> Verdict | None:
         """One thread that writes far more than its share."""
-        written = np.bincount(left.writer[left.writer >= 0].ravel())
+        written = np.bincount(left.writer[left.writer >= 0])
         share = -(-left.before.size // self.launch.threads)
         if written.max(initial=0) <= 2 * share:
             return None
@@ -176,7 +173,7 @@ class Judge:
             "most": f"{written.max():,}",
             "share": f"{share:,}",
         }
-        return self._worded("share", left, (0,) * left.before.ndim, **told)
+        return self._worded("share", left, 0, **told)
 
     # Words
 
@@ -195,13 +192,11 @@ class Judge:
         block, thread = self.launch.index(rank)
         return f"thread {named(thread)} of block {named(block)}"
 
-    def _worded(
-        self, row: str, left: Left, index: tuple[Any, ...], **told: Any
-    ) -> Verdict:
+    def _worded(self, row: str, left: Left, index: int, **told: Any) -> Verdict:
         """The verdict of a row on an element of an array."""
         told |= {
             "array": left.name,
-            "index": _shown(index),
+            "index": index,
             "length": several(left.before.size, "element"),
             "threads": self.threads,
         }
@@ -211,10 +206,6 @@ class Judge:
         """The verdict, of a thread."""
         block, thread = self.launch.index(rank)
         return found.but(thread=thread, block=block)
-
-
-def _shown(index: tuple[Any, ...]) -> str:
-    return ", ".join(str(int(i)) for i in index)
 
 
 def _nearest(said: str, address: int) -> tuple[str, int, int]:

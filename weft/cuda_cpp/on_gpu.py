@@ -13,6 +13,7 @@ from weft.checking.values import judge_on_gpu
 from weft.checking.verdict import Failed, Verdict
 from weft.checking.waiting import wait_for
 from weft.cuda_cpp import compiler, running
+from weft.cuda_cpp.exercise import CudaCppExercise
 
 OLDEST = "sm_75"  # that the course knows, for a machine without a GPU
 
@@ -33,18 +34,21 @@ def _core() -> Any:
     return core
 
 
-def compiled(exercise: Any, source: Source) -> tuple[str, Any]:
-    """Compile with NVRTC; return a fact, and the kernel's code. Raises `Failed`."""
-    core = _core()
+def arch() -> str:
+    """What kernels are compiled for here, such as `sm_90`."""
     gpu = device.find()
-    arch = gpu.sm if gpu.usable else OLDEST
-    options = core.ProgramOptions(arch=arch, name=source.file)
+    return gpu.sm if gpu.usable else OLDEST
+
+
+def compiled(source: Source) -> Any:
+    """Compile with NVRTC; return the machine code. Raises `Failed`."""
+    core = _core()
+    options = core.ProgramOptions(arch=arch(), name=source.file)
     try:
         program = core.Program(source.text, code_type="c++", options=options)
-        code = program.compile("cubin", name_expressions=(source.name,))
+        return program.compile("cubin", name_expressions=(source.name,))
     except Exception as error:
         raise Failed(_refused(source, str(error))) from None
-    return f"NVRTC compiles it for {arch}", code
 
 
 def _refused(source: Source, said: str) -> Verdict:
@@ -56,8 +60,11 @@ def _refused(source: Source, said: str) -> Verdict:
     return words.refused(source, found, said, compiler.table, "NVRTC")
 
 
-def full_size(exercise: Any, source: Source) -> list[str]:
-    """Launch on the GPU and compare. Gives facts; raises `Failed`."""
+def full_size(exercise: CudaCppExercise, code: Any) -> list[str]:
+    """Launch on the GPU and compare. Gives facts; raises `Failed`.
+
+    code: what `compiled` returns.
+    """
     from numba import cuda as numbas
 
     core, cuda = _core(), cast(Any, numbas)
@@ -75,7 +82,7 @@ def full_size(exercise: Any, source: Source) -> list[str]:
 
     gpu = core.Device()
     gpu.set_current()
-    kernel = compiled(exercise, source)[1].get_kernel(source.name)
+    kernel = code.get_kernel(exercise.name)
     config = core.LaunchConfig(grid=launch.grid, block=launch.block)
     try:
         core.launch(gpu.default_stream, config, kernel, *passed)

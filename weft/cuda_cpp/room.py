@@ -2,57 +2,20 @@
 
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
-
-import numpy as np
+from typing import Any
 
 from weft import device
 from weft.c import words
 from weft.c.source import Source
-from weft.checking.cases import Case, as_tuple, copies
-from weft.checking.exercise import Exercise
+from weft.checking.cases import Case
 from weft.checking.room import Facts
 from weft.checking.source import begin
 from weft.checking.verdict import Failed, right_before
 from weft.cuda_cpp import compiler, on_gpu, running
+from weft.cuda_cpp.exercise import CudaCppExercise
 from weft.cuda_cpp.judging import Judge
 from weft.device import toolkit
-
-
-@dataclass(frozen=True, kw_only=True)
-class CudaCppExercise(Exercise):
-    """A kernel in CUDA C++, in a cell `%%c name.cu`.
-
-    prototype: the kernel's declaration, `void name(...)`, without `__global__` and the
-        semicolon. inputs: as for kernels, arrays and NumPy's numbers.
-    launch: `(*size)` → the blocks and the threads of each.
-    call: `(*inputs, *outputs)` → what the kernel is called with, in the order of
-        the prototype: these arrays and numbers, and lengths such as
-        `np.int32(x.size)`.
-    out: `(*inputs)` → the outputs as they are before the launch, for a kernel that
-        updates them in place. None: they have the shape and the type of the spec's.
-    full: a size that is run where there is a GPU.
-    """
-
-    needs: ClassVar[tuple[str, ...]] = (
-        *Exercise.needs,
-        *("prototype", "launch", "call"),
-    )
-    unused: ClassVar[tuple[str, ...]] = ("because", "limits")
-
-    prototype: str = ""
-    launch: Any = None
-    call: Any = None
-    out: Any = None
-    full: Any = None
-
-    def outputs(self, case: Case) -> tuple[Any, ...]:
-        """The outputs of a case before the launch."""
-        if self.out is not None:
-            return as_tuple(self.out(*copies(case.inputs)))
-        return tuple(np.full(e.shape, np.nan, np.float32) for e in case.expected)
 
 
 class CudaCpp:
@@ -74,7 +37,7 @@ class CudaCpp:
             raise Failed(begin(source.name, source.comment))
         if compiler.find() is None:
             if toolkit.find().nvrtc is not None:
-                on_gpu.compiled(exercise, source)
+                on_gpu.compiled(source)
             install = compiler.install()
             raise Failed(
                 words.verdict(source.name, "no-compiler", install=install).but(
@@ -83,9 +46,10 @@ class CudaCpp:
             )
         yield on_cpu(exercise, source)
         if toolkit.find().nvrtc is not None:
-            yield [on_gpu.compiled(exercise, source)[0]]
+            code = on_gpu.compiled(source)
+            yield [f"NVRTC compiles it for {on_gpu.arch()}"]
             if exercise.full is not None and device.find().usable:
-                yield on_gpu.full_size(exercise, source)
+                yield on_gpu.full_size(exercise, code)
 
 
 ROOM = CudaCpp()

@@ -50,7 +50,7 @@ def _sizes(part: Any) -> Size:
 
 @dataclass(frozen=True)
 class Left:
-    """What a launch left in one array.
+    """What a launch left in one array, whose elements are counted in one dimension.
 
     before: its elements before the launch. after: after all threads have run, the last
     block first. alone: what each element becomes if every thread works alone, on what
@@ -125,14 +125,9 @@ def run(
 
 
 def _left(arrays: dict[str, Array], ran: running.Ran) -> dict[str, Left]:
-    """What the program wrote on each array, in the array's own shape."""
+    """What the program wrote on each array."""
     after, notes = ran.results[: len(arrays)], ran.results[len(arrays) :]
     return {
-        name: Left(
-            name,
-            before,
-            after[k].reshape(before.shape),
-            *(one.reshape(before.shape) for one in notes[3 * k : 3 * k + 3]),
-        )
+        name: Left(name, before.ravel(), after[k], *notes[3 * k : 3 * k + 3])
         for k, (name, before) in enumerate(arrays.items())
     }
