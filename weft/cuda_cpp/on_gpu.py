@@ -14,6 +14,7 @@ from weft.checking.verdict import Failed, Verdict
 from weft.checking.waiting import wait_for
 from weft.cuda_cpp import compiler, running
 from weft.cuda_cpp.exercise import CudaCppExercise
+from weft.device import toolkit
 
 OLDEST = "sm_75"  # that the course knows, for a machine without a GPU
 
@@ -32,6 +33,17 @@ def _core() -> Any:
         import cuda.core.experimental as core
 
     return core
+
+
+def has_nvrtc() -> bool:
+    """Whether NVRTC and `cuda.core`, which calls it, are installed."""
+    if toolkit.find().nvrtc is None:
+        return False
+    try:
+        _core()
+    except ImportError:
+        return False
+    return True
 
 
 def arch() -> str:

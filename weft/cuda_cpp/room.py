@@ -11,11 +11,10 @@ from weft.c.source import Source
 from weft.checking.cases import Case
 from weft.checking.room import Facts
 from weft.checking.source import begin
-from weft.checking.verdict import Failed, right_before
+from weft.checking.verdict import Failed, Verdict, right_before
 from weft.cuda_cpp import compiler, on_gpu, running
 from weft.cuda_cpp.exercise import CudaCppExercise
 from weft.cuda_cpp.judging import Judge
-from weft.device import toolkit
 
 
 class CudaCpp:
@@ -25,7 +24,7 @@ class CudaCpp:
     exercise = CudaCppExercise
 
     def takes(self, thing: Any, asked: Mapping[str, Any]) -> bool:
-        return isinstance(thing, Source) or "prototype" in asked
+        return "prototype" in asked
 
     def stages(self, exercise: CudaCppExercise) -> Iterator[Facts]:
         """Compile, run on the CPU, compile with NVRTC, run at full size on a GPU."""
@@ -35,24 +34,30 @@ class CudaCpp:
             raise Failed(words.verdict(name, "type"))
         if source.is_stub:
             raise Failed(begin(source.name, source.comment))
+        nvrtc = on_gpu.has_nvrtc()
+        told = f"NVRTC compiles it for {on_gpu.arch()}"
         if compiler.find() is None:
-            if toolkit.find().nvrtc is not None:
+            if nvrtc:
                 on_gpu.compiled(source)
-            install = compiler.install()
-            raise Failed(
-                words.verdict(source.name, "no-compiler", install=install).but(
-                    message="There is no C++ compiler on this machine."
-                )
-            )
+            raise Failed(without_compiler(source.name, [told] * nvrtc))
         yield on_cpu(exercise, source)
-        if toolkit.find().nvrtc is not None:
+        if nvrtc:
             code = on_gpu.compiled(source)
-            yield [f"NVRTC compiles it for {on_gpu.arch()}"]
+            yield [told]
             if exercise.full is not None and device.find().usable:
                 yield on_gpu.full_size(exercise, code)
 
 
 ROOM = CudaCpp()
+
+
+def without_compiler(name: str, facts: list[str]) -> Verdict:
+    """The verdict where nothing compiles C++ for the CPU. facts: what is known."""
+    verdict = words.verdict(name, "no-compiler", install=compiler.install())
+    message = (
+        "There is no C++ compiler on this machine, so the kernel has not been run."
+    )
+    return verdict.but(headline="no C++ compiler", message=message, facts=facts)
 
 
 def on_cpu(exercise: CudaCppExercise, source: Source) -> Facts:
