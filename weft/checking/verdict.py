@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from weft import links, markup
+from weft.checking.history import History, Step
 from weft.checking.kinds import (
     C_CHAPTER,
     C_PAGE,
@@ -79,6 +80,7 @@ class Verdict:
     onward: what comes after a pass, None where nothing keeps count.
     judged: the execution of a cell whose code was judged, None where that is not known.
     printed: what the learner's code printed during the check, as `Printed.text`.
+    steps: what led to the fault, where that is known; see `history`.
 
     Raises ValueError for a kind or a topic that is in no table.
     """
@@ -101,13 +103,14 @@ class Verdict:
     onward: "Onward | None" = field(default=None, compare=False)
     judged: "Execution | None" = field(default=None, compare=False)
     printed: str = field(default="", compare=False)
+    steps: Sequence[Step] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise ValueError(f"{self.kind!r} is no kind of verdict: see kinds.KINDS")
         if self.topic and self.topic not in TOPICS:
             raise ValueError(f"{self.topic!r} is no topic of a verdict: see TOPICS")
-        for name in ("places", "facts", "rows"):
+        for name in ("places", "facts", "rows", "steps"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
 
     def but(self, **changes: Any) -> "Verdict":
@@ -181,6 +184,10 @@ class Verdict:
     def read_on(self) -> str:
         part, title, _ = self.where
         return f"book: {part}, “{title}”" if part else ""
+
+    def history(self) -> History:
+        """The steps that led to the fault, one after the other."""
+        return History(self.steps, self.message)
 
     def __repr__(self) -> str:
         return text(self)
@@ -291,7 +298,7 @@ def text(verdict: Verdict) -> str:
 def html_of(verdict: Verdict) -> str:
     """A verdict as a notebook shows it, without a stylesheet.
 
-    The one script, of `Execution`, only says more where it can.
+    Scripts, of `Execution` and of `History`, only say more where they can.
     """
     colour, word = COLOURS[verdict.state], SPOKEN[verdict.state]
     mark, _, title = verdict.title.partition(" ")
@@ -335,8 +342,9 @@ def html_of(verdict: Verdict) -> str:
             f'{markup.note(PRINTED)}<pre tabindex="0" style="margin:.3em 0;'
             f'overflow-x:auto;{MONOSPACE}">{html.escape(verdict.printed)}</pre>'
         )
+    below = verdict.history()._repr_html_() if verdict.steps else ""
     return (
         f'<div class="weft-verdict" data-kind="{verdict.kind}" role="status" '
         f'style="border-left:4px solid {colour};padding:.3em .9em;margin:.3em 0;'
-        f'max-width:46rem;line-height:1.45">{"".join(parts)}</div>'
+        f'max-width:46rem;line-height:1.45">{"".join(parts)}</div>{below}'
     )

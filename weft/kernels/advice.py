@@ -45,12 +45,14 @@ class Facts:
     """What is known of a launch that failed.
 
     backwards: whether its last block ran first. done: what it left behind, None if it
-    did not get that far. clue: what its wrong elements have in common.
+    did not get that far. clue: what its wrong elements have in common. trace: its
+    accesses, as far as it got; None where they are not known.
     """
 
     backwards: bool = False
     done: Done | None = None
     clue: Clue | None = None
+    trace: Trace | None = None
 
 
 Adviser = Callable[[Trial, Facts, Verdict], Verdict]

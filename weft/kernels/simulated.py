@@ -5,7 +5,16 @@ from dataclasses import replace
 from weft.checking.cases import as_tuple
 from weft.checking.source import begin, device_functions, global_names, line_with
 from weft.checking.verdict import Failed, Verdict, right_before
-from weft.kernels import advice, barriers, hazards, lanes, repairs, reruns, returned
+from weft.kernels import (
+    advice,
+    barriers,
+    hazards,
+    history,
+    lanes,
+    repairs,
+    reruns,
+    returned,
+)
 from weft.kernels.advice import Adviser, Facts
 from weft.kernels.exercise import KernelExercise
 from weft.kernels.outputs import judge
@@ -57,6 +66,7 @@ ADVISERS: tuple[Adviser, ...] = (  # in the order in which a failed trial goes t
     advice.show_uncalled,
     barriers.name_other_barrier,
     name_block,
+    history.add_steps,
 )
 
 
@@ -90,12 +100,13 @@ def run_trial(trial: Trial, backwards: bool = False) -> Done:
 
 def judged(trial: Trial, backwards: bool = False) -> Done | Verdict:
     """What one trial left behind, or the verdict on what is wrong with it."""
-    done = None
+    done, traces = None, list[Trace]()
     try:
-        done = watched(trial, backwards)
+        done = watched(trial, backwards, traces)
         return look_at(trial, done, backwards)
     except Failed as failed:
-        verdict, facts = failed.verdict, Facts(backwards, done, failed.clue)
+        trace = done.trace if done else next(iter(traces), None)
+        verdict, facts = failed.verdict, Facts(backwards, done, failed.clue, trace)
     for adviser in ADVISERS:
         verdict = adviser(trial, facts, verdict)
     if facts.clue is not None and not trial.exercise.checks_launch:
@@ -125,9 +136,10 @@ def look_at(trial: Trial, done: Done, backwards: bool) -> Done:
     return done
 
 
-def watched(trial: Trial, backwards: bool) -> Done:
+def watched(trial: Trial, backwards: bool, traces: list[Trace]) -> Done:
     """Run one trial, and end it at the first certain race.
 
+    traces: gets the trace of a launch that does not end, as far as it got.
     Raises `Failed` for that, for a launch far too large, and for a fault of the
     simulator, or the early read that led to it.
     """
@@ -137,6 +149,7 @@ def watched(trial: Trial, backwards: bool) -> Done:
     def look(trace: Trace) -> None:
         found = hazards.certain(trace)
         if found is not None:
+            traces.append(trace)
             raise Failed(of_the_launch(trial, found))
 
     waits = ""
@@ -144,6 +157,7 @@ def watched(trial: Trial, backwards: bool) -> Done:
     def failed(trace: Trace, fault: Fault) -> None:
         """Name the read that was too early before what came of it."""
         nonlocal waits
+        traces.append(trace)
         waits = advice.awaited(trace, fault)
         found = None
         if fault.kind == "mbarrier":

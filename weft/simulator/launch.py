@@ -25,7 +25,7 @@ from weft.simulator.trace.noted_run import NotedRun, Suspicious
 from weft.simulator.trace.recorded import Recorded
 from weft.simulator.trace.stale_run import StaleRun
 from weft.simulator.trace.trace import Trace
-from weft.simulator.trace.traced_run import CalledRun, TracedRun
+from weft.simulator.trace.traced_run import CalledRun, TracedRun, ValuedRun
 from weft.simulator.trace.watched_run import Fill, Recording
 from weft.wording import kind_of as described
 
@@ -240,6 +240,33 @@ def calls(
     with contextlib.suppress(Fault):
         simulate(kernel, config, args, readonly=readonly, make_run=make)
     return runs[0].calls if runs else {}
+
+
+def values(
+    kernel: Any,
+    config: Any,
+    args: tuple[Any, ...],
+    wanted: dict[int, int],
+    *,
+    readonly: frozenset[int] = frozenset(),
+    backwards: bool = False,
+) -> ValuedRun | None:
+    """Run as `record` did, and look at what memory holds at some rows of its trace.
+
+    wanted: for each of the rows the address of the element to look at.
+    """
+    runs: list[ValuedRun] = []
+
+    def make(fn: FunctionType, grid: Dim, block: Dim, shared: int) -> ValuedRun:
+        runs.append(ValuedRun(wanted, fn, grid, block, shared, backwards))
+        return runs[-1]
+
+    with contextlib.suppress(Fault):
+        simulate(kernel, config, args, readonly=readonly, make_run=make)
+    for run in runs:
+        run.settle()
+        return run
+    return None
 
 
 def parameters(fn: FunctionType, args: tuple[Any, ...]) -> list[str]:

@@ -1,7 +1,8 @@
 """A simulated launch that writes down which thread accesses what, on which line."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from weft.places import Place
 from weft.simulator.faults import Fault
 from weft.simulator.memory.addresses import pointer
 from weft.simulator.running.positions import upwards
+from weft.simulator.running.special import Special
 from weft.simulator.running.threads import Thread
 from weft.simulator.trace.beside import TracedBeside
 from weft.simulator.trace.clocks import Clocks
@@ -18,6 +20,8 @@ from weft.simulator.trace.trace import Bulk, Copied, Trace
 from weft.simulator.trace.watched_arrays import Watched, load
 from weft.simulator.trace.watched_run import WatchedRun
 from weft.simulator.translation.notes import LOAD, NOTE, Noting
+
+Entry = Iterable[int]
 
 _LOOK = 1 << 16  # accesses, after which `look` is asked; then after 4 times as many
 
@@ -180,25 +184,109 @@ class CalledRun(TracedRun):
         super().__init__(*args, **options)
 
     def new_log(self) -> Log:
-        return Log(_Watched(self))
+        return Log(_Watched(self._saw))
+
+    def _saw(self, _: Entry) -> None:
+        row = self.log.rows
+        if row in self.wanted:
+            self.calls[row] = self.where.places(upwards(sys._getframe(2)))
+            if len(self.calls) == len(self.wanted):
+                raise Enough("seen", "the run has shown what was asked for")
+
+
+class ValuedRun(TracedRun):
+    """A launch run again, to learn what memory holds at the accesses `wanted`.
+
+    wanted: for each row the address of the element to look at. `values` has for each
+    row what the element held when the access was noted, which is after a store and
+    before anything else, and what it held when the access was done; None where that
+    cannot be told. `meetings` are the barriers passed: the row before which, the
+    threads by the numbers of their blocks and their own, and the place. The run ends
+    with `Enough` after the last row.
+    """
+
+    def __init__(self, wanted: dict[int, int], *args: Any, **options: Any) -> None:
+        self.wanted, self._last = wanted, max(wanted, default=-1)
+        self.values: dict[int, tuple[Any, Any]] = {}
+        self.meetings: list[tuple[int, frozenset[tuple[int, int]], Place]] = []
+        self._of: dict[int, Watched] = {}
+        self._open: tuple[int, Watched, tuple[int, ...]] | None = None
+        super().__init__(*args, **options)
+
+    def new_log(self) -> Log:
+        return Log(_Watched(self._saw))
+
+    def attached(self, x: Watched) -> None:
+        super().attached(x)
+        self._of[x._number] = x
+
+    def met(self, threads: list[Thread], scope: str) -> None:
+        if scope in ("block", "grid"):
+            who = frozenset((t.block.number, t.number) for t in threads)
+            place = self._place(threads[0].waiting.site)
+            self.meetings.append((self.log.rows, who, place))
+        super().met(threads, scope)
+
+    @contextmanager
+    def specially(self, access: Special) -> Iterator[Any]:
+        with super().specially(access):
+            yield
+        self.settle()
+
+    def settle(self) -> None:
+        """Look at what the last access wanted has left behind."""
+        if self._open is not None:
+            row, x, at = self._open
+            self.values[row] = self.values[row][0], _value(x, at)
+            self._open = None
+
+    def _saw(self, entry: Entry) -> None:
+        self.settle()
+        row = self.log.rows
+        if row > self._last:
+            raise Enough("seen", "the run has shown what was asked for")
+        if row in self.wanted:
+            _, number, *indices = entry
+            known = number & ~1  # see `Log.number`
+            x = self._of[known]
+            at = _index(x, self.wanted[row] - self.log.start(known))
+            sides = zip(indices, x.shape, strict=False)
+            if number == known and not all(0 <= i < side for i, side in sides):
+                at = None
+            self.values[row] = (None, None)
+            if at is not None:
+                self.values[row] = _value(x, at), None
+                self._open = row, x, at
+
+
+def _index(x: Watched, offset: int) -> tuple[int, ...] | None:
+    """The index of the element so many bytes from the beginning of `x`, if any."""
+    index = [0] * x.ndim
+    for axis in sorted(range(x.ndim), key=lambda axis: -x.strides[axis]):
+        if x.strides[axis] <= 0 or offset < 0:
+            return None
+        index[axis], offset = divmod(offset, x.strides[axis])
+    fits = all(i < side for i, side in zip(index, x.shape, strict=True))
+    return tuple(index) if fits and not offset else None
+
+
+def _value(x: Watched, at: tuple[int, ...]) -> Any:
+    """A number of Python's, None for a record."""
+    value = x._data[at].item()
+    return value if isinstance(value, bool | int | float | complex) else None
 
 
 class _Watched(list[int]):
-    """The entries of a log, which look at what adds to them."""
+    """The entries of a log, which shows `saw` what is added to them."""
 
-    def __init__(self, run: CalledRun) -> None:
+    def __init__(self, saw: Callable[[Entry], None]) -> None:
         super().__init__()
-        self._run = run
+        self._saw = saw
 
-    def extend(self, entry: Iterable[int]) -> None:
-        run = self._run
-        row = run.log.rows
-        if row in run.wanted:
-            run.calls[row] = run.where.places(upwards(sys._getframe(1)))
-            if len(run.calls) == len(run.wanted):
-                raise Enough("seen", "the run has shown what was asked for")
+    def extend(self, entry: Entry) -> None:
+        self._saw(entry)
         super().extend(entry)
 
 
 class Enough(Fault):
-    """Ends a `CalledRun`."""
+    """Ends a run that is only made to see something."""

@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from types import CodeType, FrameType, FunctionType
 from typing import Any
@@ -115,7 +116,7 @@ class WatchedRun(Run):
         site: the number of the place, None where it is not known.
         """
 
-    def specially(self, access: Special) -> "_Specially":
+    def specially(self, access: Special) -> AbstractContextManager[Any]:
         return _Specially(self, access)
 
     # Which blocks are written down

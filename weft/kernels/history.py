@@ -1,0 +1,279 @@
+"""The steps that led to a fault of a kernel: who touched its element, and when.
+
+The launch is run once more for what memory held at each step. Only a launch that has
+failed is: one that passes costs nothing.
+"""
+
+from itertools import chain
+
+import numpy as np
+
+from weft.checking.history import Step
+from weft.checking.source import parameter_names
+from weft.checking.verdict import Verdict
+from weft.kernels.advice import Facts
+from weft.kernels.trial import Trial
+from weft.places import Place, named, unravel
+from weft.simulator.launch import values
+from weft.simulator.trace.columns import Columns, Flags
+from weft.simulator.trace.recorded import Recorded
+from weft.simulator.trace.trace import LOCAL, READ, SHARED, WRITE, Trace
+from weft.simulator.trace.traced_run import ValuedRun
+
+MOST = 40  # steps of a history
+LED = 4  # accesses to other elements that are shown before one of the fault
+LONGEST = 500_000  # accesses of a launch that is run again
+OUTSIDE = ("out-of-bounds", "negative-index")
+KINDS = ("race", "uninitialised", "wrong-value", *OUTSIDE)
+NOTHING = "nothing yet"
+
+
+def add_steps(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
+    """Add the steps to a fault that the history of one element, or thread, shows."""
+    if verdict.kind not in KINDS or facts.trace is None or trial.exercise.checks_launch:
+        return verdict
+    trace = facts.trace.full if isinstance(facts.trace, Recorded) else facts.trace
+    if not 0 < len(trace) <= LONGEST:
+        return verdict
+    find = up_to if verdict.kind in OUTSIDE else of_element
+    steps = find(trial, facts.backwards, trace, verdict)
+    return verdict.but(steps=steps) if len(steps) > 1 else verdict
+
+
+def of_element(
+    trial: Trial, backwards: bool, trace: Trace, verdict: Verdict
+) -> list[Step]:
+    """The steps to what is wrong with one element."""
+    rows = [row for row in verdict.rows if row < len(trace)]
+    lines = {(place.function, place.line) for place, _ in verdict.places}
+    if not rows or any(line_of(trace, row) not in lines for row in rows):
+        return []
+    start = int(trace.address[rows].max())
+    mine = np.flatnonzero(touching(trace, rows[0], start))
+    rows = [row for row in rows if row in mine]
+    if not rows or (len(rows) == 1 and is_wide(trace, rows[0])):
+        return []  # nothing says which of its elements it is
+    mine = mine[mine <= max(rows)]
+    ways = [before(trace, row, LED) for row in rows]
+    chosen = nearest(rows, mine.tolist(), chain(*ways))
+    return Telling(trial, backwards, trace, chosen, mine, start).steps()
+
+
+def up_to(trial: Trial, backwards: bool, trace: Trace, verdict: Verdict) -> list[Step]:
+    """The steps of a thread that goes outside, and what others did on that line."""
+    thread, block = verdict.thread, verdict.block
+    if not verdict.places or thread is None or block is None:
+        return []
+    place = verdict.places[0][0]
+    own = trace.thread == rank(thread, trace.block_size)
+    own &= trace.block == rank(block, trace.grid_size)
+    here = [(p.function, p.line) == (place.function, place.line) for p in trace.places]
+    others = np.flatnonzero(np.array(here)[trace.site] & ~own)
+    chosen = sorted({*last(np.flatnonzero(own), 2 * LED), *last(others, LED)})
+    told = Telling(trial, backwards, trace, chosen)
+    refused = len(trace) - 1  # a read is noted before it is looked at
+    told.chosen = [row for row in chosen if row < refused or told.value(row)]
+    return [
+        *told.steps(),
+        Step(place, told.named(thread, block), "goes outside the array"),
+    ]
+
+
+def line_of(trace: Trace, row: int) -> tuple[str, int]:
+    place = trace.places[trace.site[row]]
+    return place.function, place.line
+
+
+def is_wide(trace: Trace, row: int) -> bool:
+    """Whether an access is to several elements at once."""
+    return bool(trace.size[row] > trace.dtypes[trace.array[row]].itemsize)
+
+
+def rank(index: tuple[int, ...], size: tuple[int, int, int]) -> int:
+    """The number of a thread in its block, or of a block in its grid."""
+    x, y, z = (*index, 0, 0)[:3]
+    return int(x + size[0] * (y + size[1] * z))
+
+
+def last(rows: Columns, most: int) -> list[int]:
+    return [int(row) for row in rows[-most:]]
+
+
+def before(trace: Trace, row: int, most: int) -> list[int]:
+    """The last accesses of a thread before one of its own."""
+    same = trace.thread[:row] == trace.thread[row]
+    same &= trace.block[:row] == trace.block[row]
+    return last(np.flatnonzero(same), most)
+
+
+def touching(trace: Trace, row: int, start: int) -> Flags:
+    """The accesses to the element at an address, in the memory that a row accesses."""
+    mine: Flags = (trace.address <= start) & (start < trace.address + trace.size)
+    mine &= trace.space == trace.space[row]
+    if trace.space[row] in (SHARED, LOCAL):
+        mine &= trace.block == trace.block[row]
+    if trace.space[row] == LOCAL:
+        mine &= trace.thread == trace.thread[row]
+    return mine
+
+
+def nearest(rows: list[int], mine: list[int], others: chain[int]) -> list[int]:
+    """At most MOST rows, in order: those of the fault, and the nearest to them.
+
+    mine: the accesses to its element, which come before those to others.
+    """
+
+    def far(row: int) -> int:
+        return min(abs(row - one) for one in rows)
+
+    ordered = [*rows, *sorted(mine, key=far), *sorted(others, key=far)]
+    return sorted(list(dict.fromkeys(ordered))[:MOST])
+
+
+class Telling:
+    """A launch that is run again, and its steps in words.
+
+    chosen: the rows to be told. mine: all accesses to the element in question, which is
+    at the address `start`.
+    """
+
+    def __init__(
+        self,
+        trial: Trial,
+        backwards: bool,
+        trace: Trace,
+        chosen: list[int],
+        mine: Columns | None = None,
+        start: int = 0,
+    ) -> None:
+        self.trial, self.trace, self.chosen = trial, trace, chosen
+        self.mine = [] if mine is None else mine.tolist()
+        self.start = start
+        elements = set(self.mine)
+        lately = (self.previous(row) for row in chosen)
+        wanted = {row: int(trace.address[row]) for row in chosen}
+        wanted |= {row: start for row in chosen if row in elements}
+        wanted |= {row: start for row in lately if row is not None}
+        self.run = run_again(trial, backwards, wanted)
+
+    def previous(self, row: int) -> int | None:
+        """The access to the element that comes before a row."""
+        at = int(np.searchsorted(np.array(self.mine, np.int64), row))
+        return self.mine[at - 1] if at else None
+
+    def steps(self) -> list[Step]:
+        """The accesses, and the barriers between them to which one of them came."""
+        if self.run is None or not self.chosen:
+            return []
+        first, end = self.chosen[0], self.chosen[-1]
+        threads = {self.who(row) for row in self.chosen}
+        found = [(row, 1, self.step(row)) for row in self.chosen]
+        for row, who, place in self.run.meetings:
+            if first < row <= end and who & threads:
+                found.append((row, 0, self.barrier(row, who, place)))
+        return [step for _, _, step in sorted(found, key=lambda f: f[:2])][-MOST:]
+
+    def who(self, row: int) -> tuple[int, int]:
+        return int(self.trace.block[row]), int(self.trace.thread[row])
+
+    def named(self, thread: tuple[int, ...], block: tuple[int, ...]) -> str:
+        """A thread, and its block where there are several."""
+        of = f" of block {named(block)}" * (self.trace.all_blocks > 1)
+        return f"thread {named(thread)}{of}"
+
+    def step(self, row: int) -> Step:
+        """One access."""
+        trace = self.trace
+        name = f"`{self.name(row)}`"
+        operation, value = trace.operation[row], self.value(row)
+        if row in trace.atomics["begun"]:
+            did = f"starts a copy into {name}"
+        elif operation == READ:
+            did = f"reads {name}: {value}" if value else f"reads {name}"
+        elif operation == WRITE:
+            did = f"writes {value} to {name}" if value else f"writes to {name}"
+        else:
+            did = f"changes {name} atomically"
+        place = trace.places[trace.site[row]]
+        return Step(place, self.named(*trace.by(row)), did, self.element(row, True))
+
+    def barrier(self, row: int, who: frozenset[tuple[int, int]], place: Place) -> Step:
+        """The threads that have met at a barrier."""
+        blocks = {block for block, _ in who}
+        size = int(np.prod(self.trace.block_size)) * len(blocks)
+        some = f"{len(who):,} of {size:,}" if len(who) < size else f"all {size:,}"
+        of = "the grid"
+        if len(blocks) == 1:
+            of = f"block {named(unravel(min(blocks), self.trace.grid_size))}"
+        who_met = f"{some} threads of {of}"
+        return Step(place, who_met, "meet at the barrier", self.element(row, False))
+
+    def name(self, row: int) -> str:
+        array = self.trace.arrays[self.trace.array[row]]
+        return self.trace.element(row) or f"{array}[…]"
+
+    def element(self, row: int, after: bool) -> str:
+        """What the element in question holds before a row, and after it."""
+        if not self.mine:
+            return ""
+        held = self.before(row)
+        now = self.value(row) if after and row in self.mine else held
+        name = self.name(self.mine[0])
+        if not now or not held:
+            return f"`{name}`: {now or held}" if now or held else ""
+        return f"`{name}`: {held} → {now}" if now != held else f"`{name}`: {now}"
+
+    def before(self, row: int) -> str:
+        """What the element in question holds before a row; '' where that is unknown."""
+        previous = self.previous(row)
+        if previous is not None:
+            return self.value(previous)
+        trace, first = self.trace, self.mine[0]
+        array = int(trace.array[first])
+        if trace.fresh[array]:
+            return NOTHING
+        name = trace.arrays[array]
+        given = (*self.trial.case.inputs, *self.trial.fresh())
+        names = parameter_names(self.trial.exercise.kernel)
+        found = dict(zip(names, given, strict=False)).get(name)
+        if found is None or name not in trace.bases:
+            return ""
+        at = (self.start - trace.bases[name]) // trace.dtypes[array].itemsize
+        return shown(np.asarray(found).reshape(-1)[at].item())
+
+    def value(self, row: int) -> str:
+        """What a row has read, or left behind; '' where that is not known."""
+        if self.run is None:
+            return ""
+        trace = self.trace
+        noted, left = self.run.values.get(row, (None, None))
+        if trace.operation[row] == READ and trace.fresh[int(trace.array[row])]:
+            same = touching(trace, row, int(trace.address[row]))[:row]
+            if not (same & (trace.operation[:row] != READ)).any():
+                return NOTHING
+        at_once = trace.operation[row] in (READ, WRITE) and not is_wide(trace, row)
+        return shown(noted if at_once else left)
+
+
+def run_again(
+    trial: Trial, backwards: bool, wanted: dict[int, int]
+) -> ValuedRun | None:
+    """Run a trial as it was run, and look at memory at some of its accesses."""
+    inputs = trial.case.inputs
+    return values(
+        trial.exercise.kernel,
+        trial.config,
+        (*inputs, *trial.fresh()),
+        wanted,
+        readonly=frozenset(range(len(inputs))),
+        backwards=backwards,
+    )
+
+
+def shown(value: object) -> str:
+    """A number as it is told; '' for None."""
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return "NaN" if value != value else f"{value:.6g}"
+    return str(value)
