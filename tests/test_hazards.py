@@ -60,7 +60,7 @@ def test_a_race_within_one_line(kernel, said, monkeypatch):
     )
     assert verdict.kind == "race"
     assert said in verdict.message
-    html = verdict._repr_html_()
+    html = verdict._repr_html_().partition("<details")[0]
     assert "overflow-x" not in html, "on a phone half of a line would be hidden"
     assert html.count("white-space:pre-wrap;overflow-wrap:anywhere") == 2
 

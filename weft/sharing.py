@@ -34,7 +34,7 @@ FORMAT = 1
 LARGEST = 2 << 20  # bytes
 INDICES = ("thread", "block")
 LISTS = ("facts", "rows")
-LEFT_OUT = ("places", "onward", "judged", "steps")  # of what is written
+LEFT_OUT = ("places", "onward", "judged", "past")  # of what is written
 PAGE = """<!doctype html>
 <html lang="en"><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy"

@@ -233,6 +233,18 @@ class Check {
       element("div", { className: `weft-check-said weft-check-${verdict.state.replace(" ", "-")}` },
         ...parts));
     this.verdict.firstChild.dataset.kind = verdict.kind;
+    if (verdict.history) this.showHistory(verdict);
+  }
+
+  // What led to the fault: its HTML brings the script of its slider. A step marks its line.
+  showHistory({ history, places }) {
+    const box = element("div", { innerHTML: history });
+    this.verdict.append(box);
+    for (const script of box.querySelectorAll("script"))
+      script.replaceWith(element("script", { textContent: script.textContent }));
+    const named = places.filter(({ ours }) => ours).map(({ line }) => line);
+    box.addEventListener("weft-step", ({ detail }) =>
+      this.editor.mark(detail ? [detail] : named));
   }
 
   line({ line, text, note, ours }) {

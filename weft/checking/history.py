@@ -1,6 +1,6 @@
 """How a fault came about: the accesses that led to it, one step at a time.
 
-A verdict has them as `steps`, in the order in which the simulator ran them. Shown is a
+A verdict has them as its `past`, in the order in which the simulator ran them. Shown is a
 list that opens; where scripts run, a slider goes through it.
 """
 

@@ -80,7 +80,7 @@ class Verdict:
     onward: what comes after a pass, None where nothing keeps count.
     judged: the execution of a cell whose code was judged, None where that is not known.
     printed: what the learner's code printed during the check, as `Printed.text`.
-    steps: what led to the fault, where that is known; see `history`.
+    past: the steps that led to the fault, where they are known; see `history`.
 
     Raises ValueError for a kind or a topic that is in no table.
     """
@@ -103,14 +103,14 @@ class Verdict:
     onward: "Onward | None" = field(default=None, compare=False)
     judged: "Execution | None" = field(default=None, compare=False)
     printed: str = field(default="", compare=False)
-    steps: Sequence[Step] = field(default=(), compare=False)
+    past: Sequence[Step] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise ValueError(f"{self.kind!r} is no kind of verdict: see kinds.KINDS")
         if self.topic and self.topic not in TOPICS:
             raise ValueError(f"{self.topic!r} is no topic of a verdict: see TOPICS")
-        for name in ("places", "facts", "rows", "steps"):
+        for name in ("places", "facts", "rows", "past"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
 
     def but(self, **changes: Any) -> "Verdict":
@@ -187,7 +187,7 @@ class Verdict:
 
     def history(self) -> History:
         """The steps that led to the fault, one after the other."""
-        return History(self.steps, self.message)
+        return History(self.past, self.message)
 
     def __repr__(self) -> str:
         return text(self)
@@ -342,7 +342,7 @@ def html_of(verdict: Verdict) -> str:
             f'{markup.note(PRINTED)}<pre tabindex="0" style="margin:.3em 0;'
             f'overflow-x:auto;{MONOSPACE}">{html.escape(verdict.printed)}</pre>'
         )
-    below = verdict.history()._repr_html_() if verdict.steps else ""
+    below = verdict.history()._repr_html_() if verdict.past else ""
     return (
         f'<div class="weft-verdict" data-kind="{verdict.kind}" role="status" '
         f'style="border-left:4px solid {colour};padding:.3em .9em;margin:.3em 0;'

@@ -73,7 +73,7 @@ def as_data(verdict: Verdict) -> Data:
     hint: what to do next, "" where the verdict says nothing of it; who: which thread it
     happened to, and on what data; places: lines, each with a note, and whether it is in
     the reader's code; facts; read: a part of the book, a title in it and its
-    address in the book, or None.
+    address in the book, or None; history: HTML of the steps that led to the fault, "".
     """
     mark, _, title = verdict.title.partition(" ")
     part, heading, address = verdict.in_book
@@ -103,6 +103,7 @@ def as_data(verdict: Verdict) -> Data:
         ],
         "facts": list(verdict.facts),
         "read": {"part": part, "title": heading, "address": address} if part else None,
+        "history": verdict.history()._repr_html_() if verdict.past else "",
     }
 
 

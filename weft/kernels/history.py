@@ -37,7 +37,7 @@ def add_steps(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
         return verdict
     find = up_to if verdict.kind in OUTSIDE else of_element
     steps = find(trial, facts.backwards, trace, verdict)
-    return verdict.but(steps=steps) if len(steps) > 1 else verdict
+    return verdict.but(past=steps) if len(steps) > 1 else verdict
 
 
 def of_element(
