@@ -243,8 +243,11 @@ class Check {
     for (const script of box.querySelectorAll("script"))
       script.replaceWith(element("script", { textContent: script.textContent }));
     const named = places.filter(({ ours }) => ours).map(({ line }) => line);
-    box.addEventListener("weft-step", ({ detail }) =>
-      this.editor.mark(detail ? [detail] : named));
+    box.addEventListener("weft-step", ({ detail }) => {
+      const line = Number(detail?.line);
+      const there = this.editor.text().split("\n")[line - 1]?.trim();
+      this.editor.mark(!detail ? named : there === detail.text ? [line] : []);
+    });
   }
 
   line({ line, text, note, ours }) {

@@ -1,7 +1,7 @@
 """How a fault came about: the accesses that led to it, one step at a time.
 
-A verdict has them as its `past`, in the order in which the simulator ran them. Shown is a
-list that opens; where scripts run, a slider goes through it.
+A verdict has them as its `past`, in the order in which the simulator ran them. They are
+shown as a list that opens; where scripts run, a slider goes through it.
 """
 
 import html
@@ -21,39 +21,39 @@ BUTTON = (
 )
 
 # The steps are a list, and the script shows one of them at a time. It begins with the
-# last, which is the fault. `weft-step` tells an editor in the page which line it is.
+# last, which is the fault. `weft-step` tells an editor in the page which line it is at.
 SCRIPT = """
-document.querySelectorAll(".weft-history:not([data-woken])").forEach((box) => {
-  box.dataset.woken = "";
+(() => {
+  const box = document.currentScript.previousElementSibling;
   const steps = [...box.querySelectorAll("li")];
-  const lines = [...box.querySelectorAll("[data-row]")];
+  const rows = [...box.querySelectorAll("div[data-row]")];
   const [back, range, forward] = box.querySelectorAll("button, input");
-  const tell = (line) =>
-    box.dispatchEvent(new CustomEvent("weft-step", { bubbles: true, detail: line }));
+  const tell = (detail) =>
+    box.dispatchEvent(new CustomEvent("weft-step", { bubbles: true, detail }));
   const show = (at) => {
     range.value = at;
     range.setAttribute("aria-valuetext", `step ${at} of ${steps.length}`);
     back.disabled = at <= 1;
     forward.disabled = at >= steps.length;
     steps.forEach((step, n) => (step.style.display = n === at - 1 ? "" : "none"));
-    const { line } = steps[at - 1].dataset;
-    lines.forEach((row) => {
-      const here = row.dataset.row === line;
-      row.toggleAttribute("aria-current", here);
+    for (const row of rows) {
+      const here = row.dataset.row === steps[at - 1].dataset.row;
+      row.setAttribute("aria-current", here ? "step" : "false");
       row.style.background = here
         ? "color-mix(in srgb, currentColor 14%, transparent)" : "";
       row.style.boxShadow = here ? "inset 3px 0 #c8473c" : "";
-    });
-    if (box.open) tell(Number(line));
+      if (here && box.open)
+        tell({ line: row.dataset.line, text: row.lastElementChild.textContent });
+    }
   };
   range.addEventListener("input", () => show(Number(range.value)));
   back.addEventListener("click", () => show(Number(range.value) - 1));
   forward.addEventListener("click", () => show(Number(range.value) + 1));
   box.addEventListener("toggle", () =>
-    box.open ? show(Number(range.value)) : tell(0));
+    box.open ? show(Number(range.value)) : tell(null));
   range.parentElement.style.display = "flex";
   show(steps.length);
-});
+})();
 """
 
 
@@ -118,15 +118,21 @@ def html_of(history: History) -> str:
     )
 
 
+def _key(place: Place) -> str:
+    """What tells a line from those of other functions."""
+    return f"{html.escape(place.function)}:{place.line}"
+
+
 def _code(steps: Sequence[Step]) -> str:
     """The lines that the steps are on, in the order of the source."""
-    places = {(s.place.function, s.place.line): s.place.text for s in steps}
+    places = {_key(step.place): step.place for step in steps}
     rows = "".join(
-        f'<div data-row="{line}" style="padding:.1em .5em;display:flex;gap:1em">'
-        f'<span style="{markup.MUTED};white-space:nowrap">line {line}</span>'
+        f'<div data-row="{key}" data-line="{place.line}" '
+        'style="padding:.1em .5em;display:flex;gap:1em">'
+        f'<span style="{markup.MUTED};white-space:nowrap">line {place.line}</span>'
         '<span style="white-space:pre-wrap;overflow-wrap:anywhere;font-size:.92em;'
-        f'{MONOSPACE}">{html.escape(text)}</span></div>'
-        for (_, line), text in sorted(places.items(), key=lambda one: one[0][1])
+        f'{MONOSPACE}">{html.escape(place.text)}</span></div>'
+        for key, place in sorted(places.items(), key=lambda one: one[1].line)
     )
     return f'<div role="group" aria-label="Lines of the steps">{rows}</div>'
 
@@ -143,6 +149,5 @@ def _item(number: int, step: Step, fault: str) -> str:
         )
     if fault:
         parts.append(f"<strong>{markup.inline(fault)}</strong>")
-    return (
-        f'<li value="{number}" data-line="{step.place.line}">{"<br>".join(parts)}</li>'
-    )
+    said = "<br>".join(parts)
+    return f'<li value="{number}" data-row="{_key(step.place)}">{said}</li>'

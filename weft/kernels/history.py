@@ -221,7 +221,9 @@ class Telling:
         name = self.name(self.mine[0])
         if not now or not held:
             return f"`{name}`: {now or held}" if now or held else ""
-        return f"`{name}`: {held} → {now}" if now != held else f"`{name}`: {now}"
+        if now == held:
+            return f"`{name}` before and after: {now}"
+        return f"`{name}`: {held} → {now}"
 
     def before(self, row: int) -> str:
         """What the element in question holds before a row; '' where that is unknown."""

@@ -7,6 +7,7 @@ and without a script there is the kernel as it is first, with its verdict.
 
 import itertools
 import os
+import re
 import tempfile
 import tomllib
 from collections.abc import Mapping
@@ -29,6 +30,7 @@ from .page import WeftDirective
 
 FOLDER = Path("book", "switches")
 SCRIPT = "switches.js"
+HISTORY = re.compile('<details class="weft-history".*?</script>', re.DOTALL)  # left out
 State = Mapping[str, bool]
 
 
@@ -112,7 +114,9 @@ def judge(root: Path, kernel: Switched) -> dict[str, str]:
         client = NotebookClient(notebook, timeout=120, extra_arguments=quiet)
         client.execute(env=env)
     shown = [
-        "".join(output.get("data", {}).get("text/html", "") for output in cell.outputs)
+        HISTORY.sub(
+            "", "".join(o.get("data", {}).get("text/html", "") for o in cell.outputs)
+        )
         for cell in notebook.cells[2::2]
     ]
     return dict(zip(map(key, kernel.states), shown, strict=True))
