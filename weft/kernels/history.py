@@ -46,7 +46,7 @@ def of_element(
     """The steps to what is wrong with one element."""
     rows = [row for row in verdict.rows if row < len(trace)]
     lines = {(place.function, place.line) for place, _ in verdict.places}
-    if not rows or any(line_of(trace, row) not in lines for row in rows):
+    if all(line_of(trace, row) not in lines for row in rows):
         return []
     start = int(trace.address[rows].max())
     mine = np.flatnonzero(touching(trace, rows[0], start))
