@@ -150,6 +150,27 @@ def test_an_access_outside_of_an_array():
 
 
 @cuda.jit
+def halo(x, out):
+    tile = cuda.shared.array(64, float32)
+    t = cuda.threadIdx.x
+    tile[t] = x[t]
+    cuda.syncthreads()
+    out[t] = tile[t] + tile[t - 1]
+
+
+def test_an_access_before_the_beginning_of_shared_memory():
+    verdict = check(halo, lambda x: x)
+    assert verdict.kind == "negative-index"
+    assert told(verdict) == [
+        "thread 0 reads `x[0]`: 0",
+        "thread 0 writes 0 to `tile[0]`",
+        "all 64 threads of block 0 meet at the barrier",
+        "thread 0 reads `tile[0]`: 0",
+        "thread 0 goes outside the array",
+    ]
+
+
+@cuda.jit
 def first_of_a_row(x, out):
     r, c = cuda.grid(2)
     out[r, c] = 2 * x[r, c + 1]

@@ -156,6 +156,19 @@ def test_a_wrong_and_a_right_function(watched: Any, under: str, name: str) -> No
     check.place.get_by_text("✓ passed", exact=True).wait_for()
 
 
+def test_a_step_back_marks_its_line_in_the_editor(watched: Any, under: str) -> None:
+    check = opened(watched, under, "vector_add")
+    check.write_body("    i = cuda.grid(1)\n    x = a[i]\n    out[i] = x + b[i]\n")
+    assert check.press().get_attribute("data-kind") == "out-of-bounds"
+    assert check.marked() == ["4"]
+    check.place.get_by_text("Step back through how it came about").click()
+    check.button("Back").click()
+    assert check.place.locator(".weft-history li:visible").count() == 1
+    assert check.marked() == ["5"]
+    check.button("Forward").click()
+    assert check.marked() == ["4"]
+
+
 @pytest.mark.parametrize("name", list(ENDLESS))
 def test_an_endless_loop_ends_by_itself(watched: Any, under: str, name: str) -> None:
     check = opened(watched, under, name)

@@ -26,6 +26,7 @@ LONGEST = 500_000  # accesses of a launch that is run again
 OUTSIDE = ("out-of-bounds", "negative-index")
 KINDS = ("race", "uninitialised", "wrong-value", *OUTSIDE)
 NOTHING = "nothing yet"
+NONE = (None, None)  # of a row that nobody has looked at
 
 
 def add_steps(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
@@ -71,8 +72,8 @@ def up_to(trial: Trial, backwards: bool, trace: Trace, verdict: Verdict) -> list
     others = np.flatnonzero(np.array(here)[trace.site] & ~own)
     chosen = sorted({*last(np.flatnonzero(own), 2 * LED), *last(others, LED)})
     told = Telling(trial, backwards, trace, chosen)
-    refused = len(trace) - 1  # a read is noted before it is looked at
-    told.chosen = [row for row in chosen if row < refused or told.value(row)]
+    end = len(trace) - 1  # a read is noted before it is looked at
+    told.chosen = [row for row in chosen if row < end or told.is_inside(row)]
     return [
         *told.steps(),
         Step(place, told.named(thread, block), "goes outside the array"),
@@ -161,6 +162,10 @@ class Telling:
         at = int(np.searchsorted(np.array(self.mine, np.int64), row))
         return self.mine[at - 1] if at else None
 
+    def is_inside(self, row: int) -> bool:
+        """Whether memory has something where a row is."""
+        return self.run is not None and self.run.values.get(row, NONE) != NONE
+
     def steps(self) -> list[Step]:
         """The accesses, and the barriers between them to which one of them came."""
         if self.run is None or not self.chosen:
@@ -248,7 +253,7 @@ class Telling:
         if self.run is None:
             return ""
         trace = self.trace
-        noted, left = self.run.values.get(row, (None, None))
+        noted, left = self.run.values.get(row, NONE)
         if trace.operation[row] == READ and trace.fresh[int(trace.array[row])]:
             same = touching(trace, row, int(trace.address[row]))[:row]
             if not (same & (trace.operation[:row] != READ)).any():
