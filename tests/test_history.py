@@ -110,6 +110,24 @@ def test_a_read_of_what_nobody_has_written_after_a_barrier():
 
 
 @cuda.jit
+def bins_that_nobody_clears(x, out):
+    bins = cuda.shared.array(64, int32)
+    t = cuda.threadIdx.x
+    cuda.atomic.add(bins, int32(x[t]), 1)
+    cuda.syncthreads()
+    out[t] = bins[t]
+
+
+def test_a_change_of_what_nobody_has_written():
+    verdict = check(bins_that_nobody_clears, lambda x: np.ones(64, F))
+    assert verdict.kind == "uninitialised"
+    assert told(verdict) == [
+        "thread 0 reads `x[0]`: 0; `bins[0]` before and after: nothing yet",
+        "thread 0 changes `bins[0]` atomically; `bins[0]`: nothing yet → unknown",
+    ]
+
+
+@cuda.jit
 def total_that_is_cleared_late(x, out):
     i = cuda.grid(1)
     cuda.atomic.add(out, 0, x[i])

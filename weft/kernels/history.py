@@ -254,10 +254,10 @@ class Telling:
             return ""
         trace = self.trace
         noted, left = self.run.values.get(row, NONE)
-        if trace.operation[row] == READ and trace.fresh[int(trace.array[row])]:
+        if trace.operation[row] != WRITE and trace.fresh[int(trace.array[row])]:
             same = touching(trace, row, int(trace.address[row]))[:row]
             if not (same & (trace.operation[:row] != READ)).any():
-                return NOTHING
+                return NOTHING if trace.operation[row] == READ else "unknown"
         at_once = trace.operation[row] in (READ, WRITE) and not is_wide(trace, row)
         return shown(noted if at_once else left)
 
