@@ -208,6 +208,51 @@ def test_an_access_that_ends_up_in_the_next_row():
 
 
 @cuda.jit
+def parted_at_barriers(x, out):
+    t = cuda.threadIdx.x
+    if t < 32:
+        out[t] = x[t]
+        cuda.syncthreads()
+    else:
+        cuda.syncthreads()
+        out[t] = x[t]
+
+
+@cuda.jit
+def parted_in_a_loop(x, out):
+    t = cuda.threadIdx.x
+    for k in range(1 + t // 63):
+        if k == 1 or t < 63:
+            out[t] = x[t]
+        if k == 0 or t == 63:
+            cuda.syncthreads()
+    cuda.syncthreads()
+
+
+def test_barriers_at_which_threads_do_not_meet():
+    verdict = check(parted_at_barriers, lambda x: x)
+    assert verdict.kind == "barrier"
+    assert told(verdict) == [
+        "thread 0 reads `x[0]`: 0",
+        "thread 0 writes 0 to `out[0]`",
+        "thread 0 waits at the barrier",
+        "thread 32 waits at the barrier",
+    ]
+    here, there = verdict.past[-2:]
+    assert here.place.line == there.place.line - 2
+    assert here.place.text == there.place.text == "cuda.syncthreads()"
+
+
+def test_barriers_at_which_threads_do_not_meet_after_one_at_which_they_did():
+    verdict = check(parted_in_a_loop, lambda x: x)
+    assert verdict.kind == "barrier"
+    assert told(verdict)[-2:] == [
+        "thread 0 waits at the barrier",
+        "thread 63 waits at the barrier",
+    ]
+
+
+@cuda.jit
 def of_the_wrong_thread(x, out):
     i = cuda.grid(1)
     if i < x.size:

@@ -23,20 +23,18 @@ from weft.simulator.trace.traced_run import ValuedRun
 MOST = 40  # steps of a history
 LED = 4  # accesses to other elements that are shown before one of the fault
 LONGEST = 500_000  # accesses of a launch that is run again
-OUTSIDE = ("out-of-bounds", "negative-index")
-KINDS = ("race", "uninitialised", "wrong-value", *OUTSIDE)
 NOTHING = "nothing yet"
 NONE = (None, None)  # of a row that nobody has looked at
 
 
 def add_steps(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
-    """Add the steps to a fault that the history of one element, or thread, shows."""
-    if verdict.kind not in KINDS or facts.trace is None or trial.exercise.checks_launch:
+    """Add the steps to a fault that the history of an element or of threads shows."""
+    find = FOUND_BY.get(verdict.kind)
+    if find is None or facts.trace is None or trial.exercise.checks_launch:
         return verdict
     trace = facts.trace.full if isinstance(facts.trace, Recorded) else facts.trace
     if not 0 < len(trace) <= LONGEST:
         return verdict
-    find = up_to if verdict.kind in OUTSIDE else of_element
     steps = find(trial, facts.backwards, trace, verdict)
     return verdict.but(past=steps) if len(steps) > 1 else verdict
 
@@ -78,6 +76,47 @@ def up_to(trial: Trial, backwards: bool, trace: Trace, verdict: Verdict) -> list
         *told.steps(),
         Step(place, told.named(thread, block), "goes outside the array"),
     ]
+
+
+def at_barriers(
+    trial: Trial, backwards: bool, trace: Trace, verdict: Verdict
+) -> list[Step]:
+    """The steps of two threads to the barriers at which they wait for each other."""
+    if verdict.thread is None or verdict.block is None:
+        return []
+    block = rank(verdict.block, trace.grid_size)
+    one = rank(verdict.thread, trace.block_size)
+    run = run_again(trial, backwards, {len(trace): 0})  # to its end
+    waiting = run.waiting(block) if run else {}
+    others = [n for n in sorted(waiting) if waiting[n][0] != waiting.get(one, [0])[0]]
+    if one not in waiting or not others:
+        return []
+    both, here = (one, others[0]), trace.block == block
+    rows = {
+        row
+        for number in both
+        for row in last(np.flatnonzero(here & (trace.thread == number)), LED)
+    }
+    told = Telling(trial, backwards, trace, sorted(rows))
+    ends = [
+        Step(
+            waiting[number][1],
+            told.named(unravel(number, trace.block_size), verdict.block),
+            "waits at the barrier",
+        )
+        for number in both
+    ]
+    return [*told.steps(), *ends]
+
+
+FOUND_BY = {
+    "race": of_element,
+    "uninitialised": of_element,
+    "wrong-value": of_element,
+    "out-of-bounds": up_to,
+    "negative-index": up_to,
+    "barrier": at_barriers,
+}
 
 
 def line_of(trace: Trace, row: int) -> tuple[str, int]:

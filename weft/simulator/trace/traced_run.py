@@ -12,7 +12,7 @@ from weft.simulator.faults import Fault
 from weft.simulator.memory.addresses import pointer
 from weft.simulator.running.positions import upwards
 from weft.simulator.running.special import Special
-from weft.simulator.running.threads import Thread
+from weft.simulator.running.threads import Barrier, Thread
 from weft.simulator.trace.beside import TracedBeside
 from weft.simulator.trace.clocks import Clocks
 from weft.simulator.trace.log import MOST_SITES, WIDE, Log
@@ -226,6 +226,20 @@ class ValuedRun(TracedRun):
             place = self._place(threads[0].waiting.site)
             self.meetings.append((self.log.rows, who, place))
         super().met(threads, scope)
+
+    def waiting(self, block: int) -> dict[int, tuple[Any, Place]]:
+        """Which threads of a block wait at a barrier: at which, in which turn; where.
+
+        Two that have the same first part of this meet.
+        """
+        return {
+            t.number: (
+                (t.waiting.at, tuple(t.rounds.items())),
+                self._place(t.waiting.site),
+            )
+            for t in self.clocks.of
+            if t.block.number == block and isinstance(t.waiting, Barrier)
+        }
 
     @contextmanager
     def specially(self, access: Special) -> Iterator[Any]:
