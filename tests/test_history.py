@@ -283,7 +283,29 @@ def test_a_long_history_has_the_nearest_steps():
     assert verdict.kind == "race"
     assert len(verdict.past) == history.MOST
     assert "`bins[0]`: 298 → 299" in "\n".join(told(verdict))
-    assert "`bins[0]`: 9 → 10" not in "\n".join(told(verdict))
+    first, *_, end = told(verdict)
+    assert first.startswith("thread 0 writes 262 to `bins[0]`, after 262 accesses not")
+    assert end.startswith("thread 32 reads `bins[0]`: 299;")
+    assert not any("thread 1 " in step for step in told(verdict))
+
+
+@cuda.jit
+def changed_after_many_barriers(x, out):
+    t = cuda.threadIdx.x
+    out[t] = x[t]
+    for _ in range(60):
+        cuda.syncthreads()
+    out[t] = x[t] + 1
+
+
+def test_barriers_do_not_displace_the_accesses():
+    verdict = check(changed_after_many_barriers, lambda x: x)
+    steps = told(verdict)
+    assert verdict.kind == "wrong-value"
+    assert len(steps) == history.MOST
+    assert steps[1] == "thread 0 writes 0 to `out[0]`; `out[0]`: nothing yet → 0"
+    assert sum("meet at the barrier" in step for step in steps) == history.MOST - 4
+    assert steps[-1] == "thread 0 writes 1 to `out[0]`; `out[0]`: 0 → 1"
 
 
 @cuda.jit

@@ -19,6 +19,7 @@ from weft.simulator.trace.columns import Columns, Flags
 from weft.simulator.trace.recorded import Recorded
 from weft.simulator.trace.trace import LOCAL, READ, SHARED, WRITE, Trace
 from weft.simulator.trace.traced_run import ValuedRun
+from weft.wording import several
 
 MOST = 40  # steps of a history
 LED = 4  # accesses to other elements that are shown before one of the fault
@@ -53,9 +54,17 @@ def of_element(
     if not rows or (len(rows) == 1 and is_wide(trace, rows[0])):
         return []  # nothing says which of its elements it is
     mine = mine[mine <= max(rows)]
+    ours = {who(trace, row) for row in rows}
+    telling = [
+        row
+        for row in mine.tolist()
+        if trace.operation[row] != READ or who(trace, row) in ours
+    ]  # what other threads read explains nothing
     ways = [before(trace, row, LED) for row in rows]
-    chosen = nearest(rows, mine.tolist(), chain(*ways))
-    return Telling(trial, backwards, trace, chosen, mine, start).steps()
+    chosen = nearest(rows, telling, chain(*ways))
+    told = Telling(trial, backwards, trace, chosen, mine, start)
+    told.left_out = sorted({*telling} - {*chosen})
+    return told.steps()
 
 
 def up_to(trial: Trial, backwards: bool, trace: Trace, verdict: Verdict) -> list[Step]:
@@ -129,6 +138,11 @@ def is_wide(trace: Trace, row: int) -> bool:
     return bool(trace.size[row] > trace.dtypes[trace.array[row]].itemsize)
 
 
+def who(trace: Trace, row: int) -> tuple[int, int]:
+    """The numbers of a block, and of the thread in it that made an access."""
+    return int(trace.block[row]), int(trace.thread[row])
+
+
 def rank(index: tuple[int, ...], size: tuple[int, int, int]) -> int:
     """The number of a thread in its block, or of a block in its grid."""
     x, y, z = (*index, 0, 0)[:3]
@@ -174,7 +188,7 @@ class Telling:
     """A launch that is run again, and its steps in words.
 
     chosen: the rows to be told. mine: all accesses to the element in question, which is
-    at the address `start`.
+    at the address `start`. left_out: rows that would have been told as well.
     """
 
     def __init__(
@@ -189,6 +203,7 @@ class Telling:
         self.trial, self.trace, self.chosen = trial, trace, chosen
         self.mine = [] if mine is None else mine.tolist()
         self.start = start
+        self.left_out: list[int] = []
         elements = set(self.mine)
         lately = (self.previous(row) for row in chosen)
         wanted = {row: int(trace.address[row]) for row in chosen}
@@ -210,15 +225,15 @@ class Telling:
         if self.run is None or not self.chosen:
             return []
         first, end = self.chosen[0], self.chosen[-1]
-        threads = {self.who(row) for row in self.chosen}
+        threads = {who(self.trace, row) for row in self.chosen}
         found = [(row, 1, self.step(row)) for row in self.chosen]
-        for row, who, place in self.run.meetings:
-            if first < row <= end and who & threads:
-                found.append((row, 0, self.barrier(row, who, place)))
-        return [step for _, _, step in sorted(found, key=lambda f: f[:2])][-MOST:]
-
-    def who(self, row: int) -> tuple[int, int]:
-        return int(self.trace.block[row]), int(self.trace.thread[row])
+        met = [
+            (row, 0, self.barrier(row, came, place))
+            for row, came, place in self.run.meetings
+            if first < row <= end and came & threads
+        ]
+        found += met[max(0, len(met) + len(found) - MOST) :]
+        return [step for _, _, step in sorted(found, key=lambda f: f[:2])]
 
     def named(self, thread: tuple[int, ...], block: tuple[int, ...]) -> str:
         """A thread, and its block where there are several."""
@@ -238,14 +253,17 @@ class Telling:
             did = f"writes {value} to {name}" if value else f"writes to {name}"
         else:
             did = f"changes {name} atomically"
+        if skipped := [at for at in self.left_out if at < row]:
+            self.left_out = self.left_out[len(skipped) :]
+            did += f", after {several(len(skipped), 'access')} not shown"
         place = trace.places[trace.site[row]]
         return Step(place, self.named(*trace.by(row)), did, self.element(row, True))
 
-    def barrier(self, row: int, who: frozenset[tuple[int, int]], place: Place) -> Step:
+    def barrier(self, row: int, came: frozenset[tuple[int, int]], place: Place) -> Step:
         """The threads that have met at a barrier."""
-        blocks = {block for block, _ in who}
+        blocks = {block for block, _ in came}
         size = int(np.prod(self.trace.block_size)) * len(blocks)
-        some = f"{len(who):,} of {size:,}" if len(who) < size else f"all {size:,}"
+        some = f"{len(came):,} of {size:,}" if len(came) < size else f"all {size:,}"
         of = "the grid"
         if len(blocks) == 1:
             of = f"block {named(unravel(min(blocks), self.trace.grid_size))}"
