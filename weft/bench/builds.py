@@ -1,4 +1,4 @@
-"""What the compiler made of kernels: registers, local memory, blocks on an SM."""
+"""Read what a compiler used for kernels: registers, local memory, blocks per SM."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple

@@ -37,7 +37,7 @@ CHANCES = 20  # tries for what happens by chance
 
 
 class State(StrEnum):
-    """What became of a claim."""
+    """The outcome of checking a claim."""
 
     HELD = "held"
     DIFFERS = "differs"  # shown, not asserted
@@ -140,7 +140,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a claim, in a sentence."""
+    """The outcome of a claim, and the sentence that reports it."""
 
     state: State
     text: str

@@ -1,4 +1,4 @@
-"""What was asked of a comparison, and what follows from its times: rates and ratios."""
+"""The options of a comparison, and what its times imply: rates and ratios."""
 
 import math
 from collections.abc import Callable, Mapping

@@ -15,7 +15,7 @@ from weft.bench.rows import Row
 
 
 class Shown(Protocol):
-    """What is shown of a table; see `weft.bench.table.Table`."""
+    """The parts of a table that are displayed; see `weft.bench.table.Table`."""
 
     @property
     def case(self) -> str: ...

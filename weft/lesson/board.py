@@ -1,4 +1,4 @@
-"""What a learner has passed so far: a small file, and the board that shows it."""
+"""The record of the exercises a learner has passed, and the board that shows it."""
 
 import html
 import itertools
@@ -48,7 +48,7 @@ def passed() -> dict[str, dict[str, str]]:
 
 
 def _now_called(lab: str, labs: list[str]) -> str:
-    """The lab of the same topic, if a lab of this name is no more."""
+    """Return the lab of the same topic if no lab has this name any more."""
     topic = lab.partition("_")[2]
     same = [each for each in labs if each.partition("_")[2] == topic]
     return same[0] if lab not in labs and len(same) == 1 else lab

@@ -68,7 +68,7 @@ def _begun(info: Any) -> None:
 
 
 def _done(result: Any) -> None:
-    """After each cell: note how it ended, and which functions it failed to define."""
+    """Note how a cell ended, and which functions and classes it failed to define."""
     if result.info is None:
         return
     for key in filter(None, _keys(result.info)):
@@ -79,9 +79,9 @@ def _done(result: Any) -> None:
 
 
 def is_stale(name: str) -> bool:
-    """Whether the cell that defines `name` last ended in an error.
+    """Return whether the cell that defines `name` last ended in an error.
 
-    The function there is then still the one from before.
+    The function that has this name is then the one from an earlier run.
     """
     return name in _stale
 
@@ -171,7 +171,7 @@ def _given() -> list[str]:
 
 
 def message(name: str) -> str:
-    """What to say when the exercise `name` is used before it is defined."""
+    """Return the message for an exercise that is used before it is defined."""
     return (
         f"{name} does not exist yet. Run the cell that defines it first. If that cell "
         "ended in an error, a SyntaxError for instance, fix it there: until the cell "
@@ -180,7 +180,7 @@ def message(name: str) -> str:
 
 
 def instead(error: BaseException, exercises: Collection[str]) -> list[str]:
-    """What is shown instead of a traceback, [] where a traceback is best."""
+    """Return what to show instead of a traceback, or [] if a traceback is best."""
     if isinstance(error, KeyboardInterrupt):
         return tracebacks.interrupted(error)
     name = str(getattr(error, "name", ""))

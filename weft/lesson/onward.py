@@ -1,4 +1,4 @@
-"""What comes next: the links at the top of a lab, and the words after a pass."""
+"""The next step for a learner: links at the top of a lab, and text after a pass."""
 
 from dataclasses import dataclass
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""What a learner predicted before measuring, and how near it was."""
+"""The predictions a learner made before measuring, and how close they were."""
 
 import math
 import statistics

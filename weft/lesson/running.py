@@ -1,4 +1,4 @@
-"""What becomes of the labs if their solutions are run on this machine."""
+"""Run the solutions of all labs on this machine, and report the result of each."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -176,7 +176,7 @@ class _Reader:
         return GpuNeeds(**found)
 
     def tools(self, data: dict[str, Any], key: str) -> None:
-        """Names of tools, which `device/tools.py` reads: rows of its table."""
+        """Check that a list names only tools in the table of `device/tools.py`."""
         names = data.get(key, [])
         if not isinstance(names, list) or not TOOLS.keys() >= set(names):
             self.wrong.append(f"{key} must be a list of some of {', '.join(TOOLS)}")

@@ -39,7 +39,7 @@ def begin(info: Any) -> None:
 
 
 def end(result: Any) -> None:
-    """After a timed cell: print how long it took."""
+    """Print the CPU time and the wall time of the timed cell that has just ended."""
     global _begun
     if _begun is None:
         return

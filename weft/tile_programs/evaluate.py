@@ -441,7 +441,7 @@ PADDING = {
 
 
 def _tile_counts(run: Evaluator, op: Any) -> Any:
-    """How many tiles an array has along each axis."""
+    """Return the number of tiles along each axis of an array; a scalar for one axis."""
     found = [np.int32(count) for count in run.get(op.view).tiles]
     return found[0] if len(found) == 1 else found
 

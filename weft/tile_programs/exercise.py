@@ -61,5 +61,5 @@ class TileExercise(ProgramExercise):
         return run(launch, backwards, zeros)
 
     def refusal(self, launch: Launch) -> Verdict | None:
-        """None: what the compiler refuses has not been run."""
+        """Return None: a kernel that the compiler refuses has not been run."""
         return None

@@ -69,13 +69,16 @@ def run(launch: Launch, backwards: bool = False, zeros: Collection[Place] = ()) 
 
 
 def index(number: int, grid: Dim) -> Dim:
-    """Where a program is in the grid."""
+    """Return the position (x, y, z) of a program in the grid."""
     x, y, _ = grid
     return number % x, number // x % y, number // (x * y)
 
 
 def flat(launch: Launch) -> list[Any]:
-    """What the launch gives: addresses, shapes and strides, and numbers."""
+    """Return the launch's arguments in a flat list.
+
+    An array becomes its address, its shape and its strides. Constants are left out.
+    """
     found: list[Any] = []
     for name, value in launch.arguments.items():
         if name in launch.exercise.program.constants:

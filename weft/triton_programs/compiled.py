@@ -48,7 +48,7 @@ def compile_stage(exercise: ProgramExercise) -> list[str]:
 
 
 def refusal(launch: Launch) -> Verdict | None:
-    """The verdict on a launch that Triton's compiler refuses, None on any other."""
+    """Return the verdict on a launch that Triton's compiler refuses, or else None."""
     kernel = compilable(launch.exercise.kernel)
     try:
         if kernel is not None:
@@ -61,7 +61,7 @@ def refusal(launch: Launch) -> Verdict | None:
 
 
 def compilable(program: Any) -> Any:
-    """The function that Triton's compiler takes; None where Triton made none."""
+    """Return the function that Triton's compiler takes, or None if there is none."""
     from triton.runtime.jit import JITFunction
 
     while not isinstance(program, JITFunction) and hasattr(program, "fn"):
@@ -90,7 +90,7 @@ def compiled(kernel: Any, launch: Launch, capability: int) -> Any:
 
 
 def innermost(error: BaseException) -> BaseException:
-    """The error of the function in which it arose, not of those that called it."""
+    """Return the error of the function in which it arose, not those of its callers."""
     while error.__cause__ is not None and hasattr(error.__cause__, "node"):
         error = error.__cause__
     return error
@@ -118,7 +118,7 @@ def refused(launch: Launch, error: Any) -> Verdict:
 
 
 def set_in_a_loop(function: FunctionType, name: str) -> bool:
-    """Whether a loop of the function gives a value to a name."""
+    """Return whether a loop of the function assigns to a name."""
     tree = tree_of(function)
     loops = [node for node in ast.walk(tree) if isinstance(node, ast.For | ast.While)]
     inner = [node for loop in loops for node in ast.walk(loop)]
@@ -127,7 +127,7 @@ def set_in_a_loop(function: FunctionType, name: str) -> bool:
 
 
 def place_of(function: FunctionType, error: Any) -> list[Note]:
-    """The line at which the compiler has stopped; [] if it does not say."""
+    """Return the line at which the compiler stopped, or [] if it does not say."""
     lines = (getattr(error, "src", "") or "").splitlines()
     number = getattr(getattr(error, "node", None), "lineno", 0)
     if not 0 < number <= len(lines):
@@ -169,7 +169,7 @@ class MachineCode:
     shared: int
 
     def count(self, *prefixes: str) -> dict[str, int]:
-        """How often instructions occur in the text, those that begin so.
+        """Count the instructions in the PTX whose opcode begins with one of `prefixes`.
 
         An instruction in a loop counts once.
         """
@@ -206,7 +206,7 @@ def machine_code(
 def specialised(
     kernel: Any, values: Meta
 ) -> tuple[dict[str, str], dict[str, Any], dict[tuple[int], list[Any]]]:
-    """The types of a launch, its constants, and what is known to be aligned."""
+    """Return the types of a launch, its constants, and which arguments are aligned."""
     from triton.runtime.jit import mangle_type
 
     signature: dict[str, str] = {}
@@ -227,7 +227,7 @@ def specialised(
 
 
 def is_aligned(value: Any) -> bool:
-    """Whether 16 divides an integer, or the address of a tensor."""
+    """Return whether an integer, or the address of a tensor, is divisible by 16."""
     if hasattr(value, "data_ptr"):
         value = value.data_ptr()
     return isinstance(value, int) and value % ALIGNED == 0

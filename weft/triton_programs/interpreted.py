@@ -40,7 +40,7 @@ class Session:
         self._places: dict[tuple[Any, ...], tuple[Place, ...]] = {}
 
     def rewritten(self, function: FunctionType) -> Any:
-        """The function as the interpreter runs it."""
+        """Return the function as the interpreter runs it, rewriting it on first use."""
         from triton.runtime.interpreter import FunctionRewriter
 
         if function not in self._functions:
@@ -58,7 +58,7 @@ class Session:
         return self._functions[function]
 
     def _scope(self, function: FunctionType) -> dict[str, Any]:
-        """A copy of a function's globals, with what it has from functions around it."""
+        """Return a copy of a function's globals, extended by its closure variables."""
         key = id(function.__globals__)
         if key not in self._scopes:
             self._scopes[key] = {
@@ -79,7 +79,7 @@ class Session:
         return id(frame.f_globals) in self._own
 
     def here(self) -> tuple[Place, ...]:
-        """The learner's line that is running, and the lines that called it."""
+        """Return the learner's line that is running, and the lines that called it."""
         frame: FrameType | None = sys._getframe(1)
         frames = []
         while frame is not None:

@@ -17,7 +17,7 @@ OPTIONS = frozenset(
 
 
 def constants(function: FunctionType) -> frozenset[str]:
-    """The parameters that are annotated with `tl.constexpr`."""
+    """Return the names of the parameters annotated with `tl.constexpr`."""
     return frozenset(
         name
         for name, parameter in inspect.signature(function).parameters.items()
@@ -37,7 +37,7 @@ def is_program(thing: Any) -> bool:
 
 
 def function_of(thing: Any) -> FunctionType | None:
-    """The Python function in a Triton program; None if there is none."""
+    """Return the Python function in a Triton program, or None if there is none."""
     if type(thing).__module__.partition(".")[0] != "triton":
         return thing if isinstance(thing, FunctionType) else None
     while hasattr(thing, "fn"):

@@ -72,9 +72,9 @@ def run(launch: Launch, backwards: bool = False, zeros: Collection[Place] = ()) 
 def raised(
     launch: Launch, error: Exception, places: tuple[Place, ...], asserted: str = ""
 ) -> Verdict:
-    """The verdict on an error that a program raised.
+    """Return the verdict on an error that a program raised.
 
-    asserted: the line of Triton's in which an assertion failed.
+    asserted: the line of Triton in which an assertion failed, or "".
     """
     text = str(error).strip().split("\n")[-1] or asserted
     line = places[0].text if places else ""

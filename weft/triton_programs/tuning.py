@@ -1,4 +1,4 @@
-"""What autotuning does to a program that adds to what an earlier run has left."""
+"""The effect of autotuning on a program that adds to the result of an earlier run."""
 
 import numpy as np
 
