@@ -60,7 +60,7 @@ class CandidateError(RuntimeError):
 
 @dataclass(frozen=True)
 class Timing:
-    """How long one call takes.
+    """The time that one call takes.
 
     ms: the median; spread: the interquartile range, in ms; reps: how many were timed.
     host: ms that the host needs to queue the call: what a launch costs in Python.
@@ -75,12 +75,12 @@ class Timing:
 
     @property
     def short(self) -> bool:
-        """Whether starting a kernel, a few µs on the GPU, is a visible part of ms."""
+        """The launch itself, a few µs on the GPU, is a visible part of `ms`."""
         return self.ms < SHORT and not self.whole
 
     @property
     def host_bound(self) -> bool:
-        """Whether the GPU waited for the host: then ms is Python's time as well."""
+        """The GPU waited for the host, so `ms` includes time spent in Python."""
         return self.host - COVER > 0.5 * self.ms and not self.whole
 
 
@@ -144,7 +144,7 @@ class EventStopwatch:
     host = False
 
     def __init__(self, evict: Callable[[], object] | None = None) -> None:
-        """evict: what empties the cache, for experiments; by default `reader`."""
+        """Prepare the events. evict: empties the cache, by default `reader`."""
         torch = _torch()
         self._start, self._end = (torch.cuda.Event(enable_timing=True) for _ in "se")
         self._evict = evict or reader(torch)

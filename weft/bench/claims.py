@@ -47,7 +47,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class Bounds:
-    """What a lesson says of a factor or a share; None for no such bound.
+    """The bounds a lesson sets on a factor or a share; None for no such bound.
 
     law, within: the predicted factor, and how far off it may be on the reference GPU,
     as a fraction. share: whether it is of a ceiling, and not of another row's speed.

@@ -119,7 +119,7 @@ def compare(
 
 @dataclass(frozen=True)
 class Way:
-    """How to time: with the host's part, as a CUDA graph, by a stopwatch of one's own.
+    """The way to time: including the host, as a CUDA graph, or by a given stopwatch.
 
     Raises LearnerError for two ways at once.
     """

@@ -1,1 +1,1 @@
-"""What every check shares: the exercise, its cases, comparing values, the verdict."""
+"""The parts that all checks share: exercise, cases, comparison of values, verdict."""

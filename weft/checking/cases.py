@@ -39,7 +39,7 @@ class Case:
 
     @property
     def label(self) -> str:
-        """How a verdict names the case."""
+        """Return the name of the case in a verdict."""
         written = self.written
         if self.listed:
             return written if self.size else ""
@@ -53,12 +53,12 @@ def as_tuple(value: Any) -> Arrays:
 
 
 def copies(values: Arrays) -> Arrays:
-    """The same values, the arrays among them copied."""
+    """Return the same values, with every array copied."""
     return tuple(v.copy() if is_array(v) else v for v in values)
 
 
 def is_array(value: Any) -> bool:
-    """Whether `value` is an array of NumPy's; NumPy is not imported for it."""
+    """Return whether `value` is a NumPy array, without importing NumPy."""
     numpy = sys.modules.get("numpy")
     return numpy is not None and isinstance(value, numpy.ndarray)
 
@@ -71,10 +71,10 @@ def widened(value: Any) -> Any:
 
 
 def unseen_size(sizes: Sequence[Any], number: int) -> Any:
-    """A size between the given ones, chosen by `number`.
+    """Choose a size between the given ones by `number`.
 
-    It keeps what they have in common: a divisor of all of them, or that all are powers
-    of two. Where nothing else fits it is one of them; None where they are no integers.
+    It keeps what the sizes have in common: a divisor of all, or being powers of two. If
+    nothing else fits, it is one of them. Returns None unless all are integers.
     """
     rows = [as_tuple(s) for s in sizes]
     if not all(isinstance(part, int) and part >= 0 for row in rows for part in row):
@@ -92,7 +92,11 @@ def unseen_size(sizes: Sequence[Any], number: int) -> Any:
 
 
 def _between(a: int, b: int, share: float, given: list[int]) -> int:
-    """An integer from `a` to `b`, `share` of the way, of the same kind as `given`."""
+    """Return an integer `share` of the way from `a` to `b`, of the kind of `given`.
+
+    The kind: a power of two, or a multiple of the greatest common divisor. Where that
+    divisor is 1, the integer is odd if possible.
+    """
     value = a + share * (b - a)
     if len(set(given)) > 1 and all(g & (g - 1) == 0 for g in given if g):
         return max(min(given), 1 << math.floor(math.log2(max(value, 1))))
@@ -102,9 +106,9 @@ def _between(a: int, b: int, share: float, given: list[int]) -> int:
 
 
 def evened(size: Any, sizes: Sequence[Any]) -> Any:
-    """A size like `size`, but even wherever it is odd and may be either.
+    """Return a size like `size`, but even in every axis whose parity is free.
 
-    Even numbers are no multiples of four here, as all that are listed may be.
+    The even numbers are not multiples of four, as all the listed sizes may be.
     """
     rows = [as_tuple(one) for one in sizes]
     found = []
@@ -115,10 +119,10 @@ def evened(size: Any, sizes: Sequence[Any]) -> Any:
 
 
 def unseen_arguments(cases: Sequence[Any], number: int) -> list[Arrays]:
-    """Arguments between those of the given cases, where all of them are integers.
+    """Return arguments between those of the given cases, if all are integers.
 
-    Of one or two arguments there are several: odd ones, even ones, and where one of two
-    divides the other in some of the cases, some in which it does.
+    One or two arguments yield several sets: odd ones, even ones, and, if one argument
+    divides the other in some of the cases but not all, some in which it does.
     """
     rows = [as_tuple(c) for c in cases]
     if len({len(row) for row in rows}) != 1 or len(rows) < 2:
@@ -136,7 +140,10 @@ def unseen_arguments(cases: Sequence[Any], number: int) -> list[Arrays]:
 
 
 def divided(between: Arrays, rows: Sequence[Arrays]) -> list[Arrays]:
-    """Arguments like `between`, with one a multiple of another as it sometimes is."""
+    """Return variants of `between` with one argument a multiple of another.
+
+    Only for pairs that are multiples in some of the `rows` but not in all.
+    """
     found = []
     for a, b in itertools.permutations(range(len(between)), 2):
         pairs = [(row[a], row[b]) for row in rows if row[b] > 1]

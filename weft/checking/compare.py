@@ -11,7 +11,10 @@ Array = np.ndarray[Any, Any]
 
 
 def close(got: Array, wanted: Array, tolerance: float) -> Array:
-    """Which elements agree: relative to themselves and to the size of the whole."""
+    """Return which elements agree, within a tolerance.
+
+    An element may be off by `tolerance` times its own size plus the output's RMS.
+    """
     if got.dtype.kind not in "fc":
         return np.asarray(got == wanted)
     # squares, and small tolerances, leave the range of float16
@@ -29,7 +32,7 @@ def close(got: Array, wanted: Array, tolerance: float) -> Array:
 
 
 def difference(got: Array, wanted: Array, tolerance: float) -> Difference | None:
-    """How `got` differs from `wanted`; None if it does not."""
+    """Return how `got` differs from `wanted`, or None if it does not."""
     with np.errstate(all="ignore"):
         right = close(got, wanted, tolerance)
         if right.all():
@@ -41,16 +44,16 @@ def difference(got: Array, wanted: Array, tolerance: float) -> Difference | None
 
 
 def agrees(got: Array, wanted: Array, tolerance: float) -> bool:
-    """Whether all elements of `got` agree with those of `wanted`."""
+    """Return whether all elements of `got` agree with those of `wanted`."""
     with np.errstate(all="ignore"):
         return bool(close(got, wanted, tolerance).all())
 
 
 def doubtful(got: Array, wanted: Array, tolerance: float) -> Array:
-    """Which elements agree only because others of the output are larger.
+    """Return which elements agree only because other elements are larger.
 
-    Measured by themselves they are far off: by more than rounding alone would make of
-    them, unless they are the small difference of large numbers.
+    Relative to their own size they are far off: by more than rounding explains, unless
+    they are the small difference of large numbers.
     """
     if got.dtype.kind not in "fc":
         return np.zeros(got.shape, bool)
@@ -61,7 +64,7 @@ def doubtful(got: Array, wanted: Array, tolerance: float) -> Array:
 
 
 def at_first(wrong: Array, got: Array, wanted: Array, hint: str) -> Difference:
-    """The difference at the first of these `wrong` elements, which are `SMALL`."""
+    """Return the difference at the first of the `wrong` elements, which are `SMALL`."""
     first = tuple(int(i) for i in np.argwhere(wrong)[0])
     count = int(np.count_nonzero(wrong))
     at = first, got[first], wanted[first], count, got.size
@@ -69,9 +72,10 @@ def at_first(wrong: Array, got: Array, wanted: Array, hint: str) -> Difference:
 
 
 def pattern(got: Array, wanted: Array, right: Array, first: Any, tol: float) -> Looks:
-    """What kind of wrong this looks like, and a sentence on it.
+    """Classify the error, and describe it in a sentence.
 
-    first: the first wrong value. If it would be right in one place only, that too.
+    first: the first wrong value. If it would be right at one other index only, the
+    sentence says which.
     """
     space = poisoned_by(first)
     if space in ("shared", "local"):

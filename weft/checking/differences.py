@@ -1,4 +1,4 @@
-"""What is wrong with an output, in words, without NumPy."""
+"""Describe what is wrong with an output, without importing NumPy."""
 
 import ctypes
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ BELOW_1 = 1 - 2.0**-24  # the largest float32 below 1
 
 
 class Pattern(Enum):
-    """What kind of wrong an output looks like."""
+    """The kinds of error that an output can show."""
 
     NONE = auto()
     UNSET = auto()  # a NaN from memory that no thread has written
@@ -65,19 +65,19 @@ def apart(got: Any, wanted: Any) -> tuple[str, str]:
 
 
 def just_below_1(*values: Any) -> bool:
-    """Whether one of some numbers is the largest float32 below 1."""
+    """Return whether any of the values is the largest float32 below 1."""
     return any(in_float32(value) == BELOW_1 for value in values)
 
 
 def in_float32(value: Any) -> float:
-    """A real number as a float32 holds it; 0 for an integer, or another thing."""
+    """Round a real number to float32; return 0 for an integer or another value."""
     if isinstance(value, int | str | complex) or kind_of_number(value) == "c":
         return 0.0
     return ctypes.c_float(float(value)).value
 
 
 def kind_of_number(value: Any) -> str:
-    """What NumPy calls the kind of one of its numbers, "" for any other value."""
+    """Return NumPy's kind code of a NumPy number, "" for any other value."""
     return str(getattr(getattr(value, "dtype", None), "kind", ""))
 
 

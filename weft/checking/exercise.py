@@ -18,7 +18,7 @@ from weft.checking.verdict import Failed, Verdict
 
 @dataclass(frozen=True)
 class Explained:
-    """What has led to wrong outputs, and the name of the input that it is about."""
+    """The cause of wrong outputs, and the name of the input it concerns."""
 
     text: str = ""
     of: str = ""
@@ -26,7 +26,7 @@ class Explained:
 
 @dataclass(frozen=True, kw_only=True)
 class Exercise:
-    """What the learner wrote, what it should do, and on which data that is tried.
+    """The learner's code, its specification, and the data to test it on.
 
     written_by_learner: what the verdict is about. spec: NumPy function of the inputs;
     it returns the output, or a tuple of outputs. inputs: `(rng, *size)` → the inputs.
@@ -60,7 +60,7 @@ class Exercise:
 
     @staticmethod
     def title(thing: Any) -> str:
-        """How a lesson lists what a learner wrote."""
+        """Return the name under which a lesson lists what a learner wrote."""
         return str(getattr(thing, "__name__", thing))
 
     @property
@@ -69,19 +69,19 @@ class Exercise:
         return self.title(self.written_by_learner)
 
     def verdict(self, kind: str, *said: Any, **more: Any) -> Verdict:
-        """A verdict on it; the arguments are those of `Verdict` after the name."""
+        """Make a verdict on the exercise. The arguments follow `Verdict`'s name."""
         return Verdict(self.name, kind, *said, **more)
 
     def failed(self, kind: str, *said: Any, **more: Any) -> Failed:
-        """What ends its check, with such a verdict."""
+        """Make the error that ends the check with such a verdict."""
         return Failed(self.verdict(kind, *said, **more))
 
     def likely(self, *values: Any) -> str:
-        """What has led to wrong outputs, as far as the exercise can tell."""
+        """Return the likely cause of wrong outputs; "" if the exercise cannot tell."""
         return self.explained(*values).text
 
     def explained(self, *values: Any) -> Explained:
-        """The same, with the input that it is about where `because` gives both."""
+        """Return the likely cause, and the input it concerns if `because` names it."""
         found = self.because(*copies(values)) if self.because else ""
         return Explained(*found) if isinstance(found, tuple) else Explained(str(found))
 
@@ -103,23 +103,23 @@ class Exercise:
         return f"size {self.sizes.index(size) + 1} of {len(self.sizes)}"
 
     def expected(self, given: tuple[Any, ...]) -> tuple[Any, ...]:
-        """What the spec returns for these inputs, in double precision."""
+        """Evaluate the spec for these inputs in double precision."""
         import numpy as np
 
         exact = as_tuple(self.spec(*(widened(x) for x in copies(given))))
         return tuple(map(np.asarray, exact))
 
     def of_lesson(self) -> tuple[Any, Any]:
-        """The sizes, unlisted and larger, that the lesson names: see `weft.lesson`."""
+        """Return the unlisted and the larger sizes that the lesson names, if any."""
         from weft import lesson
 
         return lesson.unseen(self.name), lesson.larger(self.name)
 
     def unseen_case(self, seed: int) -> Any:
-        """The case that the exercise does not list.
+        """Return the case that the exercise does not list.
 
-        seed: a number that belongs to the learner's source. None where the exercise
-        wants no such case, or its data cannot be made in that size.
+        seed: derived from the learner's source. Returns None if the exercise wants no
+        such case, or its inputs cannot be made in that size.
         """
         size = self.of_lesson()[0] or unseen_size(self.sizes, seed)
         if size is None or not self.unseen:
@@ -130,7 +130,7 @@ class Exercise:
             return None
 
     def cases(self, seed: int) -> Iterator[Any]:
-        """The listed cases, and after them the one that is not listed."""
+        """Yield the listed cases, then the one that is not listed."""
         yield from map(self.case, self.sizes)
         if (unseen := self.unseen_case(seed)) is not None:
             yield unseen

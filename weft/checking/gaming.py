@@ -80,7 +80,7 @@ class _Watch:
             self.found = self.spec.__name__, self.caller(frame)
 
     def caller(self, frame: FrameType | None) -> list[Note]:
-        """Where in the learner's function the call comes from."""
+        """Return the line of the learner's function that the call comes from."""
         assert self.inner is not None
         code = self.inner.__code__
         while frame is not None and frame.f_code is not code:
@@ -95,18 +95,18 @@ class _Watch:
 
 
 def belongs(function: Any, modules: tuple[str, ...]) -> bool:
-    """Whether a function is one of these modules'."""
+    """Return whether a function is defined in one of these modules."""
     module = chapters.plain(str(getattr(function, "__module__", "")))
     return any(within(module, each) for each in modules)
 
 
 def within(module: str, package: str) -> bool:
-    """Whether a module is a package, or is in it."""
+    """Return whether a module is a package, or is inside it."""
     return f"{module}.".startswith(f"{package}.")
 
 
 def of_another(
     name: str, call: str, called: str, places: Sequence[Note] = ()
 ) -> Verdict:
-    """The verdict on an answer that another function has computed."""
+    """Return the verdict on an answer computed by another function."""
     return common.verdict(name, "library", places, call=call, called=called)

@@ -1,9 +1,9 @@
-"""What a notebook gives its checks, and whether it still is that.
+"""Check that the names a notebook defines for its checks are unchanged.
 
-The spec, the data and the launch of an exercise take their constants and functions
-from the notebook, as the learner's cell does. A cell that makes something else of such
-a name changes the exercise. Which names belong to a check is in
-`chapters/*/given.json`, derived from the labs.
+The spec, the data and the launch of an exercise take their constants and functions from
+the notebook, as the learner's cell does. A cell that rebinds such a name changes the
+exercise. Which names belong to a check is in `chapters/*/given.json`, derived from the
+labs.
 """
 
 import ast
@@ -35,7 +35,7 @@ FUNCTIONS = ("spec", "launch", "out")  # of an exercise, besides what makes its 
 
 
 def collapsed(text: str) -> str:
-    """A digest of source text that spaces and line breaks do not change."""
+    """Return a digest of source text that ignores spaces and line breaks."""
     return hashlib.sha256("".join(text.split()).encode()).hexdigest()[:16]
 
 
@@ -61,7 +61,7 @@ def is_function(value: Any) -> bool:
 
 @cache
 def of_lab(lab: str) -> tuple[Mapping[str, list[str]], Names]:
-    """The names that each check of a lab needs, and what they are."""
+    """Return the names that each check of a lab needs, and their definitions."""
     file = syllabus.folder() / lab / "given.json"
     if not file.is_file():
         return {}, {}
@@ -72,10 +72,10 @@ def of_lab(lab: str) -> tuple[Mapping[str, list[str]], Names]:
 def changed(
     exercise: str, scope: Mapping[str, Any]
 ) -> list[tuple[str, Any, tuple[str, str]]]:
-    """The names of an exercise that are not what its notebook makes of them.
+    """Return the names of an exercise that differ from the notebook's definitions.
 
-    Of each its value, and what it should be, with the text: "value", "def", "import",
-    or "builtin", which a notebook has not unless a cell defines it.
+    Each comes with its value and its definition: a kind ("value", "def", "import" or
+    "builtin") and a text. A built-in is missing unless a cell defines its name.
     """
     lab = lesson.current()
     checks, names = of_lab(lab) if lab else ({}, {})
@@ -92,7 +92,7 @@ def changed(
 
 
 def is_still(value: Any, what: str, text: str, scope: Mapping[str, Any]) -> bool:
-    """Whether a name is what its notebook makes of it, as far as can be told."""
+    """Return whether a name has its notebook's definition, as far as can be told."""
     if what == "builtin":
         return value is getattr(builtins, text, None)
     if what == "import":
@@ -113,7 +113,10 @@ def is_still(value: Any, what: str, text: str, scope: Mapping[str, Any]) -> bool
 
 
 def is_import(value: Any, module: str, name: str) -> bool:
-    """Whether a value is a module, or what a module has under a name."""
+    """Return whether a value is a module, or its attribute `name`.
+
+    Also true if the module cannot be imported here.
+    """
     try:
         found = import_module(module)
     except ImportError:
@@ -129,7 +132,7 @@ def is_import(value: Any, module: str, name: str) -> bool:
 def no_longer(
     exercise: str, function: FunctionType, name: str, value: Any, was: tuple[str, str]
 ) -> Verdict:
-    """The verdict on a name that is something else than the exercise needs."""
+    """Return the verdict on a name that no longer has its definition."""
     what, text = was
     if what == "value":
         text = text if len(text) <= 60 else "something else"
@@ -143,7 +146,7 @@ def no_longer(
 
 
 def described(value: Any) -> str:
-    """A value, or the kind of thing that it is, in a sentence."""
+    """Describe a value, or the kind of thing it is, in a phrase."""
     if value is GONE:
         return "not there"
     if is_kernel(value):
@@ -158,7 +161,7 @@ def described(value: Any) -> str:
 
 
 def assignments(function: FunctionType, name: str) -> list[Note]:
-    """The lines of the learner's cell that give a name its value."""
+    """Return the lines of the learner's cell that assign a name."""
     file = function.__code__.co_filename
     lines = linecache.getlines(file)
     try:
@@ -175,7 +178,7 @@ def assignments(function: FunctionType, name: str) -> list[Note]:
 
 
 def gives(node: ast.AST, name: str) -> bool:
-    """Whether a node gives a value to `name`."""
+    """Return whether a node of a syntax tree binds `name`."""
     match node:
         case ast.Name(id=stored, ctx=ast.Store()):
             return stored == name
@@ -189,7 +192,10 @@ def gives(node: ast.AST, name: str) -> bool:
 def no_function(
     exercise: str, function: FunctionType | None, field: str, value: Any
 ) -> Verdict:
-    """The verdict on a check whose own function is none, as its name was taken."""
+    """Return the verdict on a check whose own function has been replaced.
+
+    field: the argument of the check that should be a function and is `value`.
+    """
     now = described(value)
     name = getattr(value, "__name__", None)
     if name is None and function is not None:

@@ -1,4 +1,4 @@
-"""What an exercise can limit: one table, so that a mistyped limit is an error.
+"""The limits an exercise can set: one table, so that a mistyped one is an error.
 
 `check(..., limits={"sectors": 4})`: each key is a row of `limits.toml`, and belongs to
 one kind of exercise. To add one, add its row and hold it in that kind's stages.
@@ -19,7 +19,7 @@ RANKS = "a function of several ranks"
 
 @dataclass(frozen=True)
 class Limit:
-    """What a limit bounds: of which kind of exercise, and in words with its unit."""
+    """The kind of exercise that a limit belongs to, and its meaning with its unit."""
 
     room: str
     meaning: str
@@ -34,7 +34,10 @@ LIMITS = {
 
 
 def validated(name: str, room: str, limits: Mapping[str, Any]) -> dict[str, Any]:
-    """The limits of an exercise. Raises ValueError for one that its room lacks."""
+    """Return the limits of an exercise.
+
+    Raises ValueError for a limit that its kind of exercise lacks.
+    """
     for key in limits:
         known = LIMITS.get(key)
         if known is not None and known.room == room:

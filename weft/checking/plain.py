@@ -20,7 +20,7 @@ ORDER = "bifcU"  # what holds both of two kinds is the later one
 
 
 def is_plain(value: Any) -> bool:
-    """Whether a value is made of Python's own numbers and texts alone."""
+    """Return whether a value consists only of Python's own numbers and strings."""
     if isinstance(value, dict):
         return all(map(is_plain, value.values()))
     if type(value) in (tuple, list):
@@ -29,7 +29,7 @@ def is_plain(value: Any) -> bool:
 
 
 def leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """The values of a tree, each with the keys and numbers that lead there."""
+    """Yield the leaves of a tree, each with the keys and indices that lead to it."""
     if isinstance(value, dict):
         for key, part in value.items():
             yield from leaves(part, (*path, key))
@@ -41,7 +41,7 @@ def leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 
 
 def written(path: Path) -> str:
-    """'[1][0]', as Python takes a leaf out of a tree."""
+    """Format the path to a leaf as Python would index it: '[1][0]'."""
     return "".join(f"[{part!r}]" for part in path)
 
 
@@ -57,7 +57,7 @@ class Block:
     parts: tuple[Any, ...]
 
     def index(self, number: int) -> tuple[int, ...]:
-        """Where the part with this number is."""
+        """Return the index, one number per axis, of the part with this flat number."""
         found = []
         for size in reversed(self.shape):
             number, at = divmod(number, size)
@@ -65,7 +65,7 @@ class Block:
         return tuple(reversed(found))
 
     def converted(self, kind: str) -> "Block":
-        """The same numbers in a kind that holds them all."""
+        """Convert the numbers to a kind that holds them all."""
         makers: dict[str, Callable[[Any], Any]] = {"f": _float, "c": complex}
         if kind not in makers:
             return replace(self, kind=kind)
@@ -73,7 +73,7 @@ class Block:
 
 
 def _float(number: Any) -> float:
-    """A number as a float, infinite where it is too large for one."""
+    """Convert a number to a float, infinite if it is too large."""
     try:
         return float(number)
     except OverflowError:
@@ -81,7 +81,10 @@ def _float(number: Any) -> float:
 
 
 def block(value: Any) -> Block | None:
-    """A value as numbers or texts of one kind; None for a tree, or another thing."""
+    """Return a value as numbers or strings of one kind, or None if it is neither.
+
+    Nested tuples and lists must be rectangular.
+    """
     shape = _shape(value)
     parts = tuple(part for _, part in leaves(value)) if shape is not None else ()
     kinds = {NUMBERS.get(type(p), "U" if isinstance(p, str) else "") for p in parts}
@@ -92,7 +95,7 @@ def block(value: Any) -> Block | None:
 
 
 def _shape(value: Any) -> tuple[int, ...] | None:
-    """The lengths of nested tuples or lists, None where some differ from others."""
+    """Return the shape of nested tuples or lists, or None if they are ragged."""
     if isinstance(value, dict):
         return None
     if not isinstance(value, tuple | list):
@@ -104,12 +107,12 @@ def _shape(value: Any) -> tuple[int, ...] | None:
 
 
 def is_tree(value: Any) -> bool:
-    """Whether a value is nested in a way that no array holds."""
+    """Return whether a value is nested in a way that no array can hold."""
     return isinstance(value, dict | tuple | list) and block(value) is None
 
 
 def size_of(wanted: Sequence[Any]) -> float:
-    """The root of the mean square of the numbers that are finite."""
+    """Return the root mean square of the finite numbers, 0 if there are none."""
     finite = [abs(w) for w in wanted if cmath.isfinite(w)]
     largest = max(finite, default=0)
     if not largest:  # else their squares could leave the range
@@ -119,7 +122,10 @@ def size_of(wanted: Sequence[Any]) -> float:
 
 
 def close(got: Block, wanted: Block, tolerance: float) -> list[bool]:
-    """Which parts agree: relative to themselves and to the size of the whole."""
+    """Return which parts agree, within a tolerance.
+
+    A part may be off by `tolerance` times its own size plus the RMS of all.
+    """
     pairs = list(zip(got.parts, wanted.parts, strict=True))
     if got.kind not in "fc" or wanted.kind == "U":
         return [a == b for a, b in pairs]
@@ -134,7 +140,7 @@ def _near(a: Any, b: Any, most: float) -> bool:
 
 
 def difference(got: Block, wanted: Block, tolerance: float) -> Difference | None:
-    """How `got` differs from `wanted`, of the same shape; None if it does not."""
+    """Return how `got` differs from `wanted`, or None. Both have the same shape."""
     right = close(got, wanted, tolerance)
     if all(right):
         return None
@@ -145,7 +151,7 @@ def difference(got: Block, wanted: Block, tolerance: float) -> Difference | None
 
 
 def pattern(got: Block, wanted: Block, right: list[bool], tolerance: float) -> Looks:
-    """What kind of wrong this looks like, and a sentence on it: see `compare`."""
+    """Classify the error, and describe it in a sentence: see `compare`."""
     first = got.parts[right.index(False)]
     if "U" in (got.kind, wanted.kind) or "c" in (got.kind, wanted.kind):
         return NOTHING
@@ -159,13 +165,13 @@ def pattern(got: Block, wanted: Block, right: list[bool], tolerance: float) -> L
 
 
 def _agree(got: Block, wanted: Block, a: Any, b: Any, tolerance: float) -> bool:
-    """Whether some parts of one agree with some of the other."""
+    """Return whether the parts `a` of `got` agree with the parts `b` of `wanted`."""
     mine, aim = replace(got, parts=tuple(a)), replace(wanted, parts=tuple(b))
     return all(close(mine, aim, tolerance))
 
 
 def _moved(got: Block, wanted: Block, right: list[bool], tolerance: float) -> Looks:
-    """Whether all the right values are there in other places."""
+    """Detect that all the right values are present, but in the wrong order."""
 
     def ordered(parts: Sequence[Any]) -> list[Any]:
         return sorted(parts, key=lambda x: (x != x, x))
@@ -185,7 +191,7 @@ def _moved(got: Block, wanted: Block, right: list[bool], tolerance: float) -> Lo
 
 
 def _shifted(got: Block, wanted: Block, right: list[bool], tolerance: float) -> Looks:
-    """Whether each value is where its neighbour belongs."""
+    """Detect that each value is where its neighbour belongs."""
     mine, aim = got.parts, wanted.parts
     if len(right) > 3 and _agree(got, wanted, mine[1:], aim[:-1], tolerance):
         return Pattern.SHIFTED, "Each result is where the next one belongs."
@@ -195,7 +201,7 @@ def _shifted(got: Block, wanted: Block, right: list[bool], tolerance: float) -> 
 
 
 def _multiple(got: Block, wanted: Block, right: list[bool], _: float) -> Looks:
-    """Whether every value is the same multiple of what it should be."""
+    """Detect that all values are off by the same factor."""
     pairs = [(a, b) for a, b in zip(got.parts, wanted.parts, strict=True) if b]
     if len(right) < 3 or not pairs or any(right):
         return NOTHING
@@ -212,7 +218,7 @@ def _multiple(got: Block, wanted: Block, right: list[bool], _: float) -> Looks:
 
 
 def _tail(got: Block, _: Block, right: list[bool], tolerance: float) -> Looks:
-    """Whether a vector is wrong from one element on."""
+    """Detect that a vector is wrong from some element on."""
     start = right.index(False)
     if len(got.shape) != 1 or len(right) < 3 or not any(right) or any(right[start:]):
         return NOTHING
@@ -226,7 +232,10 @@ def _tail(got: Block, _: Block, right: list[bool], tolerance: float) -> Looks:
 
 
 def one_by_one(got: Block, wanted: Block, tolerance: float) -> Difference | None:
-    """How numbers of different kinds differ: a small one beside a large one counts."""
+    """Return the first difference, each number judged only by its own size.
+
+    For values of different kinds: a small one beside a large one counts.
+    """
     for number, (a, b) in enumerate(zip(got.parts, wanted.parts, strict=True)):
         mine, aim = replace(got, parts=(a,)), replace(wanted, parts=(b,))
         wrong = difference(mine, aim, tolerance) if b else None

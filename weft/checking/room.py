@@ -37,7 +37,7 @@ _last: dict[str, Checked] = {}  # by the exercise's name
 
 
 def last_check(name: str) -> Checked | None:
-    """The last check of an exercise here, None if there was none."""
+    """Return the last check of an exercise in this session, or None."""
     return _last.get(name)
 
 
@@ -52,7 +52,7 @@ class Room(Protocol):
     exercise: type[Any]
 
     def takes(self, thing: Any, asked: Mapping[str, Any]) -> bool:
-        """Whether `thing` is checked here. asked: the arguments of the check."""
+        """Return whether `thing` is checked here. asked: the arguments of the check."""
 
     def stages(self, exercise: Any) -> Iterator[Facts]:
         """Judge stage by stage; yield the facts of each, for a thing that passes.

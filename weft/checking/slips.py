@@ -1,4 +1,4 @@
-"""What a wrong result would be the result of: specs with a slip in them."""
+"""Explain a wrong result by a typical slip: try specs that contain one."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -46,11 +46,11 @@ def result_if(
 def other_number(
     exercise: Exercise, case: Case, outputs: tuple[Any, ...]
 ) -> tuple[int, float] | None:
-    """Which input that is a number was counted as another, and as which.
+    """Find the scalar input that was mistaken for another number, and that number.
 
-    With it the spec gives these outputs, which are wrong. The other number is 0, 1 or
-    follows from the numbers that are given; or, where there are many results, anything.
-    None where there is no such number, or the spec cannot be asked.
+    With it the spec yields these outputs, which are wrong. The number is 0, 1 or
+    derived from the given numbers; with many results, it may be any number. Returns
+    None if there is none, or the spec fails with it.
     """
     numbers = [
         k
@@ -76,7 +76,7 @@ def other_number(
 def expected_with(
     exercise: Exercise, case: Case, number: int, value: float
 ) -> tuple[Any, ...]:
-    """What the spec gives with another value of one input."""
+    """Evaluate the spec with another value for one input."""
     inputs = list(copies(case.inputs))
     inputs[number] = type(inputs[number])(value)
     return exercise.expected(tuple(inputs))
@@ -85,9 +85,9 @@ def expected_with(
 def in_line(
     exercise: Exercise, case: Case, number: int, outputs: tuple[Any, ...]
 ) -> list[float]:
-    """The value of an input with which the results would be these, if they grow evenly.
+    """Solve for the input value that explains the results, assuming linearity.
 
-    [] where it is not the same for each of at least `MANY` results.
+    Returns [] unless at least `MANY` results give the same value.
     """
     mine = float(case.inputs[number])
     none = expected_with(exercise, case, number, 0.0)
@@ -104,12 +104,12 @@ def in_line(
 
 
 def alone(values: tuple[Any, ...]) -> Any:
-    """The one value of a tuple, or the tuple itself where it has more."""
+    """Return the only value of a tuple, or the tuple if it has several."""
     return values[0] if len(values) == 1 else values
 
 
 def alike(got: Any, wanted: Any, tolerance: float) -> bool:
-    """Whether two trees of arrays have the same form, and agree."""
+    """Return whether two trees of arrays have the same form and agree."""
     mine, aims = (dict(leaves(as_array(tree))) for tree in (got, wanted))
     if mine.keys() != aims.keys():
         return False

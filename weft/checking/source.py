@@ -1,4 +1,4 @@
-"""What a learner wrote, as text: its lines, its tree, whether it was begun."""
+"""Read a learner's source: its lines, its syntax tree, whether it was begun."""
 
 import ast
 import hashlib
@@ -18,7 +18,7 @@ from weft.starters import STUB, source, source_function
 
 
 def unreadable(kernel: Any) -> list[str]:
-    """The names of a kernel and the functions it calls whose source is nowhere."""
+    """Return the names of those functions, the kernel included, that have no source."""
     called = [(getattr(kernel, "__name__", "the kernel"), kernel)]
     seen: dict[Any, str] = {}
     while called:
@@ -31,9 +31,9 @@ def unreadable(kernel: Any) -> list[str]:
 
 
 def seed(function: Any) -> int:
-    """A number that belongs to the source of `function`, and to WEFT_SEED if it is set.
+    """Derive a number from the source of `function`, and from WEFT_SEED if it is set.
 
-    A course that sets WEFT_SEED checks with data that nobody has seen in the labs.
+    A course that sets WEFT_SEED checks with data unlike those in the public labs.
     """
     inner = source_function(function)
     text = source(function).encode() or (inner.__code__.co_code if inner else b"")
@@ -42,22 +42,22 @@ def seed(function: Any) -> int:
 
 
 def begin(name: str, comment: str = "#") -> Verdict:
-    """The verdict on a starter cell that has not been worked on yet.
+    """Return the verdict on a starter cell that has not been edited yet.
 
-    comment: what begins a comment in the language of the cell.
+    comment: the marker that begins a comment in the language of the cell.
     """
     return common.verdict(name, "begin", stub=f"{comment} {STUB}")
 
 
 def no_parameter(name: str, result: str) -> Verdict:
-    """The verdict on a function that has lost the parameter for its result."""
+    """Return the verdict on a function that has lost the parameter for its result."""
     return common.verdict(name, "no-parameter", result=result)
 
 
 def tree_of(function: FunctionType | CodeType) -> ast.Module:
-    """The source of a function as a tree; nothing is in it where there is no source.
+    """Parse the source of a function; the tree is empty if there is no source.
 
-    Lines have the numbers that they have in its file, columns are from its `def`.
+    Lines are numbered as in the file, columns from the `def`.
     """
     try:
         lines, first = inspect.getsourcelines(function)
@@ -69,7 +69,7 @@ def tree_of(function: FunctionType | CodeType) -> ast.Module:
 
 
 def at_line(function: FunctionType, number: int) -> Place:
-    """A line of a function, by its number in the file."""
+    """Return a line of a function by its number in the file."""
     lines = source(function).splitlines()
     offset = number - function.__code__.co_firstlineno
     text = lines[offset].strip() if 0 <= offset < len(lines) else ""
@@ -77,7 +77,7 @@ def at_line(function: FunctionType, number: int) -> Place:
 
 
 def line_with(function: Any, pattern: str) -> list[Note]:
-    """The place of the first line of `function` that begins like `pattern`."""
+    """Return the first line of `function` that starts with the regex `pattern`."""
     inner = source_function(function)
     for offset, text in enumerate(source(function).splitlines()):
         if inner is not None and re.match(pattern, text.strip()):
@@ -86,12 +86,12 @@ def line_with(function: Any, pattern: str) -> list[Note]:
 
 
 def returns(function: Any) -> list[Note]:
-    """The place of the first `return` of a plain function."""
+    """Return the first line with a `return` in a plain function."""
     return line_with(function, "return")
 
 
 def raised_at(error: BaseException, function: Any) -> list[Note]:
-    """Where in `function` an exception came from."""
+    """Return the line of `function` at which an exception was raised."""
     inner = source_function(function)
     trace = error.__traceback__
     found: list[Note] = []
@@ -105,7 +105,7 @@ def raised_at(error: BaseException, function: Any) -> list[Note]:
 def raised(
     name: str, call: str, error: BaseException, function: Any, why: str = ""
 ) -> Verdict:
-    """The verdict on an exception that `function` has raised in a call."""
+    """Return the verdict on an exception that `function` has raised in a call."""
     said = f"{call} raises {type(error).__name__}: {error}".removesuffix(": ")
     message = said if said.endswith(".") else f"{said}."
     return Verdict(name, "exception", message, why, raised_at(error, function))
@@ -117,7 +117,7 @@ def parameter_names(function: Any) -> list[str]:
 
 
 def device_functions(kernel: Any) -> dict[str, Any]:
-    """The device functions that a kernel calls, by the names it has for them."""
+    """Return the device functions that a kernel calls, by the names it uses."""
     inner = source_function(kernel)
     if inner is None:
         return {}
@@ -130,7 +130,7 @@ def device_functions(kernel: Any) -> dict[str, Any]:
 
 
 def scope_of(function: FunctionType) -> dict[str, Any]:
-    """The names that a function finds outside itself, with their values."""
+    """Return a function's globals and closure variables, with their values."""
     found = dict(function.__globals__)
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
     for name, cell in cells:
@@ -140,7 +140,7 @@ def scope_of(function: FunctionType) -> dict[str, Any]:
 
 
 def global_names(kernel: Any, seen: set[Any] | None = None) -> Iterator[str]:
-    """The global names in a kernel, and in the functions that it calls."""
+    """Yield the global names used by a kernel and by the functions it calls."""
     inner = source_function(kernel)
     seen = set() if seen is None else seen
     if inner is None or inner in seen:

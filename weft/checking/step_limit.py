@@ -163,7 +163,7 @@ class _Counter:
 
 
 def _only_for_loops(frame: FrameType | None) -> bool:
-    """Whether each loop that is running, in each learner's frame, is a `for`."""
+    """Return whether every running loop in the learner's frames is a `for`."""
     scope = frame.f_globals if frame else None
     loops: list[ast.While | ast.For] = []
     while frame is not None:
@@ -175,7 +175,10 @@ def _only_for_loops(frame: FrameType | None) -> bool:
 
 @functools.cache
 def circles(code: CodeType) -> bool:
-    """Whether an instruction jumps to itself: `while True: pass` runs no line again."""
+    """Return whether an instruction jumps to itself.
+
+    `while True: pass` does, so no line event is raised again.
+    """
     return any(
         step.opname.startswith("JUMP") and step.argval == step.offset
         for step in dis.get_instructions(code)
@@ -183,7 +186,7 @@ def circles(code: CodeType) -> bool:
 
 
 def endless(name: str, call: str, stopped: Endless, when: str = "") -> Failed:
-    """The verdict on a call that `limited` has ended."""
+    """Return the verdict on a call that `limited` has stopped, as an error to raise."""
     if isinstance(stopped, Waiting):
         places = [(stopped.place, "")] if stopped.place.line else []
         told = {"call": call, "seconds": stopped.seconds, "when": when}
@@ -193,7 +196,7 @@ def endless(name: str, call: str, stopped: Endless, when: str = "") -> Failed:
 
 
 def place_of(code: CodeType, stopped: int, late: set[tuple[CodeType, int]]) -> Place:
-    """The loop that goes on and on around the line `stopped`, or that line."""
+    """Return the endless loop around the line `stopped`, or that line."""
     lines = {n for found, n in late if found is code}
     number = stopped
     for loop in loops_around(code, stopped):
@@ -209,7 +212,10 @@ def place_of(code: CodeType, stopped: int, late: set[tuple[CodeType, int]]) -> P
 
 
 def place_in(frame: FrameType | None, names: dict[str, Any]) -> Place:
-    """The line, or its loop, of the innermost learner's frame at or above `frame`."""
+    """Return the line, or its loop, of the innermost learner's frame from `frame` on.
+
+    Searches towards the callers; Place("", 0) if no frame is the learner's.
+    """
     while frame is not None:
         if frame.f_globals is names:
             return place_of(frame.f_code, frame.f_lineno, set())
@@ -218,7 +224,7 @@ def place_in(frame: FrameType | None, names: dict[str, Any]) -> Place:
 
 
 def loops_around(code: CodeType, stopped: int) -> list[ast.While | ast.For]:
-    """The loops of a function that a line is in, the outermost first."""
+    """Return the loops of a function that contain a line, outermost first."""
     found = [
         node
         for node in ast.walk(tree_of(code))
@@ -229,7 +235,7 @@ def loops_around(code: CodeType, stopped: int) -> list[ast.While | ast.For]:
 
 
 def ended(function: Any, again: Callable[[], Any]) -> list[Note]:
-    """The place of the `return` that `again`, the same call once more, ends with."""
+    """Return the `return` that ends the call `again`, which is made once more."""
     inner = source_function(function)
     lines: list[int] = []
 

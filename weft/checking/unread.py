@@ -33,12 +33,12 @@ def first_unread(
     index: tuple[int, ...],
     who: str = "",
 ) -> tuple[str, str]:
-    """The array of which a result needs an element that was not read, and a sentence.
+    """Find an array with an unread element that a result needs, and describe it.
 
     read: for each input that counts, its name and which of its elements were read.
-    which, index: the output with the wrong result, and where in it that is. The spec
-    tells what it needs: its result changes with these elements. "" where all is read.
-    who: whose reads these are, such as "program 3"; by default everybody's.
+    which, index: the output with the wrong result, and the index of that result. An
+    element is needed if the spec's result changes with it. who: the reader, such as
+    "program 3"; by default all threads together. Returns "" if everything was read.
     """
     for number, (name, marks) in read.items():
         one = unread_of(exercise, case, number, marks, which, index)
@@ -59,7 +59,7 @@ def first_unread(
 
 
 def element(name: str, index: tuple[int, ...]) -> str:
-    """An element as the learner writes it."""
+    """Format an element as the learner writes it."""
     return f"{name}[{', '.join(map(str, index))}]"
 
 
@@ -71,9 +71,9 @@ def unread_of(
     which: int,
     index: tuple[int, ...],
 ) -> tuple[int, ...] | None:
-    """The first element of an input that a result needs and that has no mark.
+    """Find the first unmarked element of an input that a result needs.
 
-    None if it needs none of them. Arguments are those of `never_read`.
+    Returns its index, or None if the result needs none. Searches by halving.
     """
     some = np.argwhere(~marks)
     found = bool(len(some)) and needed(exercise, case, number, ~marks, which, index)
@@ -92,7 +92,7 @@ def asked(
     which: int,
     index: tuple[int, ...],
 ) -> bool:
-    """Whether a result needs one of `some` elements, which are given by their index."""
+    """Return whether a result needs one of the elements with the indices `some`."""
     marks = np.zeros(case.inputs[number].shape, bool)
     marks[tuple(some.T)] = True
     return needed(exercise, case, number, marks, which, index)
@@ -106,9 +106,9 @@ def needed(
     which: int,
     index: tuple[int, ...],
 ) -> bool:
-    """Whether an output at `index` is another one if some of an input's elements are.
+    """Return whether an output at `index` changes with `some` elements of an input.
 
-    False where the spec cannot be asked with other elements.
+    Returns False if the spec fails with changed elements.
     """
     inputs = list(copies(case.inputs))
     inputs[number][some] += np.asarray(1, inputs[number].dtype)

@@ -52,7 +52,10 @@ def judge_on_gpu(
 
 
 def relative_error(got: Array, wanted: Array) -> float:
-    """‖got − wanted‖ / ‖wanted‖."""
+    """Compute ‖got − wanted‖
+
+    ‖wanted‖; 0 for other types than floats and complex.
+    """
     if got.dtype.kind not in "fc":
         return 0.0
     norm = float(np.linalg.norm(wanted.ravel()))
@@ -61,16 +64,16 @@ def relative_error(got: Array, wanted: Array) -> float:
 
 
 def is_tensor(value: Any) -> bool:
-    """Whether `value` is a tensor of PyTorch; PyTorch is not imported for it."""
+    """Return whether `value` is a PyTorch tensor, without importing PyTorch."""
     return type(value).__module__.partition(".")[0] == "torch" and hasattr(
         value, "detach"
     )
 
 
 def as_array(value: Any) -> Any:
-    """A tensor as a NumPy array, on the host, bfloat16 as float32; others as they are.
+    """Convert a tensor to a NumPy array on the host, bfloat16 to float32.
 
-    Trees keep their form.
+    Trees keep their form, and other values are unchanged.
     """
     if isinstance(value, dict):
         return {key: as_array(part) for key, part in value.items()}
@@ -85,7 +88,7 @@ def as_array(value: Any) -> Any:
 
 
 def is_tree(value: Any) -> bool:
-    """Whether NumPy cannot hold `value` as one array of numbers or of texts."""
+    """Return whether NumPy cannot hold `value` in one array of numbers or strings."""
     if isinstance(value, dict):
         return True
     if not isinstance(value, tuple | list):

@@ -56,7 +56,7 @@ def watchdog(
 
 
 def available() -> bool:
-    """Whether there is such a signal here, and no other program uses it."""
+    """Return whether the timer signal exists here and no other code uses it."""
     return (
         hasattr(signal, "setitimer")
         and threading.current_thread() is threading.main_thread()

@@ -1,4 +1,4 @@
-"""What machine is this: its GPU, what it lacks, and how fast it is.
+"""The machine that this runs on: its GPU, what it lacks, and how fast it is.
 
 `find` costs next to nothing. What takes longer, `doctor` and `ceilings`, is imported
 when it is called.

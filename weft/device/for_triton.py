@@ -1,4 +1,4 @@
-"""What Triton needs of a machine. Nothing here imports it."""
+"""The requirements of Triton. Nothing here imports it."""
 
 import importlib.util
 import sys
@@ -10,12 +10,12 @@ OLDEST = (8, 0)  # the lowest compute capability that Triton supports
 
 
 def missing() -> str:
-    """Why Triton programs cannot run here at all, and what to do; "" if they can."""
+    """Say why no Triton program can run here, and what to do; "" if one can."""
     return "" if importlib.util.find_spec("triton") is not None else advice()
 
 
 def advice(platform: str = sys.platform) -> str:
-    """What to do where Triton is not installed."""
+    """Say how to install Triton on this platform, or where else to run the lab."""
     if platform == "linux":
         return (
             "Triton is not installed. It comes with PyTorch's CUDA builds; without a "
@@ -31,7 +31,7 @@ def advice(platform: str = sys.platform) -> str:
 
 
 def too_old(gpu: Device) -> str:
-    """Why Triton cannot run on this GPU; "" if it can, and where there is none."""
+    """Say why Triton does not support this GPU; "" if it does, or without a GPU."""
     if not gpu.usable or gpu.capability >= OLDEST:
         return ""
     has, needs = (".".join(map(str, each)) for each in (gpu.capability, OLDEST))

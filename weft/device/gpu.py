@@ -29,7 +29,7 @@ words = Words(__file__)
 
 
 def _said(row: str, **told: Any) -> tuple[str, str]:
-    """Why there is no GPU, and what to do about it."""
+    """Return why there is no usable GPU, and what to do about it."""
     meanwhile = words.rows["meanwhile"]["advice"]
     said = words(row, meanwhile=meanwhile, **told)
     return said["why"], said["advice"]

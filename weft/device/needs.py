@@ -1,4 +1,4 @@
-"""What a lab needs of a GPU to run on it from its first cell to its last."""
+"""The properties a GPU must have to run a lab from its first cell to its last."""
 
 import tomllib
 from collections.abc import Iterable
@@ -29,7 +29,7 @@ class GpuNeeds:
     sms_from: Capability = (0, 0)
 
     def too_few_sms(self, gpu: Device) -> bool:
-        """Whether blocks that wait for each other would wait for ever on this GPU."""
+        """Return whether blocks that wait for each other would deadlock on this GPU."""
         return gpu.capability >= self.sms_from and gpu.sms < self.sms
 
     def unmet(self, gpu: Device) -> str:

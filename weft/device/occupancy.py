@@ -1,4 +1,4 @@
-"""How many blocks of a kernel an SM holds at once, and what keeps out the next.
+"""Compute how many blocks of a kernel fit on an SM, and what limits the number.
 
 The figure `occupancy` computes the same in JavaScript; tests hold both against what
 NVIDIA's own rules give, and against what the driver of an H200 answers for kernels that
@@ -21,7 +21,7 @@ _REGISTER_PIECE = 256  # registers are given to a warp in pieces of so many
 
 @dataclass(frozen=True)
 class Limits:
-    """What an SM of one compute capability holds. Shared memory is in bytes."""
+    """The resources of an SM of one compute capability. Shared memory is in bytes."""
 
     blocks: int
     warps: int
@@ -32,7 +32,10 @@ class Limits:
 
 
 def _limits(blocks: int, warps: int, shared: int, old: bool = False) -> Limits:
-    """From 8.0 on, 1 KB of each block's shared memory is the driver's."""
+    """Return the limits of an SM with `shared` KiB of shared memory.
+
+    From compute capability 8.0 on, the driver reserves 1 KiB per block.
+    """
     reserved = 0 if old else 1024
     piece = 256 if old else 128
     total = shared * 1024
@@ -98,7 +101,10 @@ def occupancy(
 
 
 def _by_registers(warps: int, registers: int) -> int:
-    """A warp's registers come from the quarter of the SM that it lives in."""
+    """Return how many blocks of `warps` warps the register file holds.
+
+    A warp's registers come from the quarter of the SM that it runs on.
+    """
     if registers > MOST_REGISTERS:
         return 0
     of_warp = _up(max(registers, 1) * WARP, _REGISTER_PIECE)

@@ -24,7 +24,7 @@ METHOD = "L2 emptied by reading"  # rates measured in another way are measured a
 
 @dataclass(frozen=True)
 class Ceilings:
-    """What a machine was measured to reach; NaN where nothing could be measured.
+    """The rates measured on a machine; NaN where a rate could not be measured.
 
     copy: bytes/s of a device-to-device copy, read and written bytes together.
     fp32: flop/s of a float32 matrix product on the ordinary cores (no TF32).

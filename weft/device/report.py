@@ -37,13 +37,13 @@ class Item:
 
 
 def _lacking(what: str, found: str, row: str, **told: str) -> Item:
-    """A line on what is not as it should be, with the note of a row."""
+    """Make the line for something missing or wrong, with the note of a row."""
     return Item(what, found, **words(row, **told))
 
 
 @dataclass(frozen=True, repr=False)
 class Report:
-    """What `doctor` found; shown by a notebook as HTML, by a terminal as text."""
+    """The findings of `doctor`, shown as HTML in a notebook and as text elsewhere."""
 
     device: Device
     items: tuple[Item, ...]

@@ -1,4 +1,4 @@
-"""Where Numba finds the parts of CUDA that compile a kernel.
+"""Find the parts of CUDA that Numba compiles kernels with.
 
 Numba-CUDA needs NVRTC, NVVM and NVVM's libdevice. It looks for them through
 cuda-pathfinder: in wheels, in a Conda environment, in `CUDA_PATH` or `CUDA_HOME`, and

@@ -12,9 +12,9 @@ BARRIER = "cuda.syncthreads"
 
 
 def name_other_barrier(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
-    """Where copies are in flight, say which lines of a turn no barrier is between.
+    """Where copies are in flight, name the lines of an iteration that lack a barrier.
 
-    There each turn fills one buffer and reads another, and needs only one barrier.
+    Each iteration fills one buffer and reads another, so it needs only one barrier.
     """
     function = trial.exercise.function()
     if verdict.kind != "race" or function is None:
@@ -44,7 +44,7 @@ def name_other_barrier(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
 
 
 def in_the_loop(function: FunctionType, first: int, last: int) -> list[int]:
-    """The lines of the barriers in the innermost loop around two lines."""
+    """Return the lines of the barriers in the innermost loop around two lines."""
     loops = [
         node
         for node in ast.walk(tree_of(function))
@@ -59,7 +59,7 @@ def in_the_loop(function: FunctionType, first: int, last: int) -> list[int]:
 
 
 def calls_of(function: FunctionType, name: str) -> list[int]:
-    """The lines on which a function is called by this name."""
+    """Return the lines on which a function is called by this name."""
     return sorted(
         node.lineno
         for node in ast.walk(tree_of(function))

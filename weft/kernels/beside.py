@@ -13,7 +13,10 @@ words = Verdicts(__file__)
 
 
 def before_others(trace: Trace) -> Verdict | None:
-    """What makes all that follows wrong: registers used too early, another swizzle."""
+    """Return the verdict on a mistake that makes later findings meaningless, or None.
+
+    These are registers used too early, and a different swizzle.
+    """
     early = in_use(trace)
     if early is not None:
         return _in_use(trace, early)
@@ -22,7 +25,7 @@ def before_others(trace: Trace) -> Verdict | None:
 
 
 def fence(trace: Trace) -> Verdict | None:
-    """A store that the TMA or wgmma need not see, None if there is none."""
+    """Return the verdict on a store that the TMA or wgmma may not see, or None."""
     found = unseen(trace)
     return None if found is None else _unseen(trace, found)
 
@@ -106,14 +109,14 @@ def _unseen(trace: Trace, found: Unseen) -> Verdict:
 
 
 def apart_of(trace: Trace, row: int) -> Apart | None:
-    """The operation beside the threads that made an access, None for a thread."""
+    """Return the asynchronous operation that made an access, or None for a thread."""
     return trace.bulk.apart.get(trace.views[trace.view[row]].number)
 
 
 def _filled(trace: Trace, read: Access, write: Access) -> bool:
-    """Whether there was something to read where another access writes.
+    """Return whether the address of a write held data that the read could read.
 
-    read: of an operation beside the threads, which may have begun before.
+    read: of an asynchronous operation, which may have begun earlier.
     """
     at = trace.address[write.row]
     number = trace.views[trace.view[read.row]].number

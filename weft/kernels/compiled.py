@@ -112,11 +112,11 @@ def run(exercise: KernelExercise) -> tuple[list[str], Verdict | None]:
 
 
 def skipped(exercise: KernelExercise, reason: str) -> list[str]:
-    """Facts on a kernel where there is no compiler.
+    """Return the facts on a kernel where there is no compiler.
 
-    A learner passes, and reads which limits are unverified. Raises `Failed` for a mark
-    (WEFT_VERIFIED=1) and where checks must pass (WEFT_STRICT=1): the same kernel gets
-    the same verdict wherever there is a compiler, and no other verdict without one.
+    A learner passes, and reads which limits are unverified. Raises `Failed` when a mark
+    is given (WEFT_VERIFIED=1) and where checks must pass (WEFT_STRICT=1): every verdict
+    then has to be the one that a machine with a compiler would give.
     """
     facts = [f"not compiled: {reason}"]
     what = limited(exercise)
@@ -140,10 +140,10 @@ def limited(exercise: KernelExercise) -> str:
 
 
 def unverified(exercise: KernelExercise, reason: str) -> list[str]:
-    """Facts on a kernel that the compiler here did not get to compile.
+    """Return the facts on a kernel that the compiler here did not get to compile.
 
-    Raises `Failed` where only the compiler can say whether the kernel is right: the
-    exercise limits what it finds, or the kernel has a signature of its own.
+    Raises `Failed` if only the compiler can say whether the kernel is right: the
+    exercise limits what it finds, or the kernel has a signature.
     """
     what = limited(exercise)
     if not what and not options_of(exercise.kernel).signatures:
@@ -252,16 +252,17 @@ def float64(
 
 
 def without_innocent(places: list[Place], function: str, wide: set[int]) -> list[Place]:
-    """The lines of a function on which something is a float64, and those of others.
+    """Drop the lines of a function on which nothing is a float64.
 
-    The compiler may count an instruction as that of a line far from its own.
+    The compiler may attribute an instruction to a line far from its own. Lines of other
+    functions stay; if no line would stay, all do.
     """
     kept = [p for p in places if p.function != function or p.line in wide]
     return kept or places
 
 
 def origins(exercise: KernelExercise, mine: list[Place]) -> list[Note]:
-    """The lines of the learner's cell that bring in a float64, each with what it is."""
+    """Return the lines of the learner's cell that bring in a float64, with causes."""
     found: list[Note] = []
     for function in in_the_cell(exercise):
         lines = {p.line for p in mine if p.function == function.__name__}
@@ -274,7 +275,7 @@ def origins(exercise: KernelExercise, mine: list[Place]) -> list[Note]:
 
 
 def in_the_cell(exercise: KernelExercise) -> list[FunctionType]:
-    """The kernel, and the functions of the same cell that it calls."""
+    """Return the kernel and the functions of the same cell that it calls."""
     inner = exercise.function()
     if inner is None:
         return []
@@ -284,9 +285,9 @@ def in_the_cell(exercise: KernelExercise) -> list[FunctionType]:
 
 
 def computes(exercise: KernelExercise, place: Place, origin: list[Note]) -> bool:
-    """Whether a line computes itself, as far as can be seen.
+    """Return whether a line does arithmetic itself, as far as the source shows.
 
-    The compiler may say of an `if` or a `for` what the lines inside it do.
+    The compiler may attribute to an `if` or a `for` what the lines inside it do.
     """
     if not origin or not place.text.startswith(("if ", "elif ", "for ", "while ")):
         return True
@@ -296,7 +297,7 @@ def computes(exercise: KernelExercise, place: Place, origin: list[Note]) -> bool
 
 
 def is_learners(exercise: KernelExercise, place: Place) -> bool:
-    """Whether a line is in the learner's cell, or in another exercise of the lab."""
+    """Return whether a line is in the learner's cell or another exercise of the lab."""
     inner = exercise.function()
     if inner is None or place.file == inner.__code__.co_filename:
         return True
@@ -331,7 +332,7 @@ def place_of(exercise: KernelExercise, at: tuple[str, int]) -> Place:
 
 
 def function_at(exercise: KernelExercise, filename: str, line: int) -> str:
-    """The function to which a line belongs: the kernel, or one that it calls."""
+    """Name the function that contains a line: the kernel, or one that it calls."""
     fn = exercise.function()
     if fn is not None and filename == fn.__code__.co_filename:
         after = line - fn.__code__.co_firstlineno
@@ -344,7 +345,7 @@ def function_at(exercise: KernelExercise, filename: str, line: int) -> str:
 
 
 def is_double(arg: Any) -> bool:
-    """Whether an argument holds numbers of double precision."""
+    """Return whether an argument holds double-precision numbers."""
     if isinstance(arg, tuple):
         return any(is_double(part) for part in arg)
     dtype = np.asarray(arg).dtype

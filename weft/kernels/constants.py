@@ -173,10 +173,10 @@ def guilty(
     old: Constants,
     near: int,
 ) -> list[Number]:
-    """The numbers, or names, that make the kernel right if other names are there.
+    """Find the numbers or names that make the kernel right when replaced by names.
 
-    near: the kernel's line on which it goes wrong. Of what cures, only what has to be
-    changed is given.
+    near: the line of the kernel on which it goes wrong. Only the changes that are
+    necessary are returned.
     """
     tried: set[tuple[tuple[int, str], ...]] = set()
     with changed(function, constants):
@@ -201,10 +201,10 @@ Swap = tuple[Number, str]  # and the name to put in its place
 def groups(
     numbers: Sequence[Number], names: Sequence[Number], near: int
 ) -> Iterator[list[Swap]]:
-    """What to exchange together, what is likeliest first.
+    """Yield sets of replacements to try together, the likeliest first.
 
-    Bounds of loops, all of one number, and names on the lines next to the line `near`,
-    where it goes wrong, come before others.
+    First come bounds of loops, then all uses of one number, then names, from the line
+    `near`, where the kernel goes wrong, upwards. Single lines and pairs follow.
     """
     bounds = together([n for n in numbers if n.repeats])
     alike = together(numbers)
@@ -220,7 +220,10 @@ def groups(
 
 
 def together(found: Sequence[Number], lines: bool = False) -> list[list[Swap]]:
-    """Numbers or names that stand for one name, on one line each where asked."""
+    """Group the numbers or names that may stand for the same name.
+
+    lines: make a separate group for each line.
+    """
     kinds: dict[tuple[Any, ...], list[Swap]] = {}
     for number in found:
         for name in number.names:
@@ -236,7 +239,7 @@ def cures(
     group: Sequence[Swap],
     tried: set[tuple[tuple[int, str], ...]],
 ) -> bool:
-    """Whether the kernel is right with these names in their places."""
+    """Return whether the kernel is right with a group of replacements."""
     key = tuple(sorted((number.at, name) for number, name in group))
     if not key or key in tried:
         return False
@@ -261,7 +264,10 @@ def put_name(nodes: Sequence[ast.AST], at: int, name: str) -> None:
 
 
 def names_in(function: FunctionType, old: Constants) -> list[Number]:
-    """The names in a kernel that had the value of another name, whose it may be."""
+    """Return the names in a kernel that had the same value as another name.
+
+    Such a name may have been used in place of the other.
+    """
     body = tree_of(function).body
     scope = function.__globals__
     found = []
@@ -277,10 +283,10 @@ def names_in(function: FunctionType, old: Constants) -> list[Number]:
 
 
 def numbers_in(function: FunctionType, old: Constants) -> list[Number]:
-    """The numbers in the source of `function` that are values of `old`.
+    """Return the numbers in the source of `function` that are values of `old`.
 
-    Those that bound a loop or an array come first, for there one looks first. The 4 of
-    a kernel that moves four numbers at a time is not one of them.
+    Bounds of loops and arrays come first, because the learner looks there first. In a
+    kernel that moves four numbers at a time, the 4 does not count.
     """
     body = tree_of(function).body
     if not body:
@@ -307,9 +313,9 @@ def numbers_in(function: FunctionType, old: Constants) -> list[Number]:
 
 
 def bounds_in(tree: ast.AST, arrays: bool = True) -> Iterator[ast.AST]:
-    """What is in the `range` of a loop, but for its step, and in shapes of arrays.
+    """Yield the bounds of `range` loops, without steps, and the shapes of arrays.
 
-    A loop along what a call gave back is left out: nobody chose how much that is.
+    Skips loops over the result of a call, whose length the learner did not choose.
     """
     given = {name for node in ast.walk(tree) for name in given_back(node)}
     for node in ast.walk(tree):
@@ -327,14 +333,14 @@ def bounds_in(tree: ast.AST, arrays: bool = True) -> Iterator[ast.AST]:
 
 
 def alignments_in(tree: ast.AST) -> Iterator[ast.AST]:
-    """The numbers of bytes on which arrays are asked to begin."""
+    """Yield the alignments, in bytes, that arrays are declared with."""
     for node in ast.walk(tree):
         if isinstance(node, ast.keyword) and node.arg == "alignment":
             yield node.value
 
 
 def operands(tree: ast.AST) -> Iterator[ast.AST]:
-    """What is added, multiplied or divided, as 4 in `4 * x` and in `int32(4) * x`."""
+    """Yield the operands of arithmetic, such as 4 in `4 * x` and in `int32(4) * x`."""
     for node in ast.walk(tree):
         if isinstance(node, ast.BinOp):
             for side in (node.left, node.right):
@@ -343,7 +349,7 @@ def operands(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def given_back(node: ast.AST) -> list[str]:
-    """The name that this statement gives to the result of a call; not to an array."""
+    """Return the name that a statement assigns a call's result to, if no array's."""
     match node:
         case ast.Assign(targets=[ast.Name(name)], value=ast.Call(func=called)):
             return [] if getattr(called, "attr", "") == "array" else [name]
@@ -351,7 +357,7 @@ def given_back(node: ast.AST) -> list[str]:
 
 
 def walks(loop: ast.For, variable: str, given: set[str]) -> bool:
-    """Whether a loop has an index such as `v[e]`, of what a call gave back."""
+    """Return whether a loop indexes the result of a call with its variable: `v[e]`."""
     for node in ast.walk(loop):
         match node:
             case ast.Subscript(value=ast.Name(name), slice=ast.Name(index)):
@@ -363,7 +369,7 @@ def walks(loop: ast.For, variable: str, given: set[str]) -> bool:
 def lines_of(
     function: FunctionType, numbers: Sequence[Number], constants: Constants
 ) -> list[Note]:
-    """The lines that numbers are on, each with the names that its numbers may be."""
+    """Return the lines that contain the numbers, noting the names they may mean."""
     notes: dict[int, list[str]] = {}
     for n in sorted(numbers[:LINES], key=lambda n: (n.line, n.column)):
         was = " and ".join(f"{name} was {constants[name]}" for name in n.names)
@@ -379,10 +385,10 @@ def lines_of(
 
 
 def derived(function: FunctionType, constants: Constants) -> dict[str, Any]:
-    """Names that a kernel uses, and what they would be with `constants`.
+    """Return the names a kernel uses whose values follow from `constants`.
 
-    Only those that were computed from a name in `constants`, still have the value
-    that came of it, and would have another.
+    Each comes with the value it would have: only if it was computed from a name in
+    `constants`, still has that value, and would change.
     """
     scope = function.__globals__
     names, now = set(constants), dict(scope) | dict(constants)
@@ -406,7 +412,7 @@ def derived(function: FunctionType, constants: Constants) -> dict[str, Any]:
 
 
 def assigned(function: FunctionType) -> Iterator[tuple[str, ast.expr]]:
-    """What global names were given, in the cells in their order, or in the module."""
+    """Yield the assignments to global names, in the cells in order or in the module."""
     cells = function.__globals__.get("In")
     texts = list(cells) if isinstance(cells, list) else []
     texts.append("".join(linecache.getlines(function.__code__.co_filename)))
@@ -431,7 +437,7 @@ def assigned(function: FunctionType) -> Iterator[tuple[str, ast.expr]]:
 
 
 def is_pure(value: ast.expr) -> bool:
-    """Whether an expression can be computed again, and does nothing else."""
+    """Return whether an expression can be evaluated again without side effects."""
     called = [n.func for n in ast.walk(value) if isinstance(n, ast.Call)]
     return all(isinstance(f, ast.Name) and f.id in PURE for f in called)
 
@@ -459,7 +465,7 @@ def too_early(stale: Constants, function: FunctionType) -> str:
 
 
 def sides_in(function: FunctionType) -> set[str]:
-    """The names in the shapes of a function's arrays."""
+    """Return the names in the shapes of a function's arrays."""
     return {
         side.id
         for node in ast.walk(tree_of(function))
@@ -470,7 +476,7 @@ def sides_in(function: FunctionType) -> set[str]:
 
 
 def uses(function: FunctionType, notes: Mapping[str, str]) -> list[Note]:
-    """The first line of a function that has each of these names, with its note."""
+    """Return the first line of a function that uses each name, with its note."""
     found: dict[str, int] = {}
     for node in ast.walk(tree_of(function)):
         if isinstance(node, ast.Name) and node.id in notes:
@@ -480,5 +486,5 @@ def uses(function: FunctionType, notes: Mapping[str, str]) -> list[Note]:
 
 
 def listed(constants: Constants) -> str:
-    """'BM = 16, TM = 8'."""
+    """Format constants as in 'BM = 16, TM = 8'."""
     return ", ".join(f"{name} = {value}" for name, value in constants.items())

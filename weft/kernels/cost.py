@@ -58,7 +58,7 @@ def run(exercise: KernelExercise, last: Trace) -> list[str]:
 
 
 def first_of(last: Trace, place: Place) -> int:
-    """The first access of a line, by row."""
+    """Return the row of the first access on a line."""
     here = np.array([p == place for p in last.places])[last.site]
     return int(np.argmax(here))
 
@@ -153,7 +153,7 @@ def too_many_loads(
 
 
 def by_line(last: Trace, mine: Columns) -> list[tuple[Place, str, int]]:
-    """Each line that makes accesses `mine`, to which array, how many; most first."""
+    """Count the accesses `mine` by line and array, the most frequent first."""
     whole = [replace(place, expression="") for place in last.places]
     times = Counter(
         (whole[site], last.arrays[array])
@@ -165,7 +165,7 @@ def by_line(last: Trace, mine: Columns) -> list[tuple[Place, str, int]]:
 
 
 def needless(last: Trace, mine: Columns) -> Columns:
-    """Those of a thread's loads `mine` whose cells it has loaded or stored before."""
+    """Return the loads in `mine` of elements that the thread has accessed before."""
     number = last.of_views("number")[last.view]
     rows = np.flatnonzero(
         (number == number[mine[0]]) & (last.space == last.space[mine[0]])
@@ -175,7 +175,7 @@ def needless(last: Trace, mine: Columns) -> Columns:
 
 
 def busiest(last: Trace, mine: Columns) -> tuple[Place, str, int]:
-    """The line that makes most of the accesses `mine`, to which array, how many."""
+    """Return the line with most of the accesses `mine`, its array, and the count."""
     sites, times = np.unique(last.site[mine], return_counts=True)
     site = sites[np.argmax(times)]
     array = last.arrays[int(last.array[mine[last.site[mine] == site][0]])]

@@ -31,12 +31,12 @@ READERS = 4  # lines that a verdict shows, of those that read an array
 
 @dataclass(frozen=True)
 class Clue:
-    """What the wrong elements have in common, in a sentence or two.
+    """The property that all wrong elements share, in a sentence or two.
 
-    only: whether one block, warp or lane alone is wrong, or right. is_ratio: whether it
-    says no more than by what the elements are multiplied. is_question: whether it only
-    asks what may have led there. is_cause: whether the verdict says already what has
-    led to the result. of: the input that did not come into it as it should, if any.
+    only: whether a single block, warp or lane is wrong, or right. is_ratio: whether it
+    only gives the factor by which the elements are off. is_question: whether it only
+    asks for the cause. is_cause: whether the verdict already names the cause. of: the
+    input that was not used as it should be, if any.
     """
 
     text: str = ""
@@ -87,7 +87,7 @@ class Result:
 
     @cached_property
     def byte(self) -> int:
-        """Where the first wrong element begins in the output."""
+        """The byte offset of the first wrong element in the output."""
         steps = zip(self.first.index, self.got.strides, strict=True)
         return sum(i * s for i, s in steps)
 
@@ -99,14 +99,14 @@ class Result:
 
     @cached_property
     def by(self) -> Columns:
-        """How much too large each element is."""
+        """The amount by which each element is too large, as a flat array."""
         found: Columns = self.got.ravel().astype(float)
         found -= self.wanted.ravel().astype(float)
         return found
 
     @cached_property
     def noise(self) -> float:
-        """How far right values may be off."""
+        """The error that the tolerance allows in a correct value."""
         rms = float(np.sqrt(np.mean(np.square(self.wanted.astype(float)))))
         return self.trial.exercise.tolerance * rms
 
@@ -164,7 +164,7 @@ def wrong_value(result: Result, verdict: Verdict) -> Failed:
 
 
 def with_notes(places: Sequence[Note], more: Sequence[Note]) -> list[Note]:
-    """The places of a verdict with further notes, those on the same line as one."""
+    """Add notes to the places of a verdict, merging those on the same line."""
     found = list(places)
     for place, note in more:
         lines = [(p.function, p.line) for p, _ in found]
@@ -178,7 +178,7 @@ def with_notes(places: Sequence[Note], more: Sequence[Note]) -> list[Note]:
 
 @dataclass(frozen=True)
 class Cause:
-    """What has led to a wrong value: a sentence, lines, the input that it is about."""
+    """The cause of a wrong value: a sentence, lines, and the input it concerns."""
 
     text: str = ""
     notes: Sequence[Note] = ()
@@ -189,7 +189,7 @@ class Cause:
 
 
 def cause(result: Result) -> Cause:
-    """What has led to a wrong value: an input, most often, that did not fully count."""
+    """Find the cause of a wrong value: usually an input that was not fully used."""
     for find in (miscounted, unread, unused, left_over, way):
         if found := find(result):
             return found
@@ -206,7 +206,7 @@ def left_over(result: Result) -> Cause:
 
 
 def way(result: Result) -> Cause:
-    """Where a value was stored before that is right in another place."""
+    """Find the earlier location of a value that is right at another index."""
     trace = result.done.trace
     row = trace.last_store(result.name, result.byte)
     if row is None or result.first.pattern is not Pattern.MOVED:
@@ -246,14 +246,14 @@ def miscounted(result: Result) -> Cause:
 
 
 def used_in(function: FunctionType, name: str) -> list[int]:
-    """The lines of a function that use a name."""
+    """Return the lines of a function that use a name."""
     nodes = ast.walk(tree_of(function))
     uses = (n for n in nodes if isinstance(n, ast.Name) and n.id == name)
     return sorted({n.lineno for n in uses})
 
 
 def around(function: FunctionType, lines: list[int], result: Result) -> list[int]:
-    """The line of the innermost `if` that these lines are in, and the store is not."""
+    """Return the line of the innermost `if` around these lines but not the store."""
     trace = result.done.trace
     row = trace.last_store(result.name, result.byte)
     stored = trace.places[trace.site[row]].line if row is not None else 0
@@ -269,7 +269,7 @@ def around(function: FunctionType, lines: list[int], result: Result) -> list[int
 
 
 def inputs_in(result: Result) -> dict[int, tuple[str, Array]]:
-    """The inputs, by their number, whose elements are found in the trace."""
+    """Return the inputs, by number, whose elements appear in the trace."""
     trial, trace = result.trial, result.done.trace
     names = parameter_names(trial.exercise.kernel)
     return {
@@ -348,19 +348,19 @@ def unread(result: Result) -> Cause:
 
 
 def marked(trace: Trace, name: str, x: Array, mine: Columns) -> Array:
-    """Which elements of a global array `mine`, of the accesses, have read."""
+    """Mark the elements of a global array that the accesses `mine` have read."""
     marks = np.zeros(x.size, bool)
     marks[elements(trace, name, x, reads(trace, name, mine))[0]] = True
     return marks.reshape(x.shape)
 
 
 def reads(trace: Trace, name: str, mine: Columns) -> Columns:
-    """The rows, of `mine`, that read the global array `name`."""
+    """Return the rows among `mine` that read the global array `name`."""
     return np.flatnonzero(mine & reading(trace, name, GLOBAL))
 
 
 def readers(trial: Trial, trace: Trace, name: str, mine: Columns) -> list[Note]:
-    """The learner's first lines that read the global array `name`."""
+    """Return the learner's first lines that read the global array `name`."""
     sites = dict.fromkeys(trace.site[reads(trace, name, mine)].tolist())
     places = dict.fromkeys(trace.places[site] for site in sites)
     own = [place for place in places if not trial.exercise.elsewhere(place)]
@@ -369,7 +369,7 @@ def readers(trial: Trial, trace: Trace, name: str, mine: Columns) -> list[Note]:
 
 
 def handing(trial: Trial, name: str) -> list[Place]:
-    """The kernel's lines that hand an array to a function."""
+    """Return the kernel's lines that pass an array to a function."""
     function = trial.exercise.function()
     if function is None:
         return []
@@ -383,9 +383,9 @@ def handing(trial: Trial, name: str) -> list[Place]:
 
 
 def alone(result: Result) -> int | None:
-    """The block that stored the wrong element, if no other had a part in it.
+    """Return the block that stored the wrong element, if no other was involved.
 
-    None where another has stored there too, or to what this block has read.
+    Returns None if another block stored there too, or to what this block read.
     """
     trace = result.done.trace
     rows = trace.stores(result.name, result.byte)
@@ -402,7 +402,7 @@ def alone(result: Result) -> int | None:
 
 
 def stored_at(result: Result, verdict: Verdict, row: int) -> Verdict:
-    """The verdict with the line and the thread of the store at `row`."""
+    """Return the verdict with the line and the thread of the store at `row`."""
     trace = result.done.trace
     thread, block = trace.by(row)
     places = [(trace.places[trace.site[row]], "stored here")]
@@ -410,7 +410,7 @@ def stored_at(result: Result, verdict: Verdict, row: int) -> Verdict:
 
 
 def old_nan(result: Result) -> int | None:
-    """The row that read a wrong NaN's element while it held its first value, a NaN."""
+    """Find the row that read a wrong NaN's element while it held its initial NaN."""
     trial, trace, index = result.trial, result.done.trace, result.first.index
     number = list(result.done.launch.written).index(result.name)
     first = trial.case.outputs[number]
@@ -427,7 +427,7 @@ def old_nan(result: Result) -> int | None:
 
 
 def with_old_nan(result: Result, verdict: Verdict, row: int) -> Verdict:
-    """The verdict on a NaN that was in the output before the launch, and was used."""
+    """Return the verdict on the use of a NaN left in the output before the launch."""
     at, trace = result.at, result.done.trace
     place = trace.places[trace.site[row]]
     stored, *more = verdict.places or [(place, "")]
@@ -446,7 +446,7 @@ def with_old_nan(result: Result, verdict: Verdict, row: int) -> Verdict:
 
 
 def clue(result: Result) -> Clue:
-    """What all wrong elements have in common; an empty clue where they show nothing."""
+    """Find a property that all wrong elements share; an empty clue if there is none."""
     if result.got.dtype.kind not in "fiu" or result.wanted.dtype.kind not in "fiu":
         return Clue()
     with np.errstate(all="ignore"):
@@ -477,7 +477,7 @@ def moved(result: Result) -> str:
 
 
 def factor(result: Result) -> float | None:
-    """By what all wrong elements are multiplied, if by one number."""
+    """Return the factor by which all wrong elements are off, or None if they differ."""
     got, wanted = result.got.ravel()[result.wrong], result.wanted.ravel()[result.wrong]
     if result.first.pattern is Pattern.MULTIPLE or not wanted.all():
         return None
@@ -492,7 +492,7 @@ def factor(result: Result) -> float | None:
 
 
 def near_integer(ratio: float) -> bool:
-    """Whether a ratio, or its inverse, is an integer of 2 or more."""
+    """Return whether a ratio, or its inverse, is close to an integer of at least 2."""
     if not ratio:
         return False
     large = max(abs(ratio), abs(1 / ratio))
@@ -537,7 +537,7 @@ def own_element(result: Result) -> str:
 
 
 def inputs(trial: Trial) -> list[tuple[str, Array]]:
-    """The arrays of numbers among the inputs, with the kernel's names for them."""
+    """Return the numeric input arrays, each with the kernel's name for it."""
     names = parameter_names(trial.exercise.kernel)
     return [
         (name, x)
@@ -547,7 +547,7 @@ def inputs(trial: Trial) -> list[tuple[str, Array]]:
 
 
 def like(result: Result) -> list[tuple[str, Array]]:
-    """The inputs of one dimension that have the shape of the output."""
+    """Return the one-dimensional inputs that have the shape of the output."""
     shape = result.got.shape
     return [(n, x) for n, x in inputs(result.trial) if x.shape == shape and x.ndim == 1]
 
@@ -577,7 +577,7 @@ def offset(result: Result) -> str:
 
 
 def pieces_of(result: Result, by: Owners, level: str) -> list[Piece]:
-    """The pieces that are wrong; [] where they are not off by one number each."""
+    """Return the wrong pieces, or [] unless each is off by a single number."""
     inner = {"block": by.block * 0, "warp": by.warp, "thread": by.thread}[level]
     owner = by.block * (WARP * WARP + 1) + inner
     pieces = []
@@ -618,10 +618,10 @@ def worded(result: Result, level: str, pieces: list[Piece]) -> str:
 
 
 def rule_of(result: Result, pieces: list[Piece], level: str) -> str:
-    """What the numbers are by which the pieces are off: ': `ends[0]`'; '' if unclear.
+    """Say which numbers the pieces are off by: ': `ends[0]`'; '' if unclear.
 
-    An element of an input with one element per block, or the sum of an input over the
-    piece itself or over as many elements before it.
+    These are elements of an input with one element per block, or sums of an input over
+    the piece itself or over as many elements before it.
     """
     blocks = int(np.prod(result.trial.grid))
     for name, y in inputs(result.trial):
@@ -646,7 +646,7 @@ def rule_of(result: Result, pieces: list[Piece], level: str) -> str:
 
 
 def equal(result: Result, pieces: list[Piece], wanted: list[float]) -> bool:
-    """Whether the pieces are all too large by these numbers, or all too small."""
+    """Return whether all pieces are too large, or all too small, by `wanted`."""
     by = np.array([p.by for p in pieces])
     other = np.array(wanted)
     return any(
@@ -682,7 +682,7 @@ def only_some(result: Result) -> Clue:
 
 
 def ragged(result: Result, by: Owners) -> set[int]:
-    """The blocks in which some threads store nothing, if in others all do."""
+    """Return the blocks in which some threads store nothing, if in others all do."""
     threads = int(np.prod(result.trial.block))
     pairs = np.unique(by.block * threads + by.thread) // threads
     blocks, busy = np.unique(pairs, return_counts=True)

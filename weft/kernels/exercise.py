@@ -64,12 +64,12 @@ class KernelExercise(Exercise):
         super().__post_init__()
 
     def function(self) -> FunctionType | None:
-        """The kernel's function, None where it has none that can be read."""
+        """Return the kernel's Python function, or None if it cannot be read."""
         return source_function(self.kernel)
 
     @property
     def checks_launch(self) -> bool:
-        """Whether the learner wrote the launch, not the kernel."""
+        """The learner wrote the launch, not the kernel."""
         return self.written_by_learner is not self.kernel
 
     @property
@@ -79,7 +79,7 @@ class KernelExercise(Exercise):
 
     @property
     def first_size(self) -> tuple[Any, ...]:
-        """What stage 1 runs first."""
+        """The size that stage 1 runs first."""
         return as_tuple(self.sizes[0])
 
     def case(self, size: Any, seed: int = SEED) -> KernelCase:
@@ -97,7 +97,7 @@ class KernelExercise(Exercise):
         )
 
     def elsewhere(self, place: Place) -> str:
-        """In which other function a line is, '' for one of the kernel's."""
+        """Say which other function contains a line; '' for a line of the kernel."""
         function = self.function()
         if function is None or not place.file:
             return ""
@@ -107,11 +107,11 @@ class KernelExercise(Exercise):
         return "" if place.function == code.co_name else f"in `{place.function}`"
 
     def noted(self, note: str, place: Place) -> str:
-        """A note on a line, and in which other function the line is."""
+        """Extend a note on a line by the other function that contains it, if any."""
         return ", ".join(filter(None, (note, self.elsewhere(place))))
 
     def fresh(self, case: KernelCase) -> tuple[Array, ...]:
-        """The outputs before a launch: poisoned, unless the exercise gives values."""
+        """Return new outputs for a launch, poisoned unless the exercise sets values."""
         outputs = tuple(o.copy() for o in case.outputs)
         if self.out is None:
             for output in outputs:

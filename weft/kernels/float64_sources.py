@@ -1,8 +1,8 @@
-"""Where in a kernel's source the first float64 comes from, and what it flows into.
+"""Find where the first float64 in a kernel's source comes from, and where it flows.
 
-The compiler says which lines compute in float64. Which number began it, it does not
-say: the literal may be on a line that only assigns it. Where the source does not show
-it, the simulator's inference knows the type of every expression.
+The compiler reports which lines compute in float64, but not which number began it: the
+literal may be on a line that only assigns it. Where the source does not show it, the
+simulator's inference knows the type of every expression.
 """
 
 import ast
@@ -34,10 +34,10 @@ Notes = dict[int, str]  # by line
 
 
 def sources(function: FunctionType, computing: set[int]) -> Notes:
-    """The lines that bring a float64 into a function, each with what it is.
+    """Return the lines that bring a float64 into a function, each with the cause.
 
-    computing: the lines on which it computes in float64, as the compiler says. {} where
-    it is not plain from the source. Rules that hold whatever the types are come first.
+    computing: lines on which the compiler found float64 arithmetic. Returns {} if the
+    source does not show the cause. Rules that hold for any types are tried first.
     """
     parts = list(untyped(tree_of(function)))
     found = literals(function, parts)
@@ -48,7 +48,7 @@ def sources(function: FunctionType, computing: set[int]) -> Notes:
 
 
 def literals(function: FunctionType, parts: list[ast.AST]) -> Notes:
-    """The lines with a number that has a point, or the name of one."""
+    """Return the lines with a float literal or the name of a float constant."""
     scope = scope_of(function)
     local = {n for node, _ in statements(function) for n in targets(node)}
     found: Notes = {}
@@ -71,7 +71,7 @@ def literals(function: FunctionType, parts: list[ast.AST]) -> Notes:
 def quotients(
     function: FunctionType, parts: list[ast.AST], computing: set[int]
 ) -> Notes:
-    """The lines that divide an integer, or divide by one."""
+    """Return the lines that divide an integer, or divide by one."""
     local = {n for node, _ in statements(function) for n in targets(node)}
     lengths = {
         name
@@ -100,7 +100,7 @@ def quotients(
 
 
 def beginnings(function: FunctionType, computing: set[int]) -> Notes:
-    """The lines on which an integer is assigned to what is a float on other lines."""
+    """Return the lines that assign an integer to a variable that becomes a float."""
     whole: dict[str, int] = {}
     for node, _above in statements(function):
         if isinstance(node, ast.Assign) and is_whole(node.value):
@@ -116,7 +116,7 @@ def beginnings(function: FunctionType, computing: set[int]) -> Notes:
 
 
 def chooses(node: ast.stmt) -> bool:
-    """Whether this is `x = max(x, y)`, or the same with `min`."""
+    """Return whether a statement is `x = max(x, y)`, or the same with `min`."""
     if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
         return False
     names = {ast.unparse(argument) for argument in node.value.args}
@@ -126,7 +126,7 @@ def chooses(node: ast.stmt) -> bool:
 
 
 def is_length(node: ast.expr) -> bool:
-    """Whether this is a shape, a part of one, or a size of an array."""
+    """Return whether an expression is an array's shape, part of one, or its size."""
     if isinstance(node, ast.Subscript):
         node = node.value
         return isinstance(node, ast.Attribute) and node.attr == "shape"
@@ -134,7 +134,7 @@ def is_length(node: ast.expr) -> bool:
 
 
 def whole_numbers(function: FunctionType, computing: set[int]) -> Notes:
-    """The lines on which an integer meets a float, or is chosen instead of one."""
+    """Return the lines that combine an integer with a float, or choose between them."""
     found: Notes = {}
     for node in untyped(tree_of(function), indices=False):
         met: list[ast.expr] = []
@@ -154,23 +154,23 @@ def whole_numbers(function: FunctionType, computing: set[int]) -> Notes:
 
 
 def is_whole(node: ast.AST) -> bool:
-    """Whether this is an integer, written as a number."""
+    """Return whether an expression is an integer literal."""
     if isinstance(node, ast.UnaryOp):
         return is_whole(node.operand)
     return isinstance(node, ast.Constant) and type(node.value) is int
 
 
 def is_number(node: ast.AST) -> bool:
-    """Whether this is a number, or the name of one."""
+    """Return whether an expression is a number, or a name."""
     if isinstance(node, ast.UnaryOp):
         return is_number(node.operand)
     return isinstance(node, ast.Constant | ast.Name | ast.Attribute)
 
 
 def untyped(tree: ast.AST, indices: bool = True) -> Iterator[ast.AST]:
-    """The parts of a tree, without numbers of a given type, as in `float32(0.5)`.
+    """Yield the nodes of a tree, except numbers with an explicit type (`float32(0.5)`).
 
-    indices: whether those between the brackets of an array are among them.
+    indices: whether to include array indices.
     """
     for child in ast.iter_child_nodes(tree):
         if isinstance(child, ast.arguments):
@@ -187,7 +187,7 @@ def untyped(tree: ast.AST, indices: bool = True) -> Iterator[ast.AST]:
 
 
 def reached(function: FunctionType, lines: set[int]) -> set[int]:
-    """The lines to which the values of `lines` flow, from variable to variable."""
+    """Return the lines that values from `lines` flow to, from variable to variable."""
     every = [node for node, _ in statements(function)]
     wide: set[str] = set()
     found = set(lines)
@@ -206,7 +206,7 @@ def reached(function: FunctionType, lines: set[int]) -> set[int]:
 
 
 def used(node: ast.stmt) -> set[str]:
-    """The names whose values a statement computes with, those of its body left out."""
+    """Return the names whose values a statement uses, except those in its body."""
     parts: list[ast.AST] = [node]
     if isinstance(node, ast.If | ast.While):
         parts = [node.test]
@@ -221,7 +221,7 @@ def used(node: ast.stmt) -> set[str]:
 
 
 def targets(node: ast.stmt) -> set[str]:
-    """The variables that a statement gives a value."""
+    """Return the names of the variables that a statement assigns."""
     given: list[ast.expr] = []
     if isinstance(node, ast.Assign):
         given = node.targets
@@ -235,9 +235,9 @@ def targets(node: ast.stmt) -> set[str]:
 
 
 def inferred(function: FunctionType, args: tuple[Any, ...]) -> ast.FunctionDef | None:
-    """A kernel's tree, whose nodes have their types; lines count as in its file.
+    """Return a kernel's syntax tree with a type at each node, or None without source.
 
-    args: what it is called with. None where it has no source.
+    args: the arguments of the call. Lines are numbered as in the file.
     """
     kinds = tuple(kind_of_argument(arg, "an argument") for arg in args)
     under_way: set[FunctionType] = set()
@@ -258,14 +258,14 @@ def inferred(function: FunctionType, args: tuple[Any, ...]) -> ast.FunctionDef |
 
 
 def is_double(node: ast.AST) -> bool:
-    """Whether an expression is a float64, or a statement changes one."""
+    """Return whether an expression, or what a statement updates, is a float64."""
     old = getattr(node, "old", None)
     is_old = isinstance(old, Num) and old.number is FLOAT64
     return is_old or is_a(node, FLOAT64)
 
 
 def with_doubles(tree: ast.AST) -> set[int]:
-    """The lines on which something is a float64."""
+    """Return the lines that contain a float64."""
     return {
         line
         for node in ast.walk(tree)
@@ -275,7 +275,7 @@ def with_doubles(tree: ast.AST) -> set[int]:
 
 
 def powers(tree: ast.AST) -> Notes:
-    """The lines on which a float32 is raised to a power that is an integer variable.
+    """Return the lines that raise a float32 to an integer variable.
 
     The result is a float32, but Numba computes it in float64.
     """
@@ -291,6 +291,6 @@ def powers(tree: ast.AST) -> Notes:
 
 
 def is_a(node: ast.AST, *numbers: Number) -> bool:
-    """Whether an expression is a number of one of these types."""
+    """Return whether an expression is a number of one of these types."""
     seen = getattr(node, "seen", None)
     return isinstance(seen, Num) and seen.number in numbers

@@ -30,11 +30,11 @@ _VERBS = {READ: "read", WRITE: "written", ATOMIC: "changed atomically"}
 
 @dataclass(frozen=True)
 class Hazard:
-    """What to say about a trace. `secondary` if a wrong result says it better.
+    """A hazard in a trace. `secondary` if a wrong result describes the mistake better.
 
-    Two threads that store to the same element of an output usually have their index
-    wrong. Then what is missing from the output, or wrong in it, is nearer to the
-    mistake than the collision.
+    Two threads that store to the same element of an output usually have a wrong index.
+    Then what is missing from the output, or wrong in it, is closer to the mistake than
+    the collision.
     """
 
     verdict: Verdict
@@ -44,10 +44,10 @@ class Hazard:
 def find(
     trace: Trace, *, unset_is_fine: bool = False, guesses_are_fine: bool = True
 ) -> Hazard | None:
-    """The first hazard of a trace, None if it has none.
+    """Return the first hazard of a trace, or None. Its verdict is on the kernel.
 
-    Its verdict is on the kernel. unset_is_fine: whether memory may be read that no
-    thread has written, see `reruns`. guesses_are_fine: see `races`.
+    unset_is_fine: accept reads of memory that no thread has written, see `reruns`.
+    guesses_are_fine: see `races`.
     """
     if is_clean(trace):
         return None
@@ -77,15 +77,15 @@ def find(
 
 
 def is_clean(trace: Trace | Recorded) -> bool:
-    """Whether notes prove that a launch has no hazard, without a look at its trace."""
+    """Return whether the notes of a launch prove that its trace has no hazard."""
     return isinstance(trace, Recorded) and not trace.suspects
 
 
 def certain(trace: Trace) -> Verdict | None:
-    """A race in a trace that is not at its end; None if there is none as yet.
+    """Return the verdict on a race in an unfinished trace, or None if it has none yet.
 
-    Whatever may follow, two plain accesses that nothing orders remain a race. Of lost
-    updates the result may say more.
+    Whatever may follow, two plain accesses without an order remain a race. Atomics and
+    lost updates are left out: the result may say more about them.
     """
     race = races(trace)
     if race is None or race.lost_update:
@@ -95,15 +95,18 @@ def certain(trace: Trace) -> Verdict | None:
 
 
 def too_early(trace: Trace) -> Verdict | None:
-    """A read of what a copy has not brought, which may have confused an mbarrier."""
+    """Return the verdict on a read of data that a copy has not delivered, or None.
+
+    Such a read may have confused an mbarrier.
+    """
     early = unfinished(trace)
     return None if early is None else _unfinished(trace, early)
 
 
 def misled(trace: Trace) -> Verdict | None:
-    """What may have led to a wrong index: an integer of a block read too early.
+    """Return the verdict on an integer read too early from shared memory, or None.
 
-    None if none has been.
+    It may have been used as an index.
     """
 
     def index(access: Access) -> bool:
@@ -121,7 +124,7 @@ def misled(trace: Trace) -> Verdict | None:
 
 
 def lines_of(places: list[Place], kernel: str) -> str:
-    """'line 3, 4 of `block_sum`': the lines, those of the kernel first."""
+    """Format lines, those of the kernel first: 'line 3, 4 of `block_sum`'."""
     own = sorted({p.line for p in places if p.function == kernel})
     others = sorted({(p.line, p.function) for p in places if p.function != kernel})
     return "line " + ", ".join(
@@ -130,7 +133,7 @@ def lines_of(places: list[Place], kernel: str) -> str:
 
 
 def told_of(trace: Trace, one: Access, two: Access, blocks: bool = True) -> Row:
-    """Two threads as a row names them; blocks: and the blocks that they are in."""
+    """Return the fields that name two threads. blocks: also name their blocks."""
     names = {
         "one": trace.thread_at(one.row, with_block=blocks),
         "two": trace.thread_at(two.row, with_block=blocks),
@@ -192,7 +195,7 @@ def _race(trace: Trace, race: Race) -> Verdict:
 def _apart(
     trace: Trace, race: Race, one: Access, two: Access, told: Row
 ) -> tuple[tuple[str, str], str]:
-    """What to add to the notes on two accesses, and what to ask about a barrier."""
+    """Return additions to the notes on two accesses, and a question about a barrier."""
     missed, passed = _missed(trace, race), _passed_between(trace, race)
     if missed is None and passed is not None:
         turn = ", in the next turn of the loop"
@@ -256,13 +259,13 @@ def _unfenced(trace: Trace, race: Race) -> Verdict:
 
 
 def _element(trace: Trace, race: Race, access: Access, otherwise: str) -> str:
-    """The element as the learner writes it, or `otherwise` and the array."""
+    """Name the element as the learner writes it, or else `otherwise` of the array."""
     known = trace.element(access.row)
     return f"`{known}`" if known else f"{otherwise} of `{race.array}`"
 
 
 def _topic(race: Race) -> str:
-    """What to read on: an output's index, atomics, or barriers."""
+    """Choose the page to read: lost updates, racing stores, or races."""
     if race.lost_update:
         return "lost-update"
     stores = race.first.operation == race.second.operation == WRITE
@@ -272,9 +275,9 @@ def _topic(race: Race) -> str:
 
 
 def _missed(trace: Trace, race: Race) -> tuple[Place, frozenset[int]] | None:
-    """A barrier that did not make one wait for the other, and who came to it.
+    """Return a barrier that did not order the two threads, and which threads came.
 
-    One of the two threads came, or neither did and it is between their lines.
+    One of the two reached it, or neither did and it is between their lines.
     """
     ours = {race.first.thread, race.second.thread}
     places = race.first.place, race.second.place
@@ -291,7 +294,7 @@ def _missed(trace: Trace, race: Race) -> tuple[Place, frozenset[int]] | None:
 
 
 def _passed_between(trace: Trace, race: Race) -> Place | None:
-    """A barrier between the two lines that both threads passed, in turns of a loop."""
+    """Return a barrier between the two lines that both threads passed, in a loop."""
     places = race.first.place, race.second.place
     low, high = sorted(p.line for p in places)
     epochs = {int(trace.epoch[a.row]) for a in (race.first, race.second)}
@@ -322,9 +325,10 @@ def _next_turn(
 
 
 def _same_elements(trace: Trace, one: Access, two: Access) -> int:
-    """How many elements the two threads store to from the lines of these accesses.
+    """Count the elements that both threads store to from the lines of two accesses.
 
-    0 unless they store to the same ones: then each does the work of the other.
+    Returns 0 if they do not store to the same elements. If they do, each thread does
+    the other's work.
     """
     found = []
     for access in (one, two):
@@ -345,9 +349,10 @@ def _question(trace: Trace, race: Race) -> str:
 
 
 def _has_been_read(trace: Trace, write: Access, read: Access) -> bool:
-    """Whether the writer is already past the line on which the other still reads.
+    """Return whether the writer has already passed the line that the other still reads.
 
-    And there was something to read: otherwise the read is early, not the write late.
+    Also requires that there was something to read: otherwise the read is early, rather
+    than the write late.
     """
     address = trace.address == trace.address[write.row]
     filled = address & (trace.space == trace.space[write.row])
@@ -359,7 +364,7 @@ def _has_been_read(trace: Trace, write: Access, read: Access) -> bool:
     rows = np.arange(len(trace))
 
     def done(access: Access, until: int) -> int:
-        """How often the thread has read on that line since its last barrier."""
+        """Count the thread's reads on the line since its last barrier."""
         mine = (trace.thread == access.thread) & (trace.block == access.block)
         mine &= trace.epoch == trace.epoch[access.row]
         return int((mine & reads & (rows < until)).sum())
@@ -380,7 +385,7 @@ def _unwritten(trace: Trace, missing: Unwritten) -> Verdict:
 def _early(
     trace: Trace, row: str, read: Access, places: list[Note], *more: int, **told: Any
 ) -> Verdict:
-    """The verdict on a read that comes too early. more: rows of other accesses."""
+    """Return the verdict on a read that is too early. more: rows of other accesses."""
     who = dict(zip(("thread", "block"), trace.by(read.row), strict=True))
     rows = [read.row, *more]
     return words.verdict(trace.name, row, places, rows=rows, **who, **told)

@@ -99,9 +99,9 @@ def work(effort: Mapping[str, int]) -> int:
 
 
 def holds(trial: Trial, most: float = MOST_WORK) -> bool:
-    """Whether the outputs of a trial are right.
+    """Return whether the outputs of a trial are right.
 
-    Raises `TooMuch` where that is more than `most` to do.
+    Raises `TooMuch` if that takes more work than `most`.
     """
     outputs = trial.fresh()
     count = len(trial.case.inputs)
@@ -128,9 +128,10 @@ def holds(trial: Trial, most: float = MOST_WORK) -> bool:
 def trials(
     exercise: KernelExercise, choices: Sequence[Size], most: float
 ) -> Iterator[Trial]:
-    """The launches of the choices that the exercise can make, the largest first.
+    """Yield the launches that the exercise can make of these sizes.
 
-    most: elements, by the work that one of them was in the listed sizes.
+    most: a limit on the elements of a size, given the work per element in the listed
+    sizes.
     """
     number = exercise.number
     for size in choices:
@@ -141,7 +142,7 @@ def trials(
 
 
 def made(exercise: KernelExercise, size: Size, number: int) -> Trial | None:
-    """The launch of a size; None where it cannot be made, or would take too long."""
+    """Return the launch of a size; None if it is impossible or takes too long."""
     try:
         if not exercise.checks_launch and threads(exercise, size) > MOST_THREADS:
             return None  # before its data are made
@@ -153,13 +154,13 @@ def made(exercise: KernelExercise, size: Size, number: int) -> Trial | None:
 
 
 def threads(exercise: KernelExercise, size: Size) -> int:
-    """How many threads the exercise launches for a size."""
+    """Return the number of threads that the exercise launches for a size."""
     grid, block, *_ = configuration(exercise.launch(*size))
     return math.prod(grid) * math.prod(block)
 
 
 def sizes(exercise: KernelExercise) -> list[list[Size]]:
-    """For every axis that can grow: sizes to try, the largest first."""
+    """Return sizes to try for each axis that can grow, the largest first."""
     wanted = exercise.larger
     if wanted is None:
         wanted = exercise.of_lesson()[1]
@@ -181,10 +182,10 @@ def sizes(exercise: KernelExercise) -> list[list[Size]]:
 
 
 def along(exercise: KernelExercise, largest: int) -> tuple[int, ...]:
-    """What a size of one number may come to.
+    """Return the larger values to try for a size that is one number.
 
-    A launch that does not grow with it has each thread repeat a loop. Where there is
-    a thread for every element even so, the kernel may be meant for no more of them.
+    In a launch that does not grow with the size, each thread repeats a loop. If it has
+    a thread for every element even so, the kernel may be meant for no more elements.
     """
     if exercise.checks_launch:
         return ONE_AXIS
@@ -198,9 +199,9 @@ def along(exercise: KernelExercise, largest: int) -> tuple[int, ...]:
 
 
 def groups(rows: Sequence[Size]) -> list[tuple[int, ...]]:
-    """The axes that grow together, as they are equal in every size that is listed.
+    """Group the axes that grow together: those that are equal in every listed size.
 
-    One that is the same in all of them stays as it is.
+    An axis that is the same in all sizes is left out.
     """
     columns = list(zip(*rows, strict=True))
     found: dict[tuple[int, ...], tuple[int, ...]] = {}
@@ -211,7 +212,7 @@ def groups(rows: Sequence[Size]) -> list[tuple[int, ...]]:
 
 
 def grown(rows: Sequence[Size], group: tuple[int, ...], target: int) -> Size:
-    """The smallest size that is listed, with the axes of `group` near `target`."""
+    """Return the smallest listed size, the axes of `group` raised to about `target`."""
     least = min((row for row in rows if all(row)), key=math.prod, default=rows[0])
     columns = list(zip(*rows, strict=True))
     each = round(target ** (1 / len(group))) if len(group) > 1 else target
@@ -222,10 +223,10 @@ def grown(rows: Sequence[Size], group: tuple[int, ...], target: int) -> Size:
 
 
 def fitting(column: Sequence[int], target: int) -> int:
-    """A number above those of `column` and near `target`, of the same kind.
+    """Return a number above those of `column` and near `target`, of the same kind.
 
-    Where they have no common divisor it is even, but no multiple of four: the other
-    size that is not listed is odd.
+    If they have no common divisor it is even, but no multiple of four: the other
+    unlisted size is odd.
     """
     target = max(target, 2 * max(column))
     given = [part for part in column if part]

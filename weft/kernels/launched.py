@@ -87,7 +87,7 @@ class Launches:
             raise Failed(self.hazard.verdict)
 
     def facts(self) -> list[str]:
-        """What a check that passes says of the launches."""
+        """Return what a passing check reports about the launches."""
         if not self.count:
             return []
         launches = "1 launch" if self.count == 1 else f"{self.count:,} launches"
@@ -130,7 +130,7 @@ def worded(
 
 
 def faulted(name: str, fault: Fault, when: str, places: list[Note]) -> Verdict:
-    """The verdict on a kernel that could not go on, and the line that launched it."""
+    """Return the verdict on a kernel that stopped at a fault, and the launch's line."""
     verdict = from_fault(name, fault, when)
     return verdict.but(places=[*verdict.places, *places])
 
@@ -159,7 +159,7 @@ def traced_launch(kernel: Any, config: Any, args: tuple[Any, ...]) -> Trace:
 
 
 def on_host(arg: Any, back: list[Callable[[], Any]]) -> Any:
-    """`arg` in the host's memory; `back` gets what copies the results back."""
+    """Return `arg` in host memory; append to `back` what copies results back."""
     if isinstance(arg, tuple):
         return tuple(on_host(part, back) for part in arg)
     arg = without_hint(arg)
@@ -177,9 +177,9 @@ def on_host(arg: Any, back: list[Callable[[], Any]]) -> Any:
 
 
 def _tensor(arg: Any, back: list[Callable[[], Any]]) -> Any:
-    """A tensor in the host's memory; one that requires a gradient is refused later.
+    """Return a tensor in host memory; one that requires a gradient is refused later.
 
-    Raises `Fault` where a kernel on a GPU would get an address of the host's.
+    Raises `Fault` if a kernel on a GPU would get a host address.
     """
     if not arg.is_cuda and not simulating():
         raise Fault(
@@ -219,7 +219,7 @@ def intercepted(handler: Handler) -> Iterator[None]:
 
 
 def _launching(handler: Handler) -> tuple[Any, str, Callable[..., None]]:
-    """The class that launches, the method, and one that calls `handler` instead."""
+    """Return the launcher's class, its method, and one that calls `handler` instead."""
     if simulating():
 
         def simulated(launcher: Any, *args: Any) -> None:
@@ -234,7 +234,7 @@ def _launching(handler: Handler) -> tuple[Any, str, Callable[..., None]]:
 
 
 def launched_at() -> list[Note]:
-    """The learner's line from which a kernel is being launched."""
+    """Return the learner's line that is launching a kernel."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and _is_tool(frame.f_code.co_filename):
         frame = frame.f_back
@@ -246,5 +246,5 @@ def launched_at() -> list[Note]:
 
 
 def _is_tool(filename: str) -> bool:
-    """Whether a file is ours or Numba's, and not the learner's."""
+    """Return whether a file belongs to weft or Numba rather than to the learner."""
     return filename.startswith(_OURS) or "numba" in Path(filename).parts

@@ -54,13 +54,13 @@ def run(exercise: KernelExercise) -> None:
 
 
 def reach(exercise: KernelExercise) -> int:
-    """How far an index may go at full size; without one, as far as on any GPU."""
+    """Return the largest index at full size; 2³¹ if the exercise has no such size."""
     full = [part for part in as_tuple(exercise.full) if isinstance(part, int)]
     return max(full) if full else 2**31
 
 
 def flat_parameters(exercise: KernelExercise) -> set[str]:
-    """The names of the kernel's arguments that are arrays with one dimension."""
+    """Return the names of the kernel's one-dimensional array parameters."""
     case = exercise.case(exercise.sizes[0])
     names = parameter_names(exercise.kernel)
     pairs = zip(names, (*case.inputs, *case.outputs), strict=False)
@@ -70,7 +70,7 @@ def flat_parameters(exercise: KernelExercise) -> set[str]:
 def too_narrow(
     exercise: KernelExercise, function: FunctionType, narrow: Narrow, line: int
 ) -> Verdict:
-    """The verdict on a conversion, and on the line whose index comes of it."""
+    """Return the verdict on a conversion, and on the line that indexes with it."""
     most = narrow.limit - 1
     article = "an" if narrow.kind.kind == "i" else "a"
     if narrow.kind.kind == "f":
@@ -106,7 +106,7 @@ class Reader:
         self._tree = tree_of(function)
 
     def found(self) -> Iterator[tuple[Narrow, int]]:
-        """The conversions that an index comes of, each with the line of that index."""
+        """Yield the conversions that indices come from, each with the index's line."""
         for _ in range(3):  # a loop brings back what its end computes
             self.read(self._tree)
         for node in ast.walk(self._tree):
@@ -136,7 +136,7 @@ class Reader:
             self._wide.add(name)
 
     def wide(self, node: ast.expr) -> bool:
-        """Whether a value grows with the number of a thread in the whole grid."""
+        """Return whether a value grows with a thread's index in the whole grid."""
         match node:
             case ast.Name(name):
                 return name in self._wide
@@ -151,7 +151,7 @@ class Reader:
         return False
 
     def narrow(self, node: ast.expr) -> Narrow | None:
-        """The conversion that a value comes of, if it can lose part of an index."""
+        """Return the conversion that may cut off part of an index, or None."""
         match node:
             case ast.Name(name):
                 return self._narrow.get(name)
@@ -166,11 +166,11 @@ class Reader:
         return None
 
     def converts(self, func: ast.expr) -> bool:
-        """Whether a call gives back its argument as another type."""
+        """Return whether a call returns its argument as another type."""
         return named(func) in WHOLE or self.kind(func) is not None
 
     def kind(self, func: ast.expr) -> np.dtype[Any] | None:
-        """The number type that is called here, None for anything else."""
+        """Return the number type that is called here, or None for anything else."""
         match func:
             case ast.Name(name):
                 value = self._scope.get(name)
@@ -184,19 +184,19 @@ class Reader:
 
 
 def is_small(kind: np.dtype[Any]) -> bool:
-    """Whether a type cannot hold the indices of large arrays."""
+    """Return whether a type cannot hold the indices of large arrays."""
     return kind.itemsize <= (4 if kind.kind == "f" else 2) and kind.kind in "fiu"
 
 
 def named(node: ast.expr) -> str:
-    """The last part of a name: `grid` of `cuda.grid`."""
+    """Return the last part of a name: `grid` of `cuda.grid`."""
     if isinstance(node, ast.Attribute):
         return node.attr
     return node.id if isinstance(node, ast.Name) else ""
 
 
 def indices(node: ast.AST, flat: set[str]) -> Iterator[ast.expr]:
-    """What a node takes as the index of one of these arrays."""
+    """Yield the expressions that a node uses to index the arrays in `flat`."""
     match node:
         case ast.Subscript(value=ast.Name(name), slice=index) if name in flat:
             yield index

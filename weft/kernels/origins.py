@@ -1,4 +1,4 @@
-"""What is in an element of shared memory: who stored it, when, or why nobody did."""
+"""Trace the elements of shared memory: which thread stored them, or why none did."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -50,11 +50,11 @@ def written_by(trace: Trace, row: int, name: str, ends: Sequence[int]) -> str:
 
 
 def way_of(trace: Trace, row: int, byte: int) -> tuple[str, list[Note]]:
-    """Where the value came from that the store at `row` took from shared memory.
+    """Trace the value that the store at `row` took from shared memory.
 
-    byte: its place among the bytes stored. A question, and notes on the line that read
-    the value there and on the one that had stored it; "" and [] if the thread did
-    something in between.
+    byte: the offset in the bytes stored. Returns a question, and notes on the line that
+    read the value from shared memory and on the one that had stored it there; "" and []
+    if the thread accessed memory in between.
     """
     same = (trace.thread == trace.thread[row]) & (trace.block == trace.block[row])
     before = np.flatnonzero(same[:row])
@@ -79,7 +79,7 @@ def way_of(trace: Trace, row: int, byte: int) -> tuple[str, list[Note]]:
 
 
 def last_put(trace: Trace, read: int, at: int) -> int | None:
-    """The last store to a byte of a block's shared memory before a read of it."""
+    """Find the last store to a byte of a block's shared memory before a read of it."""
     hit = (trace.address <= at) & (at < trace.address + trace.size)
     hit &= (trace.space == SHARED) & (trace.block == trace.block[read])
     rows = np.flatnonzero(hit[:read] & (trace.operation[:read] != READ))
@@ -87,7 +87,7 @@ def last_put(trace: Trace, read: int, at: int) -> int | None:
 
 
 def element_at(trace: Trace, row: int, at: int) -> str:
-    """The element at an address, of the array that the access at `row` is to."""
+    """Format the element at an address, in the array that the access at `row` uses."""
     array = int(trace.array[row])
     start, shape = trace.extents[array] if trace.extents else (0, ())
     if not shape:
@@ -112,9 +112,10 @@ class Lost:
     def marks(
         self, trace: Trace, name: str, x: Array
     ) -> tuple[Array, dict[int, tuple[str, Place]]]:
-        """Which elements of a global array were of use, and where the others went.
+        """Mark the elements of a global array that were used, and trace the others.
 
-        By an element's flat number: the shared one that it is in, and who put it there.
+        The latter by flat index: the shared element that holds it, and its store's
+        line.
         """
         marks = np.zeros(x.size, bool)
         here = reading(trace, name, GLOBAL)
@@ -135,7 +136,7 @@ class Lost:
 
 
 def never_fetched(trace: Trace) -> Lost:
-    """The loads whose values go to shared memory, and which of these are read there."""
+    """Find the loads whose values go to shared memory, and which are read there."""
     thread = trace.block * (int(trace.thread.max(initial=0)) + 1) + trace.thread
     order, new = columns.order(thread)
     first, then = order[:-1], order[1:]
@@ -170,7 +171,7 @@ def never_fetched(trace: Trace) -> Lost:
 
 
 def reading(trace: Trace, name: str, space: int) -> Flags:
-    """Which accesses read the array `name` of a memory space."""
+    """Mark the accesses that read the array `name` of a memory space."""
     here: Flags = np.array([a == name for a in trace.arrays] or [False])[trace.array]
     here &= (trace.space == space) & (trace.operation != WRITE)
     return here
@@ -179,7 +180,7 @@ def reading(trace: Trace, name: str, space: int) -> Flags:
 def elements(
     trace: Trace, name: str, x: Array, rows: Columns
 ) -> tuple[Columns, Columns]:
-    """The flat numbers of the elements at these rows, and at which row each is."""
+    """Return the flat indices of the elements accessed at these rows, with the rows."""
     begin = (trace.address[rows] - trace.bases[name]) // x.itemsize
     return columns.spread(begin, begin + trace.size[rows] // x.itemsize)
 

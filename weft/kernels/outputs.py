@@ -1,4 +1,4 @@
-"""What a launch has written: all of the output, and the right values."""
+"""Check the outputs of a launch: that all of them is written, with the right values."""
 
 from collections.abc import Sequence
 
@@ -59,7 +59,7 @@ def compared(
 
 
 def refused(result: Result) -> Failed:
-    """The end of a check with a wrong element."""
+    """Return the error that ends a check because of a wrong element."""
     trial, name, wrong = result.trial, result.name, result.first
     message, hint = wrong.sentence(name), wrong.hint
     if (describe := trial.exercise.describe.get(name)) is not None:
@@ -134,9 +134,9 @@ def nothing_written(trial: Trial, name: str) -> Verdict:
 def where_stores_went(
     trial: Trial, trace: Trace, name: str, stores: Array
 ) -> tuple[str, list[Note], list[int]]:
-    """A question about the threads that did store to `name`, their lines, and rows.
+    """Ask about the threads that did store to `name`: a question, lines and rows.
 
-    Of a function that is given, one line is enough.
+    For a given function, one line is enough.
     """
     function = trial.exercise.function()
     launched = capital(trial.launched)

@@ -85,7 +85,7 @@ def find_guilty_line(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
 
 
 def with_line(trial: Trial, verdict: Verdict, change: Change) -> Verdict:
-    """The verdict with the line of a change that makes it right."""
+    """Return the verdict with the line of a change that makes the kernel right."""
     function = trial.exercise.function()
     assert function is not None, "it has been changed"
     place, note = at_line(function, change.line), change.note or "the mistake is here"
@@ -124,7 +124,7 @@ def cure(trial: Trial) -> Change | None:
 
 
 def is_cured(trial: Trial, function: FunctionType, other: ast.stmt) -> bool:
-    """Whether a function is right that was changed: in this launch, and in others."""
+    """Return whether a changed function is right in this launch and in others."""
     with compiled(function, other) as kernel:
         if kernel is None or not is_right(trial, trial.case, kernel):
             return False
@@ -138,7 +138,7 @@ def is_cured(trial: Trial, function: FunctionType, other: ast.stmt) -> bool:
 
 
 def is_right(trial: Trial, case: KernelCase, kernel: Any) -> bool:
-    """Whether a kernel gives the right outputs in a launch."""
+    """Return whether a kernel computes the right outputs in a launch."""
     outputs = trial.exercise.fresh(case)
     try:
         given = (*case.inputs, *outputs)
@@ -156,7 +156,7 @@ def is_right(trial: Trial, case: KernelCase, kernel: Any) -> bool:
 
 @contextmanager
 def compiled(function: FunctionType, tree: ast.stmt) -> Iterator[FunctionType | None]:
-    """The function that a tree defines, with the names of `function`, for a while."""
+    """Compile the function that a tree defines, with the globals of `function`."""
     file = f"<{function.__name__}, changed>"
     assert isinstance(tree, ast.FunctionDef)
     tree.decorator_list = []
@@ -172,7 +172,7 @@ def compiled(function: FunctionType, tree: ast.stmt) -> Iterator[FunctionType | 
 
 
 def named(module: CodeType, name: str) -> CodeType | None:
-    """The code of a function in that of a module."""
+    """Return the code of a function inside the code of a module."""
     return next((code for code in code_tree(module) if code.co_name == name), None)
 
 
@@ -180,7 +180,7 @@ def named(module: CodeType, name: str) -> CodeType | None:
 
 
 def changes(tree: ast.AST, trial: Trial) -> Iterator[Change]:
-    """The changes to try, of a kernel that is launched as in `trial`."""
+    """Yield the changes to try on a kernel that is launched as in `trial`."""
     nodes = list(ast.walk(tree))
     number = {id(node): k for k, node in enumerate(nodes)}
     for find in (sums, alike, numbered, removals, starts, conditions):
@@ -192,7 +192,7 @@ def changes(tree: ast.AST, trial: Trial) -> Iterator[Change]:
 
 
 def sums(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
-    """A sum that starts anew in a loop, or is replaced where it should grow."""
+    """Yield changes to a sum that restarts in a loop, or is overwritten in one."""
     for loop in nodes:
         if not isinstance(loop, ast.For | ast.While):
             continue
@@ -251,7 +251,7 @@ def replace(at: int, new: ast.AST, found: Nodes) -> None:
 
 
 def alike(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
-    """One array instead of another that was made in the same way."""
+    """Yield replacements of one array by another that was made in the same way."""
     made: dict[str, list[str]] = {}
     for one in nodes:
         if not isinstance(one, ast.Assign) or not isinstance(one.value, ast.Call):
@@ -273,7 +273,7 @@ def is_array(node: ast.Call) -> bool:
 
 
 def numbered(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
-    """A number in an index, inside a loop, where the loop's variable may belong."""
+    """Yield replacements of a number in an index by the variable of its loop."""
     for loop in nodes:
         if not isinstance(loop, ast.For) or not isinstance(loop.target, ast.Name):
             continue
@@ -298,7 +298,7 @@ def indexed(at: int, which: int, name: str, found: Nodes) -> None:
 
 
 def removals(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
-    """A line that changes a variable once too often."""
+    """Yield removals of lines that may update a variable once too often."""
     for one in nodes:
         if isinstance(one, ast.AugAssign):
             at = number[id(one)]
@@ -310,7 +310,7 @@ def removals(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
 
 
 def starts(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
-    """What a maximum begins with, or has for elements that do not exist."""
+    """Yield changes to a maximum's start value, or to the value of missing elements."""
     for one in nodes:
         if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name):
             field, value = "value", one.value
@@ -334,7 +334,7 @@ def starts(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
 
 
 def terms(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
-    """The order of the operands of a difference or a quotient, and brackets."""
+    """Yield swaps of operands, exchanges of + and -, and changes of brackets."""
     inside = {
         id(part)
         for one in nodes
@@ -369,7 +369,7 @@ def become(at: int, new: ast.expr, found: Nodes) -> None:
 
 
 def conditions(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
-    """A comparison, or `and` and `or`."""
+    """Yield changes to comparisons, and exchanges of `and` and `or`."""
     for one in nodes:
         at = number[id(one)]
         if isinstance(one, ast.Compare):
@@ -385,7 +385,7 @@ def put(at: int, field: str, value: Any, found: Nodes) -> None:
 
 
 def axes(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
-    """The axis of a thread or a block."""
+    """Yield changes to the axis of a thread's or a block's index."""
     for one in nodes:
         at = number[id(one)]
         if isinstance(one, ast.Attribute) and one.attr in AXES:
@@ -398,7 +398,7 @@ def axes(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
 
 
 def sides(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
-    """The side of a shape."""
+    """Yield changes to the axis of a shape."""
     for one in nodes:
         at = number[id(one)]
         if (
@@ -417,7 +417,7 @@ def sides(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
 
 
 def exchanges(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
-    """Two names exchanged in a statement: those that one statement sets, as a pair."""
+    """Yield swaps of two names in a statement, for names that one statement assigns."""
     pairs = partners(nodes)
     for one in nodes:
         if not isinstance(one, ast.Assign | ast.AugAssign | ast.Expr | ast.If):
@@ -442,7 +442,7 @@ def exchanges(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
 
 
 def partners(nodes: Nodes) -> list[tuple[str, str]]:
-    """Names that are set side by side: `tx, ty = …`."""
+    """Return the pairs of names that are assigned together: `tx, ty = …`."""
     found = []
     for one in nodes:
         if isinstance(one, ast.Tuple) and isinstance(one.ctx, ast.Store):
@@ -463,7 +463,7 @@ def rename(at: list[int], other: dict[str, str], found: Nodes) -> None:
 
 
 def indices(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
-    """The two parts of an index."""
+    """Yield swaps of the two parts of an index."""
     calls = [n.args[1] for n in nodes if isinstance(n, ast.Call) and len(n.args) > 1]
     slices = [n.slice for n in nodes if isinstance(n, ast.Subscript)]
     for one in (*slices, *calls):
@@ -478,7 +478,7 @@ def turn(at: int, found: Nodes) -> None:
 
 
 def bounds(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
-    """The end of a loop, one more or one less."""
+    """Yield changes of a loop's end by one."""
     for one in nodes:
         if not (isinstance(one, ast.Call) and isinstance(one.func, ast.Name)):
             continue

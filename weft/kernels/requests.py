@@ -1,4 +1,4 @@
-"""What the lines of a kernel ask of memory: their requests, one by one and in all.
+"""Count the memory requests that the lines of a kernel make, one by one and in all.
 
 A line may take more sectors or passes than the exercise allows. That is a verdict where
 the results are right; where they are wrong it says where to look. A wrong index seldom
@@ -35,7 +35,7 @@ ORDINALS = {1: "second", 2: "third"}
 
 @dataclass(frozen=True)
 class Request:
-    """What a warp does when it executes a line once.
+    """One execution of a line by a warp.
 
     rows: its accesses in the trace, in the order of the lanes. time: how often the warp
     had executed the line before. cost: the sectors that it moves, or its passes. even:
@@ -49,7 +49,7 @@ class Request:
 
 
 def worst(trace: Trace, line: Line) -> Request:
-    """The request of a line that costs most, of equals the first."""
+    """Return the most expensive request of a line, the first of several."""
     rows = rows_of(trace, line)
     found = grouped(trace, rows, np.zeros_like(rows))
     cost = passes(trace, found.rows, found.request) if line.shared else None
@@ -69,7 +69,7 @@ def worst(trace: Trace, line: Line) -> Request:
 
 
 def passes(trace: Trace, rows: Columns, request: Columns) -> Columns:
-    """How many words the fullest bank has to give, for each request."""
+    """Return, for each request, the number of words that the busiest bank supplies."""
     part = request * WARP + parts(trace, rows)
     address, size = trace.address[rows], trace.size[rows]
     word, row = columns.spread(address // WORD, (address + size - 1) // WORD + 1)
@@ -82,16 +82,16 @@ def passes(trace: Trace, rows: Columns, request: Columns) -> Columns:
 
 
 def parts(trace: Trace, rows: Columns) -> Columns:
-    """Which lanes are served together: all, or those of a half or quarter warp."""
+    """Return which lanes are served together: those of a warp, a half or a quarter."""
     lanes = np.clip(PASS_BYTES // trace.size[rows], 1, WARP)
     part: Columns = trace.thread[rows] % WARP // lanes
     return part
 
 
 def clash(trace: Trace, request: Request) -> tuple[int, int, int, int] | None:
-    """Two accesses of a request that need one bank at a time, and the words of both.
+    """Return two accesses of a request that conflict in a bank, and the words of both.
 
-    None where no two of them need different words of a bank.
+    Returns None if no two of them need different words of one bank.
     """
     rows, part = request.rows, parts(trace, request.rows)
     each = [
@@ -151,7 +151,7 @@ def sectors(exercise: KernelExercise, last: Trace, lines: list[Line]) -> str:
 
 
 def scattered(exercise: KernelExercise, last: Trace, lines: list[Line]) -> list[Line]:
-    """The lines that move more sectors than the exercise allows."""
+    """Return the lines that move more sectors than the exercise allows."""
     plain = [n for n in lines if not n.shared and not n.atomic]
     spread = [n for n in plain if n.per_request > exercise.limits["sectors"]]
     spread = [n for n in spread if n.sectors > n.ideal + _astride(n)]
@@ -170,16 +170,17 @@ def conflicts(exercise: KernelExercise, last: Trace, lines: list[Line]) -> str:
 
 
 def conflicting(exercise: KernelExercise, lines: list[Line]) -> list[Line]:
-    """The lines with more bank conflicts than the exercise allows."""
+    """Return the lines with more bank conflicts than the exercise allows."""
     limit = exercise.limits["bank_conflicts"]
     return [n for n in lines if n.shared and n.per_request > limit]
 
 
 def again(last: Trace, line: Line, near: set[Place]) -> bool:
-    """Whether a divergent line loads what its threads load on the lines `near` as well.
+    """Return whether a divergent line loads what its threads also load on lines `near`.
 
-    Such as `if x[i] > top: top = x[i]` in a loop: lanes that come to the second load in
-    different iterations count as one request, and the value is in a register anyway.
+    An example is `if x[i] > top: top = x[i]` in a loop: lanes that reach the second
+    load in different iterations count as one request, although the value is in a
+    register.
     """
     if line.store or not line.divergent:
         return False
@@ -195,9 +196,9 @@ def again(last: Trace, line: Line, near: set[Place]) -> bool:
 
 
 def _astride(line: Line) -> int:
-    """How many sectors one line of whole fours may move beyond its ideal.
+    """Return how many extra sectors a line of 16-byte accesses may move.
 
-    A request of 16 bytes a lane may begin and end in the middle of a sector.
+    Each request may begin and end in the middle of a sector.
     """
     return line.requests if line.bytes == 16 * line.lanes else 0
 
@@ -290,18 +291,18 @@ def find_costly_lines(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
 
 
 def alike(trial: Trial, done: Done, line: Line) -> Line | None:
-    """The same line in the launch that was wrong, if it takes too much there too."""
+    """Return the same line in the wrong launch, if it exceeds the limit there too."""
     key = line.place, line.array, line.store
     found = over(trial.exercise, done.trace)
     return next((n for n in found if (n.place, n.array, n.store) == key), None)
 
 
 def counting_trace(trial: Trial, done: Done) -> tuple[Trace, str, int]:
-    """A launch of the size on which the exercise counts, that size, and 1.
+    """Return the trace to count on, its size, and a factor on the limits.
 
-    Where the kernel cannot run in that size it is the launch that was wrong, its size,
-    and how many times what would do a line must take to stand out there: in a size that
-    the limits are not made for, right lines may take somewhat more.
+    It is a launch of the size that the exercise counts on, with factor 1. If the kernel
+    cannot run in that size, it is the wrong launch, with a larger factor: in a size
+    that the limits are not made for, right lines may cost somewhat more.
     """
     exercise = trial.exercise
     case = exercise.case(exercise.limits.get("size", exercise.sizes[-1]))
@@ -314,7 +315,7 @@ def counting_trace(trial: Trial, done: Done) -> tuple[Trace, str, int]:
 
 
 def over(exercise: KernelExercise, trace: Trace) -> list[Line]:
-    """The learner's lines that take more than the exercise allows, worst first."""
+    """Return the learner's lines that exceed the exercise's limits, worst first."""
     lines = count(trace)
     found: list[Line] = []
     if "sectors" in exercise.limits:
@@ -328,7 +329,7 @@ def over(exercise: KernelExercise, trace: Trace) -> list[Line]:
 
 
 def taken(line: Line) -> int:
-    """The sectors or passes that the requests of a line take in all."""
+    """Return the total of the sectors or passes of a line's requests."""
     return line.ideal + line.conflicts if line.shared else line.sectors
 
 

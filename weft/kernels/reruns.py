@@ -48,7 +48,7 @@ Cells = list[tuple[Array, Array]]  # shared memory: as it was made, and in the e
 
 
 def harmless(trial: Trial, done: Done, hazard: Hazard, backwards: bool) -> bool:
-    """Whether a hazard is the read of something unset that changes nothing."""
+    """Return whether a hazard is an uninitialised read with no effect on results."""
     missing = unwritten(done.trace)
     if hazard.verdict.kind != "uninitialised" or missing is None:
         return False
@@ -67,9 +67,9 @@ def harmless(trial: Trial, done: Done, hazard: Hazard, backwards: bool) -> bool:
 
 
 def again(trial: Trial, content: int, cells: Cells, backwards: bool) -> Done | None:
-    """The launch with other contents in new memory, None if it fails then.
+    """Repeat a launch with other contents in new memory; None if it then fails.
 
-    They are another number in every element. `cells` gets all that is shared.
+    content: the number in every element. cells: receives the shared arrays.
     """
 
     def fill(data: Array, space: str) -> None:
@@ -94,7 +94,7 @@ def fill_with(data: Array, content: int) -> None:
 
 
 def same(done: Done, other: Done) -> bool:
-    """Whether two launches did the same, with the same results."""
+    """Return whether two launches made the same accesses, with the same results."""
     a, b = done.trace, other.trace
     accesses = all(
         np.array_equal(getattr(a, column), getattr(b, column))
@@ -107,7 +107,7 @@ def same(done: Done, other: Done) -> bool:
 
 
 def untouched(one: tuple[Array, Array], two: tuple[Array, Array]) -> bool:
-    """Whether shared memory holds in the end what it did at first, or equal numbers."""
+    """Return whether shared memory ends as it began in both launches, or equal."""
     (made, left), (made_two, left_two) = one, two
     kept = (left == made) & (left_two == made_two)
     equal = (left == left_two) | ((left != left) & (left_two != left_two))
@@ -115,7 +115,7 @@ def untouched(one: tuple[Array, Array], two: tuple[Array, Array]) -> bool:
 
 
 def note(trace: Trace) -> str:
-    """What a check that passes says of such a read."""
+    """Return what a passing check says about an uninitialised read."""
     missing = unwritten(trace)
     assert isinstance(missing, Unwritten)
     access = missing.access
@@ -137,7 +137,7 @@ def note(trace: Trace) -> str:
 
 
 def misused(trial: Trial, done: Done, backwards: bool) -> Verdict | None:
-    """The race of a read that should have been a guess, None if there is none."""
+    """Return the verdict on a race of a read that is only valid as a guess, or None."""
     places = guessed(done.trace)
     if not places:
         return None
@@ -160,11 +160,11 @@ def misused(trial: Trial, done: Done, backwards: bool) -> Verdict | None:
 
 
 def mistaken(trial: Trial, outputs: tuple[Array, ...]) -> tuple[int, Difference] | None:
-    """The first output in which a small value is wrong, and that not by rounding.
+    """Find the first output with a small value that is wrong by more than rounding.
 
-    Gives its number and how it differs. None where every difference is rounding, or
-    where that cannot be told: what the kernel does is not possible in double precision,
-    or is not exact there either.
+    Returns its number and the difference. Returns None if rounding explains every
+    difference, or if that cannot be decided, because the kernel cannot run in double
+    precision or is not exact there either.
     """
     pairs = list(zip(outputs, trial.case.expected, strict=True))
     tolerance = trial.exercise.tolerance
@@ -184,7 +184,7 @@ def mistaken(trial: Trial, outputs: tuple[Array, ...]) -> tuple[int, Difference]
 
 
 def is_exact(got: Array, wanted: Array, apart: Array) -> bool:
-    """Whether what is not set `apart` was computed in double precision throughout."""
+    """Return whether all values outside `apart` were computed in double precision."""
     if got.dtype.kind not in "fc":
         return bool(np.array_equal(got, wanted))
     finite = np.isfinite(wanted) & ~apart
@@ -194,7 +194,7 @@ def is_exact(got: Array, wanted: Array, apart: Array) -> bool:
 
 
 def in_double(trial: Trial) -> tuple[Array, ...] | None:
-    """The outputs of a run in which every float32 is a float64; None if it fails."""
+    """Run with float64 for every float32, and return the outputs; None if it fails."""
     function = meaning.python_function(trial.exercise.kernel)
     if function is None:
         return None
@@ -209,7 +209,7 @@ def in_double(trial: Trial) -> tuple[Array, ...] | None:
 
 
 def doubled(function: FunctionType, done: dict[Any, FunctionType]) -> FunctionType:
-    """A function, and those that it calls, with float64 where they name float32."""
+    """Copy a function, and those it calls, with float64 in place of float32."""
     if function in done:
         return done[function]
     cells = tuple(CellType() for _ in function.__closure__ or ())
@@ -224,7 +224,7 @@ def doubled(function: FunctionType, done: dict[Any, FunctionType]) -> FunctionTy
 
 
 def in_its_place(value: Any, done: dict[Any, FunctionType]) -> Any:
-    """What a kernel names in double precision, given what it names."""
+    """Return the double-precision counterpart of a value that a kernel names."""
     inner = meaning.python_function(value)
     operation = registry.of(value)
     if inner is not None:
@@ -247,7 +247,7 @@ def on_device(function: Any) -> Any:
 
 
 def load_four(x, at):  # type: ignore[no-untyped-def]
-    """`load4` of float64: the simulator's moves 16 bytes."""
+    """Load four float64 values; the simulator's own `load4` moves only 16 bytes."""
     if isinstance(at, tuple):
         r, c = at
         return x[r, c], x[r, c + 1], x[r, c + 2], x[r, c + 3]
@@ -255,7 +255,7 @@ def load_four(x, at):  # type: ignore[no-untyped-def]
 
 
 def store_four(x, at, a, b, c, d):  # type: ignore[no-untyped-def]
-    """`store4` of float64."""
+    """Store four float64 values; the simulator's own `store4` moves only 16 bytes."""
     if isinstance(at, tuple):
         row, col = at
         x[row, col], x[row, col + 1], x[row, col + 2], x[row, col + 3] = a, b, c, d

@@ -1,4 +1,4 @@
-"""What calls return: a result that is thrown away, or that the caller only stores."""
+"""Find results of calls that are discarded, or that the caller only stores."""
 
 import ast
 import builtins
@@ -17,7 +17,7 @@ SHUFFLES = ("shfl_sync", "shfl_up_sync", "shfl_down_sync", "shfl_xor_sync")
 
 
 def name_lost_results(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
-    """Beside a wrong value, show the lines whose result is thrown away."""
+    """Add to a wrong value's verdict the lines whose result is discarded."""
     if verdict.kind != "wrong-value" or trial.exercise.checks_launch:
         return verdict
     shown = {(place.function, place.line) for place, _ in verdict.places}
@@ -37,7 +37,7 @@ def name_lost_results(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
 
 
 def in_the_cell(trial: Trial) -> list[FunctionType]:
-    """The kernel, and the functions of the same cell that it calls."""
+    """Return the kernel and the functions of the same cell that it calls."""
     kernel = trial.exercise.function()
     if kernel is None:
         return []
@@ -47,7 +47,7 @@ def in_the_cell(trial: Trial) -> list[FunctionType]:
 
 
 def thrown_away(function: FunctionType) -> Iterator[tuple[int, str]]:
-    """The lines that call something for its result alone, and do not use that."""
+    """Yield the lines that call a function only for its result, and discard that."""
     scope = scope_of(function)
     helpers = device_functions(function)
     for node, _above in statements(function):
@@ -65,7 +65,7 @@ def thrown_away(function: FunctionType) -> Iterator[tuple[int, str]]:
 
 
 def only_returns(function: FunctionType | None) -> bool:
-    """Whether a device function returns a result, and stores to no argument."""
+    """Return whether a device function returns a result and stores to no argument."""
     if function is None:
         return False
     tree = tree_of(function)
@@ -113,13 +113,13 @@ def show_returns(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
 
 
 def names_called(node: ast.stmt) -> list[str]:
-    """The names of the functions that are called in a statement."""
+    """Return the names of the functions that a statement calls."""
     calls = (n for n in ast.walk(node) if isinstance(n, ast.Call))
     return [ast.unparse(call.func) for call in calls]
 
 
 def returns_of(function: FunctionType) -> list[Note]:
-    """The lines on which a function returns something."""
+    """Return the lines on which a function returns a value."""
     return [
         (at_line(function, node.lineno), "the value comes from here")
         for node, _ in statements(function)

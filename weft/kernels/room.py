@@ -39,5 +39,5 @@ ROOM = Kernels()
 
 
 def on_gpu() -> bool:
-    """Whether kernels run on a GPU here."""
+    """Return whether kernels run on a GPU here."""
     return device.find().usable

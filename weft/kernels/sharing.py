@@ -24,7 +24,7 @@ def handed_over(exercise: KernelExercise, last: Trace, _: list[Line]) -> str:
 
 
 def loads_from_others(last: Trace) -> int:
-    """How many loads from shared memory give what another thread stored there."""
+    """Count the loads from shared memory of values that another thread stored."""
     rows = np.flatnonzero(last.space == SHARED)
     if not rows.size:
         return 0
@@ -70,7 +70,7 @@ def too_few_handed_over(exercise: KernelExercise, last: Trace, each: float) -> V
 
 
 def busy_lines(last: Trace, chosen: Flags) -> list[Note]:
-    """The lines that make most of the loads `chosen`, and how many each makes."""
+    """Return the lines with the most of the loads `chosen`, and each one's count."""
     sites, times = np.unique(last.site[chosen], return_counts=True)
     most = sorted(zip(-times, sites, strict=True))[:LINES]
     return [(last.places[site], f"{several(int(-n), 'load')}") for n, site in most]
@@ -93,7 +93,7 @@ def unguarded_loads(exercise: KernelExercise, last: Trace, _: list[Line]) -> str
 
 
 def _uneven(last: Trace, here: Flags, block: Columns, thread: Columns) -> bool:
-    """Whether some threads load less often than others in the blocks that load."""
+    """Return whether some threads load less often than others, in blocks that load."""
     width = int(np.prod(last.block_size))
     blocks, number = np.unique(block[here], return_inverse=True)
     times = np.bincount(number * width + thread[here], minlength=blocks.size * width)

@@ -54,14 +54,14 @@ def count(exercise: KernelExercise, trace: Trace) -> Iterator[Facts]:
 
 
 def without_a_compiler(exercise: KernelExercise) -> Iterator[Facts]:
-    """All stages of this module: those of a check without a compiler and a GPU."""
+    """Run the stages of a check that needs neither a compiler nor a GPU."""
     refuse_other(exercise)
     trace = yield from simulate(exercise)
     yield from count(exercise, trace)
 
 
 def without_source(name: str, hidden: list[str]) -> Verdict:
-    """The verdict on a kernel of which nobody can read what it does."""
+    """Return the verdict on a kernel whose source cannot be read."""
     return Verdict(
         name,
         "type",
@@ -75,7 +75,7 @@ def without_source(name: str, hidden: list[str]) -> Verdict:
 
 
 def not_a_kernel(thing: Any, name: str) -> Verdict:
-    """The verdict on what should be a kernel and is something else."""
+    """Return the verdict on something that should be a kernel but is not."""
     if isinstance(thing, FunctionType):
         message = f"{name} is a plain Python function, not a kernel."
         why = "`@cuda.jit` on the line above `def` makes it one."
@@ -95,9 +95,10 @@ def not_a_kernel(thing: Any, name: str) -> Verdict:
 
 
 def forbidden(exercise: KernelExercise, trace: Trace) -> Verdict | None:
-    """A verdict on the first operation in `without` that a kernel uses, or None.
+    """Return the verdict on the first operation in `without` that a kernel uses.
 
-    Raises ValueError where `without` names what is no atomic operation.
+    None if it uses none. Raises ValueError if `without` names anything but atomic
+    operations.
     """
     for each in exercise.without:
         operation, _, dtype = each.partition(" ")

@@ -46,16 +46,16 @@ class Trial:
 
     @property
     def config(self) -> tuple[Any, ...]:
-        """What is written between the brackets of a launch."""
+        """The contents of the brackets of a launch."""
         return self.grid, self.block, self.stream, self.shared
 
     @property
     def when(self) -> str:
-        """How a verdict names the case."""
+        """The name of the case in a verdict."""
         return self.case.label
 
     def verdict(self, kind: str, *said: Any, **more: Any) -> Verdict:
-        """A verdict on the exercise in this case; see `Exercise.verdict`."""
+        """Make a verdict on the exercise in this case; see `Exercise.verdict`."""
         return self.exercise.verdict(kind, *said, **{"when": self.when, **more})
 
     def fresh(self) -> tuple[Array, ...]:
@@ -63,7 +63,7 @@ class Trial:
 
     @property
     def launched(self) -> str:
-        """How many threads it has, and along which axes: 'the launch has 2 …'."""
+        """Describe the threads, along the axes in use: 'the launch has 2 …'."""
         grid, block = self.grid, self.block
         axes = max(n + 1 for n in range(3) if n == 0 or grid[n] > 1 or block[n] > 1)
         if axes == 1:
@@ -81,7 +81,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Done:
-    """What a launch left behind."""
+    """The results of a launch."""
 
     trace: Trace
     outputs: tuple[np.ndarray[Any, Any], ...]
@@ -130,7 +130,7 @@ def traced(
 
 
 def is_right(trial: Trial, outputs: Sequence[Array], launch: Launch) -> bool:
-    """Whether a launch has written all of its outputs, and the right values."""
+    """Return whether a launch wrote all of its outputs, with the right values."""
     whole = trial.exercise.out is not None or all(
         marks.all() for marks in launch.written.values()
     )
@@ -187,7 +187,7 @@ def configure(exercise: KernelExercise, case: KernelCase) -> Trial:
 
 
 def chosen(exercise: KernelExercise, case: KernelCase) -> Any:
-    """The launch that the learner's function chooses. Raises `Failed`."""
+    """Return the launch that the learner's function chooses. Raises `Failed`."""
     call = f"{exercise.name}({', '.join(map(str, case.size))})"
     try:
         config = limited(exercise.launch, case.size)
@@ -248,20 +248,21 @@ def wasteful(trial: Trial, done: Done) -> None:
 
 
 def refused(trial: Trial, message: str) -> Verdict:
-    """The verdict on threads that have nothing to do."""
+    """Return the verdict on a launch whose extra threads have nothing to do."""
     places = returns(trial.exercise.written_by_learner)
     return trial.verdict("launch", message, IDLE, places)
 
 
 def of_trial(trial: Trial, verdict: Verdict) -> Verdict:
-    """The verdict on a hazard, with the exercise's name and the case."""
+    """Return the verdict on a hazard, with the exercise's name and the case."""
     return verdict.but(name=trial.name, when=trial.when)
 
 
 def of_the_launch(trial: Trial, verdict: Verdict) -> Verdict:
-    """What a race says of a launch: the kernel is given, and two threads do the same.
+    """Return a race's verdict, on the launch if that is what the learner wrote.
 
-    The verdict on a learner's own kernel is on the race itself.
+    Two threads of a given kernel then do the same work. The verdict on a learner's own
+    kernel is on the race itself.
     """
     exercise = trial.exercise
     if not exercise.checks_launch:
@@ -288,7 +289,7 @@ def keep(trial: Trial) -> None:
 
 
 def last_stopped(kernel: Any) -> Trial | None:
-    """The launch remembered for a kernel, None if there is none."""
+    """Return the launch remembered for a kernel, or None."""
     return _stopped.get(name_of(kernel))
 
 

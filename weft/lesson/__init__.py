@@ -1,4 +1,4 @@
-"""What a notebook calls around its kernels: the lab's name, hints, quiz, progress."""
+"""The functions that a notebook calls around its kernels: hints, quiz, progress."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -55,7 +55,7 @@ def _now_called(lab: str, labs: list[str]) -> str:
 
 
 def counts(lab: str | None) -> bool:
-    """Whether what happens here is a learner's work on a lab.
+    """Return whether a pass here counts as a learner's work on a lab.
 
     It is not outside a lab (`lab` None), in the course's own solutions, or where the
     pipeline executes notebooks (`WEFT_STRICT=1`).

@@ -41,11 +41,11 @@ class Cell:
 
     @property
     def ended(self) -> bool | None:
-        """Whether it ran to its end, None where it has not been run."""
+        """Return whether the cell ran without an error; None if it has not run."""
         return next((_ended[key] for key in self.keys if key in _ended), None)
 
     def defines(self, name: str) -> bool:
-        """Whether the cell, and not a function in it, gives a value to `name`."""
+        """Return whether the cell assigns `name` at its top level."""
         lines = self.keys[1].splitlines()
         plain = [line for line in lines if not line.lstrip().startswith(("%", "!"))]
         try:
@@ -143,7 +143,7 @@ def _is_running(cell: Cell) -> bool:
 
 
 def _notebook() -> Path | None:
-    """The file of this notebook: as its server names it, or named like the lab."""
+    """Return this notebook's file: as its server names it, or named like the lab."""
     named = os.environ.get("JPY_SESSION_NAME", "")
     for path in (Path(named), Path(f"{_lab}.ipynb")):
         if path.suffix == ".ipynb" and path.is_file():
@@ -161,7 +161,7 @@ def _code_cells(path: Path) -> list[Cell]:
 
 
 def _given() -> list[str]:
-    """What the lab's notebook defines for its checks, apart from its imports."""
+    """Return the names that the lab's notebook defines for its checks."""
     file = syllabus.folder() / _lab / "given.json"
     if not _lab or not file.is_file():
         return []

@@ -65,7 +65,7 @@ class Header:
 
 @dataclass(frozen=True)
 class Onward:
-    """What to say after a pass: how far the learner is in the lab, and what is next.
+    """The message after a pass: progress in the lab, and what to do next.
 
     passed: the exercises of the lab that are passed. next: the number and the name of
     the first that is not, None when all are. after: the labs to go on with, the next

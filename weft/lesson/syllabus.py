@@ -158,7 +158,10 @@ class _Reader:
         )
 
     def gpu(self, data: dict[str, Any]) -> GpuNeeds:
-        """What the lab needs of a GPU."""
+        """Return the lab's requirements of a GPU. Notes keys and values not allowed.
+
+        Without a table `gpu`, any GPU will do.
+        """
         needs = data.get("gpu", {})
         fields = GpuNeeds.__dataclass_fields__
         if not isinstance(needs, dict) or needs.keys() - fields:

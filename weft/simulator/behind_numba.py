@@ -15,12 +15,12 @@ _JIT_OPTIONS = {"device", "debug", "argtypes", "inline", "restype", "fastmath", 
 
 
 def _as_cuda_array(data: Any, sync: bool = True) -> Any:
-    """A device array over the memory of a NumPy array or a CPU tensor."""
+    """Return a device array over the memory of a NumPy array or a CPU tensor."""
     return backend.simulators_array(host.array_of(data))
 
 
 def _external_stream(pointer: int) -> Any:
-    """A stream made elsewhere; which one it is, `weft.torch_stream` asks."""
+    """Return a stream for a foreign handle, which `weft.torch_stream` looks up."""
     cuda: Any = import_module("numba.cuda")
     stream = cuda.stream()
     stream.handle = int(pointer)  # Numba has no such name

@@ -35,7 +35,7 @@ Mention = tuple[str, int, Place]  # the name, the bytes of its array, where
 
 @lru_cache(256)
 def mentions(code: CodeType) -> tuple[tuple[str, int], ...]:
-    """The names from outside whose values a function takes, with their lines."""
+    """Return the outside names whose values a function uses, with their lines."""
     found = []
     for part in code_tree(code):
         steps = [s for s in dis.get_instructions(part) if s.opname != "CACHE"]
@@ -49,7 +49,7 @@ def mentions(code: CodeType) -> tuple[tuple[str, int], ...]:
 
 
 def copied(function: FunctionType, seen: set[Any] | None = None) -> Iterator[Mention]:
-    """The arrays from outside that a kernel and its device functions copy."""
+    """Yield the outside arrays that a kernel and its device functions copy."""
     seen = set() if seen is None else seen
     if function in seen:
         return

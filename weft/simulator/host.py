@@ -103,7 +103,7 @@ class Event:
     def synchronize(self) -> None: ...
 
     def elapsed_time(self, later: "Event") -> float:
-        """Milliseconds of this machine's CPU: they say nothing about a GPU."""
+        """Return the time until `later` in ms of this machine's CPU, not of a GPU."""
         if self._at is None or later._at is None:
             raise ValueError("record both events before you ask for the time between")
         return (later._at - self._at) * 1e3
@@ -141,7 +141,7 @@ class Stub:
 
 
 def stubs(known: Container[str] = ()) -> dict[str, Stub]:
-    """The names of kernels that `numba.cuda` has on a GPU. known: left out."""
+    """Return stubs for the names that only kernels may use. known: names to omit."""
     return {
         name: Stub(name)
         for name in (*vars(Cuda), *OF_A_RUN)
@@ -184,7 +184,7 @@ ATTRIBUTES: dict[str, Any] = {
 
 
 def is_cuda_array(data: Any) -> bool:
-    """Whether a kernel can take it for an array."""
+    """Return whether a kernel can take `data` as an array."""
     try:
         return host_array(data) is not None
     except Fault:  # a tensor that a kernel cannot take
@@ -192,7 +192,10 @@ def is_cuda_array(data: Any) -> bool:
 
 
 def array_of(data: Any) -> Any:
-    """The NumPy array over the memory of an array or a CPU tensor, or TypeError."""
+    """Return the NumPy array over the memory of an array or a CPU tensor.
+
+    Raises TypeError for anything else.
+    """
     array = host_array(data)
     if array is None:
         raise TypeError(f"{type(data).__name__} holds no array")

@@ -56,7 +56,7 @@ def install(
 
 
 def _is_ours(package: str) -> bool:
-    """Whether the stand-in has taken the place of a package."""
+    """Return whether the stand-in has replaced a package."""
     return hasattr(meaning.loaded(package), "__weft__")
 
 
@@ -101,7 +101,10 @@ class _Arrival(MetaPathFinder):
         return spec
 
     def _found(self) -> ModuleSpec | None:
-        """Where the others find it; numba-cuda's own asks all of us once more."""
+        """Return where the other finders locate numba-cuda.
+
+        numba-cuda's own finder asks all finders once more.
+        """
         self._looking = True
         try:
             return find_spec(_CUDA)

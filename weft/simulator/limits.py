@@ -1,4 +1,4 @@
-"""What a launch may ask for, checked in words a learner understands."""
+"""Check the size of a launch, with errors that a learner understands."""
 
 import inspect
 import operator
@@ -38,7 +38,7 @@ def allow_shared(function: Any, size: int) -> None:
 
 
 def most_shared(function: Any) -> int:
-    """The bytes of shared memory that a block of a kernel may have."""
+    """Return how many bytes of shared memory a block of a kernel may have."""
     size = _larger.get(function, 0) if function is not None else 0
     return MOST_SHARED if size <= MOST_SHARED else size + STATIC
 

@@ -1,4 +1,4 @@
-"""What `@cuda.jit` was told of a kernel, held against its launch: signature and bounds.
+"""Check a launch against the signature and launch bounds given to `@cuda.jit`.
 
 A GPU refuses a launch that does not keep to them. The simulator needs neither, so it
 looks at them before it begins.
@@ -33,7 +33,7 @@ class Signature:
 
 
 def signatures(kernel: Any) -> list[Signature]:
-    """The signatures of a kernel, none where Numba takes the types as they come.
+    """Return the signatures of a kernel, none if Numba takes the types as they come.
 
     Raises `Fault` for one that Numba refuses when it reads the kernel.
     """
@@ -78,9 +78,9 @@ def read(kernel: Any, signature: Any) -> Signature:
 
 
 def fitting(kernel: Any, args: Sequence[Any]) -> Signature | None:
-    """The signature with which Numba launches a kernel on `args`.
+    """Return the signature with which Numba launches a kernel on `args`.
 
-    args: arrays as NumPy's, and numbers. None for a kernel without signatures. Raises
+    args: NumPy arrays, and numbers. None for a kernel without signatures. Raises
     `Fault` where none of them fits, as Numba raises TypeError.
     """
     known = signatures(kernel)
@@ -98,7 +98,7 @@ def fitting(kernel: Any, args: Sequence[Any]) -> Signature | None:
 
 
 def misfits(given: Sequence[Any], signature: Signature, typing: Typing) -> list[int]:
-    """Which arguments Numba does not convert to a signature's types."""
+    """Return the positions of arguments that Numba does not convert to a signature."""
     pairs = enumerate(zip(given, signature.types, strict=True))
     return [
         at
@@ -108,7 +108,7 @@ def misfits(given: Sequence[Any], signature: Signature, typing: Typing) -> list[
 
 
 def unfit(kernel: Any, given: Sequence[Any], known: Sequence[Signature]) -> Fault:
-    """The fault of a launch whose arguments no signature takes."""
+    """Return the fault of a launch whose arguments fit no signature."""
     function = meaning.python_function(kernel)
     assert function is not None
     names = list(inspect.signature(function).parameters)
@@ -136,7 +136,7 @@ def unfit(kernel: Any, given: Sequence[Any], known: Sequence[Signature]) -> Faul
 
 
 def converted(value: Any, declared: Any) -> Any:
-    """A number as the kernel gets it, whose signature declares its type."""
+    """Convert a number to the type that a kernel's signature declares."""
     if isinstance(value, (bool, int, float, complex, np.generic)):
         dtype = meaning.as_dtype(declared)
         return np.asarray(value).astype(dtype)[()]
@@ -144,7 +144,7 @@ def converted(value: Any, declared: Any) -> Any:
 
 
 def type_of(arg: Any, typing: Typing) -> Any:
-    """Numba's type of an argument; None for what it does not know."""
+    """Return Numba's type of an argument, or None if it is unknown."""
     try:
         if isinstance(arg, np.ndarray):
             layout = "A"
@@ -159,7 +159,7 @@ def type_of(arg: Any, typing: Typing) -> Any:
 
 
 def written(kind: Any) -> str:
-    """A type as it is written in a signature: `float32[:, ::1]`."""
+    """Format a type as in a signature: `float32[:, ::1]`."""
     layout = getattr(kind, "layout", None)
     if layout is None or not hasattr(kind, "ndim"):
         return str(kind)
@@ -201,7 +201,7 @@ def hold_bounds(kernel: Any, block: Dim) -> None:
 
 
 def most_threads(bounds: Any, function: FunctionType) -> int | None:
-    """The first of the launch bounds: threads per block. Raises `Fault`."""
+    """Return the first launch bound, threads per block, or None. Raises `Fault`."""
     parts = bounds if isinstance(bounds, (tuple, list)) else (bounds,)
     if bounds is None:
         return None
@@ -219,7 +219,7 @@ def most_threads(bounds: Any, function: FunctionType) -> int | None:
 
 
 def decorator_of(function: FunctionType) -> list[Place]:
-    """The line of a kernel's `@cuda.jit`, [] where it has no source."""
+    """Return the line of a kernel's `@cuda.jit`, or [] if it has no source."""
     try:
         lines, first = inspect.getsourcelines(function)
     except (OSError, TypeError):

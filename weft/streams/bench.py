@@ -1,4 +1,4 @@
-"""What a watched function is given, and what it leaves: arrays; bars of a timeline."""
+"""The arguments of a watched function and its results: arrays, a timeline's bars."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -25,11 +25,11 @@ class Arrays:
         self._cuda = cuda
 
     def pageable(self, data: Array) -> Any:
-        """A copy of an array in ordinary memory."""
+        """Copy an array to pageable memory."""
         return data.copy()
 
     def pinned(self, data: Array) -> Any:
-        """A copy of an array in pinned memory."""
+        """Copy an array to pinned memory."""
         array = self._cuda.pinned_array_like(data)
         array[...] = data
         return array

@@ -105,7 +105,7 @@ class Operation:
     pageable: bool = False
 
     def sees(self, other: "Operation") -> bool:
-        """Whether `other` is bound to come before this."""
+        """Return whether `other` is guaranteed to happen before this operation."""
         return self.clock.get(other.worker, 0) >= other.count
 
 
@@ -135,11 +135,11 @@ class Wait:
 
 
 class CudaAPIError(RuntimeError):
-    """What Numba raises where the driver refuses a call."""
+    """Stands in for the error that Numba raises when the driver refuses a call."""
 
 
 class Machine:
-    """What host code was seen to do; `where` says which line it is on."""
+    """The operations that host code requested. where: returns the line it is on."""
 
     def __init__(self, where: Callable[[], Place]) -> None:
         self.where = where
@@ -171,7 +171,7 @@ class Machine:
         return made
 
     def empty(self, name: str, memory: Memory, shape: Any, dtype: Any) -> Buffer:
-        """Memory in which nothing has been written yet."""
+        """Allocate memory without writing it: it holds poison, as a marker."""
         data = np.empty(shape, dtype)
         poison(data, "global")
         made = self.buffer(name, memory, data)
@@ -179,7 +179,7 @@ class Machine:
         return made
 
     def region(self, array: np.ndarray[Any, Any]) -> Region | None:
-        """Where an array lies; None for memory that nobody keeps book of."""
+        """Return the region that an array occupies; None for untracked memory."""
         for buffer in self.buffers:
             if array.size and buffer.holds(array):
                 base = np.lib.array_utils.byte_bounds(buffer.data)[0]
@@ -219,7 +219,10 @@ class Machine:
         )
 
     def mark(self, stream: Worker) -> Mark:
-        """What a stream was asked for so far: what an event records."""
+        """Return a mark after all work queued in a stream so far, as an event records.
+
+        The default stream also waits for all others, and they for it.
+        """
         before = self.streams if stream is self.default else [stream, self.default]
         for other in before:
             stream.learns(other.clock)
@@ -276,7 +279,7 @@ class Machine:
 
     @property
     def one_by_one(self) -> float:
-        """How long it would take one after the other, ms."""
+        """Return the time of all operations if none overlapped, in ms."""
         return sum(o.end - o.start for o in self.operations)
 
     def _note(
@@ -328,7 +331,7 @@ class Machine:
                         )
 
     def _slot(self, kind: Kind, ready: float, ms: float) -> float:
-        """The first time from `ready` on at which an engine is free for `ms`."""
+        """Reserve an engine for `ms` at its first free time from `ready` on."""
         busy = self._busy.setdefault(kind, [])
         start = ready
         for begun, done in busy:

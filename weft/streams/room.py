@@ -137,7 +137,10 @@ class Run:
         self.launches.saw(trace, self.case.label, places)
 
     def _results(self, back: Any) -> Array:
-        """What the function leaves, as its caller would read it."""
+        """Return the function's result as its caller would read it.
+
+        Raises `Failed` for a result that is still on the device or has no parameter.
+        """
         result, name = self.exercise.result, self.name
         if result:
             if result not in self.names:

@@ -28,7 +28,7 @@ WIDE = 64  # characters of a lane in a terminal
 
 @dataclass(frozen=True, repr=False)
 class Timeline:
-    """What ran when; a notebook shows it as a picture, a terminal as text."""
+    """The operations over time: a picture in a notebook, text in a terminal."""
 
     bars: tuple[Bar, ...]
     source: str
@@ -41,7 +41,7 @@ class Timeline:
 
     @property
     def busy(self) -> float:
-        """How long it would take one after the other."""
+        """The time that all bars would take one after the other."""
         return sum(b.end - b.start for b in self.bars)
 
     @property
@@ -53,7 +53,7 @@ class Timeline:
         return max((b.end for b in self.bars), default=0.0)
 
     def lanes(self) -> list[tuple[str, list[tuple[int, Bar]]]]:
-        """The engines, each with its bars and their numbers in it."""
+        """Return the engines, each with its bars and their numbers on that engine."""
         return [
             (e, list(enumerate(b for b in self.bars if b.engine == e))) for e in ENGINES
         ]
@@ -82,7 +82,7 @@ class Timeline:
         return "\n".join([*lines, self._summary()])
 
     def _repr_html_(self) -> str:
-        """The picture: a lane per engine, a bar per copy or launch."""
+        """Draw the picture: a lane per engine, a bar per copy or launch."""
         wide, tall, left = 640, 34, 74
         scale = (wide - left - 2) / (self.ms or 1)
         parts = []

@@ -109,7 +109,7 @@ _SHAPES = (np.empty_like, np.shape, np.size, np.ndim, np.array_split, np.split)
 
 
 def plain(value: Any) -> Any:
-    """The same memory as an ordinary array; anything else as it is."""
+    """Return the same memory as an ordinary array; anything else unchanged."""
     return value.view(np.ndarray) if isinstance(value, HostArray) else value
 
 
@@ -155,7 +155,10 @@ class Event:
             machine.strays.append((machine.where(), "recorded"))
 
     def wait(self, stream: Any = 0) -> None:
-        """Waiting for an event that was not recorded waits for nothing, as in CUDA."""
+        """Make a stream wait for the event.
+
+        As in CUDA, waiting for an event that was never recorded has no effect.
+        """
         machine, worker = self._machine, of(self._machine, stream)
         if self._mark is not None:
             machine.hold(worker, self._mark)
@@ -221,7 +224,7 @@ class DeviceArray:
         )
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray[Any, Any]:
-        """What np.asarray asks for; as in Numba, a copy to the host."""
+        """Copy the array to the host for `np.asarray`, as Numba does."""
         found: np.ndarray[Any, Any] = plain(self.copy_to_host())
         return found if dtype is None else found.astype(dtype)
 
@@ -294,7 +297,10 @@ def some(region: Region | None) -> tuple[Region, ...]:
 
 
 def of(machine: Machine, stream: Any) -> Worker:
-    """The worker behind a `stream` argument; 0 is the default stream."""
+    """Return the worker of a `stream` argument; 0 and None are the default stream.
+
+    Raises TypeError for anything else that is not a stream.
+    """
     if isinstance(stream, Stream):
         return stream.worker
     if stream in (0, None):
@@ -374,7 +380,7 @@ class Kernel:
     def _touched(
         self, names: list[str], given: list[Any], trace: Any
     ) -> tuple[tuple[Region, ...], tuple[Region, ...]]:
-        """The regions that a launch read and wrote: from the first byte to the last."""
+        """Return the regions that a launch read and wrote, from first to last byte."""
         found: tuple[list[Region], list[Region]] = ([], [])
         arrays = dict(zip(names, given, strict=True))
         for number, name in enumerate(trace.arrays):
@@ -476,7 +482,7 @@ class Cuda:
             self._machine.buffers.remove(buffer)
 
     def _name(self, otherwise: str) -> str:
-        """What the line that makes an array calls it."""
+        """Return the name that the line which creates an array assigns it to."""
         text = self._machine.where().text
         match = re.match(r"(\w+)\s*=[^=]", text)
         return match[1] if match else otherwise
@@ -517,7 +523,10 @@ class Watched:
     """A function whose `cuda`, kernels and clocks are those of a machine."""
 
     def __init__(self, function: FunctionType, look: Look | None = None) -> None:
-        """look: is shown the trace of each launch, and the line that made it."""
+        """Prepare to watch a function.
+
+        look: is called with the trace of each launch, and the line that made it.
+        """
         from numba import cuda
 
         self._look = look
@@ -551,7 +560,7 @@ class Watched:
         return value
 
     def _where(self) -> Place:
-        """The innermost line of the learner's code that is being executed."""
+        """Return the innermost line of the learner's code that is running."""
         frame: Any = sys._getframe(1)
         while frame is not None and frame.f_globals is not self._scope:
             frame = frame.f_back
@@ -562,23 +571,23 @@ class Watched:
 
 
 class Bench(Arrays):
-    """What an exercise lays out for the function: arrays, streams, work."""
+    """The means to set up an exercise for the function: arrays, streams, work."""
 
     def __init__(self, watched: Watched) -> None:
         super().__init__(watched.cuda)
         self._machine = watched.machine
 
     def pageable(self, data: np.ndarray[Any, Any]) -> HostArray:
-        """A copy of an array, which notes when the host looks into it."""
+        """Copy an array into memory that records when the host reads or writes it."""
         return host_array(self._machine, data.copy())
 
     def pinned(self, data: np.ndarray[Any, Any]) -> HostArray:
-        """A copy of an array in pinned memory, in which it has been from the start."""
+        """Copy an array into memory that counts as pinned from the start."""
         buffer = self._machine.buffer("a pinned array", "pinned", data.copy())
         return host_array(self._machine, buffer.data)
 
     def work(self, ms: float) -> Callable[[], None]:
-        """A function that queues a kernel of `ms` milliseconds and returns at once."""
+        """Return a function that queues a kernel of `ms` milliseconds and returns."""
         machine = self._machine
 
         def work() -> None:

@@ -46,13 +46,13 @@ class MachineCode:
 
     @property
     def resident(self) -> Occupancy:
-        """How many of its blocks an SM holds at once."""
+        """Return how many of its blocks an SM holds at once, and why not more."""
         held = self.threads, self.registers, self.shared
         return occupancy(self.capability, *held)
 
 
 def target() -> tuple[int, int]:
-    """The compute capability to compile for: of the GPU here, or of the reference."""
+    """Return the compute capability to compile for: this GPU's, or the reference's."""
     gpu = device.find()
     return gpu.capability if gpu.usable else REFERENCE
 
@@ -104,7 +104,10 @@ def launcher(kernel: Any, grid: Sequence[int], *given: Any) -> Callable[[], None
 
 
 def packed(kernel: Any, given: Sequence[Any]) -> Any:
-    """A launch's parameters: of an array its address, shape and strides in elements."""
+    """Pack a launch's parameters.
+
+    An array becomes its address, and its shape and strides in elements.
+    """
     function = cutile.function_of(kernel)
     assert function is not None
     form, values = "", []
@@ -148,9 +151,9 @@ def compile_stage(exercise: TileExercise) -> list[str]:
 
 
 def full_size(launch: Launch) -> dict[str, Any]:
-    """The arguments of a launch at full size, whose arrays have no memory.
+    """Return the arguments of a launch at full size, with arrays that have no memory.
 
-    Without `full_tiles`, those of this launch.
+    Without `full_tiles`, returns the arguments of this launch.
     """
     assert isinstance(launch.exercise, TileExercise)
     tiles = launch.exercise.full_tiles

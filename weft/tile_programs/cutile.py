@@ -35,7 +35,7 @@ class Refused(Exception):
 
 
 def missing() -> str:
-    """What is missing for a check of tile kernels, as a sentence; "" for nothing."""
+    """Say in a sentence what a check of tile kernels lacks here; "" for nothing."""
     try:
         found = find_spec(PACKAGE) is not None
     except ModuleNotFoundError:  # not even the package `cuda`
@@ -48,20 +48,20 @@ def missing() -> str:
 
 
 def is_kernel(thing: Any) -> bool:
-    """Whether it was made by `@ct.kernel`."""
+    """Return whether an object was made by `@ct.kernel`."""
     return type(thing).__module__.startswith(f"{PACKAGE}.") and (
         function_of(thing) is not None
     )
 
 
 def function_of(thing: Any) -> FunctionType | None:
-    """The Python function in a tile kernel, None if there is none."""
+    """Return the Python function in a tile kernel, or None if there is none."""
     found = getattr(thing, "_pyfunc", None)
     return found if isinstance(found, FunctionType) else None
 
 
 def constants(function: FunctionType) -> set[str]:
-    """The parameters that are annotated as `ct.Constant`."""
+    """Return the names of the parameters annotated as `ct.Constant`."""
     return {
         name
         for name, parameter in inspect.signature(function).parameters.items()
@@ -107,7 +107,7 @@ def typed(kernel: Any, given: Sequence[Any]) -> Typed:
 
 
 def no_compiler() -> str:
-    """Why nothing here makes machine code, as a clause; "" if `tileiras` does."""
+    """Say in a clause why nothing here makes machine code; "" if `tileiras` does."""
     from cuda.tile._compile import _find_compiler_bin
 
     try:
@@ -144,7 +144,10 @@ def machine_code(kernel: Any, given: Sequence[Any], gpu: str, seconds: float) ->
 
 
 def _signature(kernel: Any, given: Sequence[Any], about: Callable[[Any], Any]) -> Any:
-    """What the compiler is told of the arguments. about: of one that is no constant."""
+    """Return the compiler's constraints on the arguments.
+
+    about: makes the constraint for an argument that is not a constant.
+    """
     from cuda.tile import compilation
 
     function = function_of(kernel)
@@ -160,7 +163,7 @@ def _signature(kernel: Any, given: Sequence[Any], about: Callable[[Any], Any]) -
 
 
 def _launched(value: Any) -> Any:
-    """What the compiler may assume of an argument, as at a launch with this array.
+    """Return what the compiler may assume of an argument at a launch with this array.
 
     PyTorch's allocations begin at multiples of 512 bytes.
     """
@@ -180,12 +183,12 @@ MOST_EVEN = 16  # the largest factor that a launch looks for
 
 
 def _even(number: int) -> int:
-    """The largest power of two, up to 16, that divides a number."""
+    """Return the largest power of two, up to 16, that divides a number."""
     return math.gcd(number, MOST_EVEN)
 
 
 def _constraint(value: Any, **known: Any) -> Any:
-    """What the compiler knows of an argument that is no constant: its type."""
+    """Return the compiler's constraint on a non-constant argument: its type."""
     import cuda.tile as ct
     from cuda.tile import compilation
 
@@ -204,7 +207,7 @@ def _constraint(value: Any, **known: Any) -> Any:
 
 
 def located(loc: Any) -> tuple[Place, ...]:
-    """The learner's line, and the lines that called its function."""
+    """Return the learner's line, and the lines that called its function."""
     return tuple(_places(loc))
 
 
@@ -221,7 +224,10 @@ def _places(loc: Any) -> Iterator[Place]:
 
 
 def dtype_of(kind: Any) -> np.dtype[Any]:
-    """NumPy's type for the numbers of a tile; float32 for types that NumPy lacks."""
+    """Return NumPy's type for a tile's numbers, float32 for types that NumPy lacks.
+
+    A pointer is an int64.
+    """
     name = str(kind).removesuffix("_")
     if name.startswith("pointer"):
         return np.dtype(np.int64)

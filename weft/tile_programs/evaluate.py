@@ -35,7 +35,7 @@ class TooLong(Exception):
 
 
 class Memory(Protocol):
-    """What a program asks of memory. Addresses are in bytes, where `inside` is true."""
+    """The memory that a program accesses, by byte addresses, where `inside` is true."""
 
     def load(self, at: "Access", dtype: np.dtype[Any]) -> Array: ...
 
@@ -86,12 +86,12 @@ class View:
 
     @property
     def tiles(self) -> tuple[int, ...]:
-        """How many tiles there are, along the axes of a tile."""
+        """The number of tiles along each axis of a tile."""
         sizes = (self.shape[axis] for axis in self.order)
         return tuple(-(-n // s) for n, s in zip(sizes, self.step, strict=True))
 
     def elements(self, index: Sequence[int]) -> tuple[Array, Array]:
-        """The addresses of a tile's elements, and which of them are in the array."""
+        """Return the addresses of a tile's elements, and which are inside the array."""
         where = np.zeros(self.tile, np.int64)
         inside = np.ones(self.tile, bool)
         for k, (axis, n) in enumerate(zip(self.order, self.tile, strict=True)):
@@ -128,7 +128,7 @@ class Evaluator:
             self._run(body)
 
     def here(self) -> tuple[Place, ...]:
-        """The line of the instruction that runs, and the lines that called it."""
+        """Return the line of the running instruction, and the lines that called it."""
         key = id(self.now)
         if key not in self._places:
             self._places[key] = located(self.now.loc)
@@ -158,7 +158,7 @@ class Evaluator:
         return "", ()
 
     def _fit(self, value: Any, variable: Any) -> Any:
-        """A value in the type of its variable."""
+        """Convert a value to the type of its variable."""
         kind = variable.try_get_type()
         if not isinstance(value, np.ndarray | np.generic) or not hasattr(kind, "dtype"):
             return value
@@ -224,7 +224,7 @@ class Evaluator:
     # Memory
 
     def access(self, op: Any) -> Access:
-        """Where a tile of a view is, by its index."""
+        """Return the access of an operation to the tile of a view at its index."""
         view: View = self.get(op.view)
         index = tuple(int(i) for i in self.all(op.index))
         addresses, inside = view.elements(index)
@@ -233,7 +233,7 @@ class Evaluator:
         )
 
     def pointed(self, op: Any, padding: Any = None) -> Access:
-        """Where pointers point to, as `gather`, `scatter` and atomics use them."""
+        """Return the access through pointers by `gather`, `scatter` and atomics."""
         addresses = np.asarray(self.get(op.pointer))
         mask = getattr(op, "mask", None)
         inside = np.ones(addresses.shape, bool)
@@ -362,7 +362,7 @@ def _converted(run: Evaluator, op: Any) -> Array:
 
 
 def _product(run: Evaluator, op: Any) -> Array:
-    """acc + x @ y, as tensor cores do: exact products, added up in the type of acc."""
+    """Compute acc + x @ y as tensor cores do: exact products, summed in acc's type."""
     x, y, acc = (np.asarray(run.get(v)) for v in (op.x, op.y, op.acc))
     with np.errstate(all="ignore"):
         found: Array = np.matmul(x.astype(acc.dtype), y.astype(acc.dtype)) + acc

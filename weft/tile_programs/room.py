@@ -43,7 +43,7 @@ class TilePrograms:
 
 
 def lacks_decorator(thing: Any) -> bool:
-    """Whether a plain function is written as a kernel: it has a `ct.Constant`."""
+    """Return whether an undecorated function is a kernel: it has a `ct.Constant`."""
     return isinstance(thing, FunctionType) and bool(cutile.constants(thing))
 
 

@@ -92,7 +92,7 @@ def flat(launch: Launch) -> list[Any]:
 
 
 def compiled(launch: Launch) -> cutile.Typed:
-    """The kernel as instructions for these arguments. Raises `Failed`."""
+    """Compile the kernel for these arguments; raise `Failed` if it is refused."""
     try:
         return cutile.typed(launch.exercise.kernel, list(launch.arguments.values()))
     except cutile.Refused as refused:

@@ -41,7 +41,7 @@ class Traced:
         self.program = 0
 
     def load(self, at: Access, dtype: np.dtype[Any]) -> Array:
-        """What is there, and padding where the access is not inside."""
+        """Load the elements of an access, and padding for those outside the array."""
         inside = self._note(READ, at)
         found = np.empty(at.addresses.shape, dtype)
         found[...] = self._padding(at, dtype)
@@ -83,7 +83,7 @@ class Traced:
         return np.array(0x5EEDBEEF, np.int64).astype(dtype)
 
     def _bytes(self, addresses: Array, size: int) -> Array:
-        """For each address the positions of its bytes in the arena."""
+        """Return each address's byte positions in the arena: (..., size)."""
         base = addresses - self._arena.base
         return base[..., None] + np.arange(size)
 

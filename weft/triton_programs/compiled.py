@@ -139,7 +139,7 @@ def place_of(function: FunctionType, error: Any) -> list[Note]:
 
 
 def beginning(file: str, first: str) -> int:
-    """The line of a file with which a function begins."""
+    """Return the number of the line on which a function begins, or else 1."""
     for number, text in enumerate(linecache.getlines(file), 1):
         if text.strip() == first.strip():
             return number

@@ -89,7 +89,7 @@ def start(program: Any, grid: Any, arguments: tuple[Any, ...], meta: Meta) -> No
 
 
 def tuned(program: Any) -> list[str]:
-    """Which configuration autotuning has chosen."""
+    """Return the configuration that autotuning chose, as a fact of the verdict."""
     best = getattr(program, "best_config", None)
     if best is None:
         return []

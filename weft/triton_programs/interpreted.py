@@ -89,7 +89,7 @@ class Session:
         return self._placed(tuple(frames))
 
     def raised(self, error: BaseException) -> tuple[Place, ...]:
-        """The learner's line that raised an error, and the lines that called it."""
+        """Return the learner's line that raised an error, and its callers' lines."""
         frames = []
         trace = error.__traceback__
         while trace is not None:
@@ -99,7 +99,10 @@ class Session:
         return self._placed(tuple(frames[::-1]))
 
     def asserted(self, error: BaseException) -> str:
-        """The line of Triton's in which an assertion failed; "" for a learner's."""
+        """Return the line of Triton whose assertion failed; "" if it is a learner's.
+
+        Returns "" for any other kind of error, too.
+        """
         trace = error.__traceback__
         while trace is not None and trace.tb_next is not None:
             trace = trace.tb_next
@@ -117,7 +120,7 @@ class Session:
         return self._places[frames]
 
     def _text(self, code: CodeType) -> dict[int, str]:
-        """The lines of a function's file by number, dedented as the function is."""
+        """Return the lines of a function's file by number, dedented like it."""
         if code not in self._lines:
             lines = linecache.getlines(code.co_filename)
             first = lines[code.co_firstlineno - 1 :][:1]
@@ -179,7 +182,10 @@ def interpreting(session: Session, ambiguous: Callable[[], Any]) -> Iterator[Any
 
 
 def is_constant(value: Any) -> bool:
-    """Whether it is a `tl.constexpr`, which does not compute with the interpreter's."""
+    """Return whether a value is a `tl.constexpr`.
+
+    The interpreter's values do not compute with those.
+    """
     from triton.language import constexpr
 
     return isinstance(value, constexpr)

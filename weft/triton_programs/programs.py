@@ -26,12 +26,12 @@ def constants(function: FunctionType) -> frozenset[str]:
 
 
 def lacks_decorator(thing: Any) -> bool:
-    """Whether a plain function is written as a program: it has a `tl.constexpr`."""
+    """Return whether an undecorated function is a program: it has a `tl.constexpr`."""
     return isinstance(thing, FunctionType) and bool(constants(thing))
 
 
 def is_program(thing: Any) -> bool:
-    """Whether Triton made it, by `jit`, `autotune` or `heuristics`."""
+    """Return whether Triton's `jit`, `autotune` or `heuristics` made an object."""
     package = type(thing).__module__.partition(".")[0]
     return package == "triton" and function_of(thing) is not None
 

@@ -94,7 +94,11 @@ class Tracer:
         return converted
 
     def _other(self, ptrs: Any, mask: Any, other: Any) -> tuple[Any, bool]:
-        """What a load gives where its mask is false, and whether that is anything."""
+        """Return the value of masked-out elements of a load, and whether it is made up.
+
+        Without `other` it is NaN, or a conspicuous integer, unless this line is one of
+        those that get zeros.
+        """
         from triton.runtime.interpreter import TensorHandle, _get_np_dtype
 
         allowed = np.asarray(mask.data)

@@ -52,7 +52,7 @@ def tuned_again(exercise: ProgramExercise, done: Done) -> None:
 
 
 def set_back(done: Done, region: Region, start: np.ndarray) -> bool:
-    """Whether the hook of every configuration brings an array back to its start."""
+    """Return whether each configuration's hook resets an array to its start values."""
     left = region.data.copy()
     for hook in done.launch.exercise.program.hooks:
         region.data[...] = left

@@ -29,13 +29,13 @@ _CUT = 42  # bits of a float64's fraction that a float16 has no place for
 
 
 def round32(x: float) -> float:
-    """The float32 nearest to a float, or to an integer of at most 53 bits."""
+    """Round a float, or an integer of at most 53 bits, to the nearest float32."""
     _FLOAT32[0] = x
     return _FLOAT32[0]
 
 
 def round16(x: float) -> float:
-    """The float16 nearest to a float, rounded once."""
+    """Round a float to the nearest float16, in one step."""
     if x != x:
         return float_of16(bits_of16(x))
     try:
@@ -45,7 +45,7 @@ def round16(x: float) -> float:
 
 
 def round_complex(z: complex) -> complex:
-    """The complex64 nearest to a complex number."""
+    """Round a complex number to the nearest complex64."""
     _FLOAT32[0] = z.real
     real = _FLOAT32[0]
     _FLOAT32[0] = z.imag
@@ -95,37 +95,37 @@ def cut64(x: int) -> int:
 
 
 def int_of32(x: float) -> int:
-    """The bits of a float32 as an int32."""
+    """Return the bits of a float32 as an int32."""
     _FLOAT32[0] = x
     return _INT32[0]
 
 
 def bits_of32(x: float) -> int:
-    """The bits of a float32 as a uint32."""
+    """Return the bits of a float32 as a uint32."""
     _FLOAT32[0] = x
     return _UINT32[0]
 
 
 def float_of32(bits: int) -> float:
-    """The float32 of such bits, given as an int32 or a uint32."""
+    """Return the float32 with these bits, given as an int32 or a uint32."""
     _UINT32[0] = bits & 0xFFFF_FFFF
     return _FLOAT32[0]
 
 
 def int_of64(x: float) -> int:
-    """The bits of a float64 as an int64."""
+    """Return the bits of a float64 as an int64."""
     _FLOAT64[0] = x
     return _INT64[0]
 
 
 def bits_of64(x: float) -> int:
-    """The bits of a float64 as a uint64."""
+    """Return the bits of a float64 as a uint64."""
     _FLOAT64[0] = x
     return _UINT64[0]
 
 
 def float_of64(bits: int) -> float:
-    """The float64 of such bits, given as an int64 or a uint64."""
+    """Return the float64 with these bits, given as an int64 or a uint64."""
     _UINT64[0] = bits & 0xFFFF_FFFF_FFFF_FFFF
     return _FLOAT64[0]
 
@@ -135,7 +135,7 @@ def float_of64(bits: int) -> float:
 
 
 def bits_of16(x: float) -> int:
-    """The bits of the float16 nearest to a float."""
+    """Return the bits of the float16 nearest to a float."""
     if x != x:
         whole = bits_of64(x)
         return whole >> 48 & 0x8000 | 0x7C00 | (whole >> _CUT & 0x3FF or 1)
@@ -147,13 +147,13 @@ def bits_of16(x: float) -> int:
 
 
 def float_of16(bits: int) -> float:
-    """The float16 of such bits, given as an int16 or a uint16."""
+    """Return the float16 with these bits, given as an int16 or a uint16."""
     return all_float16()[bits & 0xFFFF]
 
 
 @cache
 def all_float16() -> list[float]:
-    """Every float16 by its bits."""
+    """Return a list of all float16 values, indexed by their bits."""
     found = list(struct.unpack("65536e", struct.pack("65536H", *range(0x10000))))
     for bits in (*range(0x7C01, 0x8000), *range(0xFC01, 0x10000)):
         sign, payload = bits & 0x8000, bits & 0x3FF

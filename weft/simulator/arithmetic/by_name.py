@@ -35,7 +35,7 @@ Function = Callable[..., Any]
 
 
 def operation(owner: str, name: str, given: Sequence[Number]) -> Operation | None:
-    """How a function of numbers is computed, None where nobody knows.
+    """Return how a function of numbers is computed, or None if it is unknown.
 
     owner: "math", "cmath", "builtins", "operator", "numpy", "libdevice" or "cuda".
     """
@@ -68,7 +68,7 @@ _FOR_NUMPY = {"numpy": "np", "cmath": "cmath"}  # as the table of types has them
 
 @cache
 def _by_numpy(owner: str, name: str, *given: Number) -> Operation | None:
-    """A function of NumPy's, or of `cmath`, in the type that Numba gives the result."""
+    """Return how a function of NumPy or `cmath` is computed, in Numba's result type."""
     key, found = f"{_FOR_NUMPY[owner]}.{name}", _NUMPYS.get(name, name)
     ask: Any = {1: rule_of_one, 2: rule_of_two}.get(len(given))
     rule = None if ask is None else ask(key, *given)
@@ -94,7 +94,7 @@ def _by_numpy(owner: str, name: str, *given: Number) -> Operation | None:
 
 
 def plain(value: Any) -> Any:
-    """A number of NumPy's as Python's; what it holds, of a tuple."""
+    """Convert a NumPy number to a Python number, or each of those in a tuple."""
     if isinstance(value, np.generic):
         return value.item()
     if type(value) is not tuple:
@@ -103,13 +103,13 @@ def plain(value: Any) -> Any:
 
 
 def shown(value: Any, number: Number) -> Any:
-    """A plain number as one that shows its type."""
+    """Convert a plain number to a NumPy number, whose repr shows the type."""
     return value if number in (BOOL, INT64) else number.dtype.type(value)
 
 
 @cache
 def cast_to(number: Number) -> Callable[[Any], Any]:
-    """The function that converts whatever number it is given to `number`."""
+    """Return a function that converts any number to the type `number`."""
     kind = {BOOL: bool, INT64: int}.get(number) or number.dtype.type
 
     def cast(value: Any) -> Any:
@@ -127,7 +127,7 @@ def cast_to(number: Number) -> Callable[[Any], Any]:
 
 
 def function(owner: str, name: str) -> Function:
-    """A function of numbers; Python's own for what is no number."""
+    """Return a function of numbers that defers to Python's own for other values."""
     own = getattr({"builtins": builtins, "operator": operator}.get(owner), name, None)
 
     def apply(*values: Any) -> Any:
@@ -150,13 +150,13 @@ def function(owner: str, name: str) -> Function:
 
 
 def _extreme(name: str) -> Function:
-    """`min` or `max`, of some numbers or of a tuple of them."""
+    """Return `min` or `max`, for several numbers or a tuple of them."""
     several = function("builtins", name)
     return lambda *values: several(*(values if len(values) > 1 else values[0]))
 
 
 def total(values: Any, start: Any = 0) -> Any:
-    """`sum`, by the `+` of a kernel."""
+    """Compute `sum` with a kernel's `+`."""
     return reduce(OPERATORS["add"], values, start)
 
 
@@ -199,7 +199,7 @@ _KNOWN: dict[str, Callable[[str], bool]] = {
 
 
 def of_numpy(known: np.ufunc) -> Function:
-    """A function of NumPy's as Numba compiles it; its own for what is no number."""
+    """Return a NumPy function as Numba compiles it; NumPy's own for other values."""
     by_rules = function("numpy", known.__name__)
 
     def apply(*values: Any) -> Any:

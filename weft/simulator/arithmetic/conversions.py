@@ -41,15 +41,15 @@ FINISHES: dict[str, Conversion] = {
 
 
 def finish(number: Number) -> Conversion:
-    """The function that brings a result into a type; see FINISHES."""
+    """Return the function that brings a result into a type; see FINISHES."""
     return FINISHES[number.name]
 
 
 @cache
 def conversion(given: Number, to: Number) -> Conversion | None:
-    """The function that converts, None where nothing has to be done.
+    """Return the function that converts between two types, or None if none is needed.
 
-    A complex number becomes no real one: TypeError.
+    Raises TypeError for a complex number that would become real.
     """
     if given is to:
         return None
@@ -63,13 +63,13 @@ def conversion(given: Number, to: Number) -> Conversion | None:
 
 
 def convert(value: Any, given: Number, to: Number) -> Any:
-    """`value`, which is a `given`, as a `to`."""
+    """Convert `value` from the type `given` to the type `to`."""
     function = conversion(given, to)
     return value if function is None else function(value)
 
 
 def holds(to: Number, given: Number) -> bool:
-    """Whether every value of one integer type is one of another."""
+    """Return whether an integer type `to` holds every value of the type `given`."""
     return to.lowest <= given.lowest and given.highest <= to.highest
 
 
@@ -116,10 +116,10 @@ def _half_of_integer(x: int) -> float:
 
 
 def _single_of_integer(x: int) -> float:
-    """An integer of 64 bits as a float32.
+    """Round a 64-bit integer to float32.
 
-    Beyond 53 bits a float64 rounds it a first time. Its last 11 bits decide nothing but
-    whether it lies above the middle between two float32, so one bit stands for them.
+    Beyond 53 bits a float64 would round it a first time. The last 11 bits only decide
+    whether it is above the midpoint of two float32 values, so one bit can replace them.
     """
     if -0x20_0000_0000_0000 <= x <= 0x20_0000_0000_0000:
         return round32(x)

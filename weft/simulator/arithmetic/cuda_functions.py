@@ -53,7 +53,7 @@ from weft.simulator.arithmetic.python_functions import greatest, least
 
 @cache
 def of_cuda(name: str, *given: Number) -> Operation | None:
-    """How a function of `cuda` is computed, None where there is none."""
+    """Return how a function of `cuda` is computed, or None if there is none."""
     if name == "fma" and len(given) == 3:
         return _fused(given)
     if len(given) != 1 or name not in (*_ON_BITS, "cbrt"):
@@ -71,24 +71,27 @@ def of_cuda(name: str, *given: Number) -> Operation | None:
 
 
 def _popc(number: Number) -> Callable[[int], int]:
-    """How many bits are set, in the type of the number."""
+    """Return a function that counts the set bits of a number of this type."""
     mask = _mask(number)
     return lambda x: (x & mask).bit_count()
 
 
 def _clz(number: Number) -> Callable[[int], int]:
-    """How many bits are zero above the highest one that is set."""
+    """Return a function that counts the zero bits above the highest set bit."""
     mask, bits = _mask(number), _signed(number).bits
     return lambda x: bits - (x & mask).bit_length()
 
 
 def _ffs(number: Number) -> Callable[[int], int]:
-    """The position of the lowest bit that is set, counted from 1; 0 if none is."""
+    """Return a function for the position of the lowest set bit, from 1; 0 if none."""
     return lambda x: (x & -x).bit_length()
 
 
 def _brev(number: Number) -> Callable[[int], int]:
-    """The bits in reverse: of a uint64 all, of every other type 32, as Numba has it."""
+    """Return a function that reverses bits: 64 of a uint64, 32 of any other type.
+
+    Numba does the same.
+    """
     form = f"{{:0{64 if number is UINT64 else 32}b}}".format
     return lambda x: int(form(x)[::-1], 2)
 
@@ -126,17 +129,20 @@ def _fma(number: Number, converts: tuple[Conversion | None, ...]) -> Operation:
 
 
 def _product_and_sum(a: float, b: float, c: float) -> float:
-    """Of float32: the product is exact in float64, the sum is rounded there first."""
+    """Compute a * b + c of float32 values in float64, where the product is exact.
+
+    The sum is rounded to float64 first, so the float32 result may be rounded twice.
+    """
     return a * b + c
 
 
 def fma(a: float, b: float, c: float) -> float:
-    """`a * b + c` of float64 with one rounding.
+    """Compute `a * b + c` of float64 with a single rounding.
 
     The product is split without error into two float64 (Dekker, "A floating-point
     technique for extending the available precision", 1971), and `fsum` adds three
-    numbers with one rounding. Where the parts might leave the range of a float64 the
-    numbers are fractions.
+    numbers with one rounding. If the parts might leave the range of a float64,
+    fractions are used instead.
     """
     whole = a * b
     if not (1e-200 < abs(whole) < 1e200 and abs(c) < 1e300):
@@ -198,7 +204,7 @@ _OPERANDS |= {"hmax": 2, "hmin": 2, "hfma": 3}
 
 @cache
 def of_half(name: str, *given: Number) -> Operation | None:
-    """How a function of `cuda.fp16` is computed, None where there is none."""
+    """Return how a function of `cuda.fp16` is computed, or None if there is none."""
     found = HALF.get(name)
     if found is None or len(given) != _OPERANDS.get(name, 1):
         return None
@@ -227,9 +233,9 @@ _STEMS = {*_OF_DEVICE, *ONE, *TWO, *PARTS, "ldexp", "fma"}
 
 @cache
 def of_libdevice(name: str, *given: Number) -> Operation | None:
-    """How a function of libdevice is computed, None where the simulator has none.
+    """Return how a function of libdevice is computed, or None if it is unknown.
 
-    `fast_expf` and `expf` are one here: there is no reduced precision.
+    `fast_expf` and `expf` are the same here: there is no reduced precision.
     """
     takes, operation = _of_device(name)
     if len(takes) != len(given) or any(number.kind == "c" for number in given):
@@ -239,7 +245,7 @@ def of_libdevice(name: str, *given: Number) -> Operation | None:
 
 
 def in_libdevice(name: str) -> bool:
-    """Whether the simulator has a function of libdevice."""
+    """Return whether the simulator has a function of libdevice."""
     return bool(_of_device(name)[0])
 
 
@@ -248,7 +254,7 @@ _NOTHING: _Typed = (), Operation((), abs)
 
 
 def _of_device(name: str) -> _Typed:
-    """A function of libdevice: what it takes, and how it is computed."""
+    """Return a libdevice function's parameter types and how it is computed."""
     if name in SAME_BITS:
         takes, gives, function = SAME_BITS[name]
         return (NUMBERS[takes],), Operation((NUMBERS[gives],), function)
@@ -260,7 +266,10 @@ def _of_device(name: str) -> _Typed:
 
 
 def _width(name: str) -> tuple[str, Number]:
-    """The name without its "f", and the type that it stands for; "erf" has none."""
+    """Split the "f" off a name, and return the type it stands for.
+
+    The "f" of "erf" belongs to the name.
+    """
     if name in _STEMS:
         return name, FLOAT64
     return name.removesuffix("f"), FLOAT32

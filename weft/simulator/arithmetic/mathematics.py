@@ -36,7 +36,7 @@ def _nan(_: float) -> float:
 
 
 def _calm(function: One, otherwise: One = _nan) -> One:
-    """`function`, with what it gives where Python's raises an error."""
+    """Wrap `function` to return `otherwise(x)` where Python's raises an error."""
 
     def apply(x: float) -> float:
         try:
@@ -71,12 +71,12 @@ def ceil(x: float) -> float:
 
 
 def cut(x: float) -> float:
-    """`trunc`: without the fraction."""
+    """Compute `trunc`: drop the fraction."""
     return modf(x)[1]
 
 
 def nearest(x: float) -> float:
-    """`rint`: to the nearest integer, of two the even one."""
+    """Compute `rint`: round to the nearest integer, ties to even."""
     if -_ALL_WHOLE < x < _ALL_WHOLE:
         return copysign(float(round(x)), x)
     return x
@@ -141,7 +141,7 @@ _OF_FLOAT32: dict[str, One] = {  # the factor is a float32 as well
 
 
 def length(a: float, b: float) -> float:
-    """C's `hypot`, which is how Python finds the absolute value of a complex number."""
+    """Compute C's `hypot` as Python computes the absolute value of a complex number."""
     try:
         return abs(complex(a, b))
     except OverflowError:
@@ -149,7 +149,7 @@ def length(a: float, b: float) -> float:
 
 
 def rest(a: float, b: float) -> float:
-    """C's `fmod`: with the sign of `a`."""
+    """Compute C's `fmod`, whose result has the sign of `a`."""
     try:
         return fmod(a, b)
     except ValueError:
@@ -171,7 +171,7 @@ TWO: dict[str, Two] = {
 
 @cache
 def of_math(name: str, *given: Number) -> Operation | None:
-    """How a function of `math` is computed, None where Numba has none."""
+    """Return how a function of `math` is computed, or None if Numba has none."""
     rule = _rule(name, given)
     if rule is None:
         return None
@@ -188,7 +188,10 @@ def of_math(name: str, *given: Number) -> Operation | None:
 def computed(
     name: str, results: tuple[Number, ...], converts: tuple[Conversion | None, ...]
 ) -> Operation:
-    """A function of `math` in such types, with what it does to its operands first."""
+    """Return how a function of `math` is computed in such types.
+
+    converts: the conversions that are applied to its operands first.
+    """
     rounds = None if results[0] is FLOAT64 or name in EXACT else results[0]
     if name in PARTS:
         return Operation(results, PARTS[name], converts)
@@ -210,5 +213,5 @@ def _rule(name: str, given: tuple[Number, ...]) -> Rule | None:
 
 @cache
 def known() -> frozenset[str]:
-    """The names that a kernel finds in `math`."""
+    """Return the names that a kernel finds in `math`."""
     return frozenset([*ONE, *TESTS, *PARTS, *TWO, "ldexp", *CONSTANTS])

@@ -27,7 +27,7 @@ class Number:
 
     @property
     def whole(self) -> bool:
-        """Whether it holds integers, Booleans among them."""
+        """It is an integer type or Boolean."""
         return self.kind in "biu"
 
     @property
@@ -68,9 +68,9 @@ def _number(name: str) -> Number:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What an operation gives, and to what it converts each operand first.
+    """The result types of an operation, and the types its operands are converted to.
 
-    A function such as `divmod` gives several `results`, most operations one.
+    A function such as `divmod` has several `results`, most operations one.
     """
 
     results: tuple[Number, ...]
@@ -100,7 +100,7 @@ _OF_NUMPY = {_WORDS[n.kind] + n.name[1:]: n for n in NUMBERS.values()}
 
 
 def number_of(value: Any) -> Number | None:
-    """The type of a value as a kernel has it; None for what is no such number."""
+    """Return the type that a value has in a kernel, or None if it is not a number."""
     found = _OF_CLASS.get(value.__class__)
     return _of_class(value.__class__) if found is None else found
 
@@ -112,7 +112,7 @@ def _of_class(kind: type) -> Number | None:
 
 
 def of_dtype(dtype: Any) -> Number | None:
-    """The type of an array's elements; None for records."""
+    """Return the type of an array's elements, or None for records."""
     return _OF_CLASS.get(dtype.type) or _of_class(dtype.type)
 
 
@@ -128,7 +128,10 @@ def _rule(text: str) -> Rule | None:
 
 @cache
 def rule_of_two(operation: str, a: Number, b: Number) -> Rule | None:
-    """The rule for `a operation b`, None where Numba refuses. Comparisons: "lt"."""
+    """Return the rule for `a operation b`, or None if Numba refuses it.
+
+    Comparisons have names such as "lt".
+    """
     if operation not in _TABLE["two"]:
         return None
     matrix = _TABLE["matrices"][_TABLE["two"][operation]]
@@ -137,26 +140,26 @@ def rule_of_two(operation: str, a: Number, b: Number) -> Rule | None:
 
 @cache
 def rule_of_one(operation: str, a: Number) -> Rule | None:
-    """The rule for an operator or a function of one number."""
+    """Return the rule for an operator or a function of one number, or None."""
     row = _TABLE["one"].get(operation)
     return None if row is None else _rule(row[_ORDER[a]])
 
 
 @cache
 def unified(a: Number, b: Number) -> Number:
-    """The type of a variable that is an `a` on one path and a `b` on another."""
+    """Return the type of a variable that is an `a` on one path and a `b` on another."""
     return NUMBERS[_TABLE["unify"][_ORDER[a]][_ORDER[b]]]
 
 
 def wide(number: Number) -> Number:
-    """The type in which the elements of an array are summed up: integers in 64 bits."""
+    """Return the type that array elements are summed in: integers in 64 bits."""
     if not number.whole:
         return number
     return UINT64 if number.kind == "u" else INT64
 
 
 def range_number(given: list[Number]) -> Number:
-    """The type over which `range` counts: the first in which all arguments fit."""
+    """Return the type of `range`'s counter: the first that holds all arguments."""
     if all(n.kind in "bi" and n.bits <= 32 for n in given):
         return INT32
     return UINT64 if all(n.kind == "u" for n in given) else INT64

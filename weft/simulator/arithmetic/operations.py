@@ -52,15 +52,14 @@ _LOWEST = -(1 << 63)
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """How numbers of certain types are computed with.
+    """The way to compute with numbers of certain types.
 
-    results: what it gives, several for a function such as `divmod`.
-    converts: the function that is called with each operand first; None for most.
-    symbol: Python's operator, "" where `function` has to be called. Otherwise both do
-        the same.
-    rounds: the type that the result is brought into at the end, by its `finish`; None
-        where it is in it already. For an integer this changes nothing if the result is
-        known to lie in the range of that type.
+    results: the result types, several for a function such as `divmod`. converts: the
+    function that is called with each operand first; None for most. symbol: Python's
+    operator, equivalent to `function`, or "" if `function` has to be called. rounds:
+    the type that the result is converted to at the end, by its `finish`; None if it
+    already has that type. For an integer this changes nothing if the result is known to
+    be in the range of that type.
     """
 
     results: tuple[Number, ...]
@@ -74,7 +73,7 @@ class Operation:
         return self.results[0]
 
     def whole(self) -> Function:
-        """One function that does it all."""
+        """Return a single function that converts, computes and rounds."""
         inner, converts = self.function, self.converts
         if any(converts):
             inner = _converting(inner, converts)
@@ -109,19 +108,22 @@ def _same(value: Any) -> Any:
 
 
 def quotient(a: float, b: float) -> float:
-    """`a / b`, of which one at least is a float."""
+    """Compute `a
+
+    b`, where at least one is a float.
+    """
     if b:
         return a / b
     return nan if a != a or a == 0 else copysign(inf, a) * copysign(1.0, b)
 
 
 def floor_quotient(a: float, b: float) -> float:
-    """`a // b` of two float64."""
+    """Compute `a // b` of two float64."""
     return a // b if b else quotient(a, b)
 
 
 def floor_quotient32(a: float, b: float) -> float:
-    """`a // b` of two float32: each step of the way is rounded."""
+    """Compute `a // b` of two float32, rounding after each step."""
     if not b or isinf(a):
         return nan if b else quotient(a, b)
     rest = fmod(a, b)
@@ -137,7 +139,7 @@ def floor_quotient32(a: float, b: float) -> float:
 
 
 def remainder(a: float, b: float) -> float:
-    """`a % b` of two floats: with the sign of `b`."""
+    """Compute `a % b` of two floats, with the sign of `b`."""
     return a % b if b else nan
 
 
@@ -170,7 +172,7 @@ def _rshift(a: int, b: int) -> int:
 
 
 def power(a: float, b: float) -> float:
-    """C's `pow`: nothing is raised."""
+    """Compute C's `pow`, which raises no exception."""
     try:
         return math.pow(a, b)
     except OverflowError:
@@ -186,7 +188,7 @@ def _square(base: Any, _: int) -> Any:
 
 
 def _multiplied(base: float, exponent: int) -> float:
-    """`base ** exponent` by squaring, as Numba unrolls or loops it."""
+    """Compute `base ** exponent` by squaring, as Numba unrolls or loops it."""
     result = 1.0
     while exponent:
         if exponent & 1:
@@ -207,7 +209,10 @@ def _multiplied32(base: float, exponent: int) -> float:
 
 
 def _real_power(multiplied: Callable[[float, int], float]) -> Function:
-    """A float to the power of an integer, by multiplying if that is not too long."""
+    """Return a function for a float to an integer power.
+
+    It multiplies if the exponent is small enough.
+    """
 
     def apply(base: float, exponent: int) -> float:
         if not -_MOST_MULTIPLIED <= exponent <= _MOST_MULTIPLIED:
@@ -251,7 +256,7 @@ def product(z: complex, w: complex) -> complex:
 
 
 def product32(z: complex, w: complex) -> complex:
-    """`z * w` of two complex64: each step is rounded."""
+    """Compute `z * w` of two complex64, rounding after each step."""
     a, b, c, d, cell = z.real, z.imag, w.real, w.imag, FOUR_SINGLES
     cell[0], cell[1] = a * c, b * d
     cell[2], cell[3] = a * d, b * c
@@ -264,7 +269,12 @@ def _as_it_is(x: float) -> float:
 
 
 def _ratio(rounded: Callable[[float], float]) -> Callable[[complex, complex], complex]:
-    """`z / w` as Numba has it, which is Smith's method: each step is `rounded`."""
+    """Return a function for `z
+
+    w` by Smith's method, as Numba has it.
+
+    rounded: rounds the result of each step.
+    """
 
     def apply(z: complex, w: complex) -> complex:
         a, b, c, d = z.real, z.imag, w.real, w.imag
@@ -295,7 +305,10 @@ _FOR_COMPLEX: dict[str, tuple[Function, Function]] = {  # of complex128, of comp
 
 
 def _complex(name: str, a: Number, b: Number, number: Number) -> Operation | None:
-    """Arithmetic, or a comparison: `number` is the type of both operands."""
+    """Return how complex arithmetic or a comparison is computed.
+
+    number: the type of both operands.
+    """
     converts = conversion(a, number), conversion(b, number)
     if name in ("add", "sub"):
         rounds = number if number.bits == 64 else None
@@ -313,7 +326,10 @@ def _complex(name: str, a: Number, b: Number, number: Number) -> Operation | Non
 def binary(
     name: str, a: Number, b: Number, by: float | None = None
 ) -> Operation | None:
-    """How `a name b` is computed, None where Numba refuses. by: `b`, if it is known."""
+    """Return how `a name b` is computed, or None if Numba refuses it.
+
+    by: the value of `b`, if it is known.
+    """
     rule = rule_of_two(name, a, b)
     if rule is None:
         return None
@@ -332,12 +348,12 @@ def binary(
 
 
 def _compared(given: Number, to: Number) -> Conversion | None:
-    """The conversion before a comparison; Python's are exact."""
+    """Return the conversion before a comparison, or None: Python's are exact."""
     return conversion(given, to) if _is_rounded(given, to) else None
 
 
 def _is_rounded(given: Number, to: Number) -> bool:
-    """Whether a conversion changes the number, not only its class."""
+    """Return whether a conversion changes the number, not only its class."""
     if given.whole:
         return given.bits > 32 and not to.whole
     return given.bits > to.bits
@@ -351,9 +367,9 @@ def _real(
     result: Number,
     by: float | None,
 ) -> Operation | None:
-    """An operation that gives a float.
+    """Return how an operation with a float result is computed.
 
-    An integer that meets a float becomes one by itself, with one rounding.
+    An integer combined with a float is converted by Python itself, with one rounding.
     """
     if name == "pow":
         return _real_raised(a, b, operands, result, by)
@@ -397,9 +413,9 @@ _WHOLE: dict[str, tuple[Function, Function]] = {  # of int64, of uint64
 def _integer(
     name: str, a: Number, b: Number, result: Number, by: float | None
 ) -> Operation:
-    """An operation that gives an int64 or a uint64.
+    """Return how an operation with an int64 or uint64 result is computed.
 
-    Where the result is cut to 64 bits, operands of 64 bits need not be.
+    If the result is cut to 64 bits, the operands need not be.
     """
     own: Function = getattr(operator, name)
     converts: tuple[Conversion | None, ...] = None, None
@@ -420,7 +436,7 @@ def _of_64_bits(given: Number, to: Number) -> Conversion | None:
 
 
 def _native(name: str, result: Number, by: float | None) -> bool:
-    """Whether Python's operator does what Numba's does, but for its range."""
+    """Return whether Python's operator equals Numba's, except for its range."""
     if name in ("floordiv", "mod"):
         return by is not None and (by > 0 or (by < -1 and result is INT64))
     if name in ("lshift", "rshift", "pow"):
@@ -429,7 +445,7 @@ def _native(name: str, result: Number, by: float | None) -> bool:
 
 
 def _fits(name: str, a: Number, b: Number, result: Number, by: float | None) -> bool:
-    """Whether a result cannot leave the range of its type."""
+    """Return whether a result is always in the range of its type."""
     if name in ("and_", "or_", "xor", "floordiv", "mod", "rshift"):
         return True
     pairs = [(x, y) for x in (a.lowest, a.highest) for y in (b.lowest, b.highest)]
@@ -451,7 +467,7 @@ def _fits(name: str, a: Number, b: Number, result: Number, by: float | None) -> 
 
 @cache
 def unary(name: str, a: Number) -> Operation | None:
-    """How an operator of one number works: "neg", "pos", "invert" or "not_"."""
+    """Return how a unary operator is computed: "neg", "pos", "invert" or "not_"."""
     rule = rule_of_one(name, a)
     if rule is None:
         return None

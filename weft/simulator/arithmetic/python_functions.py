@@ -29,7 +29,7 @@ from weft.simulator.arithmetic.operations import Operation, binary
 
 @cache
 def of_python(name: str, *given: Number) -> Operation | None:
-    """How a function of Python's is computed, None where Numba has none.
+    """Return how a Python built-in is computed, or None if Numba has none.
 
     `sum` takes the type of the elements, then that of the start; see `total`.
     """
@@ -84,7 +84,10 @@ def _of_two(name: str, a: Number, b: Number) -> Operation | None:
 
 
 def _absolute(given: Number, result: Number) -> Operation:
-    """The type stays, so that the lowest integer stays negative."""
+    """Return how `abs` is computed.
+
+    The type stays the same, so the lowest integer stays negative.
+    """
     if given.kind == "c":
         rounds = result if result is FLOAT32 else None
         return Operation((result,), _length, (None,), "", rounds)
@@ -101,7 +104,7 @@ def _length(z: complex) -> float:
 
 
 def _rounded(given: Number, through: Number) -> Callable[[Any], int]:
-    """To the nearest integer, of two the even one."""
+    """Return a function that rounds to the nearest integer, ties to even."""
     if given.whole:  # by way of a float64, as NumPy has it
         cut = conversion(FLOAT64, INT64)
         exact = holds(INT64, given) and given.bits <= 32
@@ -133,7 +136,7 @@ def _to_digits(x: float, digits: int) -> float:
 
 
 def _quotient_and_rest(a: Number, b: Number, through: Number) -> Operation | None:
-    """Of mixed signs where one is a uint64, in float64."""
+    """Return how `divmod` is computed; of a uint64 and a signed integer, in float64."""
     quotient = binary("floordiv", through, through)
     rest = binary("mod", through, through)
     assert quotient is not None
@@ -148,7 +151,7 @@ def _quotient_and_rest(a: Number, b: Number, through: Number) -> Operation | Non
 
 
 def _extreme(name: str, given: tuple[Number, ...]) -> Operation | None:
-    """The extreme of numbers in their common type."""
+    """Return how `min` or `max` is computed, in the common type of the numbers."""
     if not given or any(number.kind == "c" for number in given):
         return None
     number = reduce(unified, given)
@@ -169,7 +172,7 @@ def _more(a: Any, b: Any) -> Any:
 
 
 def least(a: float, b: float) -> float:
-    """A GPU's minimum: -0.0 is smaller than 0.0, and a NaN is passed by."""
+    """Compute a GPU's minimum: -0.0 is less than 0.0, and a NaN is ignored."""
     if a < b:
         return a
     if b < a:
@@ -180,7 +183,7 @@ def least(a: float, b: float) -> float:
 
 
 def greatest(a: float, b: float) -> float:
-    """A GPU's maximum: 0.0 is larger than -0.0, and a NaN is passed by."""
+    """Compute a GPU's maximum: 0.0 is greater than -0.0, and a NaN is ignored."""
     if a > b:
         return a
     if b > a:
@@ -194,9 +197,9 @@ def greatest(a: float, b: float) -> float:
 
 
 def total(element: Number, start: Number = INT64) -> Operation | None:
-    """The sum of an iterable of `element`, by the `+` of a kernel.
+    """Return how the sum of an iterable of `element` is computed, by a kernel's `+`.
 
-    The sum begins in the type that it has at the end.
+    The sum has its final type from the start.
     """
     once = binary("add", start, element)
     again = None if once is None else binary("add", once.result, element)

@@ -1,1 +1,1 @@
-"""Which types of numbers a kernel's expressions and variables have, as Numba infers."""
+"""Infer the number types of a kernel's expressions and variables, as Numba does."""

@@ -1,4 +1,4 @@
-"""What a call in a kernel gives: functions of `cuda`, of `math` and of Python."""
+"""Infer the results of calls in a kernel: functions of `cuda`, `math` and Python."""
 
 import ast
 import builtins
@@ -75,7 +75,7 @@ ERRORS = frozenset(
 
 
 def of_cuda(name: str, given: list[Kind], sizes: list[int | None]) -> Kind:
-    """What `cuda.name(...)` gives, for a name such as "grid" or "atomic.add".
+    """Infer the result of `cuda.name(...)`, for a name such as "atomic.add".
 
     sizes: the arguments that are integers known before the kernel runs.
     """
@@ -97,7 +97,7 @@ def of_cuda(name: str, given: list[Kind], sizes: list[int | None]) -> Kind:
 
 
 def of_numbers(owner: str, name: str, given: list[Kind]) -> Kind:
-    """What a function of numbers gives."""
+    """Infer the result of a function of numbers."""
     numbers = [kind.number for kind in given if isinstance(kind, Num)]
     if len(numbers) < len(given):
         return None if None in given else NEVER if NEVER in given else REFUSED
@@ -118,7 +118,10 @@ def _positions(sizes: list[int | None]) -> Kind:
 
 
 def declared(space: str, given: list[Kind], named: dict[str | None, Kind]) -> Kind:
-    """An array of the kernel's own; its arguments may be given by name."""
+    """Infer the type of an array that a kernel declares.
+
+    given, named: its arguments by position and by name.
+    """
     shape = given[0] if given else named.get("shape")
     dtype = given[1] if len(given) > 1 else named.get("dtype")
     if not isinstance(dtype, Conversion) or not isinstance(shape, (Tup, Num)):
@@ -128,7 +131,7 @@ def declared(space: str, given: list[Kind], named: dict[str | None, Kind]) -> Ki
 
 
 def of_method(method: Method, given: list[Kind]) -> Kind:
-    """What a method gives, of an array or of the grid."""
+    """Infer the result of a method of an array, a number or the grid."""
     owner, name = method.owner, method.name
     if owner == GRID:
         return Num(INT32, 1) if name == "sync" else REFUSED
@@ -153,7 +156,7 @@ def of_method(method: Method, given: list[Kind]) -> Kind:
 
 
 def of_python(owner: str, name: str, given: list[Kind]) -> Kind:
-    """What a function of Python's or of `math` gives."""
+    """Infer the result of a Python built-in or a function of `math`."""
     if None in given:
         return None
     if owner == "builtins" and name in _SIMPLE:
@@ -182,7 +185,7 @@ def of_python(owner: str, name: str, given: list[Kind]) -> Kind:
 
 
 def total(given: list[Kind]) -> Kind:
-    """What `sum` gives, by the `+` of a kernel."""
+    """Infer the result of `sum`, by a kernel's `+`."""
     parts = given[0].parts if isinstance(given[0], Tup) else ()
     found: Kind = given[1] if len(given) > 1 else num(INT64)
     if not isinstance(given[0], Tup):
@@ -223,7 +226,7 @@ _SIMPLE: dict[str, Callable[[list[Kind]], Kind]] = {
 
 
 def of_intrinsic(kind: Outside, given: list[Kind]) -> Kind:
-    """What an intrinsic of `weft.intrinsics` gives."""
+    """Infer the result of an intrinsic of `weft.intrinsics`."""
     operation = registry.of(kind.value)
     array = given[0] if given else REFUSED
     if operation is None:
@@ -242,7 +245,7 @@ def of_intrinsic(kind: Outside, given: list[Kind]) -> Kind:
 
 
 def element(kind: Kind) -> Kind:
-    """What a `for` loop over something gives its variable."""
+    """Infer the type of a `for` loop's variable from what it iterates over."""
     if isinstance(kind, Tup):
         return alike(kind.parts)
     if isinstance(kind, Each):
@@ -256,7 +259,7 @@ def element(kind: Kind) -> Kind:
 
 
 def unpacked(given: list[tuple[ast.expr, Kind]]) -> list[Kind]:
-    """The arguments of a call; those in a tuple with a star come one by one."""
+    """Return the types of a call's arguments, with starred tuples unpacked."""
     return [
         part
         for node, kind in given
@@ -269,7 +272,7 @@ def unpacked(given: list[tuple[ast.expr, Kind]]) -> list[Kind]:
 
 
 def is_device(kind: Kind) -> bool:
-    """Whether it is a device function of the learner's, or a helper like one."""
+    """Return whether a value is a device function, or a helper like one."""
     return isinstance(kind, Outside) and meaning.python_function(kind.value) is not None
 
 

@@ -65,7 +65,7 @@ OPERATORS: dict[type, str] = {
 
 
 def two(name: str, a: Kind, b: Kind, by: int | None = None) -> Kind:
-    """What `a name b` gives. by: `b`, if it is a constant."""
+    """Infer the result of `a name b`. by: the value of `b`, if it is a constant."""
     if not isinstance(a, Num) or not isinstance(b, Num):
         return _odd(name, a, b)
     rule = rule_of_two(name, a.number, b.number)
@@ -79,9 +79,9 @@ def two(name: str, a: Kind, b: Kind, by: int | None = None) -> Kind:
 
 
 def _odd(name: str, *kinds: Kind) -> Kind:
-    """What an operator gives where one side is no number.
+    """Infer the result of an operator if an operand is not a number.
 
-    What Numba refuses is left to Python, which looks at the values.
+    What Numba refuses is left to Python, which sees the values.
     """
     if None in kinds:
         return None
@@ -94,7 +94,7 @@ def _odd(name: str, *kinds: Kind) -> Kind:
 
 
 def _bound(name: str, a: Num, b: Num, by: int | None) -> int:
-    """The bits of the largest result of an operation on integers; see `Num.most`."""
+    """Return the bits of the largest result of an integer operation; see `Num.most`."""
     if name in ("add", "sub"):
         return max(a.most, b.most) + 1
     if name == "mul":
@@ -113,7 +113,7 @@ def _bound(name: str, a: Num, b: Num, by: int | None) -> int:
 
 
 def _natural(name: str, a: Num, b: Num) -> bool:
-    """Whether the result of an operation on integers is not negative."""
+    """Return whether the result of an integer operation is never negative."""
     if name == "and_":
         return a.natural or b.natural
     if name == "mod":
@@ -123,7 +123,7 @@ def _natural(name: str, a: Num, b: Num) -> bool:
 
 
 def one(name: str, kind: Kind) -> Kind:
-    """What an operator of one number gives."""
+    """Infer the result of a unary operator."""
     if not isinstance(kind, Num):
         return _odd(name, kind)
     rule = rule_of_one(name, kind.number)
@@ -135,7 +135,7 @@ def one(name: str, kind: Kind) -> Kind:
 
 @dataclass(frozen=True, slots=True)
 class Unset:
-    """What a name is that has a value on some of the paths that have led here."""
+    """The kind of a name that has a value on only some of the paths to this point."""
 
     kind: Kind
 
@@ -148,12 +148,12 @@ class Expressions:
     """Finds what expressions are, given what the names in them are."""
 
     def __init__(self, names: "Names", device: calls.Device, inner: Inside) -> None:
-        """`inner` infers a call of a function that is defined in this one."""
+        """Prepare. inner: infers a call of a function that is defined in this one."""
         self.names = names
         self._device, self._inner = device, inner
 
     def kind(self, node: ast.expr | None) -> Kind:
-        """What an expression is; its nodes are marked with how to compute them."""
+        """Infer the kind of an expression; mark its nodes with how to compute them."""
         if node is None:
             return None
         node.cast = None  # type: ignore[attr-defined]
@@ -166,7 +166,7 @@ class Expressions:
         return settled(node, None)
 
     def test(self, node: ast.expr) -> None:
-        """An expression of which only the truth counts."""
+        """Infer an expression of which only the truth value matters."""
         if isinstance(node, ast.BoolOp):
             for value in node.values:
                 self.test(value)
@@ -178,12 +178,15 @@ class Expressions:
             self.kind(node)
 
     def constant(self, node: ast.expr) -> int | None:
-        """The integer that an expression always is, None for most."""
+        """Return the integer that an expression always is, or None."""
         value = self.fixed(node)
         return value if type(value) is int else None
 
     def decided(self, test: ast.expr) -> bool | None:
-        """What a condition on constants comes to: Numba leaves the other branch out."""
+        """Evaluate a condition on constants, or return None.
+
+        Numba leaves out the branch that such a condition excludes.
+        """
         if isinstance(test, ast.Compare) and len(test.ops) == 1:
             if isinstance(test.ops[0], (ast.Is, ast.IsNot)):
                 return self._is_none(test)
@@ -198,14 +201,14 @@ class Expressions:
         return None if value is None else bool(value)
 
     def _is_none(self, test: ast.Compare) -> bool | None:
-        """What `x is None` comes to, where `x` is None."""
+        """Evaluate `x is None` if `x` is None, or return None."""
         sides = [self.kind(test.left), self.kind(test.comparators[0])]
         if sides != [NOTHING, NOTHING]:
             return None
         return isinstance(test.ops[0], ast.Is)
 
     def fixed(self, node: ast.expr) -> Any:
-        """The number that an expression always is, None for most."""
+        """Return the number that an expression always is, or None."""
         if isinstance(node, ast.Constant):
             return node.value if isinstance(node.value, (int, float)) else None
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
@@ -296,7 +299,7 @@ class Expressions:
         return calls.element(kind)
 
     def _part(self, kind: Tup, index: ast.expr) -> Kind:
-        """A part of a tuple, or some of them."""
+        """Infer the type of one part of a tuple, or of a slice."""
         if isinstance(index, ast.Slice):
             ends = [index.lower, index.upper, index.step]
             found = [None if end is None else self.constant(end) for end in ends]
@@ -309,7 +312,7 @@ class Expressions:
         return calls.element(kind)
 
     def _call(self, node: ast.Call) -> Kind:
-        """What a call gives."""
+        """Infer the result of a call."""
         function = node.callee = self.kind(node.func)  # type: ignore[attr-defined]
         kinds = [(argument, self.kind(argument)) for argument in node.args]
         given = calls.unpacked(kinds)
@@ -340,7 +343,7 @@ class Expressions:
         given: tuple[Kind, ...],
         named: dict[str | None, Kind],
     ) -> Kind:
-        """A call of a device function."""
+        """Infer the result of a call of a device function."""
         given = tuple(map(coarse, outside.in_order(function.value, given, named)))
         node.device = function.value, given  # type: ignore[attr-defined]
         return self._device(function, given)
@@ -352,7 +355,7 @@ class Expressions:
         given: list[Kind],
         named: dict[str | None, Kind],
     ) -> Kind:
-        """A call of what is known by its name."""
+        """Infer the result of a call of a function that is known by its name."""
         owner, name = function.path[0], ".".join(function.path[1:])
         if owner == "cuda":
             if name in ("shared.array", "local.array"):
@@ -369,7 +372,7 @@ class Expressions:
         return calls.of_python(owner, name, given)
 
     def _operator(self, node: ast.Call, name: str, given: list[Kind]) -> Kind:
-        """A call of a function of the module `operator`."""
+        """Infer the result of a call of a function of the module `operator`."""
         name = {"inv": "invert", "abs": "abs"}.get(name, name.removeprefix("i"))
         if name == "abs":
             return calls.of_python("builtins", name, given)
@@ -392,7 +395,7 @@ _TESTS = frozenset(["not_", "is_", "is_not", "contains", "s_", "s_not"])
 
 
 def _is_instance(given: list[Kind]) -> bool | None:
-    """What `isinstance` comes to, which Numba decides as it compiles."""
+    """Evaluate `isinstance` as Numba does at compile time, or return None."""
     if len(given) != 2 or given[0] in (None, NEVER, REFUSED):
         return None
     classes = given[1].parts if isinstance(given[1], Tup) else (given[1],)
@@ -424,7 +427,7 @@ def _converted(function: Conversion, given: list[Kind]) -> Kind:
 
 
 def _of_outside(function: Outside, given: list[Kind]) -> Kind:
-    """What a call of something from outside gives: an intrinsic, or a class."""
+    """Infer the result of calling an outside value: an intrinsic, or a class."""
     value = function.value
     if registry.of(value) is not None:
         return calls.of_intrinsic(function, given)
@@ -439,7 +442,7 @@ def _of_outside(function: Outside, given: list[Kind]) -> Kind:
 
 
 def attribute(kind: Kind, name: str) -> Kind:
-    """What `x.name` is."""
+    """Infer the kind of `x.name`."""
     match kind:
         case Named():
             return _of_module(kind, name)
@@ -461,7 +464,7 @@ def attribute(kind: Kind, name: str) -> Kind:
 
 
 def _of_number(kind: Num, name: str) -> Kind:
-    """An attribute of a number: the parts of a complex one, `value` of an enum's."""
+    """Infer a number's attribute: a part of a complex one, or `value` of an enum's."""
     if name in ("real", "imag") and kind.number.kind == "c":
         return num(FLOAT64 if kind.number is COMPLEX128 else FLOAT32)
     if name == "conjugate":
@@ -505,7 +508,7 @@ def _of_array(kind: Arr, name: str) -> Kind:
 
 
 def _field_of(kind: Arr, name: str) -> Kind:
-    """One field of all records of an array."""
+    """Infer the kind of one field of all records of an array."""
     found = kind.record.field(name) if kind.record else REFUSED
     if isinstance(found, Arr):
         ndim = kind.ndim + found.ndim
@@ -519,9 +522,9 @@ def _field_of(kind: Arr, name: str) -> Kind:
 
 
 def _indexed(kind: Arr, index: Sequence[Kind]) -> Kind:
-    """What an index takes from an array: an element, or a part of it.
+    """Infer the result of indexing an array: an element, or a view.
 
-    Of too many indices, or one that is no integer, the kernel is told as it runs.
+    Too many indices, and indices that are no integers, are refused at run time.
     """
     if None in index:
         return None
@@ -535,16 +538,16 @@ def _indexed(kind: Arr, index: Sequence[Kind]) -> Kind:
 
 
 def _text(node: ast.expr) -> str:
-    """The string that an index is."""
+    """Return the string that an index is, or ""."""
     value = getattr(node, "value", None)
     return value if isinstance(value, str) else ""
 
 
 def settled(node: Any, kind: Kind) -> Kind:
-    """The type of what a node computes, over all turns of a loop.
+    """Return the type that a node computes over all iterations of a loop.
 
-    Numba goes around a loop until its types have settled, and keeps what it has seen:
-    what was a uint64 in the first turn and is an int64 in the next is a float64.
+    Numba repeats a loop's inference until its types settle, and keeps what it has seen:
+    a uint64 in the first iteration and an int64 in the next make a float64.
     """
     earlier = getattr(node, "seen", None)
     if isinstance(kind, Num) and isinstance(earlier, Num):
@@ -559,7 +562,7 @@ def settled(node: Any, kind: Kind) -> Kind:
 
 
 def _computes(node: Any) -> bool:
-    """Whether a node computes a number, rather than looking one up."""
+    """Return whether a node computes a number, rather than looking one up."""
     if isinstance(node, ast.Call):
         return isinstance(getattr(node, "callee", None), Named)
     return isinstance(node, _COMPUTING)
@@ -569,7 +572,7 @@ _COMPUTING = ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.IfExp, ast.AugAssign
 
 
 class Names:
-    """What the names of a function are, at one point of it."""
+    """The kinds of a function's names at one point of it."""
 
     def __init__(
         self,
@@ -578,7 +581,7 @@ class Names:
         fixed: dict[str, Any],
         outer: "Names | None",
     ) -> None:
-        """`fixed` are the local names that are given one number, once.
+        """Prepare. fixed: local names that are assigned one number, once.
 
         outer: the names of the function in which this one is defined.
         """
@@ -605,11 +608,11 @@ class Names:
         return self._known[name]
 
     def __contains__(self, name: str) -> bool:
-        """Whether it is local here, or in a function around this one."""
+        """Return whether a name is local here, or in a function around this one."""
         return name in self._local or (self._outer is not None and name in self._outer)
 
     def fixed(self, name: str) -> Any:
-        """The number that a name always stands for, None for most."""
+        """Return the number that a name always stands for, or None."""
         if name in self:
             return self._fixed.get(name)
         value = self._scope.get(name)
@@ -619,7 +622,7 @@ class Names:
         self.now[name] = kind
 
     def inner(self, node: ast.Lambda | ast.FunctionDef) -> Kind:
-        """The function that a `lambda` or a `def` in this one makes."""
+        """Return the function that a `lambda` or a `def` in this one makes."""
         if node not in self._inner:
             self._inner[node] = Inner(node, self)
         return self._inner[node]

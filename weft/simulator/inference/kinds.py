@@ -1,4 +1,4 @@
-"""What is known of a value before a kernel runs: its type, as Numba would infer it.
+"""The static knowledge of a value before a kernel runs: its type, as Numba infers it.
 
 Every expression that a kernel evaluates has a kind. None stands for "not known". What
 Numba has no type for is `REFUSED`.
@@ -74,7 +74,7 @@ class Tup:
 
 @dataclass(frozen=True, slots=True)
 class Each:
-    """What a loop goes over that is no array and no tuple: `range`, `zip`, …"""
+    """An iterable that is neither an array nor a tuple: `range`, `zip`, …"""
 
     item: "Kind"
 
@@ -137,7 +137,7 @@ class Inner:
 
 @dataclass(frozen=True, slots=True)
 class Special:
-    """What has no more to it than its name."""
+    """A kind that is described by its name alone."""
 
     name: str
 
@@ -175,16 +175,16 @@ def num(
     loaded: bool = False,
     natural: bool = False,
 ) -> Num:
-    """A number of which nothing more is known than its type, or `most`."""
+    """Return the kind of a number from its type, and `most` if it is known."""
     own = number.bits - (number.kind == "i")
     most = own if most is None else min(most, own)
     return Num(number, most, loaded, natural or number.kind == "u")
 
 
 def joined(a: Kind, b: Kind) -> Kind:
-    """What a variable is that is an `a` on one path and a `b` on another.
+    """Return the kind of a variable that is an `a` on one path and a `b` on another.
 
-    Where one of them is `None`, Numba's type is an optional one: the other's kind.
+    If one of them is `None`, Numba's type is optional: the kind is the other's.
     """
     if a == b:
         return a
@@ -210,7 +210,7 @@ def joined(a: Kind, b: Kind) -> Kind:
 
 
 def _either(a: Arr, b: Arr) -> Kind:
-    """An array that is one of two."""
+    """Return the kind of an array that is one of two."""
     space = a.space if a.space == b.space else ""
     packed = a.packed and b.packed
     a, b = (replace(x, space=space, packed=packed) for x in (a, b))
@@ -225,7 +225,7 @@ def all_joined(kinds: Iterable[Kind]) -> Kind:
 
 
 def cast_of(here: Kind, there: Kind) -> Cast | None:
-    """How a value becomes of the kind `there`, None if it is already."""
+    """Return how to convert a value to the kind `there`, or None if it has it."""
     if isinstance(here, Num) and isinstance(there, Num):
         return there.number if here.number is not there.number else None
     if isinstance(here, Tup) and isinstance(there, Tup):
@@ -235,7 +235,7 @@ def cast_of(here: Kind, there: Kind) -> Cast | None:
 
 
 def cast_of_any(kinds: Iterable[Kind], there: Kind) -> Cast | None:
-    """How a value that is one of `kinds` becomes of the kind `there`."""
+    """Return how to convert a value of any of `kinds` to the kind `there`."""
     found: Cast | None = None
     for kind in kinds:
         found = _both(found, cast_of(kind, there))
@@ -243,14 +243,14 @@ def cast_of_any(kinds: Iterable[Kind], there: Kind) -> Cast | None:
 
 
 def _both(a: Cast | None, b: Cast | None) -> Cast | None:
-    """What two conversions to one kind do, each to other parts of a tuple."""
+    """Combine two conversions to one kind, each of other parts of a tuple."""
     if isinstance(a, tuple) and isinstance(b, tuple):
         return tuple(map(_both, a, b))
     return b if a is None else a
 
 
 def alike(kinds: Iterable[Kind]) -> Kind:
-    """What some kinds have in common that differ in their bounds alone."""
+    """Return the common kind of values that differ only in their bounds."""
     found = list(kinds)
     whole = all_joined(found)
     if all(same_type(kind, whole) for kind in found):
@@ -259,7 +259,7 @@ def alike(kinds: Iterable[Kind]) -> Kind:
 
 
 def same_type(a: Kind, b: Kind) -> bool:
-    """Whether two kinds are one type to Numba."""
+    """Return whether two kinds are the same type to Numba."""
     if isinstance(a, Num) and isinstance(b, Num):
         return a.number is b.number
     if isinstance(a, Tup) and isinstance(b, Tup):
@@ -271,7 +271,7 @@ def same_type(a: Kind, b: Kind) -> bool:
 
 
 def coarse(kind: Kind) -> Kind:
-    """`kind` with one of few bounds, so that a function need not have many forms."""
+    """Round up the bound of `kind`, so that a function needs only a few forms."""
     if isinstance(kind, Num) and kind.whole:
         return replace(kind, most=_size(kind.most, (1, 8, 16, 31, 40, 48)))
     return kind
@@ -282,7 +282,10 @@ def _size(bits: int, sizes: tuple[int, ...]) -> int:
 
 
 def widened(kind: Kind, earlier: Kind) -> Kind:
-    """`kind`, which a further turn of a loop has changed, so that none changes it."""
+    """Drop the bound of `kind` if an iteration of a loop has raised it.
+
+    Further iterations then leave it unchanged.
+    """
     if isinstance(kind, Num) and isinstance(earlier, Num) and kind.most > earlier.most:
         return replace(kind, most=num(kind.number).most)
     tuples = isinstance(kind, Tup) and isinstance(earlier, Tup)
@@ -293,5 +296,5 @@ def widened(kind: Kind, earlier: Kind) -> Kind:
 
 
 def of_integer(value: int) -> Num:
-    """A Python integer, in one of few sizes."""
+    """Return the kind of a Python integer, with one of a few sizes."""
     return Num(INT64, _size(value.bit_length(), (8, 16, 31, 40)), False, value >= 0)

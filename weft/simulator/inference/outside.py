@@ -1,4 +1,4 @@
-"""What is known of the values that a kernel gets: from outside, and as arguments."""
+"""Infer the kinds of values that a kernel gets as arguments and from outside."""
 
 import builtins
 import enum
@@ -50,7 +50,7 @@ _TYPE = (
 
 
 def kind_of(value: Any) -> Kind:
-    """What is known of a value, from outside or an argument."""
+    """Infer the kind of an argument or a value from outside."""
     number = number_of(value)
     if number is not None:
         whole = isinstance(value, int) and not isinstance(value, bool)
@@ -83,7 +83,7 @@ def kind_of(value: Any) -> Kind:
 
 
 def _by_name(value: Any) -> Kind:
-    """What is known by its name, and not from what it holds."""
+    """Infer the kind of a value that is known by its name, not by its contents."""
     name = meaning.stub_name(value)
     if name:
         return of_cuda(name)
@@ -97,7 +97,7 @@ def _by_name(value: Any) -> Kind:
 
 
 def _of_type(dtype: np.dtype[Any]) -> Conversion:
-    """The type of an array's elements; of neither kind where Numba has none."""
+    """Return the type of an array's elements; neither kind if Numba has none."""
     number = of_dtype(dtype)
     record = None
     if number is None and dtype.names:
@@ -122,13 +122,13 @@ def _module(value: ModuleType) -> Kind:
 
 
 def of_builtin(name: str) -> Kind:
-    """A name that neither the kernel nor its module defines."""
+    """Infer the kind of a name that neither the kernel nor its module defines."""
     return Named(("builtins", name)) if hasattr(builtins, name) else REFUSED
 
 
 @cache
 def of_cuda(name: str) -> Kind:
-    """`cuda.name`: a type, or what is known by its name alone."""
+    """Infer the kind of `cuda.name`: a type, or something known by name alone."""
     found = re.fullmatch(_TYPE, name)
     if found is None:
         return Named(("cuda", name))
@@ -155,7 +155,10 @@ def attribute(kind: Outside, name: str) -> Kind:
 def in_order(
     function: Any, given: tuple[Kind, ...], named: dict[str | None, Kind]
 ) -> tuple[Kind, ...]:
-    """The arguments of a device function by position; some may be given by name."""
+    """Return the kinds of a device function's arguments, by position.
+
+    named: those that are passed by name.
+    """
     inner = meaning.python_function(function)
     if inner is None or not named:
         return given
@@ -172,5 +175,5 @@ def in_order(
 
 
 def is_class_of_tuples(value: Any) -> bool:
-    """Whether it makes named tuples."""
+    """Return whether a value is a class of named tuples."""
     return isinstance(value, type) and issubclass(value, tuple) and value is not tuple

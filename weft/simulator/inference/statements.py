@@ -92,7 +92,7 @@ class Function:
 
     @property
     def variables(self) -> dict[str, Kind]:
-        """What the names are as the function ends."""
+        """The kinds of the names at the function's end."""
         return {name: _kind(value) for name, value in self._names.now.items()}
 
     def _result(self) -> Kind:
@@ -105,9 +105,9 @@ class Function:
     def _inner(
         self, function: Inner, given: tuple[Kind, ...], named: dict[str | None, Kind]
     ) -> tuple[int, Kind]:
-        """What a function defined in this one returns, and which form of it that is.
+        """Infer a call of a function defined in this one: its form, and its result.
 
-        For each call with other types its node gets a copy of itself: its `forms`.
+        For each call with other types, the node gets a copy of itself: its `forms`.
         """
         node = function.node
         names = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
@@ -312,7 +312,7 @@ class Function:
         self._loop(node, enter, targets, True)
 
     def _loop(self, node: Any, enter: Any, own: set[str] | None, ends: bool) -> None:
-        """A loop: around and around, until its variables keep their types."""
+        """Infer a loop again and again, until its variables keep their types."""
         before = dict(self._names.now)
         head = dict(before)
         for turn in range(_MOST_TURNS):
@@ -364,7 +364,7 @@ class Function:
 
 
 def _as_function(node: ast.Lambda | ast.FunctionDef) -> ast.FunctionDef:
-    """A copy of a function's node to infer; a `lambda` becomes a `def`."""
+    """Copy a function's node for inference; a `lambda` becomes a `def`."""
     body: Any = copy.deepcopy(node.body)
     name = getattr(node, "name", "<lambda>")
     if isinstance(node, ast.Lambda):
@@ -373,7 +373,7 @@ def _as_function(node: ast.Lambda | ast.FunctionDef) -> ast.FunctionDef:
 
 
 def _own_nodes(definition: ast.FunctionDef) -> list[ast.AST]:
-    """What is in a function, but not in the functions that it defines."""
+    """Return the nodes of a function, without those of functions it defines."""
     found: list[ast.AST] = [*definition.body]
     for node in found:
         if not isinstance(node, (ast.FunctionDef, ast.Lambda)):
@@ -382,7 +382,7 @@ def _own_nodes(definition: ast.FunctionDef) -> list[ast.AST]:
 
 
 def _fixed(nodes: list[ast.AST], stored: list[str], given: set[str]) -> dict[str, Any]:
-    """The names that are given a value once, and that a number."""
+    """Return the names that are assigned once, and then to a number."""
     times = Counter(stored)
     return {
         node.targets[0].id: node.value.value
@@ -397,7 +397,7 @@ def _fixed(nodes: list[ast.AST], stored: list[str], given: set[str]) -> dict[str
 
 
 def _stored(nodes: list[ast.AST]) -> Iterator[str]:
-    """The names to which some nodes give a value, each time that they do."""
+    """Yield the names that some nodes assign, once per assignment."""
     for node in nodes:
         if isinstance(node, ast.Name):
             if isinstance(node.ctx, ast.Store):
@@ -407,7 +407,7 @@ def _stored(nodes: list[ast.AST]) -> Iterator[str]:
 
 
 def _loaded(target: ast.expr) -> ast.expr:
-    """A target as an expression that is read."""
+    """Return a target as an expression that is read."""
     if isinstance(target, ast.Subscript):
         return ast.Subscript(target.value, target.slice, ast.Load())
     if isinstance(target, ast.Attribute):
@@ -416,7 +416,7 @@ def _loaded(target: ast.expr) -> ast.expr:
 
 
 def _joined(envs: list[Env]) -> Env:
-    """What holds after several paths; some may give a name no value."""
+    """Join the kinds of names after several paths; some may leave a name unset."""
     found: Env = {}
     first, *rest = envs
     for name in {name: 0 for env in envs for name in env}:
@@ -442,7 +442,7 @@ def _wider(kind: Kind | Unset, earlier: Kind | Unset) -> Kind | Unset:
 
 
 def _casts(env: Env, after: Env) -> Casts:
-    """What has to be converted at the end of a path."""
+    """Return the conversions to make at the end of a path."""
     found: Casts = {}
     for name, there in after.items():
         here = env.get(name)

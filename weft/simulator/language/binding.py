@@ -79,7 +79,7 @@ class Bound:
     def _rewritten(
         self, fn: types.FunctionType, given: tuple[Kind, ...], kernel: bool = False
     ) -> Rewritten | None:
-        """The function made ready for such arguments, None while that goes on."""
+        """Return the function rewritten for such arguments, or None during that."""
         form = fn, given
         if form not in self._found:
             self._found[form] = None  # it may call itself
@@ -100,7 +100,7 @@ class Bound:
         return None if inner is None else self._rewritten(inner, given)
 
     def _returned(self, value: Any, given: tuple[Kind, ...]) -> Kind:
-        """What a device function returns for such arguments."""
+        """Infer the result of a device function for such arguments."""
         inner = meaning.python_function(value)
         if inner is None:
             return REFUSED
@@ -113,9 +113,9 @@ class Bound:
         given: tuple[Kind, ...],
         known: dict[Form, Kind],
     ) -> Kind:
-        """What a function returns that calls itself: its other paths tell.
+        """Infer the result of a function that calls itself, from its other paths.
 
-        known: what is taken to be returned, until that tells nothing new.
+        known: the assumed results, refined until nothing changes.
         """
         form = fn, given
         if form in known:
@@ -138,7 +138,7 @@ class Bound:
         given: tuple[Kind, ...] = (),
         kernel: bool = False,
     ) -> types.FunctionType:
-        """The function as it runs here, and so what it calls."""
+        """Return the function as it runs here, and bind what it calls."""
         form = fn, given
         if form in self._done:
             return self._done[form]
@@ -171,21 +171,21 @@ class Bound:
         return bound
 
     def _noting_too(self, fn: types.FunctionType, given: tuple[Kind, ...]) -> Any:
-        """A device function for a caller that hands on what a thread notes in."""
+        """Return a device function for a caller that passes on its thread's notes."""
         bound = self._bind(fn, given)
         if self._noting is not Noting.NUMBERS or _takes_notes(bound):
             return bound
         return lambda _, *args: bound(*args)
 
     def _called_anyhow(self, bound: types.FunctionType) -> Any:
-        """The same for a caller that does not know what it calls."""
+        """Return a function for a caller that does not know what it calls."""
         if self._noting is not Noting.NUMBERS or not _takes_notes(bound):
             return bound
         now = self._notes[NOTES]
         return lambda *args: bound(now(), *args)
 
     def _twin(self, name: str, value: Any) -> Any:
-        """What the kernel finds under a name, given what the host has there."""
+        """Return what a kernel finds under a name, given the host's value."""
         if isinstance(value, types.ModuleType):
             module = self._module(value)
             if module is not None:
@@ -221,7 +221,7 @@ class Bound:
         return value if stub is None else stub
 
     def _module(self, value: types.ModuleType) -> Any:
-        """What the kernel finds instead of a module, None for most."""
+        """Return what replaces a module in a kernel, or None for most modules."""
         if value is intrinsics:
             return self._cuda.intrinsics.module()
         if meaning.is_cuda(value):

@@ -55,7 +55,7 @@ class _PutIn(ast.NodeTransformer):
         return new
 
     def visit_Call(self, node: ast.Call) -> ast.Call:
-        """A call of such a function, which may have several forms."""
+        """Select the form in a call of a function that has several."""
         inner, form = getattr(node, "form", (None, 0))
         self.generic_visit(node)
         if inner is not None and len(inner.forms) > 1:

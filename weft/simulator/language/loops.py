@@ -40,7 +40,7 @@ class Loop:
     ends: bool
 
     def has(self, place: Place) -> bool:
-        """Whether a place is in it."""
+        """Return whether a line is in the loop."""
         at_home = (place.function, place.file) == (self.function, self.file)
         return at_home and self.first <= place.line <= self.last
 
@@ -71,7 +71,7 @@ def _is_stored(node: ast.AST) -> bool:
 
 
 def names_of(fn: FunctionType) -> dict[str, Any]:
-    """What the names of a function stand for outside of it."""
+    """Return the values of a function's outside names: globals and closure."""
     cells = zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True)
     closure = {}
     for name, cell in cells:
@@ -83,7 +83,7 @@ def names_of(fn: FunctionType) -> dict[str, Any]:
 
 
 def _meets(node: ast.AST, names: dict[str, Any]) -> bool:
-    """Whether a node is a barrier, or names a function with one in it."""
+    """Return whether a node is a barrier, or names a function that contains one."""
     if isinstance(node, ast.Attribute):
         return node.attr in _BARRIERS
     if not isinstance(node, ast.Name):
@@ -92,7 +92,7 @@ def _meets(node: ast.AST, names: dict[str, Any]) -> bool:
 
 
 def _has_barrier(value: Any, seen: set[FunctionType]) -> bool:
-    """Whether a device function, or one that it calls, has a barrier."""
+    """Return whether a device function, or one that it calls, has a barrier."""
     fn = meaning.python_function(value) if value is not None else None
     if not isinstance(fn, FunctionType) or fn in seen:
         return False

@@ -88,12 +88,13 @@ def rewritten(
     kernel: bool,
     change: type[ast.NodeTransformer] | None = None,
 ) -> Rewritten:
-    """The code of `fn` with Numba's arithmetic, counted loops and, if so asked, notes.
+    """Rewrite `fn` with Numba's arithmetic, counted loops and, if asked, notes.
 
-    given: what its arguments are. scope: what its names stand for outside. callees:
-    rewrites what it calls, and says what that returns. kernel: whether it is one, or a
-    device function. change: what else is done to its source. Raises `Fault` for what
-    Numba refuses, and for a function without source, as `exec` makes it.
+    given: the kinds of its arguments. scope: the values of its outside names. callees:
+    rewrites the functions that it calls, and infers their results. kernel: whether it
+    is a kernel, or else a device function. change: a further change to its source.
+    Raises `Fault` for what Numba refuses, and for a function without source, as `exec`
+    makes it.
     """
     global _notes
     file = fn.__code__.co_filename  # two cells may have equal code
@@ -106,9 +107,9 @@ def rewritten(
 
 
 def _seen(fn: FunctionType, known: set[FunctionType]) -> tuple[Any, ...]:
-    """The values outside on which the rewriting of a function depends.
+    """Return the outside values on which the rewriting of a function depends.
 
-    Those of a device function that it calls are among them, but for the ones `known`.
+    Includes those of the device functions that it calls, except the `known` ones.
     """
     known.add(fn)
     scope = loops.names_of(fn)
@@ -126,7 +127,7 @@ def _seen(fn: FunctionType, known: set[FunctionType]) -> tuple[Any, ...]:
 
 
 def _stands_for(value: Any) -> Any:
-    """What distinguishes a value from outside from others of its type."""
+    """Return what distinguishes an outside value from others of its type."""
     if isinstance(value, (int, float, str, np.generic)):
         return value
     if isinstance(value, np.ndarray):
@@ -212,9 +213,9 @@ def _rewrite(
 
 
 def compiled(definition: ast.FunctionDef, code: CodeType, source: Source) -> CodeType:
-    """The code of a definition, whose places count as in the learner's file.
+    """Compile a definition, with positions as in the learner's file.
 
-    code: that of the function as it was.
+    code: the code of the original function.
     """
     module = ast.Module([enclose(definition, code.co_freevars)], [])
     shift(module, source.first - 1, source.indent)
@@ -234,7 +235,7 @@ def returned_by(
     scope: Scope,
     returns: Returned,
 ) -> Kind:
-    """What `fn` returns, as far as that takes no more than a look at its source."""
+    """Infer the result of `fn`, as far as its source alone tells."""
     found = looked_at(fn, given, scope, returns)
     return REFUSED if found is None else found[1]
 
@@ -245,9 +246,9 @@ def looked_at(
     scope: Scope,
     returns: Returned,
 ) -> tuple[ast.FunctionDef, Kind] | None:
-    """The source of `fn`, its nodes marked with their kinds, and what it returns.
+    """Return the source of `fn`, its nodes marked with their kinds, and its result.
 
-    None where there is no source. Lines count from the function's first.
+    None if there is no source. Lines count from the function's first.
     """
     try:
         tree = FoldPowers().visit(ast.parse(textwrap.dedent(inspect.getsource(fn))))
@@ -317,6 +318,6 @@ class FoldPowers(ast.NodeTransformer):
 
 
 def _number(node: ast.expr) -> Any:
-    """The number that a constant is; None for anything else."""
+    """Return the number that a constant is, or None for anything else."""
     value = getattr(node, "value", None) if isinstance(node, ast.Constant) else None
     return value if type(value) in (int, float) else None

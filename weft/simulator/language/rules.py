@@ -1,4 +1,4 @@
-"""What of Python a kernel may be written in: what Numba compiles for a GPU.
+"""Define the part of Python that Numba compiles for a GPU, and refuse the rest.
 
 The simulator runs Python, so it could run anything. It refuses what Numba refuses, and
 names the line: a kernel that passes here should compile. That also leaves a kernel no
@@ -178,16 +178,16 @@ _STEPS: dict[str, type[ast.AST]] = {
 
 
 def _stored(node: ast.AST) -> str:
-    """The name that a node gives a value to, '' if it does not."""
+    """Return the name that a node assigns, or ''."""
     stored = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     return node.id if stored and isinstance(node, ast.Name) else ""
 
 
 def _constant_lists(node: ast.AST) -> list[ast.AST]:
-    """The lists in a node that Python makes into tuples, and targets written as lists.
+    """Return the lists in a node that Python makes into tuples, and targets as lists.
 
-    `for k in [1, n]` and `k in [1, n]`: nothing changes them. Of sets, only those of
-    constants.
+    Examples are `for k in [1, n]` and `k in [1, n]`: nothing changes these lists. Of
+    sets, only those of constants count.
     """
     here: list[ast.AST] = []
     if isinstance(node, ast.For):
@@ -240,7 +240,7 @@ class RefusedImport(Refused):
 
 
 def usable(value: Any) -> bool:
-    """Whether a kernel may use a value from outside as it is."""
+    """Return whether a kernel may use an outside value as it is."""
     if isinstance(value, tuple) and not all(usable(part) for part in value):
         return False
     plain = bool, int, float, complex, str, bytes, tuple
@@ -293,9 +293,10 @@ class OpenModule:
 
 
 def part_of(module: ModuleType, name: str, refuse: Callable[[str, str], Any]) -> Any:
-    """What a kernel finds under a name of a module, and no other modules there.
+    """Return an attribute of a module for a kernel, which may not be another module.
 
-    refuse: raises for what it cannot use. Raises AttributeError for what is not there.
+    refuse: raises for a value that a kernel cannot use. Raises AttributeError for a
+    name that does not exist.
     """
     value = getattr(module, name)
     package = module.__name__.partition(".")[0]
@@ -337,7 +338,7 @@ _TYPES = (bool, int, float, complex, range, slice, np.finfo, np.iinfo)
 
 
 def described(name: str, value: Any) -> tuple[str, str]:
-    """Why a kernel cannot use `value`, which it calls `name`."""
+    """Say why a kernel cannot use `value`, which it calls `name`."""
     if isinstance(value, ModuleType):
         return (
             f"the module `{name}` cannot be used in a kernel",
@@ -373,7 +374,7 @@ def described(name: str, value: Any) -> tuple[str, str]:
 
 
 def builtins_of_a_kernel(fault: Any) -> dict[str, Any]:
-    """The builtins of a kernel: those Numba has, the others as `Refused`."""
+    """Return the builtins of a kernel: those Numba has, the others as `Refused`."""
     known, others = _builtins()
     found = dict(known)
     for name, refused in others.items():
@@ -387,7 +388,7 @@ def builtins_of_a_kernel(fault: Any) -> dict[str, Any]:
 
 @cache
 def _builtins() -> tuple[dict[str, Any], dict[str, type[Refused]]]:
-    """Python's builtins: those that a kernel has, and how the others are refused."""
+    """Return the builtins that a kernel has, and how each of the others is refused."""
     known: dict[str, Any] = {}
     others: dict[str, type[Refused]] = {}
     for name, value in vars(builtins).items():
@@ -399,7 +400,7 @@ def _builtins() -> tuple[dict[str, Any], dict[str, type[Refused]]]:
 
 
 def _iterator(fault: Any) -> Any:
-    """`iter` as Numba has it: of one thing."""
+    """Return Numba's `iter`, which takes a single argument."""
 
     def iterator(*items: Any) -> Any:
         if len(items) != 1:
@@ -434,7 +435,7 @@ class Printer:
 
 
 def without_source(name: str, kernel: bool) -> Fault:
-    """A fault for a function whose source nobody can read."""
+    """Return the fault of a function whose source cannot be read."""
     what = "kernel" if kernel else "device function"
     return Fault(
         "source",

@@ -53,7 +53,7 @@ def refuse_unknown(
 
 
 def _said(size: ast.expr, part: str, where: str) -> tuple[str, str]:
-    """What is wrong with a shape or a part of one, and why."""
+    """Say what is wrong with a shape or a part of one, and why."""
     if isinstance(size, ast.List):
         return (
             f"the shape of this {where} array is a list: `{part}`",
@@ -105,7 +105,10 @@ class Names:
     def known(
         self, node: ast.expr | None, inside: frozenset[str] = frozenset()
     ) -> bool:
-        """Whether Numba knows what `node` is; `inside` are names being looked up."""
+        """Return whether Numba knows `node` when it compiles.
+
+        inside: the names that are being looked up.
+        """
         if node is None:
             return False
         if folded(node):
@@ -130,15 +133,15 @@ class Names:
         return all(self.known(value, inside | {name}) for value in given)
 
     def _from_outside(self, test: ast.expr) -> bool:
-        """Whether all names in a condition are from outside of the kernel."""
+        """Return whether all names in a condition are from outside the kernel."""
         used = {n.id for n in ast.walk(test) if isinstance(n, ast.Name)}
         return not used & (self._arguments | self._given.keys())
 
 
 def folded(node: ast.expr, slices: bool = False) -> bool:
-    """Whether Python itself makes an integer, or a tuple of integers, of `node`.
+    """Return whether Python itself folds `node` to an integer or a tuple of them.
 
-    `slices` may be one of an element's index.
+    slices: accept a slice, as in an element's index.
     """
     if isinstance(node, ast.Slice):
         ends = (node.lower, node.upper, node.step)

@@ -14,11 +14,11 @@ from weft.simulator.translation.made import Position
 
 @dataclass
 class Source:
-    """What is written of a function.
+    """The source of a function.
 
-    Its `definition` counts lines from 1, the learner's file has the first of its
-    `lines` at `first`; `indent` is what was taken off each of them. A `lambda` is a
-    definition that returns something, None where nobody knows its source.
+    Its `definition` counts lines from 1; in the learner's file, the first of its
+    `lines` is line `first`. `indent` is what was removed from each of them. A `lambda`
+    becomes a definition that returns something, or None if its source is unknown.
     """
 
     definition: ast.FunctionDef | None
@@ -62,13 +62,13 @@ class Source:
         return cls(definition, lines, first, indent)
 
     def moved(self, at: Position) -> Position:
-        """A position in the definition as one in the learner's file."""
+        """Convert a position in the definition to one in the learner's file."""
         line, end, start, stop = at
         down = self.first - 1
         return line + down, end + down, start + self.indent, stop + self.indent
 
     def place(self, at: Position, file: str) -> Place:
-        """The place of an expression of the definition."""
+        """Return the place of an expression of the definition in its file."""
         line, end, start, stop = self.moved(at)
         full = self.lines.get(line, "")
         expression = ""
@@ -79,19 +79,19 @@ class Source:
 
 
 def defined(tree: ast.AST, name: str) -> ast.FunctionDef | None:
-    """The function of this name in a tree."""
+    """Return the function of this name in a tree, or None."""
     found = (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef))
     return next((n for n in found if n.name == name), None)
 
 
 def from_lambda(tree: ast.AST, code: CodeType) -> ast.FunctionDef | None:
-    """The only lambda in a source that has the arguments of `code`, as a function."""
+    """Return the only lambda with the arguments of `code`, as a function, or None."""
     found = _with_arguments(tree, code)
     return _as_function(found[0]) if len(found) == 1 else None
 
 
 def at_its_place(tree: ast.AST, code: CodeType) -> ast.FunctionDef | None:
-    """The lambda of `code` in the tree of a whole file, as a function."""
+    """Find the lambda of `code` in the tree of a whole file, as a function."""
     places = {
         (line, column)
         for line, last, column, end in code.co_positions()
@@ -107,7 +107,7 @@ def at_its_place(tree: ast.AST, code: CodeType) -> ast.FunctionDef | None:
 
 
 def parsed(source: str) -> ast.AST:
-    """The tree of a source, an empty one if that is not Python."""
+    """Parse a source; return an empty tree if it is not Python."""
     try:
         return ast.parse(source)
     except SyntaxError:
@@ -115,7 +115,7 @@ def parsed(source: str) -> ast.AST:
 
 
 def _holds(node: ast.expr, line: int, column: int) -> bool:
-    """Whether a place in a file is in a node."""
+    """Return whether a position in a file is inside a node."""
     start, end = (node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)
     return start <= (line, column) < end
 

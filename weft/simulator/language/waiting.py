@@ -50,12 +50,12 @@ _EXCHANGES = {
 
 
 def exchange(name: str) -> str:
-    """The name that a kernel has for an operation of a warp."""
+    """Return the name by which a kernel refers to a warp operation."""
     return f"__weft_{name}__"
 
 
 class Wait(Enum):
-    """How a call can wait."""
+    """The ways in which a call can wait."""
 
     NEVER = "never"
     ASKS = "asks"
@@ -104,7 +104,7 @@ def mark(definition: ast.FunctionDef, scope: dict[str, Any], device: Device) -> 
 
 
 def waits_in(code: CodeType, scope: dict[str, Any], device: Device) -> bool:
-    """Whether something can wait in code that cannot be rewritten."""
+    """Return whether something can wait in code that cannot be rewritten."""
     names = {n for part in code_tree(code) for n in (*part.co_names, *part.co_freevars)}
     return bool(names & _ATTRIBUTES) or any(
         _of_kind(kind_of(scope[name]), device) is not Wait.NEVER
@@ -113,7 +113,7 @@ def waits_in(code: CodeType, scope: dict[str, Any], device: Device) -> bool:
 
 
 def _local(definition: ast.FunctionDef) -> set[str]:
-    """The names that are given something in a function, or in one inside it."""
+    """Return the names assigned in a function, or in one inside it."""
     found = set()
     for node in ast.walk(definition):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
@@ -126,14 +126,14 @@ def _local(definition: ast.FunctionDef) -> set[str]:
 
 
 def _is_path(node: ast.expr) -> bool:
-    """Whether a node is a name, or attributes of one: `cuda.atomic.cas`."""
+    """Return whether a node is a name, or attributes of one: `cuda.atomic.cas`."""
     while isinstance(node, ast.Attribute):
         node = node.value
     return isinstance(node, ast.Name)
 
 
 def _wait(node: ast.Call, kind: Kind, local: set[str], device: Device) -> Wait:
-    """How a call of something of this kind waits."""
+    """Return how a call of something of this kind waits."""
     if hasattr(node, "device"):
         return _of_device(device(*node.device))
     if kind is not None and not isinstance(kind, Special):

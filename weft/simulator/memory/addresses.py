@@ -72,7 +72,7 @@ class Addresses:
         return len(self.arrays) - 1
 
     def retyped(self, array: int, dtype: np.dtype[Any]) -> int:
-        """The number of an array seen as another type, by `view`."""
+        """Return the number of an array seen as another type, by `view`."""
         if dtype == self.dtypes[array]:
             return array
         if (array, dtype) not in self._retyped:
@@ -102,5 +102,5 @@ class Addresses:
 
 
 def pointer(data: np.ndarray[Any, Any]) -> int:
-    """Where the host has the first element of `data`."""
+    """Return the host address of the first element of `data`."""
     return int(data.__array_interface__["data"][0])

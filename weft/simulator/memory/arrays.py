@@ -44,7 +44,7 @@ def poison(data: np.ndarray[Any, Any], space: str) -> None:
 
 
 def poisoned_by(value: Any) -> str | None:
-    """The memory space whose poison `value` carries, None if it carries none."""
+    """Return the memory space whose poison `value` carries, or None."""
     if not isinstance(value, (np.float32, np.float64)) or value == value:
         return None
     if isinstance(value, np.float32):
@@ -56,12 +56,12 @@ def poisoned_by(value: Any) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What a kernel's array is, whatever part of it is seen.
+    """The memory of a kernel's array, whatever part of it is viewed.
 
     `name` is what the kernel calls it, `space` the memory it is in: 'global', 'shared',
-    'local' or 'constant'. `site` is what in the kernel made it, None if the host did.
-    Of a `loose` one nothing says that it begins on a boundary of 16 bytes; what is
-    certain of a shared one is its `alignment` in bytes, a multiple of 16.
+    'local' or 'constant'. `site` is the call in the kernel that made it, None if the
+    host did. A `loose` array is not known to begin on a boundary of 16 bytes; a shared
+    one has an `alignment` in bytes, a multiple of 16.
     """
 
     name: str
@@ -102,7 +102,7 @@ class Array:
 
     @property
     def rows(self) -> Any:
-        """What a translated kernel indexes: numbers, or rows of them; see `nested`."""
+        """The nested rows that a translated kernel indexes; see `nested`."""
         try:
             return self._rows
         except AttributeError:
@@ -111,7 +111,7 @@ class Array:
 
     @property
     def marks(self) -> Any:
-        """Where a store leaves a mark, likewise; None where it leaves none."""
+        """The nested rows in which stores leave marks; None if they leave none."""
         if self._written is None:
             return None
         try:
@@ -130,7 +130,7 @@ class Array:
 
     @property
     def _skipped(self) -> int:
-        """How many elements of its memory come before a view."""
+        """The number of elements of its memory before this view."""
         try:
             return self._before
         except AttributeError:
@@ -201,7 +201,7 @@ class Array:
         return Array(data, self._memory, self._fault, written)
 
     def field(self, name: str) -> "Array":
-        """One field of all records."""
+        """Return a view of one field of all records."""
         return self._view(self._data[name], self._written)
 
     @property
@@ -342,12 +342,12 @@ def refused(x: Array, index: Any, verb: str) -> Said | None:
 
 
 def refused_store(x: Array) -> Said | None:
-    """What is wrong with any store to an array, None if nothing is."""
+    """Say what is wrong with any store to an array; None if nothing is."""
     return _constant(x._memory) if x._readonly else None
 
 
 def _outside(x: Array, parts: tuple[Any, ...], axis: int, verb: str) -> Said:
-    """What is said of an index that is outside along an axis."""
+    """Describe an index that is out of bounds along an axis."""
     shown = ", ".join(str(int(p)) if hasattr(p, "__index__") else ":" for p in parts)
     name, shape = x._name, x._data.shape
     if len(shape) == 1:
@@ -375,7 +375,7 @@ def _outside(x: Array, parts: tuple[Any, ...], axis: int, verb: str) -> Said:
 
 
 def _constant(memory: Memory) -> Said:
-    """What is said of a store to memory that a kernel may not change."""
+    """Describe a store to memory that a kernel may not change."""
     if memory.space == "constant":
         return (
             "type",
@@ -391,10 +391,10 @@ def _constant(memory: Memory) -> Said:
 
 
 def nested(data: np.ndarray[Any, Any], readonly: bool) -> Any:
-    """An array as what is indexed one axis after the other, `view[i][j]`.
+    """Return an array in the form that is indexed one axis at a time: `view[i][j]`.
 
-    Rows are memoryviews: these give plain numbers, round to float32, and refuse what is
-    beyond their end, but not a negative index.
+    Rows are memoryviews, which yield plain numbers, round to float32, and refuse an
+    index beyond their end, but not a negative one.
     """
     if data.ndim > 1:
         return [nested(row, readonly) for row in data]
@@ -430,7 +430,7 @@ class Flat:
         self._array = array
 
     def _at(self, index: Any) -> Any:
-        """The index in the array; one that is outside stays so."""
+        """Convert a flat index to one of the array; one out of bounds stays so."""
         shape = self._array.shape
         if len(shape) == 1 or not 0 <= index < self._array.size:
             return index if len(shape) == 1 else (index, *[0] * (len(shape) - 1))

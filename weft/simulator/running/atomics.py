@@ -112,7 +112,7 @@ class Atomic:
 
 
 def _kinds(name: str, array: Array, index: Any, value: Any) -> frozenset[str]:
-    """What the counters know an operation by; see `Trace.atomics`."""
+    """Return the names under which the counters count it; see `Trace.atomics`."""
     kinds, kind = {name}, array.dtype
     if name == "add" and kind.kind in "iu" and kind.itemsize == 4 and value == 1:
         kinds.add("one")
@@ -124,6 +124,6 @@ def _kinds(name: str, array: Array, index: Any, value: Any) -> frozenset[str]:
 
 
 def _as(kind: np.dtype[Any], value: Any) -> Any:
-    """`value` in the type of the array's elements, wrapping around like a register."""
+    """Convert `value` to the type of the array's elements, wrapping around."""
     number = of_dtype(kind)
     return value if number is None else kind.type(cast_to(number)(value))

@@ -63,7 +63,7 @@ class Shared:
 
 
 def _too_much(static: int, dynamic: int) -> tuple[str, str]:
-    """What is said of a block with too much shared memory."""
+    """Describe a block with too much shared memory."""
     of_them = f", {dynamic:,} of them dynamic" if dynamic else ""
     return (
         f"{static + dynamic:,} bytes of shared memory in one block{of_them}",
@@ -98,19 +98,19 @@ class Local:
 
 
 def aligned(alignment: int | None) -> bool:
-    """Whether an array that is declared so begins on a boundary of 16 bytes."""
+    """Return whether this alignment puts an array on a boundary of 16 bytes."""
     return bool(alignment) and int(alignment or 0) % 16 == 0
 
 
 @cache
 def several(code: CodeType) -> bool:
-    """Whether a function makes more than one shared array."""
+    """Return whether a function makes more than one shared array."""
     made = [i for i in dis.get_instructions(code) if i.argval == "shared"]
     return len(made) > 1
 
 
 def sizes_of(run: Launched, shape: Any, where: str) -> tuple[int, ...]:
-    """A shape as a tuple. Raises `Fault` for one that Numba refuses."""
+    """Return a shape as a tuple. Raises `Fault` for one that Numba refuses."""
     sizes = shape if isinstance(shape, tuple) else (shape,)
     if not all(type(s) is int and s > 0 for s in sizes):
         numpys = any(isinstance(s, np.integer) for s in sizes)
@@ -124,7 +124,7 @@ def sizes_of(run: Launched, shape: Any, where: str) -> tuple[int, ...]:
 
 
 def constant(run: Launched, data: Any, name: str = "constant array") -> Array:
-    """An array from outside the kernel, which it cannot change."""
+    """Return an outside array as one that the kernel cannot change."""
     if isinstance(data, Array):
         return data  # it is one already
     memory = Memory(name, "constant", readonly=True)

@@ -1,4 +1,4 @@
-"""Where part of a block meets: a warpgroup, the threads at a named barrier.
+"""Meeting points of part of a block: a warpgroup, the threads at a named barrier.
 
 PTX ISA, "wgmma.mma_async": all threads of a warpgroup execute the same instruction.
 "barrier": one with a number counts the threads that come to it.
@@ -31,7 +31,7 @@ class Gathering:
 
 @dataclass(frozen=True, eq=False)
 class GroupWait:
-    """What a thread waits for at a gathering."""
+    """The condition that a thread waits for at a gathering."""
 
     gathering: Gathering
     site: Site
@@ -55,7 +55,7 @@ class Gatherings:
     def come(
         self, key: Any, make: Callable[[], Gathering], thread: Thread, *given: Any
     ) -> Gathering:
-        """`thread` comes to the gathering of this key, made if there is none."""
+        """Register `thread` at the gathering with this key, made if there is none."""
         gathering = self._open.setdefault(key, make())
         gathering.came[thread] = given
         if gathering.done:
@@ -63,7 +63,7 @@ class Gatherings:
         return gathering
 
     def wait(self, gathering: Gathering, site: Site) -> bool:
-        """Whether the current thread, which is at `site`, has to wait."""
+        """Return whether the current thread, which is at `site`, has to wait."""
         if not gathering.done:
             self._wait(GroupWait(gathering, site))
             return True

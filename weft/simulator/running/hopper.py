@@ -1,4 +1,4 @@
-"""What simulates Hopper: the TMA, the products of warpgroups, and their fences."""
+"""Simulate Hopper: the TMA, the products of warpgroups, and their fences."""
 
 from weft.simulator.running.phases import Phases
 from weft.simulator.running.protocol import Launched

@@ -35,12 +35,12 @@ class Intrinsics:
         self.works_beside = False  # whether operations have gone on beside the threads
 
     def module(self) -> SimpleNamespace:
-        """What `weft.intrinsics` is to a kernel."""
+        """Return the module `weft.intrinsics` as a kernel finds it."""
         known = registry.operations()
         return SimpleNamespace(**{one.name: self.form(one) for one in known})
 
     def form(self, operation: Operation) -> Callable[..., Any]:
-        """What a kernel calls for an operation."""
+        """Return the function that a kernel calls for an operation."""
         if operation.effect is Effect.RELAXED_LOAD:
             return self._relaxed_load(operation)
         if operation.effect is Effect.RELAXED_STORE:
@@ -77,7 +77,7 @@ class Intrinsics:
         return store
 
     def _mine(self) -> Copies:
-        """The asynchronous copies of the current thread."""
+        """Return the asynchronous copies of the current thread."""
         thread = self._run.current
         if thread not in self._copies:
             self._copies[thread] = Copies(self._clear)

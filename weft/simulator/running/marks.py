@@ -1,4 +1,4 @@
-"""Which elements of an output have been stored to, where no thread did it."""
+"""Track which elements of an output were stored to by operations other than threads."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Where threads meet: the barriers of a block, the operations of a warp.
+"""Meeting points of threads: the barriers of a block, the operations of a warp.
 
 A barrier is passed by the threads of a block together: all that have not ended, at the
 same line, reached by the same calls, in the same turn of the loops around it. Anything
@@ -47,7 +47,7 @@ class Meetings:
         self._as_one = AS_ONE.get()
 
     def ready(self, block: Block) -> list[Thread]:
-        """The threads of `block` that can go on."""
+        """Return the threads of `block` that can go on."""
         live = block.live
         first = live[0].waiting
         if type(first) is Barrier:
@@ -95,7 +95,7 @@ class Meetings:
         return live
 
     def _lanes(self, warp: list[Thread]) -> list[Thread]:
-        """The lanes of `warp` that have met at a warp operation."""
+        """Return the lanes of `warp` that have met at a warp operation."""
         calls = [t for t in warp if type(t.waiting) is tuple]
         ready: list[Thread] = []
         while calls:
@@ -117,7 +117,10 @@ class Meetings:
     def _complete(
         self, exchange: Exchange, mask: int, group: list[Thread], warp: list[Thread]
     ) -> bool:
-        """Whether all that `group` waits for are here; raises if some cannot come."""
+        """Return whether every lane that `group` waits for is here.
+
+        Raises if some cannot come.
+        """
         if exchange is ACTIVE or len(group) == mask.bit_count():
             return True
         absent = set(lanes_in(mask)) - {t.lane for t in group}

@@ -161,7 +161,7 @@ class Cuda:
         raise AttributeError(f"a kernel has no cuda.{name}{hint}")
 
     def twin_of(self, value: Any) -> Any:
-        """The simulated form of something imported from `numba.cuda` by name."""
+        """Return the simulated form of a name imported from `numba.cuda`."""
         if vector := VECTORS.get(meaning.vector_name(value)):
             return vector
         name = meaning.stub_name(value)

@@ -68,7 +68,7 @@ class Mbarrier:
 
 @dataclass(frozen=True, eq=False)
 class PhaseWait:
-    """What a thread waits for at an mbarrier."""
+    """The condition that a thread waits for at an mbarrier."""
 
     bar: Mbarrier
     parity: int
@@ -117,7 +117,7 @@ class Phases:
         self._made.setdefault(self._run.current, []).append(made)
 
     def fence(self) -> None:
-        """Copies see the mbarriers that this thread has made.
+        """Make the mbarriers that this thread has initialised visible to copies.
 
         PTX ISA, "membar/fence": `fence.mbarrier_init`, `fence.proxy.async`.
         """
@@ -125,7 +125,7 @@ class Phases:
             bar.fenced = True
 
     def arrive(self, bars: Any, i: Any, nbytes: Any = 0) -> None:
-        """One thread arrives, and announces bytes."""
+        """Arrive at an mbarrier with one thread, and announce `nbytes` bytes."""
         call = "mbarrier_arrive_expect_tx" if nbytes else "mbarrier_arrive"
         bar = self._bar(call, bars, i)
         if not 0 <= int(nbytes) <= MOST_BYTES:
@@ -246,7 +246,7 @@ class Phases:
         return self._run.current.block.number, at
 
     def _bar(self, call: str, bars: Any, i: Any) -> Mbarrier:
-        """The mbarrier at `bars[i]`."""
+        """Return the mbarrier at `bars[i]`."""
         _may_hold(call, bars)
         with self._run.specially(Special(relaxed="load")):
             _ = bars[i]  # refuses an index outside; races with an initialisation

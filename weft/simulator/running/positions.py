@@ -1,4 +1,4 @@
-"""Where in the learner's source the threads of a launch are."""
+"""Locate the threads of a launch in the learner's source."""
 
 from collections.abc import Iterable, Iterator
 from itertools import repeat
@@ -13,14 +13,14 @@ from weft.simulator.translation.made import Access, Position
 
 
 def upwards(frame: FrameType | None) -> Iterator[FrameType]:
-    """`frame`, which runs now, and those that called it."""
+    """Yield `frame`, which runs now, and its callers."""
     while frame is not None:
         yield frame
         frame = frame.f_back
 
 
 class Columns:
-    """Where the threads of a launch are, a column for all those of a block."""
+    """The positions of a launch's threads, as a column for all those of a block."""
 
     def __init__(self, grid: Dim3, block: Dim3) -> None:
         self._grid, self._block = grid, block
@@ -28,7 +28,7 @@ class Columns:
         self._own: dict[str, list[int]] = {}  # of `threadIdx`, by the axis
 
     def column(self, block: Dim3, what: str) -> Iterable[int]:
-        """What each thread of a block has as "threadIdx_x", "grid_y", "laneid", ..."""
+        """Return each thread's "threadIdx_x", "grid_y", "laneid", ... in a block."""
         name, _, axis = what.partition("_")
         if name == "laneid":
             return [seat[2] for seat in self._seats]
@@ -64,7 +64,7 @@ class Positions:
         self.grid, self.block = grid, block
 
     def places(self, frames: Iterable[FrameType]) -> list[Place]:
-        """Where the learner is in `frames`, and the calls that led there."""
+        """Return the learner's line in `frames`, and the calls that led there."""
         found = []
         for frame in frames:
             lines = self.lines.get(frame.f_code)
@@ -73,7 +73,7 @@ class Positions:
         return led_to(found)
 
     def instruction(self, thread: Thread) -> tuple[CodeType, int]:
-        """The instruction at which `thread` waits."""
+        """Return the instruction at which `thread` waits."""
         if type(thread.waiting) is not tuple:
             at: tuple[CodeType, int] = thread.waiting.site
             return at
@@ -81,18 +81,18 @@ class Positions:
         return frame.f_code, frame.f_lasti
 
     def party(self, thread: Thread) -> tuple[Any, ...]:
-        """What the calls of lanes that meet have in common."""
+        """Return what lanes must have in common to meet."""
         exchange, mask, _ = thread.waiting
         whole: bool = exchange.whole
         return exchange.name, mask, self.instruction(thread) if whole else None
 
     def site(self, thread: Thread) -> Place:
-        """Where `thread` waits."""
+        """Return the place at which `thread` waits."""
         code, lasti = self.instruction(thread)
         return place(code, lasti, self.lines.get(code, {}))
 
     def stop(self, thread: Thread) -> list[Place]:
-        """Where `thread` waits, and the calls that led there."""
+        """Return the place at which `thread` waits, and the calls that led there."""
         return [self.site(thread), *self.places(thread.frames)[1:]]
 
     def line(self, thread: Thread) -> str:
@@ -104,7 +104,7 @@ class Positions:
     def fault(
         self, kind: str, message: str, why: str, places: list[Place], thread: Thread
     ) -> Fault:
-        """A fault of `thread`, which gets its index and its block's."""
+        """Make a fault of `thread`, with its index and its block's."""
         index = axes(thread.index, self.block)
         return Fault(
             kind, message, why, index, axes(thread.block.index, self.grid), places
