@@ -57,15 +57,16 @@ def allow_shared(kernel: Any, size: int) -> None:
 
 
 def launching_method() -> tuple[Any, str]:
-    """The class whose method launches kernels on a GPU, and the method's name.
+    """Return the class and the name of the method that launches kernels on a GPU.
 
-    It is called with the arguments, and then with what `launch_configuration` reads.
+    The method is called with the arguments, and then with what `launch_configuration`
+    reads.
     """
     return import_module("numba.cuda.dispatcher").CUDADispatcher, "call"
 
 
 def launch_configuration(given: tuple[Any, ...]) -> tuple[Any, Any, Any, Any]:
-    """Grid, block, stream and shared bytes of a launch.
+    """Return grid, block, stream and shared bytes of a launch.
 
     given: these four up to numba-cuda 0.22, one object that has them later.
     """
@@ -77,7 +78,7 @@ def launch_configuration(given: tuple[Any, ...]) -> tuple[Any, Any, Any, Any]:
 
 
 def handle_of(kernel: Any, types: tuple[Any, ...]) -> int:
-    """The driver's number for a compiled kernel: a CUkernel, or an older CUfunction.
+    """Return the driver's handle of a compiled kernel: a CUkernel or a CUfunction.
 
     It stays valid for as long as the kernel exists, which the number does not ensure.
     """
@@ -119,14 +120,14 @@ def replace_simulator(
 
 
 def simulators_jit(options: Collection[str]) -> Callable[..., Any]:
-    """`cuda.jit` of Numba's simulator, which takes these of its options.
+    """Return `cuda.jit` of Numba's simulator, limited to these of its options.
 
     The others are accepted. What they say of launches is kept: `meaning.options_of`.
     """
     stock = import_module("numba.cuda.simulator.api").jit
 
     def jit(func_or_sig: Any = None, **given: Any) -> Any:
-        """Numba's own; options that only a compiler needs are accepted."""
+        """Call Numba's own; accept the options that only a compiler needs."""
         told = meaning.told(func_or_sig, given, meaning.NUMBA.is_signature)
 
         def noted(kernel: Any) -> Any:
@@ -143,7 +144,7 @@ def simulators_jit(options: Collection[str]) -> Callable[..., Any]:
 
 
 def names_of_the_host() -> dict[str, Any]:
-    """What a host imports from `numba.cuda` on a GPU, and the simulator lacks."""
+    """Return host names of `numba.cuda` on a GPU that the simulator lacks."""
     numba: Any = import_module("numba")
     cuda: Any = import_module("numba.cuda")
     errors = import_module("numba.cuda.simulator.cudadrv.error")
@@ -163,7 +164,7 @@ def names_of_the_host() -> dict[str, Any]:
 
 
 def simulators_array(data: np.ndarray[Any, Any]) -> Any:
-    """A device array of Numba's simulator over the memory of `data`."""
+    """Return a device array of Numba's simulator over the memory of `data`."""
     devicearray: Any = import_module("numba.cuda.simulator.cudadrv.devicearray")
     return devicearray.FakeCUDAArray(data)
 
@@ -183,7 +184,7 @@ def pretend_device(capability: tuple[int, int]) -> SimpleNamespace:
 
 
 def target_capability() -> tuple[int, int] | None:
-    """The compute capability for which Numba compiles now, None between compilations.
+    """Return the compute capability of the compilation in progress, or None.
 
     Numba before 0.22 keeps it elsewhere; then it is that of the current device.
     """
@@ -199,9 +200,9 @@ def target_capability() -> tuple[int, int] | None:
 
 
 def intrinsic_tools() -> SimpleNamespace:
-    """What it takes to write an intrinsic: `intrinsic`, `types`, `cgutils`, `ir`.
+    """Return the tools for writing an intrinsic: `intrinsic`, `types`, `cgutils`, `ir`.
 
-    And `TypingError`, which refuses arguments.
+    Also `TypingError`, which refuses arguments.
     """
     return SimpleNamespace(
         intrinsic=import_module("numba.cuda.extending").intrinsic,

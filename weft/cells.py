@@ -1,4 +1,4 @@
-"""What a cell of a notebook is: which exercise it checks, and what Python it holds."""
+"""Analyse a cell of a notebook: the exercise it checks, and the Python it contains."""
 
 import ast
 

@@ -28,14 +28,14 @@ def with_globals(
 
 
 def code_tree(code: CodeType) -> list[CodeType]:
-    """`code` and every code object inside it."""
+    """Return `code` and every code object inside it."""
     inner = [c for c in code.co_consts if isinstance(c, CodeType)]
     return [code, *(t for c in inner for t in code_tree(c))]
 
 
 @lru_cache(256)
 def global_names(code: CodeType) -> frozenset[str]:
-    """The global names that `code`, or code inside it, looks up."""
+    """Return the global names that `code`, or code inside it, looks up."""
     return frozenset(
         str(step.argval)
         for part in code_tree(code)

@@ -1,4 +1,4 @@
-"""What a trace costs: sectors and requests, bank conflicts, lanes, bytes, arithmetic.
+"""Count the costs of a trace: sectors, requests, bank conflicts, lanes, arithmetic.
 
 The numbers are those that Nsight Compute reports for the same kernel, as long as the
 compiler does what the source says: it may load once what the source loads twice, or
@@ -34,12 +34,12 @@ def count(trace: Trace) -> list[Line]:
 
 
 def work(trace: Trace) -> list[Work]:
-    """What each line does that touches memory or computes, in source order."""
+    """Return what each line does that touches memory or computes, in source order."""
     return counted(trace).work
 
 
 def total(trace: Trace) -> Work:
-    """What the whole launch does, as far as it was written down."""
+    """Return what the whole launch does, as far as it was recorded."""
     return counted(trace).total
 
 
@@ -48,7 +48,7 @@ def counted(trace: Trace) -> Counted:
 
 
 def notes_of(trace: Trace) -> Notes:
-    """The accesses of a trace as notes, as far as counting takes them."""
+    """Return the accesses of a trace as notes, as far as counting needs them."""
     rows = np.flatnonzero(~_beside(trace))
     alike = (trace.site, trace.array, trace.operation, trace.size)
     order, _ = columns.order(
@@ -85,7 +85,7 @@ def notes_of(trace: Trace) -> Notes:
 
 
 def _spot(trace: Trace, rows: Columns, number: int) -> Spot:
-    """A spot with the accesses `rows`, which are alike."""
+    """Return a spot with the accesses `rows`, which are alike."""
     row, address, size = rows[0], trace.address[rows], trace.size[rows]
     site, operation = int(trace.site[row]), int(trace.operation[row])
     kinds = (k for k in ("one", "known") if np.isin(rows, trace.atomics[k]).all())
@@ -100,7 +100,7 @@ def _spot(trace: Trace, rows: Columns, number: int) -> Spot:
 
 
 def _beside(trace: Trace) -> Columns:
-    """Whether the TMA or wgmma accesses shared memory: no request of a warp does."""
+    """Mark accesses to shared memory by the TMA or wgmma. No warp requests those."""
     beside = np.isin(trace.of_views("number"), list(trace.bulk.apart))[trace.view]
     beside &= trace.space == SHARED
     beside[list(trace.bulk.copies)] = True
@@ -108,7 +108,7 @@ def _beside(trace: Trace) -> Columns:
 
 
 def rows_of(trace: Trace, line: Line) -> Columns:
-    """The accesses that a line of the counters is about."""
+    """Return the rows of the accesses that a line of the counters sums up."""
     space = SHARED if line.shared else GLOBAL
     name = np.array([array == line.array for array in trace.arrays])
     site = np.array([place == line.place for place in trace.places])

@@ -1,4 +1,4 @@
-"""What a cell is doing: a line below a cell that takes long, gone when it ends.
+"""Show what a cell is doing: a line below a cell that takes long, gone when it ends.
 
 `watch` has IPython tell when a cell begins and ends. After LATE seconds a thread shows
 the line, and renews it every second: what is being done, for how long, and how long the
@@ -57,7 +57,7 @@ class Line:
         self._id = ""
 
     def begin(self, info: Any) -> None:
-        """A cell begins to run."""
+        """Prepare for the cell that begins to run."""
         self._ended, self._id = threading.Event(), ""
         self._cell, self._begun = info.raw_cell or "", time.monotonic()
         _counts.clear()
@@ -70,7 +70,7 @@ class Line:
         self._thread.start()
 
     def end(self, result: Any) -> None:
-        """The cell has ended: take the line away."""
+        """Remove the line after the cell has ended."""
         if self._thread is None:  # the cell that began before it was watched
             return
         self._ended.set()

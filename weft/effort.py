@@ -1,4 +1,4 @@
-"""How much work has been done here: counted, so it is the same on every machine.
+"""Count the work that has been done here: the same on every machine.
 
 The simulator counts launches, threads, turns (a thread runs until it waits or ends),
 loop iterations and accesses written down; a check also counts the lines it watches a
@@ -39,5 +39,5 @@ def of_one_check() -> Iterator[None]:
 
 
 def iterations() -> int | None:
-    """Those of the check in progress so far, in launches that are over; else None."""
+    """Return the iterations of the check in progress, in finished launches, or None."""
     return done["iterations"] - _begun[0] if _begun else None

@@ -133,7 +133,7 @@ def _packed(name: str, each: Any) -> tuple[str, str, str]:
 
 
 def _dtypes(types: Sequence[Any]) -> dict[str, Any]:
-    """PyTorch's dtypes of the arrays, by Numba's names."""
+    """Return PyTorch's dtypes of the arrays, by Numba's names."""
     import torch
 
     found = {str(each.dtype) for each in types if hasattr(each, "ndim")}

@@ -1,4 +1,4 @@
-"""Where the pages of the course are: addresses that work from this notebook.
+"""The addresses of the course's pages, as they work from this notebook.
 
 The book is public. Where `make lab` serves a built copy of it beside JupyterLab, links
 lead there instead, and need no network.
@@ -44,7 +44,7 @@ def solution_place(stem: str) -> str:
 
 
 def in_solutions() -> bool:
-    """Whether this notebook is one of the course's own solutions.
+    """Return whether this notebook is one of the course's own solutions.
 
     A kernel starts in its notebook's folder, whichever program started it.
     """

@@ -1,4 +1,4 @@
-"""What the names of a kernel stand for, whichever package its file imports.
+"""The meaning of a kernel's names, whichever package its file imports.
 
 Kernels are written for `numba.cuda`, on a GPU or in Numba's simulator, for its
 successor `numba_cuda_mlir`, or for our own stand-in for either. All of them have number
@@ -28,7 +28,7 @@ SIMULATES = "NUMBA_ENABLE_CUDASIM"  # the variable of the environment
 
 
 def package_of(kind: type) -> str:
-    """The package that a class belongs to: one of `PACKAGES`, `STAND_IN` or ''."""
+    """Return the package that a class belongs to, of `PACKAGES`, `STAND_IN` or ''."""
     module = str(kind.__module__)
     if module.startswith(STAND_IN):
         return STAND_IN
@@ -37,17 +37,17 @@ def package_of(kind: type) -> str:
 
 
 def known(value: Any) -> bool:
-    """Whether the class of a value is Numba's, or of what is like it."""
+    """Return whether the class of a value belongs to Numba or a similar package."""
     return bool(package_of(type(value)))
 
 
 def loaded(package: str = "numba") -> Any:
-    """A package if it has been imported, None otherwise."""
+    """Return a package if it has been imported, or None."""
     return sys.modules.get(package)
 
 
 def installed(package: str = "numba") -> bool:
-    """Whether a package has been imported, or could be. It is not imported."""
+    """Return whether a package has been imported, or could be, without importing it."""
     if loaded(package) is not None:
         return True
     with suppress(ImportError, ValueError):
@@ -56,7 +56,7 @@ def installed(package: str = "numba") -> bool:
 
 
 def simulating() -> bool:
-    """Whether Numba compiles no kernels in this process, for a GPU.
+    """Return whether Numba compiles no kernels for a GPU in this process.
 
     It runs as a simulator, or will when it is imported, or it is not installed.
     """
@@ -72,7 +72,7 @@ def simulating() -> bool:
 
 
 def python_function(value: Any) -> FunctionType | None:
-    """The Python function inside what a decorator of Numba made, None otherwise."""
+    """Return the Python function inside a decorated object of Numba's, or None."""
     if not package_of(type(value)):
         return None
     inner = getattr(value, "py_func", None)
@@ -80,37 +80,37 @@ def python_function(value: Any) -> FunctionType | None:
 
 
 def is_kernel(value: Any) -> bool:
-    """Whether `@cuda.jit` made it: a kernel or a device function."""
+    """Return whether `@cuda.jit` made a value: a kernel or a device function."""
     kind = type(value)
     named = f"{kind.__module__}.{kind.__name__}".lower()
     return python_function(value) is not None and "cuda" in named
 
 
 def is_device_function(value: Any) -> bool:
-    """Whether it is marked `device=True`: Numba does not launch it."""
+    """Return whether a function is marked `device=True`: Numba does not launch it."""
     if getattr(value, "_device", False):  # in a simulator
         return True
     return bool(_options(value).get("device"))
 
 
 def uses_fastmath(kernel: Any) -> bool:
-    """Whether it is marked `fastmath=True`."""
+    """Return whether a kernel is marked `fastmath=True`."""
     if getattr(kernel, "_fastmath", False):  # in a simulator
         return True
     return bool(_options(kernel).get("fastmath"))
 
 
 def _options(kernel: Any) -> Mapping[str, Any]:
-    """What `@cuda.jit` was given; empty in a simulator."""
+    """Return the options given to `@cuda.jit`, empty in a simulator."""
     return getattr(kernel, "targetoptions", None) or {}
 
 
 @dataclass(frozen=True)
 class Options:
-    """What `@cuda.jit` was told of a kernel's launches.
+    """The options of `@cuda.jit` that concern launches.
 
-    signatures: those that were written down, as they were; empty where Numba may
-    compile for any arguments. launch_bounds, max_registers: as given.
+    signatures: those that were declared, as given; empty where Numba may compile for
+    any arguments. launch_bounds, max_registers: as given.
     """
 
     signatures: tuple[Any, ...] = ()
@@ -119,7 +119,7 @@ class Options:
 
 
 def options_of(kernel: Any) -> Options:
-    """What `@cuda.jit` was told of a kernel."""
+    """Return the options of a kernel that concern launches."""
     noted = getattr(kernel, "_weft_options", None)  # see `told`
     if isinstance(noted, Options):
         return noted
@@ -135,7 +135,7 @@ def options_of(kernel: Any) -> Options:
 def told(
     first: Any, given: Mapping[str, Any], is_signature: Callable[[Any], bool]
 ) -> Options:
-    """The options in a call of `cuda.jit`: its first argument, and those by name."""
+    """Return the options in a call of `cuda.jit`: its first argument, and the named."""
     signatures: tuple[Any, ...] = ()
     if isinstance(first, list):
         signatures = tuple(first)
@@ -148,28 +148,28 @@ def told(
 
 
 class Typing(Protocol):
-    """How the package of a kernel reads signatures, and types arguments."""
+    """The way in which a kernel's package reads signatures and types arguments."""
 
     def is_signature(self, value: Any) -> bool:
-        """Whether it is one signature: a string, a tuple of types or `void(...)`."""
+        """Return whether a value is one signature: a string, types or `void(...)`."""
 
     def signature_types(self, signature: Any) -> tuple[tuple[Any, ...], Any]:
-        """The types of a signature's arguments, and of its result: None for nothing.
+        """Return the types of a signature's arguments, and of its result or None.
 
         Raises whatever its text raises.
         """
 
     def array_type(self, dtype: "np.dtype[Any]", ndim: int, layout: str) -> Any:
-        """The type of an array on the device."""
+        """Return the type of an array on the device."""
 
     def value_type(self, value: Any) -> Any:
-        """The type of a value. Raises ValueError for what has none."""
+        """Return the type of a value. Raises ValueError if it has none."""
 
     def converts(self, given: Any, declared: Any) -> bool:
-        """Whether a launch passes an argument of one type for another's parameter.
+        """Return whether a launch converts an argument's type to a parameter's.
 
-        Where a signature is declared Numba converts numbers, but no float to an
-        integer, and of arrays only how they lie in memory.
+        With a declared signature, Numba converts numbers, but no float to an integer,
+        and for arrays only the memory layout.
         """
 
 
@@ -236,7 +236,7 @@ NUMBA: Typing = _COMPILERS["numba"]
 
 
 def typing_of(kernel: Any) -> Typing:
-    """How the package that made a kernel, or anything else, deals with types."""
+    """Return how the package that made a kernel, or any value, deals with types."""
     package = package_of(type(kernel))
     if package == STAND_IN:
         own: Typing = kernel.typing
@@ -248,29 +248,29 @@ def typing_of(kernel: Any) -> Typing:
 
 
 def is_number_type(value: Any) -> bool:
-    """Whether it is a number type such as `float32`."""
+    """Return whether a value is a number type such as `float32`."""
     kind = type(value)
     return known(value) and any(base.__name__ == "Number" for base in kind.__mro__)
 
 
 def is_record_type(value: Any) -> bool:
-    """Whether it is Numba's type of a structure, as `numba.from_dtype` makes it."""
+    """Return whether a value is a structure type, as `numba.from_dtype` makes it."""
     kind = type(value)
     return known(value) and any(base.__name__ == "Record" for base in kind.__mro__)
 
 
 def is_type(value: Any) -> bool:
-    """Whether it is a number type or a vector type, such as `float32x4`."""
+    """Return whether a value is a number type or a vector type, such as `float32x4`."""
     return hasattr(value, "bitwidth") or hasattr(value, "num_elements")
 
 
 def vector_name(value: Any) -> str:
-    """The name of a vector type that is no class, such as MLIR's; '' for others."""
+    """Return the name of a vector type that is not a class, such as MLIR's, or ''."""
     return value.name if type(value).__name__ == "VectorType" else ""
 
 
 def as_dtype(dtype: Any) -> "np.dtype[Any]":
-    """The NumPy dtype of a Numba type, a NumPy dtype or a Python type."""
+    """Return the NumPy dtype of a Numba type, a NumPy dtype or a Python type."""
     import numpy as np
 
     package = package_of(type(dtype))
@@ -284,7 +284,7 @@ def as_dtype(dtype: Any) -> "np.dtype[Any]":
 
 
 def public_module(name: str) -> str:
-    """The documented name of a module: the simulator's are `numba.cuda`.
+    """Return the documented name of a module: the simulator's are `numba.cuda`.
 
     >>> public_module("numba.cuda.simulator"), public_module("math")
     ('numba.cuda', 'math')
@@ -293,12 +293,12 @@ def public_module(name: str) -> str:
 
 
 def is_module_of_types(module: ModuleType) -> bool:
-    """Whether it is `numba.types`."""
+    """Return whether a module is `numba.types`."""
     return module.__name__ in ("numba.types", "numba_cuda_mlir.types")
 
 
 def is_cuda(module: ModuleType) -> bool:
-    """Whether it is `numba.cuda`, or what kernels import instead."""
+    """Return whether a module is `numba.cuda`, or its substitute for kernels."""
     return module.__name__ in CUDA or module.__name__ == "numba.cuda.simulator"
 
 
@@ -310,14 +310,14 @@ CUDA = tuple(f"{package}.cuda" for package in PACKAGES)
 
 
 def cuda_member(name: str) -> Any:
-    """What the first imported `cuda` holds under a name, None if none does."""
+    """Return what the first imported `cuda` holds under a name, or None."""
     modules = [module for module in map(loaded, CUDA) if module is not None]
     members = (getattr(module, name, None) for module in modules)
     return next((member for member in members if member is not None), None)
 
 
 def cuda_name(value: Any) -> str:
-    """The name under which an imported `cuda` holds `value`, '' if none does."""
+    """Return the name under which an imported `cuda` holds `value`, or ''."""
     if not (type(value).__module__ + getattr(value, "__module__", "")).count("cuda"):
         return ""
     members = (vars(module) for module in map(loaded, CUDA) if module is not None)
@@ -326,7 +326,7 @@ def cuda_name(value: Any) -> str:
 
 
 def stub_name(value: Any) -> str:
-    """The name of something imported from `numba.cuda`, '' for anything else.
+    """Return the name of an object imported from `numba.cuda`, or ''.
 
     Unlike `cuda_name` it takes no search, and knows submodules: `threadIdx`, `atomic`,
     `shared`.
@@ -342,7 +342,7 @@ def stub_name(value: Any) -> str:
 
 
 def simulated_array(value: Any) -> "np.ndarray[Any, Any] | None":
-    """The memory of a simulator's device array, None for anything else."""
+    """Return the memory of a simulator's device array, or None for anything else."""
     inner = getattr(value, "_ary", None)
     if inner is None:
         return None
@@ -352,12 +352,12 @@ def simulated_array(value: Any) -> "np.ndarray[Any, Any] | None":
 
 
 def is_hint(arg: Any) -> bool:
-    """Whether it is `cuda.In`, `cuda.Out` or `cuda.InOut` of something."""
+    """Return whether an argument is a `cuda.In`, `cuda.Out` or `cuda.InOut`."""
     return type(arg).__name__ in ("In", "Out", "InOut") and hasattr(arg, "value")
 
 
 def without_hint(arg: Any) -> Any:
-    """What `cuda.In`, `cuda.Out` or `cuda.InOut` holds; other arguments as they are."""
+    """Unwrap `cuda.In`, `cuda.Out` or `cuda.InOut`; keep other arguments."""
     return arg.value if is_hint(arg) else arg
 
 

@@ -22,7 +22,7 @@ def watch(*modules: str) -> None:
 
 
 def replaced() -> list[str]:
-    """The names that are something else now, such as `numpy.random.default_rng`."""
+    """Return the names that have been rebound, such as `numpy.random.default_rng`."""
     return [
         f"{module}.{name}"
         for module, names in _then.items()

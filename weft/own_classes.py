@@ -24,13 +24,13 @@ HARMLESS = frozenset(
 
 
 def is_named_tuple(kind: type) -> bool:
-    """Whether a class was made by `namedtuple` or `NamedTuple`."""
+    """Return whether a class was made by `namedtuple` or `NamedTuple`."""
     fields = getattr(kind, "_fields", None)
     return issubclass(kind, tuple) and isinstance(fields, tuple)
 
 
 def can_be_written(kind: Any) -> bool:
-    """Whether `written` knows how to write a class down."""
+    """Return whether `written` can serialise a class."""
     return isinstance(kind, type) and (
         (issubclass(kind, enum.Enum) and kind not in ENUMS)
         or is_named_tuple(kind)
@@ -40,16 +40,16 @@ def can_be_written(kind: Any) -> bool:
 
 @cache
 def acts_as_a_value(kind: type) -> bool:
-    """Whether what is of this class passes for a number, a text or a tuple."""
+    """Return whether instances of a class pass for numbers, strings or tuples."""
     values = (int, float, complex, str, bytes)
     return can_be_written(kind) or issubclass(kind, values)
 
 
 @cache
 def operators_of(kind: type) -> list[str]:
-    """The operators that a class of the learner's gives a meaning of its own.
+    """Return the operators that a class of the learner's overloads.
 
-    Numba knows nothing of them: to it a member is its value.
+    Numba ignores them: to it a member is its value.
     """
     mine = [base for base in kind.__mro__ if base.__module__ not in _PYTHONS]
     return sorted(

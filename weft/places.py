@@ -7,12 +7,12 @@ from types import CodeType, FrameType
 
 @dataclass(frozen=True)
 class Place:
-    """Where in the learner's source something happened.
+    """A place in the learner's source at which something happened.
 
     `line` counts as the learner's editor does (1 is the first line of the cell or
-    file), `text` is that line without its indentation, `expression` the part of it
-    that was being evaluated ('' where Python does not say). `file` is the cell or file.
-    A place that `calls` is the line that called the function of the place before it.
+    file), `text` is that line without its indentation, `expression` the part of it that
+    was being evaluated ('' where Python does not say). `file` is the cell or file. A
+    place that `calls` is the line that called the function of the place before it.
     """
 
     function: str
@@ -24,7 +24,7 @@ class Place:
 
 
 def axes(index: tuple[int, ...], size: tuple[int, ...]) -> tuple[int, ...]:
-    """An index (x, y, z) with as many numbers as its block or grid has dimensions.
+    """Shorten an index (x, y, z) to the dimensions of its block or grid.
 
     >>> axes((5, 0, 0), (32, 32, 1)), axes((5, 0, 0), (64, 1, 1))
     ((5, 0), (5,))
@@ -33,7 +33,7 @@ def axes(index: tuple[int, ...], size: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def unravel(rank: int, size: tuple[int, int, int]) -> tuple[int, ...]:
-    """The index of the `rank`-th thread of a block, or block of a grid."""
+    """Return the index of the `rank`-th thread of a block, or block of a grid."""
     x, y = size[:2]
     return axes((rank % x, rank // x % y, rank // (x * y)), size)
 
@@ -50,7 +50,7 @@ def named(index: tuple[int, ...] | None) -> str:
 
 
 def place(code: CodeType, lasti: int, lines: dict[int, str]) -> Place:
-    """The source place of the instruction at byte offset `lasti` of `code`."""
+    """Return the source place of the instruction at byte offset `lasti` of `code`."""
     positions = _positions(code, code.co_linetable)
     line, end_line, start, end = positions[min(lasti // 2, len(positions) - 1)]
     line = line or code.co_firstlineno
@@ -63,7 +63,10 @@ def place(code: CodeType, lasti: int, lines: dict[int, str]) -> Place:
 
 @lru_cache(256)
 def _positions(code: CodeType, table: bytes) -> tuple[tuple[int | None, ...], ...]:
-    """Where each instruction of `code` is; two with other tables may be equal."""
+    """Return the position of each instruction of `code`.
+
+    table: tells apart code objects that are equal but have other positions.
+    """
     return tuple(code.co_positions())
 
 
@@ -75,7 +78,7 @@ def led_to(places: list[Place]) -> list[Place]:
 
 
 def frame_place(frame: FrameType, lines: dict[int, str]) -> Place:
-    """The source place at which `frame` is now."""
+    """Return the source place at which `frame` is now."""
     return place(frame.f_code, frame.f_lasti, lines)
 
 

@@ -78,7 +78,7 @@ def power(error: Exception) -> str:
 
 
 def in_plain_words(error: BaseException) -> str:
-    """What an error says; of NumPy's bitwise operators, which types they take.
+    """Reword an error: for NumPy's bitwise operators, say which types they take.
 
     >>> in_plain_words(TypeError("ufunc 'bitwise_xor' not supported for ..."))
     '`^` takes integers, and one side is something else'

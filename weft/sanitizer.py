@@ -77,11 +77,11 @@ class Unfinished:
 
 
 def races(trace: Trace, guesses_are_fine: bool = True) -> Race | None:
-    """The first race of a trace, None if there is none.
+    """Return the first race of a trace, or None.
 
-    One in shared memory comes before two stores to the same global element: those
-    often follow from it. Of two threads of one warp there is only talk if no two warps
-    race: they say that the whole block must wait, and not only a warp.
+    One in shared memory comes before two stores to the same global element: those often
+    follow from it. A race between two threads of one warp is reported only if no two
+    warps race: the latter shows that the whole block must wait, and not only a warp.
     guesses_are_fine: whether a read may race with the compare-and-swap that it is a
     guess for.
     """
@@ -108,13 +108,13 @@ def races(trace: Trace, guesses_are_fine: bool = True) -> Race | None:
 
 
 def _one_warp(trace: Trace, pair: tuple[int, int]) -> bool:
-    """Whether the two accesses are of one warp."""
+    """Return whether the two accesses are of one warp."""
     a, b = (trace.views[trace.view[row]] for row in pair)
     return (a.block, a.warp) == (b.block, b.warp)
 
 
 def unwritten(trace: Trace) -> Unwritten | None:
-    """The first read of shared, local or fresh memory that nothing had written."""
+    """Return the first read of shared, local or fresh memory that is not set."""
     fresh = np.array([*trace.fresh, False])[trace.array]
     if trace.blocks < trace.all_blocks:
         fresh &= trace.space != GLOBAL  # a block left out may have written it
@@ -140,9 +140,9 @@ def unwritten(trace: Trace) -> Unwritten | None:
 
 
 def unfinished(trace: Trace) -> Unfinished | None:
-    """The first read of shared memory into which an asynchronous copy is in flight.
+    """Return the first read of shared memory with an asynchronous copy in flight.
 
-    That is: what last stored there is the beginning of a copy, and no wait followed.
+    That is: the last store there is the beginning of a copy, and no wait followed.
     """
     begun = trace.atomics["begun"]
     if not begun.size:
@@ -221,7 +221,7 @@ def _places(*accesses: Access) -> list[Place]:
 
 
 def _candidates(trace: Trace) -> list[Columns]:
-    """Groups of rows that may hold a race: the same bytes, several threads, a write.
+    """Return groups of rows that may race: the same bytes, several threads, a write.
 
     Everything else is settled by barriers: two accesses of one block race only if they
     have the same epoch, two of different blocks only if the grid's epoch is the same.
@@ -247,7 +247,7 @@ def _candidates(trace: Trace) -> list[Columns]:
 
 
 def _groups(trace: Trace, rows: Columns, who: Columns, *keys: Columns) -> list[Columns]:
-    """Rows with equal keys that come from several `who`, one of them writing."""
+    """Return groups of rows with equal keys from several `who`, one of them writing."""
     order, new = columns.order(*keys)
     starts = np.flatnonzero(new)
     rows, who = rows[order], who[order]
@@ -273,11 +273,11 @@ def _words(trace: Trace, rows: Columns) -> tuple[Columns, Columns]:
 
 
 def _guesses(trace: Trace) -> frozenset[int]:
-    """The instructions that only read what a compare-and-swap then expects.
+    """Return the instructions that only read what a compare-and-swap then expects.
 
     Such a value may be stale: then the swap fails. So the read may race with atomics.
-    An instruction guesses if what its thread does next with the same element is
-    such a swap, or nothing, each time.
+    An instruction guesses if its thread's next access to the same element, each time,
+    is such a swap, or if there is none.
     """
     swaps = trace.atomics["cas"]
     if not swaps.size:
@@ -296,7 +296,7 @@ def _guesses(trace: Trace) -> frozenset[int]:
 
 
 def guessed(trace: Trace) -> frozenset[Place]:
-    """The places where a plain read is no more than a guess for a compare-and-swap."""
+    """Return the places where a plain read only guesses for a compare-and-swap."""
     if isinstance(trace, Recorded) and not trace.has_swaps:
         return frozenset()
     return frozenset(trace.places[site] for site in _guesses(trace))
@@ -305,9 +305,10 @@ def guessed(trace: Trace) -> frozenset[Place]:
 def _unordered(
     trace: Trace, rows: Columns, guesses: frozenset[int]
 ) -> list[tuple[int, int]]:
-    """The first two rows of a group that nothing orders; the group is in order.
+    """Return the first two rows of a group that nothing orders; the group is in order.
 
-    Where they are of one warp, in shared memory, the first that are not come with them.
+    If they are of one warp, in shared memory, the first two of different warps are
+    returned as well.
     """
     views = trace.views
     relaxed = set(trace.atomics["relaxed"].tolist())
@@ -371,7 +372,7 @@ def _race(trace: Trace, first: int, second: int) -> Race:
 
 
 def _told(trace: Trace, row: int) -> Access | None:
-    """The last atomic operation before an access, of its thread or of its block."""
+    """Return the last atomic operation before an access, of its thread or its block."""
     block = trace.block == trace.block[row]
     mine = block & (trace.thread == trace.thread[row])
     loose = np.zeros(len(trace), bool)
@@ -385,7 +386,7 @@ def _told(trace: Trace, row: int) -> Access | None:
 
 
 def _updates(trace: Trace, row: int, view: View) -> bool:
-    """Whether the access at `row` is part of a plain read-modify-write on one line."""
+    """Return whether an access is in a plain read-modify-write on one line."""
     same = (
         (trace.view == view.index)
         & (trace.address == trace.address[row])

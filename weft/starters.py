@@ -1,4 +1,4 @@
-"""What a learner wrote, as text, and whether it was begun at all."""
+"""Read a learner's source as text, and tell whether it was begun at all."""
 
 import inspect
 from types import FunctionType
@@ -10,10 +10,10 @@ STUB = "your code here"  # in the comment that a starter cell contains
 
 
 def source_function(value: Any) -> FunctionType | None:
-    """The Python function of a kernel, or a plain function, if there is one.
+    """Return the Python function of a kernel, or a plain function, if there is one.
 
-    Of a function that `functools.wraps` put around another it is the inner one, which
-    is what the learner wrote.
+    For a function that `functools.wraps` has wrapped, it is the inner one, which the
+    learner wrote.
     """
     if isinstance(value, FunctionType):
         inner: FunctionType = inspect.unwrap(value)
@@ -22,7 +22,7 @@ def source_function(value: Any) -> FunctionType | None:
 
 
 def source(function: Any) -> str:
-    """The text of a function, "" where there is none."""
+    """Return the source text of a function, "" if there is none."""
     inner = source_function(function)
     try:
         return inspect.getsource(inner) if inner else ""
@@ -31,14 +31,15 @@ def source(function: Any) -> str:
 
 
 def has_stub(function: Any) -> bool:
-    """Whether the function still holds the starter's comment."""
+    """Return whether the function still contains the starter's comment."""
     return STUB in source(function)
 
 
 def called_stubs(function: Any) -> list[str]:
-    """The names of the functions not begun that a plain function refers to.
+    """Return the names of unfinished functions that a plain function refers to.
 
-    They are looked up where the function would find them: around it, then globally.
+    They are looked up where the function would find them: in its closure, then
+    globally.
     """
     inner = source_function(function)
     if inner is None:

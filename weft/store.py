@@ -1,4 +1,4 @@
-"""Where this package keeps what it learns: progress, and the ceilings of a machine.
+"""The folder in which this package keeps progress, and the ceilings of a machine.
 
 Inside a working copy of the course that is its folder `.weft/`; elsewhere (an
 installed package, a copy that belongs to another user) the user's own folders.

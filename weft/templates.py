@@ -136,7 +136,7 @@ class _Unroll(ast.NodeTransformer):
         self._unroll, self._numbers = unroll, numbers
 
     def _value(self, node: ast.expr) -> int | None:
-        """The number that an expression of known numbers has, None for others."""
+        """Return the integer that an expression of known numbers has, or None."""
         try:
             code = compile(ast.Expression(node), "", "eval")
             value = eval(code, {"__builtins__": {}}, dict(self._numbers))

@@ -169,7 +169,7 @@ def simulated(tensor: Any, box: tuple[int, ...], swizzle: int) -> Any:
 
 
 def offset_of(tensor: Any, data: np.ndarray[Any, Any]) -> int:
-    """How many bytes into its memory a tensor, or an array, begins."""
+    """Return the byte offset at which a tensor, or an array, begins in its memory."""
     if hasattr(tensor, "storage_offset"):
         return int(tensor.storage_offset()) * data.itemsize
     root = data
@@ -180,7 +180,7 @@ def offset_of(tensor: Any, data: np.ndarray[Any, Any]) -> int:
 
 
 def memory_of(tensor: Any) -> np.ndarray[Any, Any]:
-    """The memory of a tensor on the CPU, or of an array; bits for what NumPy lacks."""
+    """Return the memory of a CPU tensor or an array; bits for types NumPy lacks."""
     found = meaning.simulated_array(tensor)
     if found is not None:
         return found

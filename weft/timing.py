@@ -1,4 +1,4 @@
-"""How long a launch takes on the GPU: events, warm-up, median, spread.
+"""Measure how long a launch takes on the GPU: events, warm-up, median, spread.
 
 One repetition: fill the L2 cache with something else, record an event, call, record an
 event. The host queues the call while the GPU is still filling the cache, which is

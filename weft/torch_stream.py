@@ -34,7 +34,7 @@ def current_stream() -> Any:
 
 @functools.lru_cache(64)
 def _of_numba(handle: int) -> Any:
-    """Numba's stream for the driver's number; 0, for the default one, needs none."""
+    """Return Numba's stream for a driver's handle; 0 stands for the default one."""
     from numba import cuda
 
     return cuda.external_stream(handle) if handle else 0

@@ -39,7 +39,7 @@ def install() -> None:
 
 
 def without_ours(trace: TracebackType | None) -> TracebackType | None:
-    """`trace` without the frames of this package."""
+    """Return `trace` without the frames of this package."""
     if trace is None:
         return None
     rest = without_ours(trace.tb_next)
@@ -53,7 +53,7 @@ def is_ours(trace: TracebackType) -> bool:
 
 
 def called_at(error: BaseException) -> tuple[int, str] | None:
-    """The line, and its text, from which the learner called what raised `error`."""
+    """Return the learner's line, and its text, that called what raised `error`."""
     found = None
     trace = error.__traceback__
     while trace is not None and not is_ours(trace):
@@ -66,9 +66,9 @@ def called_at(error: BaseException) -> tuple[int, str] | None:
 
 
 def interrupted(error: KeyboardInterrupt) -> list[str]:
-    """What a press of Stop interrupted: the learner's lines, without ours between.
+    """Return the learner's lines that a press of Stop interrupted.
 
-    Empty where this package was not running: then Python's own account is best.
+    Empty if this package was not running: then Python's own traceback is best.
     """
     places, ours = [], False
     trace = error.__traceback__
@@ -88,7 +88,7 @@ def interrupted(error: KeyboardInterrupt) -> list[str]:
 
 
 def line_of(trace: TracebackType) -> int:
-    """The line of a traceback; the one before, where an instruction has none."""
+    """Return the line of a traceback; the one before if an instruction has none."""
     code = trace.tb_frame.f_code
     lines = [line for start, _, line in code.co_lines() if start <= trace.tb_lasti]
     known = [line for line in lines if line is not None]
@@ -113,7 +113,7 @@ def looking_up_names(where: Callable[[str], str]) -> Iterator[None]:
 
 
 def undefined(error: BaseException) -> str:
-    """Where the name is defined that a NameError misses; "" where nobody knows."""
+    """Say where the name is defined that a NameError misses; "" if that is unknown."""
     name = getattr(error, "name", None)
     if not isinstance(error, NameError) or isinstance(error, UnboundLocalError):
         return ""
@@ -124,9 +124,9 @@ def undefined(error: BaseException) -> str:
 
 
 def deliberate(error: BaseException) -> bool:
-    """Whether a `raise` in the source raised this, and not a press of Stop.
+    """Return whether a `raise` in the source raised this, and not a press of Stop.
 
-    What interrupts Python from outside does so between instructions.
+    An interrupt from outside arrives between instructions.
     """
     trace = error.__traceback__
     if trace is None:

@@ -67,7 +67,7 @@ class Tracer:
 
 
 class Trace(simulated.Trace):
-    """What a launch did: shown, a table of its lines; in columns, every access.
+    """The record of a launch: shown, a table of its lines; in columns, every access.
 
     `lines` are its instructions with requests, sectors and bank conflicts, `work` what
     each line moves and computes, `total` the same for all of them. `hazard` is the
@@ -151,12 +151,12 @@ class Trace(simulated.Trace):
         return shown if self.hazard is None else shown + self.hazard._repr_html_()
 
     def _table(self) -> list[list[str]]:
-        """The head and the rows; without flops where there are none."""
+        """Return the table's head and rows, without flops if there are none."""
         table = [list(HEAD), *self._rows()]
         return table if self.total.flops else [row[:-1] for row in table]
 
     def _rows(self) -> list[list[str]]:
-        """The table's cells; a source line is named where it first appears."""
+        """Return the table's cells; a source line is named where it first appears."""
         rows = []
         last = None
         flops = {
@@ -180,7 +180,7 @@ class Trace(simulated.Trace):
         return rows
 
     def _facts(self) -> list[str]:
-        """What the launch moves and computes, in a few lines."""
+        """Describe what the launch moves and computes, in a few lines."""
         total = self.total
         facts = []
         if total.requested:
@@ -226,7 +226,7 @@ def _verb(line: Line) -> str:
 
 
 def _cost(line: Line) -> str:
-    """Sectors or conflicts of a request, and how few would have sufficed."""
+    """Format a request's sectors or conflicts, and how few would have sufficed."""
     cost = f"{line.per_request:.3g}"
     plural = "s" * (line.per_request != 1)
     if line.shared:
@@ -237,5 +237,5 @@ def _cost(line: Line) -> str:
 
 
 def _lanes(line: Line) -> str:
-    """Lanes that take part in a request, marked where a branch keeps others away."""
+    """Format the lanes of a request, marked if a branch keeps others away."""
     return f"{line.lanes_per_request:.3g}" + " (divergent)" * bool(line.divergent)

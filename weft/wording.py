@@ -53,7 +53,7 @@ class Words:
         return table
 
     def __call__(self, row: str, **fields: Any) -> Row:
-        """The texts of a row, filled in. Raises KeyError for an unknown row."""
+        """Return the texts of a row, filled in. Raises KeyError for an unknown row."""
         return {
             part: text.format(**fields)
             for part, text in self.rows[row].items()
@@ -61,7 +61,7 @@ class Words:
         }
 
     def matching(self, said: str) -> tuple[str, re.Match[str]] | None:
-        """The first row with a pattern that `said` fits, and the match."""
+        """Return the first row with a pattern that matches `said`, and the match."""
         for name, row in self.rows.items():
             if found := re.search(row.get("pattern", r"(?!)"), said, re.DOTALL):
                 return name, found
@@ -69,7 +69,7 @@ class Words:
 
 
 def folded(value: Any) -> Any:
-    """Texts in one line, lists of patterns as one; tables part by part."""
+    """Fold texts to one line, lists of patterns to one pattern, and tables by part."""
     if isinstance(value, dict):
         return {key: folded(part) for key, part in value.items()}
     if isinstance(value, list):
@@ -100,7 +100,7 @@ def rows(text: str) -> list[list[str]]:
 
 
 def kind_of(value: object) -> str:
-    """The type of a value, with its article.
+    """Return the type of a value, with its article.
 
     >>> kind_of(3), kind_of("three")
     ('an int', 'a str')

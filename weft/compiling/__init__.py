@@ -31,7 +31,7 @@ _WORKER = Path(__file__).with_name("worker.py")
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a kernel.
+    """The outcome of compiling a kernel.
 
     Compiled: `capabilities` says for which, `doubles` which lines (file, number)
     compute in float64, `local` which access local memory, of which a thread takes
@@ -201,7 +201,7 @@ def compile_kernel(kernel: Any, args: tuple[Any, ...]) -> Outcome:
 
 
 def without(reason: str) -> Outcome:
-    """What became of a kernel that the compiler has not seen."""
+    """Return the outcome for a kernel that the compiler has not seen."""
     return Outcome(unverified=reason) if _lost else Outcome(skipped=reason)
 
 

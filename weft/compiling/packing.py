@@ -50,7 +50,7 @@ def pack(kernel: Any, args: tuple[Any, ...]) -> Parcel:
 
 
 def declared(kernel: Any) -> list[bytes]:
-    """The signatures that a kernel or a device function was given, as types."""
+    """Return the declared signatures of a kernel or a device function, as types."""
     try:
         types = [
             meaning.typing_of(kernel).signature_types(one)
@@ -62,7 +62,7 @@ def declared(kernel: Any) -> list[bytes]:
 
 
 def described(arg: Any) -> Item:
-    """What Numba has to know of an argument to tell its type."""
+    """Describe an argument so that Numba can infer its type."""
     if isinstance(arg, np.ndarray):
         layout = "C" if arg.flags.c_contiguous else "A"
         if arg.flags.f_contiguous and not arg.flags.c_contiguous:
@@ -82,7 +82,7 @@ class Packer:
         self._known: dict[type, int] = {}
 
     def argument(self, arg: Any) -> Item:
-        """What Numba has to know of an argument, or of the parts of a tuple."""
+        """Describe an argument, or the parts of a tuple, for Numba."""
         if not isinstance(arg, tuple):
             return described(arg)
         parts = [self.argument(part) for part in arg]
@@ -121,7 +121,7 @@ class Packer:
         return number
 
     def _item(self, name: str, value: Any) -> Item:
-        """How the value of a name travels. Raises `Unpackable`."""
+        """Return the value of a name in the form that is sent. Raises `Unpackable`."""
         inner = meaning.python_function(value)
         if inner is not None:
             number = self.function(inner, True)
@@ -158,7 +158,7 @@ class Packer:
 
 
 def is_own(kind: type) -> bool:
-    """Whether a class comes from elsewhere than Python and Numba themselves."""
+    """Return whether a class is defined outside Python and Numba themselves."""
     return not numerical(kind.__module__) and kind.__module__ != "builtins"
 
 

@@ -1,4 +1,4 @@
-"""What Numba says when it cannot compile a kernel, in a learner's words."""
+"""Reword Numba's compile errors for learners."""
 
 import re
 from typing import Any
@@ -43,14 +43,14 @@ def explain(error: str, message: str) -> Said:
 
 
 def _said(row: str, **told: Any) -> Said:
-    """The two texts of a row, filled in."""
+    """Return the two texts of a row, filled in."""
     containers = words.rows["containers"]["why"]
     found = words(row, containers=containers, **told)
     return found["message"], found["why"]
 
 
 def _worded(row: str, found: re.Match[str]) -> Said:
-    """What a row says of an error of Numba's."""
+    """Return the texts of a row for an error of Numba's."""
     if row == "untyped":
         return _untyped(found[1], found[2])
     if row == "unknown-attribute":
@@ -64,7 +64,7 @@ def _worded(row: str, found: re.Match[str]) -> Said:
 
 
 def kind_of(written: str) -> str:
-    """A Numba type as a person would call it, with its article."""
+    """Return a Numba type in plain words, with its article."""
     written = written.strip()
     if found := re.match(r"array\((\w+), (\d)d", written):
         return f"an array of {found[1]}"
@@ -96,7 +96,7 @@ def kind_of(written: str) -> str:
 
 
 def split(arguments: str) -> list[str]:
-    """The types in 'array(float32, 1d, C), int64', one by one."""
+    """Return the types in 'array(float32, 1d, C), int64', one by one."""
     parts, depth = [""], 0
     for letter in arguments:
         depth += (letter in "([<") - (letter in ")]>")
@@ -108,7 +108,7 @@ def split(arguments: str) -> list[str]:
 
 
 def listed(things: list[str]) -> str:
-    """'a, b and c', or 'nothing'."""
+    """Format 'a, b and c', or 'nothing'."""
     return joined(things) if things else "nothing"
 
 
@@ -135,7 +135,7 @@ def _unknown_attribute(name: str, owner: str) -> Said:
 
 
 def _index(verb: str, types: list[str], message: str) -> Said:
-    """What is wrong with an index, from the types of array and index."""
+    """Say what is wrong with an index, from the types of array and index."""
     owner, index = types[0], types[1]
     many = re.search(r"cannot index array\(\w+, (\d)d.*? with (\d+) indices", message)
     if many:
@@ -154,7 +154,7 @@ def _index(verb: str, types: list[str], message: str) -> Said:
 
 
 def _call(found: re.Match[str]) -> Said:
-    """What is wrong with a call, from the function's name and its arguments."""
+    """Say what is wrong with a call, from the function's name and its arguments."""
     name = re.sub(r"^(<built-in function|<function|<class|<intrinsic) ?", "", found[1])
     name = name.split(" at ")[0].strip("<>' ")
     written = split(found[2])

@@ -49,7 +49,7 @@ def write(stream: IO[bytes], message: Any) -> None:
 
 
 def read(stream: IO[bytes]) -> Any:
-    """The next message; None at the end of the stream."""
+    """Read the next message, or return None at the end of the stream."""
     head = stream.read(8)
     if len(head) < 8:
         return None
@@ -101,10 +101,10 @@ class Compiler:
     def ptx(
         self, fn: Any, signature: Any, capability: tuple[int, int], fastmath: bool
     ) -> str:
-        """The PTX of a function, with the lines that it comes from if NVVM can say.
+        """Return the PTX of a function, with line information if NVVM can provide it.
 
-        NVVM 13 stops on a few sound kernels for the older capabilities where it has
-        to keep track of lines: ERROR_COMPILATION.
+        NVVM 13 fails on a few valid kernels for the older capabilities if it has to
+        keep track of lines: ERROR_COMPILATION.
         """
         self._device.compute_capability = capability
         options = {"cc": capability, "fastmath": fastmath}
@@ -176,7 +176,7 @@ class Compiler:
                 called.disable_compile()
 
     def unpack(self, job: Job) -> list[types.FunctionType]:
-        """The functions of a job. Those that are device functions call as such."""
+        """Return the functions of a job; device functions are compiled as such."""
         parcels = job["functions"]
         functions, scopes = [], []
         for parcel in parcels:
@@ -214,7 +214,7 @@ class Compiler:
         return functions
 
     def value(self, item: Any, functions: list[Any]) -> Any:
-        """What an item of a job stands for."""
+        """Return the value that an item of a job stands for."""
         kind, *rest = item
         if kind == "function":
             return functions[rest[0]]
@@ -236,7 +236,7 @@ class Compiler:
         return pickle.loads(rest[0])
 
     def type_of(self, item: Any) -> Any:
-        """Numba's type of an argument."""
+        """Return Numba's type of an argument."""
         kind, *rest = item
         if kind == "tuple":
             parts = tuple(self.type_of(part) for part in rest[0])
@@ -253,7 +253,7 @@ class Compiler:
 
 
 def where(error: BaseException, files: set[str]) -> tuple[str, int] | None:
-    """The file and line that Numba was at, among the learner's `files`.
+    """Return the file and line that Numba was at, among the learner's `files`.
 
     Not all of its errors say so; the frames it went through do.
     """
@@ -275,7 +275,7 @@ def where(error: BaseException, files: set[str]) -> tuple[str, int] | None:
 
 
 def spot(value: Any, files: set[str]) -> tuple[str, int] | None:
-    """The line of the learner's that one of Numba's objects belongs to."""
+    """Return the learner's line that one of Numba's objects belongs to, or None."""
     try:
         at = getattr(value, "loc", value)
         filename, line = at.filename, at.line
@@ -285,7 +285,7 @@ def spot(value: Any, files: set[str]) -> tuple[str, int] | None:
 
 
 def working_lines(code: types.CodeType) -> set[int]:
-    """The lines with an operator, an element or a number with a point in them."""
+    """Return the lines with an operator, an element or a float literal."""
     found, line = set(), 0
     for step in dis.get_instructions(code):
         line = (step.positions and step.positions.lineno) or line
@@ -302,13 +302,12 @@ _LIFTED = {"abs", "cvt", "ld", "neg", "selp", "st"}
 def float64_lines(
     ptx: str, files: set[str], working: set[tuple[str, int]]
 ) -> set[tuple[str, int]]:
-    """The lines of `files` that compute in double precision.
+    """Return the lines of `files` that compute in double precision.
 
-    PTX says with `.loc` from which line the instructions after it come, for what was
-    inlined also into which line. The compiler lifts a conversion or a sign to lines
-    that have no part in it, the `def` even: alone it counts only on the lines
-    `working`. A copy from register to register, as where branches meet again, is no
-    computing on any line.
+    PTX says with `.loc` which line the instructions after it come from, and for inlined
+    code also the line it was inlined into. The compiler moves a conversion or a sign to
+    unrelated lines, even the `def`: alone it counts only on the lines `working`. A copy
+    from register to register, as where branches meet again, counts on no line.
     """
     found: set[tuple[str, int]] = set()
     moved: set[tuple[str, int]] = set()
@@ -320,7 +319,7 @@ def float64_lines(
 
 
 def local_lines(ptx: str, files: set[str]) -> set[tuple[str, int]]:
-    """The lines of `files` that load from local memory or store to it."""
+    """Return the lines of `files` that load from local memory or store to it."""
     return {
         at
         for text, at in instructions(ptx, files)
@@ -329,9 +328,9 @@ def local_lines(ptx: str, files: set[str]) -> set[tuple[str, int]]:
 
 
 def bytes_of(space: str, ptx: str) -> int:
-    """How many bytes of local memory a thread, or of constant memory a kernel, takes.
+    """Return a thread's bytes of local memory, or a kernel's of constant memory.
 
-    What a shortage of registers adds to local memory is decided later, by ptxas.
+    Spilled registers add to local memory later, in ptxas.
     """
     pieces = re.findall(
         rf"^\s*(?:\.\w+\s+)*\{space}\b[^;=]*?\.[a-z](\d+)\s+[\w$]+\[(\d+)\]", ptx, re.M
@@ -340,7 +339,7 @@ def bytes_of(space: str, ptx: str) -> int:
 
 
 def instructions(ptx: str, files: set[str]) -> Iterator[tuple[str, tuple[str, int]]]:
-    """Each line of PTX that belongs to a line of `files`, with that file and line."""
+    """Yield each line of PTX that belongs to a line of `files`, with file and line."""
     named = dict(re.findall(r'^\s*\.file\s+(\d+)\s+"(.*?)"', ptx, re.M))
     here: tuple[str, int] | None = None
     for text in ptx.splitlines():
@@ -360,7 +359,7 @@ def instructions(ptx: str, files: set[str]) -> Iterator[tuple[str, tuple[str, in
 
 
 def known_file(path: str, files: set[str]) -> str:
-    """The one of `files` that PTX calls `path`, '' if it is none of them."""
+    """Return the one of `files` that PTX calls `path`, or ''."""
     end = path.replace("\\\\", "\\")
     return next((f for f in files if end == f or end.endswith("/" + f)), "")
 

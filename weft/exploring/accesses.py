@@ -30,7 +30,7 @@ def state_of(trace: Trace, function: Any) -> dict[str, Any]:
 
 
 def _first(accesses: list[dict[str, Any]]) -> int:
-    """Which access to show first: the one that costs most over what would do."""
+    """Return which access to show first: the one with the largest excess cost."""
     over = [a["requests"] * (a["per"] - a["ideal"]) for a in accesses]
     return over.index(max(over)) if over else 0
 
@@ -56,7 +56,7 @@ def _base(trace: Trace, line: Line) -> int:
 
 
 def _requests(trace: Trace, rows: Columns, base: int) -> list[dict[str, Any]]:
-    """The first requests of the accesses `rows`, with addresses counted from `base`."""
+    """Return the first requests of the accesses `rows`, addresses from `base` on."""
     found = grouped(trace, rows, np.zeros_like(rows))
     order = np.lexsort((trace.thread[found.rows], found.request))
     rows, request, time = (c[order] for c in (found.rows, found.request, found.time))
@@ -75,7 +75,7 @@ def _requests(trace: Trace, rows: Columns, base: int) -> list[dict[str, Any]]:
 
 
 def _code(function: Any, lines: list[int]) -> list[tuple[int, str]]:
-    """The kernel's lines with their numbers, or at least those with an access."""
+    """Return the kernel's lines with their numbers, at least those with accesses."""
     try:
         source, start = inspect.getsourcelines(function)
     except (OSError, TypeError):

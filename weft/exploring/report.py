@@ -1,4 +1,4 @@
-"""What a figure shows, as text: for where there are no widgets."""
+"""Figures as text, for environments without widgets."""
 
 import inspect
 import json
@@ -132,5 +132,5 @@ def settled(value: Any, chosen: dict[Choice, Any]) -> Any:
 
 
 def copied(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The arguments as they are now, for launches to come."""
+    """Copy the arguments, for launches to come."""
     return tuple(a.copy() if isinstance(a, np.ndarray) else a for a in args)

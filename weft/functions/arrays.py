@@ -55,7 +55,7 @@ def compare_arrays(
 
 
 def held(value: Any) -> Array:
-    """`value` as an array; of objects where NumPy cannot hold it."""
+    """Return `value` as an array; of objects if NumPy cannot hold it."""
     try:
         place = isinstance(value, ctypes._SimpleCData)  # NumPy would read what is in it
         return np.asarray(None if place else value)
@@ -66,7 +66,7 @@ def held(value: Any) -> Array:
 def another_kind(
     exercise: FunctionExercise, call: str, got: Any, found: Array, aim: Array
 ) -> Verdict | None:
-    """A verdict on a text where a number is wanted, or a float for an integer."""
+    """Return the verdict on a string instead of a number, or a float for an integer."""
     if aim.dtype.kind in "biuf" and found.dtype.kind in "SU":
         return a_string(exercise, call, got)
     is_float = aim.dtype.kind in "iu" and found.dtype.kind == "f"
@@ -76,7 +76,10 @@ def another_kind(
 
 
 def one_by_one(found: Array, aim: Array, tolerance: float) -> Difference | None:
-    """How numbers of different kinds differ: a small one beside a large one counts."""
+    """Return the first difference, each number judged only by its own size.
+
+    For values of different kinds: a small one beside a large one counts.
+    """
     for index in np.flatnonzero(aim):
         wrong = difference(found[index, None], aim[index, None], tolerance)
         if wrong:

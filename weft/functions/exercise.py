@@ -33,10 +33,10 @@ class FunctionExercise(Exercise):
     lines: int | None = None
 
     def argument_tuples(self, seed: int) -> Iterator[tuple[Any, ...]]:
-        """The arguments of each call, those that are not listed last.
+        """Yield the arguments of each call, those that are not listed last.
 
-        seed: a number that belongs to the learner's source. Arguments that are not
-        listed are left out where the spec does not take them.
+        seed: derived from the learner's source. Unlisted arguments are left out if the
+        spec does not accept them.
         """
         if callable(self.inputs):
             import numpy as np
@@ -51,7 +51,7 @@ class FunctionExercise(Exercise):
             yield from filter(self._takes, unseen_arguments(listed, seed))
 
     def _takes(self, arguments: tuple[Any, ...]) -> bool:
-        """Whether the spec has a value for these arguments."""
+        """Return whether the spec has a value for these arguments."""
         try:
             self.spec(*copies(arguments))
         except Exception:  # whatever it raises for arguments that do not fit

@@ -1,4 +1,4 @@
-"""How a plain function is judged: it is called, and what it returns is compared.
+"""Judge a plain function: call it, and compare what it returns.
 
 A page of the book judges with this module, too. There is no NumPy there, and nothing
 launches a kernel; what a lab does about launches is in `weft.functions.room`.
@@ -32,7 +32,7 @@ MANY = 3  # arguments: from here on a verdict gives their names
 
 
 class Watch:
-    """What looks after the calls of one check; here, of functions alone.
+    """Supervises the calls of one check; here, of functions alone.
 
     name: the exercise.
     """
@@ -65,7 +65,7 @@ class Watch:
         """Raise `Failed` for anything else that was seen."""
 
     def facts(self) -> list[str]:
-        """What a check that passes says of it."""
+        """Return the facts that a passing check reports."""
         return []
 
 
@@ -123,7 +123,7 @@ def judge(
 
 
 def written(function: FunctionType, args: tuple[Any, ...]) -> list[str]:
-    """The arguments of a call; more than a few with their parameters' names."""
+    """Format the arguments of a call; several are named after their parameters."""
     code = inspect.unwrap(function).__code__
     shown = [brief(a) for a in args]
     if len(args) < MANY or len(args) != code.co_argcount:
@@ -150,7 +150,7 @@ def explained(
     wanted: Any,
     verdict: Verdict,
 ) -> Verdict:
-    """The verdict, with the exercise's own reason and the `return` that was reached."""
+    """Add to the verdict the exercise's own reason, and the `return` reached."""
     number = is_number(got) and (verdict.kind != "type" or got != wanted)
     asked = number or (verdict.kind == "wrong-value" and got is not None)
     if exercise.because is not None and asked:

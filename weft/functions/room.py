@@ -31,7 +31,7 @@ ROOM = Functions()
 
 
 def cases(exercise: FunctionExercise) -> Iterator[Case]:
-    """The arguments of each call, with what the spec returns for them."""
+    """Yield the arguments of each call, with what the spec returns for them."""
     for args in exercise.argument_tuples(seed(exercise.written_by_learner)):
         yield args, exercise.spec(*(widened(a) for a in copies(args)))
 

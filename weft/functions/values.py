@@ -45,16 +45,16 @@ def compare(exercise: FunctionExercise, call: str, got: Any, wanted: Any) -> Non
 
 
 def is_in_ctypes(value: Any) -> bool:
-    """Whether a value is a number of C's."""
+    """Return whether a value is a number of ctypes."""
     return type(value).__module__ == "ctypes" and hasattr(value, "value")
 
 
 def in_numpy(value: Any) -> bool:
-    """Whether a value, or a leaf of it, is NumPy's or PyTorch's."""
+    """Return whether a value, or a leaf of it, is NumPy's or PyTorch's."""
     types = (type(leaf) for _, leaf in leaves(value))
     return any(t.__module__.partition(".")[0] in ("numpy", "torch") for t in types)
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a real number, such as NumPy's too."""
+    """Return whether a value is a real number, including NumPy's."""
     return isinstance(value, Real) and not isinstance(value, bool)

@@ -1,4 +1,4 @@
-"""What a verdict on a plain function says of the value that was returned."""
+"""Word the verdicts on the value that a plain function returned."""
 
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
@@ -13,20 +13,20 @@ from weft.wording import several
 
 
 def in_ctypes(exercise: FunctionExercise, call: str, got: Any) -> Verdict:
-    """The verdict on an object of ctypes where its value is wanted."""
+    """Return the verdict on a ctypes object instead of its value."""
     why = f"`.value` gives the plain {type(got.value).__name__}."
     what = "a ctypes object instead of a number"
     return _of_type(exercise, call, got, "an object of ctypes", why, what)
 
 
 def a_string(exercise: FunctionExercise, call: str, got: Any) -> Verdict:
-    """The verdict on a text where a number is wanted."""
+    """Return the verdict on a string instead of a number."""
     what = "a string instead of a number"
     return _of_type(exercise, call, got, "a string, not a number", "", what)
 
 
 def a_float(exercise: FunctionExercise, call: str, got: Any) -> Verdict:
-    """The verdict on a float where an integer is wanted."""
+    """Return the verdict on a float instead of an integer."""
     why = "`/` always gives a float, and so do NumPy's `ceil` and `floor`."
     what = "a float instead of an integer"
     return _of_type(exercise, call, got, "a float, not an integer", why, what)
@@ -35,7 +35,7 @@ def a_float(exercise: FunctionExercise, call: str, got: Any) -> Verdict:
 def _of_type(
     exercise: FunctionExercise, call: str, got: Any, kind: str, why: str, headline: str
 ) -> Verdict:
-    """The verdict on a value of another type than is wanted; `kind` says of which."""
+    """Return the verdict on a value of a wrong type. kind: names that type."""
     return exercise.verdict(
         "type",
         f"{call} returns {brief(got)}, which is {kind}.",
@@ -47,14 +47,14 @@ def _of_type(
 
 
 def another_value(call: str, got: Any, wanted: Any) -> str:
-    """What was returned, and what should have been."""
+    """Say what was returned, and what should have been."""
     return f"{call} returns {got} and should return {wanted}."
 
 
 def wrong_answer(
     exercise: FunctionExercise, call: str, got: Any, reason: str
 ) -> Verdict:
-    """The verdict on an answer whose reason the exercise gives."""
+    """Return the verdict on an answer whose reason the exercise gives."""
     said = "nothing" if got is None else brief(got)
     message = f"{call} returns {said}."
     places = returns(exercise.written_by_learner)

@@ -49,7 +49,7 @@ class PageExercise(KernelExercise):
         return None if size is None else self.case(size, seed)
 
     def case(self, size: Any, seed: int = SEED) -> KernelCase:
-        """The data of a size. Raises KeyError where the build has made none."""
+        """Return the data of a size. Raises KeyError if the build has made none."""
         parts = as_tuple(size)
         found = self.made[key_of(self, parts, seed)]
         return KernelCase(
@@ -63,19 +63,19 @@ class PageExercise(KernelExercise):
 
 
 def before(data: Any) -> Any:
-    """An output as it is before a launch."""
+    """Return an output as it is before a launch."""
     if isinstance(data, dict) and "empty" in data:
         return np.empty(tuple(data["shape"]), data["empty"])
     return decoded(data)
 
 
 def key_of(exercise: KernelExercise, size: tuple[Any, ...], seed: int) -> Any:
-    """What a case is found by: constants, size, whether the size is a listed one."""
+    """Return the key of a case: constants, size, and whether the size is listed."""
     return (constants_now(exercise), size, seed == SEED)
 
 
 def constants_now(exercise: KernelExercise) -> tuple[Any, ...]:
-    """The values that the exercise's constants have now."""
+    """Return the current values of the exercise's constants."""
     function = exercise.function()
     scope = function.__globals__ if function else {}
     names = sorted({name for some in exercise.constants for name in some})
@@ -107,7 +107,7 @@ def with_less_patience() -> Iterator[None]:
 
 
 def made(thing: Any, scope: Data, explained: Data, exercise: Data) -> PageExercise:
-    """The exercise, of what the build has written of it."""
+    """Make the exercise from what the build has written of it."""
     launches = {}
     cases: dict[Any, Any] = {"unseen": decoded(exercise["unseen"])}
     for case in exercise["cases"]:
@@ -145,7 +145,7 @@ def made(thing: Any, scope: Data, explained: Data, exercise: Data) -> PageExerci
 
 
 def named(parameters: list[str]) -> Any:
-    """A function that stands for one of the lab's: all that it has are parameters."""
+    """Return a stand-in for a function of the lab, with only its parameters."""
 
     def kept_in_the_lab(*_: Any) -> Any:
         raise AssertionError("a page has the results of the lab's functions")

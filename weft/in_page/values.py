@@ -85,7 +85,7 @@ def decoded(data: Any) -> Any:
 
 
 def has_array(data: Any) -> bool:
-    """Whether JSON that `encoded` has written holds an array."""
+    """Return whether JSON from `encoded` contains an array."""
     if isinstance(data, dict):
         return "array" in data or "number" in data or any(map(has_array, data.values()))
     return isinstance(data, list) and any(map(has_array, data))

@@ -1,4 +1,4 @@
-"""What Numba's kernels lack: wide accesses, words that others watch, pairs of bfloat16.
+"""Operations that Numba lacks: wide accesses, shared words, pairs of bfloat16.
 
 A thread that reads `x[i], x[i + 1], x[i + 2], x[i + 3]` issues four 32-bit loads.
 `load4(x, i)` issues one of 128 bits: a quarter of the instructions and of the

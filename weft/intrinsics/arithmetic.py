@@ -20,7 +20,7 @@ _OF_HALF = "{{ .reg .b16 l, h; mov.b32 {{l, h}}, $1; cvt.f32.f16 $0, {}; }}"
 
 
 def _nearest(value: Any) -> int:
-    """The 16 bits of the bfloat16 nearest to a float32, of two the even one."""
+    """Return the 16 bits of the bfloat16 nearest to a float32, ties to even."""
     if value != value:
         return 0x7FFF
     whole = bits(np.float32(value))
@@ -40,7 +40,7 @@ def _high(word: Any) -> Any:
 
 
 def _of_half(half: int) -> Any:
-    """The float16 of 16 bits, as a float32."""
+    """Convert the 16 bits of a float16 to a float32."""
     return np.float32(np.uint16(half).view(np.float16))
 
 
@@ -61,7 +61,7 @@ def bf16_pair(low: Any, high: Any) -> Any:
     gives="float32",
 )
 def bf16_low(word: Any) -> Any:
-    """The lower bfloat16 of an int32, as a float32."""
+    """Return the lower bfloat16 of an int32, as a float32."""
     return _low(word)
 
 
@@ -71,7 +71,7 @@ def bf16_low(word: Any) -> Any:
     gives="float32",
 )
 def bf16_high(word: Any) -> Any:
-    """The upper bfloat16 of an int32, as a float32."""
+    """Return the upper bfloat16 of an int32, as a float32."""
     return _high(word)
 
 
@@ -81,7 +81,7 @@ def bf16_high(word: Any) -> Any:
     gives="float32",
 )
 def f16_low(word: Any) -> Any:
-    """The lower float16 of an int32, as a float32."""
+    """Return the lower float16 of an int32, as a float32."""
     return _of_half(bits(word) & 0xFFFF)
 
 
@@ -91,7 +91,7 @@ def f16_low(word: Any) -> Any:
     gives="float32",
 )
 def f16_high(word: Any) -> Any:
-    """The upper float16 of an int32, as a float32."""
+    """Return the upper float16 of an int32, as a float32."""
     return _of_half(bits(word) >> 16)
 
 
@@ -102,7 +102,7 @@ def f16_high(word: Any) -> Any:
     gives="int32",
 )
 def bf16_max(a: Any, b: Any) -> Any:
-    """The larger of the two lower and of the two upper bfloat16."""
+    """Return the larger of the two lower and of the two upper bfloat16."""
     return _pair(np.fmax(_low(a), _low(b)), np.fmax(_high(a), _high(b)))
 
 
@@ -112,7 +112,7 @@ def bf16_max(a: Any, b: Any) -> Any:
     gives="float32",
 )
 def exp2(x: Any) -> Any:
-    """2 to the power of a float32, right to about 22 bits; 0 below 2 ** -126."""
+    """Compute 2 to the power of a float32, to about 22 bits; 0 below 2 ** -126."""
     result = np.exp2(np.float32(x))
     return np.float32(0) if result < np.float32(2**-126) else result
 
@@ -129,6 +129,6 @@ def exp2(x: Any) -> Any:
     gives="uint32 uint32",
 )
 def mul_wide(a: Any, b: Any) -> tuple[Any, Any]:
-    """The upper and the lower half of the product of two uint32, each a uint32."""
+    """Return the upper and the lower half of the product of two uint32, as uint32."""
     product = bits(a) * bits(b)
     return np.uint32(product >> 32), np.uint32(product & 0xFFFFFFFF)

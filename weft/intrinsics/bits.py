@@ -6,7 +6,7 @@ import numpy as np
 
 
 def bits(value: Any) -> int:
-    """The bits of `value`, an integer or a number that becomes a float32."""
+    """Return the 32 bits of an integer, or of a number converted to float32."""
     if isinstance(value, (int, np.integer)):
         return int(value) & 0xFFFFFFFF
     return int(np.float32(value).view(np.uint32))

@@ -1,4 +1,4 @@
-"""What a tensor map says: where a matrix is, and how a box of it lies in shared memory.
+"""Tensor maps: where a matrix is, and the layout of a box of it in shared memory.
 
 CUDA Driver API, `cuTensorMapEncodeTiled`; PTX ISA, "Tensors", "Swizzling Modes". Where
 the simulator runs kernels, a tensor map is 128 bytes as well, and so can be passed,
@@ -52,7 +52,7 @@ class Boxes:
         return 8 * self.swizzle or 16
 
     def inside(self, corner: tuple[int, ...]) -> tuple[slice, ...]:
-        """The part of `data` that the box at `corner` has."""
+        """Return the part of `data` that is in the box at `corner`."""
         ends = zip(corner, self.box, self.data.shape, strict=True)
         return tuple(
             slice(min(max(at, 0), most), min(max(at + length, 0), most))
@@ -60,12 +60,12 @@ class Boxes:
         )
 
     def within(self, corner: tuple[int, ...]) -> tuple[slice, ...]:
-        """Where in the box at `corner` that part is."""
+        """Return the position of that part in the box at `corner`."""
         pairs = zip(self.inside(corner), corner, strict=True)
         return tuple(slice(part.start - at, part.stop - at) for part, at in pairs)
 
     def read(self, corner: tuple[int, ...]) -> Array:
-        """The box at `corner`, with zeros where there is no matrix."""
+        """Read the box at `corner`, with zeros outside the matrix."""
         found = np.zeros(self.box, self.data.dtype)
         part = self.data[self.inside(corner)]
         if part.size:
@@ -79,10 +79,10 @@ class Boxes:
             self.data[part] = values[self.within(corner)]
 
     def places(self, address: int) -> Array:
-        """Where each piece of 16 bytes of a box is that begins at `address`.
+        """Return the offset of each 16-byte piece of a box that begins at `address`.
 
-        Counted in bytes from there, in the order of the box. The swizzle is applied to
-        the address in shared memory.
+        In bytes, in the order of the box. The swizzle is applied to the address in
+        shared memory.
         """
         order = address + np.arange(0, self.nbytes, 16)
         found: Array = swizzled(order, self.swizzle) - address
@@ -90,7 +90,7 @@ class Boxes:
 
 
 def swizzled(address: Any, swizzle: int) -> Any:
-    """Where in shared memory that is which without a swizzle would be at `address`.
+    """Return the swizzled address in shared memory of the byte at `address`.
 
     PTX ISA, "Swizzling Modes": of each 16 bytes the number within `swizzle` bytes is
     combined, by XOR, with that of the 128 bytes.
@@ -103,9 +103,9 @@ def swizzled(address: Any, swizzle: int) -> Any:
 
 
 def encoded(boxes: Boxes) -> Array:
-    """The 128 bytes of a tensor map for the simulator.
+    """Return the 128 bytes of a tensor map for the simulator.
 
-    They are valid for as long as the array that this returns lives.
+    They are valid for as long as the returned array lives.
     """
     number = next(_numbers)
     held = np.frombuffer(_bytes(number), np.uint8).copy()
@@ -119,7 +119,7 @@ def _bytes(number: int) -> bytes:
 
 
 def decoded(held: Array) -> Boxes | None:
-    """The tensor map whose bytes `held` begins with, None if that is none."""
+    """Return the tensor map whose bytes `held` begins with, or None."""
     if held.dtype != np.uint8 or held.size < SIZE:
         return None
     raw = held.reshape(-1)[:SIZE].tobytes()

@@ -30,7 +30,7 @@ class Copies:
     """
 
     def __init__(self, clear: Callable[[Any, Any, int], None]) -> None:
-        """clear: leaves in so many elements, from `tile[i]` on, what no store wrote."""
+        """Prepare. clear: resets elements from `tile[i]` on to the unwritten state."""
         self._clear = clear
         self._started: list[tuple[Any, Any, Any]] = []
         self._groups: list[list[tuple[Any, Any, Any]]] = []
@@ -80,7 +80,7 @@ def _may_copy(call: str, tile: Any, x: Any) -> None:
 
 
 def _copies(size: int, cache: str) -> Builder:
-    """`cp.async` of `size` bytes; `cache` is "ca" (every level) or "cg" (L2 alone)."""
+    """Build `cp.async` of `size` bytes. cache: "ca" (every level) or "cg" (L2)."""
 
     def build(gpu: Lowering, call: str) -> Callable[..., Any]:
         """Make the intrinsic for the GPU."""
@@ -88,7 +88,7 @@ def _copies(size: int, cache: str) -> Builder:
         def copy_async(
             typingctx: Any, tile: Any, i: Any, x: Any, j: Any, inside: Any
         ) -> Any:
-            """The type of the result, and the function that writes the code."""
+            """Return the result type, and the function that generates the code."""
             gpu.check(call, tile, i, refused_four)
             gpu.check(call, x, j, refused_four)
             if tile.dtype != x.dtype:

@@ -36,12 +36,12 @@ def _halves(words: Array) -> tuple[Array, Array]:
 
 
 def _tf32(words: Array) -> Array:
-    """The upper 19 bits: the others are ignored."""
+    """Keep the upper 19 bits: the hardware ignores the others."""
     return (words & np.uint32(0xFFFFE000)).view(np.float32)[..., None]
 
 
 def _all_e4m3() -> Array:
-    """The value of each byte as a float8 e4m3: no infinities, one NaN of each sign.
+    """Return the value of each byte as a float8 e4m3: no infinities, one NaN per sign.
 
     OCP 8-bit Floating Point Specification, section 5.
     """

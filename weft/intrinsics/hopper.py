@@ -1,4 +1,4 @@
-"""What compute capability 9.0 alone has: TMA, wgmma, clusters.
+"""Operations that only compute capability 9.0 has: TMA, wgmma, clusters.
 
 PTX ISA: "cp.async.bulk.tensor", "wgmma", "setmaxnreg", "stmatrix", "mapa",
 "barrier.cluster", "fence.proxy", and "Matrix descriptor" for `descriptor`. What takes
@@ -152,9 +152,10 @@ descriptor = _register(
 
 
 def _wgmma(kind: str, depth: int, tail: str, chained: bool = False) -> Builder:
-    """`wgmma.mma_async` with 64 rows, `depth` numbers along k; tail: its last flags.
+    """Build `wgmma.mma_async` with 64 rows, and `depth` numbers along k.
 
-    chained: a is four words of each thread, `words[at]` and on, no descriptor.
+    tail: its last flags. chained: a is four words of each thread, from `words[at]` on,
+    instead of a descriptor.
     """
 
     def build(gpu: Lowering, call: str) -> Callable[..., Any]:
@@ -174,7 +175,7 @@ def _wgmma(kind: str, depth: int, tail: str, chained: bool = False) -> Builder:
                 raise gpu.TypingError(f"{call}: the words are a local array of int32")
 
         def typed(acc: Any, n: Any, left: Any, at: Any, *rest: Any) -> Any:
-            """The type of the result, and the function that writes the code."""
+            """Return the result type, and the function that generates the code."""
             check(acc, n, left, at)
             size = n.literal_value // 2
 
@@ -229,7 +230,7 @@ def _wgmma(kind: str, depth: int, tail: str, chained: bool = False) -> Builder:
 def _cells(
     gpu: Lowering, context: Any, builder: Any, kind: Any, value: Any, places: range
 ) -> list[Any]:
-    """The addresses of elements of a local array."""
+    """Return the addresses of elements of a local array."""
     first = context.make_array(kind)(context, builder, value).data
     return [builder.gep(first, [gpu.word(k)], inbounds=True) for k in places]
 
@@ -253,7 +254,7 @@ def _hold(gpu: Lowering, call: str) -> Callable[..., Any]:
 
 
 def _described(name: str, form: Format) -> Does:
-    """The twin of a product whose operands both have descriptors."""
+    """Return the twin of a product whose operands both have descriptors."""
 
     def wgmma(
         hopper: Any, acc: Any, n: Any, a: Any, b: Any, add: Any
@@ -264,7 +265,7 @@ def _described(name: str, form: Format) -> Does:
 
 
 def _from_words(name: str, form: Format) -> Does:
-    """The twin of a product whose left operand is in registers."""
+    """Return the twin of a product whose left operand is in registers."""
 
     def wgmma(
         hopper: Any, acc: Any, n: Any, words: Any, at: Any, b: Any, add: Any

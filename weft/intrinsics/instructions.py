@@ -11,7 +11,7 @@ Refused = Callable[[str, Any], str]
 
 
 class Operand(Enum):
-    """What a parameter of an instruction is.
+    """The kinds of parameters of an instruction.
 
     SHARED: an array in shared memory and an index, two arguments, which become an
     address of 32 bits. GLOBAL: the same in global memory, 64 bits. MAP: an array, whose
@@ -63,7 +63,7 @@ def instruction(
         names = ["typingctx", *(f"a{k}" for k in range(count))]
 
         def typed(typingctx: Any, *kinds: Any) -> Any:
-            """The type of the result, and the function that writes the code."""
+            """Return the result type, and the function that generates the code."""
             capability = gpu.capability()
             if capability and capability < needs:
                 least = ".".join(map(str, needs))
@@ -111,7 +111,7 @@ def instruction(
 def _value(
     gpu: Lowering, context: Any, builder: Any, operand: Operand, taken: Any
 ) -> Any:
-    """What an operand is in the instruction."""
+    """Return an operand in the form that the instruction takes."""
     kinds, values = zip(*taken, strict=True)
     if operand is SHARED:
         return gpu.shared(context, builder, kinds, values)

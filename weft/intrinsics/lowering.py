@@ -1,4 +1,4 @@
-"""What intrinsics become on a GPU: LLVM's instructions, and PTX in their midst."""
+"""Lower intrinsics to GPU code: LLVM instructions with inline PTX."""
 
 from collections.abc import Callable
 from functools import cache
@@ -11,7 +11,7 @@ Builder = Callable[["Lowering", str], Callable[..., Any]]
 
 
 def compiled(operation: Any) -> Any:
-    """The intrinsic of an operation, for kernels that Numba compiles."""
+    """Return the intrinsic of an operation, for kernels that Numba compiles."""
     tools = lowering()
     function = operation.ptx(tools, operation.name)
     function.__name__ = function.__qualname__ = operation.name
@@ -135,7 +135,7 @@ class Lowering:
         return made._getvalue()
 
     def capability(self) -> tuple[int, int] | None:
-        """The compute capability that is compiled for, None if nothing is."""
+        """Return the compute capability that is compiled for, or None."""
         return backend.target_capability()
 
     def assembly(
@@ -185,7 +185,7 @@ class Lowering:
         return context.make_tuple(builder, returns, parts)
 
     def letters(self, kind: Any) -> tuple[Any, str, str]:
-        """How LLVM, inline assembly and PTX call numbers of a Numba type."""
+        """Return the names of a number type in LLVM, inline assembly and PTX."""
         if isinstance(kind, self.types.Float):
             wide = kind.bitwidth == 64
             return (

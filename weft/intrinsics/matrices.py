@@ -38,7 +38,7 @@ _MEANING = """{count} of 8 rows of 16 bytes, from shared memory to a warp's regi
 
 
 def _part(number: int) -> Callable[..., tuple[Any, ...]]:
-    """What a lane does first: it reads the row that it names, if its row is wanted."""
+    """Return a lane's first step: reading the row that it names, if it is needed."""
 
     def first(lane: int, tile: Any, index: Any) -> tuple[Any, ...]:
         call = f"ldmatrix_x{number}"
@@ -103,7 +103,7 @@ def stored(given: tuple[Any, ...], row: Any) -> None:
 
 
 def _loads(number: int, transposed: bool) -> Builder:
-    """`ldmatrix` of one, two or four matrices."""
+    """Build `ldmatrix` of one, two or four matrices."""
     registers = ",".join(f"${k}" for k in range(number))
     trans = ".trans" if transposed else ""
     return instruction(
@@ -120,7 +120,7 @@ def _view(gpu: Lowering, call: str) -> Callable[..., Any]:
     """Make the intrinsic for the GPU."""
 
     def as_matrix(typingctx: Any, pool: Any, first: Any, rows: Any, words: Any) -> Any:
-        """The type of the result, and the function that writes the code."""
+        """Return the result type, and the function that generates the code."""
         types = gpu.types
         if not isinstance(pool, types.Array) or (pool.ndim, pool.layout) != (1, "C"):
             raise gpu.TypingError(f"{call} takes a contiguous vector, not {pool}")

@@ -1,4 +1,4 @@
-"""What the intrinsics that touch memory ask of arrays and indices."""
+"""Check the arrays and indices of intrinsics that access memory."""
 
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
@@ -52,9 +52,9 @@ def first_of_four(call: str, x: Any, index: Any) -> tuple[Any, ...]:
 def _misaligned_index(
     call: str, x: Any, at: tuple[Any, ...], element: int
 ) -> Misaligned:
-    """What is said of an index that is not at a multiple of 16 bytes.
+    """Describe an index that is not at a multiple of 16 bytes.
 
-    at: the index; element: its place in the array, or in a view of one.
+    at: the index; element: its position in the array, or in a view of one.
     """
     where = f"{getattr(x, '_name', 'x')}[{', '.join(str(int(k)) for k in at)}]"
     row, skipped = "", getattr(x, "_skipped", 0)
@@ -96,7 +96,7 @@ def as_one(x: Any, elements: int) -> AbstractContextManager[None]:
 
 
 def read_four(call: str, x: Any, index: Any) -> tuple[Any, Any, Any, Any]:
-    """Four reads that count as one, after a check of the alignment."""
+    """Read four elements as one access, after a check of the alignment."""
     *row, i = first_of_four(call, x, index)
     data = getattr(x, "_data", x)  # what is between two elements in bounds is, too
     with as_one(x, 4):
@@ -109,7 +109,7 @@ def read_four(call: str, x: Any, index: Any) -> tuple[Any, Any, Any, Any]:
 
 
 def write_four(call: str, x: Any, index: Any, *values: Any) -> None:
-    """Four writes that count as one, after a check of the alignment."""
+    """Write four elements as one access, after a check of the alignment."""
     a, b, c, d = values
     *row, i = first_of_four(call, x, index)
     store = getattr(x, "_store", x.__setitem__)  # of what is known to be in bounds

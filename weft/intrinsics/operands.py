@@ -45,7 +45,7 @@ class Descriptor:
         return packed | _KINDS[self.swizzle] << 62
 
     def rows(self, count: int) -> Array:
-        """The addresses of the words of `count` rows, eight words of 32 bytes each."""
+        """Return the addresses of the 4-byte words of `count` rows, eight per row."""
         row, byte = np.arange(count)[:, None], np.arange(0, DEPTH_BYTES, 4)
         at = self.start + row // 8 * self.stride
         if self.swizzle:
@@ -56,7 +56,7 @@ class Descriptor:
         return found
 
     def columns(self, count: int, depth: int = 16) -> Array:
-        """The addresses of numbers of 2 bytes, (count, depth), where rows are along k.
+        """Return the addresses of 2-byte numbers, (count, depth), with rows along k.
 
         Each row of `swizzle` bytes has one k of as many columns as fit.
         """
@@ -76,7 +76,7 @@ def described(bits: int) -> Descriptor:
 
 
 def spans(addresses: Array) -> list[tuple[int, int]]:
-    """The bytes at `addresses` as few pieces: where each begins, and its size.
+    """Merge the bytes at `addresses` into as few pieces as possible: start and size.
 
     Everything is counted in pieces of 16 bytes.
 
@@ -90,7 +90,10 @@ def spans(addresses: Array) -> list[tuple[int, int]]:
 
 
 def fragment_places(n: int) -> tuple[Array, Array]:
-    """The row and the column of each sum: arrays (threads, n / 2)."""
+    """Return the row and the column of each sum: two arrays (threads, n
+
+    2).
+    """
     thread, number = np.arange(THREADS)[:, None], np.arange(n // 2)
     lane = thread % 32
     row = thread // 32 * 16 + lane // 4 + number // 2 % 2 * 8

@@ -22,7 +22,7 @@ from weft.intrinsics.lowering import Builder, compiled
 
 
 class Effect(Enum):
-    """What an operation does, apart from giving a result.
+    """The effects of operations, apart from their results.
 
     The twin of an ASYNCHRONOUS operation gets first the thread's `Copies`. That of a
     COLLECTIVE one is called once for all lanes, with the arguments of each: it takes
@@ -48,7 +48,7 @@ STORES = Effect.WIDE_STORE, Effect.RELAXED_STORE
 
 
 class Lanes(Enum):
-    """Which lanes of a warp have to call an operation for one of them to get past it.
+    """The lanes of a warp that must call an operation for one to get past it.
 
     OWN: none but itself. MASK: those that the first argument names, as for
     `cuda.shfl_sync`. ALL: all 32, and on the same line.
@@ -91,16 +91,16 @@ class Operation:
 
     @property
     def waits(self) -> bool:
-        """Whether other threads may run before it is done.
+        """Other threads may run before it is done.
 
-        Then what a simulated kernel calls is a generator.
+        Then a simulated kernel calls a generator.
         """
         always = self.effect in (Effect.COLLECTIVE, Effect.RELAXED_LOAD)
         return always or isgeneratorfunction(self.twin)
 
     @property
     def on_host(self) -> Callable[..., Any]:
-        """What Python calls, outside of a kernel."""
+        """Return the function that Python calls outside a kernel."""
         if self.effect not in IN_KERNELS:
             return self.twin
 
@@ -154,17 +154,17 @@ def remove(name: str) -> None:
 
 
 def operations() -> list[Operation]:
-    """All of them, in the order of their definition."""
+    """Return all operations, in the order of their definition."""
     return list(_operations.values())
 
 
 def of(function: Any) -> Operation | None:
-    """The operation behind an imported function, None for any other value."""
+    """Return the operation of an imported function, or None for any other value."""
     return _by_function.get(id(function))
 
 
 def names(*effects: Effect, elements: int | None = None) -> frozenset[str]:
-    """The names of the operations with one of `effects`, or with any.
+    """Return the names of the operations with one of `effects`, or with any.
 
     elements: only of those that move as many at once.
 

@@ -33,7 +33,7 @@ _WORDS = ("int32", "uint32", "float32")
 
 
 def matrix_a(fragments: Array) -> Array:
-    """The words of `a`, (16, 8), of which lane l holds `fragments[l]`, 4 or 2."""
+    """Return the words of `a`, (16, 8); lane l holds `fragments[l]`, 4 or 2."""
     found = np.zeros((16, 2 * fragments.shape[1]), fragments.dtype)
     for k in range(fragments.shape[1]):
         found[_G + 8 * (k % 2), _T + 4 * (k // 2)] = fragments[:, k]
@@ -41,7 +41,7 @@ def matrix_a(fragments: Array) -> Array:
 
 
 def matrix_b(fragments: Array) -> Array:
-    """The words of `b`, (8, 8), of which lane l holds `fragments[l]`, 2 or 1."""
+    """Return the words of `b`, (8, 8); lane l holds `fragments[l]`, 2 or 1."""
     found = np.zeros((4 * fragments.shape[1], 8), fragments.dtype)
     for k in range(fragments.shape[1]):
         found[_T + 4 * k, _G] = fragments[:, k]
@@ -49,7 +49,7 @@ def matrix_b(fragments: Array) -> Array:
 
 
 def matrix_c(fragments: Array) -> Array:
-    """The numbers of `c`, (16, 8), of which lane l holds `fragments[l]`, 4."""
+    """Return the numbers of `c`, (16, 8); lane l holds `fragments[l]`, 4."""
     found = np.zeros((16, 8), fragments.dtype)
     for k in range(4):
         found[_G + 8 * (k // 2), 2 * _T + k % 2] = fragments[:, k]
@@ -57,14 +57,14 @@ def matrix_c(fragments: Array) -> Array:
 
 
 def fragments_c(matrix: Array) -> Array:
-    """The fragments of a matrix (16, 8): row l is what lane l holds."""
+    """Return the fragments of a matrix (16, 8): row l is what lane l holds."""
     return np.stack([matrix[_G + 8 * (k // 2), 2 * _T + k % 2] for k in range(4)], 1)
 
 
 def product(a: Array, b: Array, c: Array, form: Format) -> Array:
-    """`a @ b + c` in float64, from matrices of words and one of numbers.
+    """Compute `a @ b + c` in float64, from matrices of words and one of numbers.
 
-    The products are exact. So, nearly, is the sum: a GPU's is not, see the errors that
+    The products are exact, and the sum nearly so: a GPU's is not, see the errors that
     chapter 21 measures.
     """
     numbers_a = form.values(a).reshape(16, -1).astype(np.float64)
@@ -80,7 +80,7 @@ def _in_registers(x: Any) -> bool:
 
 
 def _read(fragment: Any) -> list[Any]:
-    """The words of a fragment. From a local array they count as one access."""
+    """Read the words of a fragment. From a local array they count as one access."""
     if not _in_registers(fragment):
         return [fragment[k] for k in range(len(fragment))]
     with as_one(fragment, len(fragment)):
@@ -89,7 +89,7 @@ def _read(fragment: Any) -> list[Any]:
 
 
 class _Fragment:
-    """What is asked of an argument: an array, or a tuple, of so many words."""
+    """The requirements on an argument: an array, or a tuple, of `size` words."""
 
     def __init__(self, call: str, name: str, size: int, kinds: tuple[str, ...]) -> None:
         self._call, self._name, self._size, self._kinds = call, name, size, kinds
@@ -163,7 +163,7 @@ class Mma:
                 c[k] = value
 
     def twin(self, calls: Calls) -> dict[int, Any]:
-        """The sums of all lanes, from the fragments of all."""
+        """Return the sums of all lanes, from the fragments of all."""
         lanes = [calls[lane] for lane in range(32)]
         a, b = (
             np.array([[bits(word) for word in lane[part]] for lane in lanes], np.uint32)
@@ -183,7 +183,7 @@ class Mma:
         """Make the intrinsic for the GPU."""
 
         def mma(typingctx: Any, c: Any, a: Any, b: Any) -> Any:
-            """The type of the result, and the function that writes the code."""
+            """Return the result type, and the function that generates the code."""
             self._check(gpu, c, a, b)
 
             def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:

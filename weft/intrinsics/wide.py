@@ -13,13 +13,13 @@ from weft.intrinsics.registry import Effect, operation
 
 
 def _loads(hint: str = "") -> Builder:
-    """`ld.v4` of LLVM's, or with a hint that of inline PTX."""
+    """Build LLVM's `ld.v4`, or, with a hint, that of inline PTX."""
 
     def build(gpu: Lowering, call: str) -> Callable[..., Any]:
         """Make the intrinsic for the GPU."""
 
         def load4(typingctx: Any, x: Any, index: Any) -> Any:
-            """The type of the result, and the function that writes the code."""
+            """Return the result type, and the function that generates the code."""
             gpu.check(call, x, index, refused_four)
             number, letter, name = gpu.letters(x.dtype)
 
@@ -45,7 +45,7 @@ def _loads(hint: str = "") -> Builder:
 
 
 def _stores(hint: str = "") -> Builder:
-    """`st.v4` of LLVM's, or with a hint that of inline PTX."""
+    """Build LLVM's `st.v4`, or, with a hint, that of inline PTX."""
 
     def build(gpu: Lowering, call: str) -> Callable[..., Any]:
         """Make the intrinsic for the GPU."""
@@ -53,7 +53,7 @@ def _stores(hint: str = "") -> Builder:
         def store4(
             typingctx: Any, x: Any, index: Any, a: Any, b: Any, c: Any, d: Any
         ) -> Any:
-            """The type of the result, and the function that writes the code."""
+            """Return the result type, and the function that generates the code."""
             gpu.check(call, x, index, refused_four)
             number, letter, name = gpu.letters(x.dtype)
 
@@ -102,14 +102,14 @@ def load4(x: Any, index: Any) -> tuple[Any, Any, Any, Any]:
 
 @operation(Effect.WIDE_LOAD, _loads("cs"), elements=4)
 def load4_cs(x: Any, index: Any) -> tuple[Any, Any, Any, Any]:
-    """`load4` from global memory, of data that is likely to be accessed once."""
+    """Load four numbers from global memory that are likely to be accessed once."""
     _global_only("load4_cs", x)
     return read_four("load4_cs", x, index)
 
 
 @operation(Effect.WIDE_LOAD, _loads("nc"), elements=4)
 def load4_nc(x: Any, index: Any) -> tuple[Any, Any, Any, Any]:
-    """`load4` from global memory, of data that no thread writes in this kernel."""
+    """Load four numbers from global memory that no thread writes in this kernel."""
     _global_only("load4_nc", x)
     return read_four("load4_nc", x, index)
 
@@ -125,7 +125,7 @@ def store4(x: Any, index: Any, a: Any, b: Any, c: Any, d: Any) -> None:
 
 @operation(Effect.WIDE_STORE, _stores("cs"), elements=4)
 def store4_cs(x: Any, index: Any, a: Any, b: Any, c: Any, d: Any) -> None:
-    """`store4` to global memory, of data that is likely to be accessed once."""
+    """Store four numbers to global memory that are likely to be accessed once."""
     _global_only("store4_cs", x)
     write_four("store4_cs", x, index, a, b, c, d)
 

@@ -266,7 +266,7 @@ def put_name(nodes: Sequence[ast.AST], at: int, name: str) -> None:
 def names_in(function: FunctionType, old: Constants) -> list[Number]:
     """Return the names in a kernel that had the same value as another name.
 
-    Such a name may have been used in place of the other.
+    Such a name may have been confused with the other.
     """
     body = tree_of(function).body
     scope = function.__globals__

@@ -101,7 +101,7 @@ def with_line(trial: Trial, verdict: Verdict, change: Change) -> Verdict:
 
 
 def cure(trial: Trial) -> Change | None:
-    """A change that makes this launch and all sizes right; None if none is found."""
+    """Find a change that makes the kernel right in this launch and all sizes."""
     function = trial.exercise.function()
     tree = tree_of(function).body if function else []
     if function is None or function.__closure__ or not tree:

@@ -196,7 +196,7 @@ def again(last: Trace, line: Line, near: set[Place]) -> bool:
 
 
 def _astride(line: Line) -> int:
-    """Return how many extra sectors a line of 16-byte accesses may move.
+    """Return how many sectors 16-byte accesses on a line may move beyond its ideal.
 
     Each request may begin and end in the middle of a sector.
     """

@@ -209,7 +209,7 @@ def in_double(trial: Trial) -> tuple[Array, ...] | None:
 
 
 def doubled(function: FunctionType, done: dict[Any, FunctionType]) -> FunctionType:
-    """Copy a function, and those it calls, with float64 in place of float32."""
+    """Copy a function, and those it calls, with float64 instead of float32."""
     if function in done:
         return done[function]
     cells = tuple(CellType() for _ in function.__closure__ or ())

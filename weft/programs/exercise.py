@@ -61,7 +61,7 @@ class ProgramExercise(KernelExercise):
         raise NotImplementedError
 
     def function_of(self, thing: Any) -> FunctionType | None:
-        """The Python function in a program; None if there is none."""
+        """Return the Python function in a program, or None if there is none."""
         raise NotImplementedError
 
     def run(
@@ -78,7 +78,7 @@ class ProgramExercise(KernelExercise):
         raise NotImplementedError
 
     def refusal(self, launch: Any) -> Verdict | None:
-        """What the compiler says of a launch that it refuses, None if it accepts it."""
+        """Return the compiler's verdict on a launch that it refuses, or None."""
         raise NotImplementedError
 
     def look_again(self, done: Any) -> None:
@@ -90,7 +90,7 @@ class ProgramExercise(KernelExercise):
         return self.function_of(self.written_by_learner) or self.written_by_learner
 
     def fresh(self, case: KernelCase) -> tuple[Any, ...]:
-        """The outputs before a launch, with gaps between their rows."""
+        """Return new outputs for a launch, with gaps between their rows."""
         outputs = super().fresh(case)
         if not self.gaps:
             return outputs
@@ -102,7 +102,7 @@ class ProgramExercise(KernelExercise):
         return tuple(rows[..., : -self.gaps] for rows in wide)
 
     def array_names(self, inputs: int, outputs: int) -> list[str]:
-        """What to call the arrays and numbers that `arguments` gets."""
+        """Return the names of the arrays and numbers that `arguments` receives."""
         names = parameter_names(self.arguments if self.arguments else self.spec)
         if len(names) == inputs + outputs:
             return names

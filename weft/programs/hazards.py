@@ -43,7 +43,7 @@ class Race:
 
 
 def race(trace: Accesses) -> Race | None:
-    """The first race of a trace, None if it has none."""
+    """Return the first race of a trace, or None."""
     found = races(trace, guesses_are_fine=False)
     if found is None:
         return None
@@ -53,7 +53,7 @@ def race(trace: Accesses) -> Race | None:
 
 
 def _updates(trace: Accesses, row: int) -> bool:
-    """Whether the program of `row` reads the element, and stores to it later."""
+    """Return whether the program of `row` reads the element and later stores to it."""
     mine = (trace.address == trace.address[row]) & (trace.block == trace.block[row])
     operations = trace.operation[mine]
     reads, stores = operations == READ, operations == WRITE
@@ -63,7 +63,7 @@ def _updates(trace: Accesses, row: int) -> bool:
 
 
 def duplicates(trace: Accesses, row: int) -> int:
-    """How many elements of the block that `row` is from have the same address."""
+    """Count the elements with the same address in the block that `row` is from."""
     same = (trace.call == trace.call[row]) & (trace.address == trace.address[row])
     return int(same.sum())
 
@@ -122,7 +122,7 @@ def asserted(launch: Launch, text: str, places: Sequence[Place]) -> Verdict:
 
 
 def of_block(call: Call, lane: int) -> str:
-    """', element 28 of its block of 128'; '' for a single element."""
+    """Format ', element 28 of its block of 128', or '' for a single element."""
     count = 1
     for n in call.shape:
         count *= n
@@ -214,7 +214,7 @@ def _row_of_none(launch: Launch, call: Call, region: Region, block: Columns) -> 
 
 
 def _strides(launch: Launch) -> set[int]:
-    """How far rows are apart in the arrays of a launch, and how long they are."""
+    """Return the row strides and the row lengths of the arrays of a launch."""
     found = set()
     for region in launch.arena.regions:
         if region.data.ndim == 2:
@@ -223,7 +223,7 @@ def _strides(launch: Launch) -> set[int]:
 
 
 def _mask(launch: Launch, call: Call, offset: int, stride: str) -> str:
-    """A question about what should have kept the access inside."""
+    """Ask what should have kept the access in bounds."""
     if offset < 0:
         return launch.words("negative-offset")["why"]
     if call.masked and stride:

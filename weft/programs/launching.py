@@ -56,14 +56,14 @@ class Launch:
         return int(np.prod(self.grid))
 
     def verdict(self, row: str, places: Sequence[Note] = (), **told: Any) -> Verdict:
-        """The verdict of a row of `wording.toml` on this launch."""
+        """Make the verdict of a row of `wording.toml` on this launch."""
         told = {"when": self.when, **told}
         return self.words.verdict(self.name, row, places, **told)
 
 
 @dataclass(frozen=True)
 class Done:
-    """What a launch left behind."""
+    """The results of a launch."""
 
     launch: Launch
     trace: Accesses
@@ -94,7 +94,7 @@ def launches(
 
 
 def tensors(case: KernelCase, arena: Arena) -> list[Any]:
-    """The case's values in their order, arrays as tensors that share the arena.
+    """Return the case's values in order, arrays as tensors that share the arena.
 
     Raises ValueError for an input that is a tensor already.
     """
@@ -113,7 +113,7 @@ def tensors(case: KernelCase, arena: Arena) -> list[Any]:
 def positional(
     exercise: ProgramExercise, case: KernelCase, values: list[Any]
 ) -> tuple[Any, ...]:
-    """What the program is called with, but for its constants."""
+    """Return the arguments of the program, except for its constants."""
     if exercise.arguments is not None:
         return as_tuple(exercise.arguments(*values))
     return (*values, *case.size) if exercise.gets_size else tuple(values)
@@ -122,7 +122,7 @@ def positional(
 def parameters(
     exercise: ProgramExercise, case: KernelCase, given: tuple[Any, ...], meta: Meta
 ) -> tuple[dict[str, Any], Meta]:
-    """What each parameter gets, and the options of the launch. Raises `Failed`."""
+    """Return each parameter's argument, and a launch's options. Raises `Failed`."""
     program = exercise.program
     options = {
         key: value
@@ -142,7 +142,7 @@ def parameters(
 def misfit(
     exercise: ProgramExercise, case: KernelCase, given: int, constants: Meta
 ) -> Verdict:
-    """The verdict on parameters that do not fit the call."""
+    """Return the verdict on parameters that do not fit the call."""
     program = exercise.program
     inputs, outputs = len(case.inputs), len(case.outputs)
     names = exercise.array_names(inputs, outputs)
@@ -186,7 +186,7 @@ def name_arrays(
 
 
 def chosen(exercise: ProgramExercise, case: KernelCase) -> tuple[Any, Meta]:
-    """The grid and the constants of a case, which the learner may have chosen."""
+    """Return the grid and the constants of a case. The learner may choose them."""
     if not exercise.checks_launch:
         return apart(exercise.launch(*case.size))
     return apart(trial.chosen(exercise, case))
@@ -202,7 +202,7 @@ def apart(found: Any) -> tuple[Any, Meta]:
 def dimensions(
     exercise: ProgramExercise, case: KernelCase, grid: Any, meta: Meta
 ) -> Dim:
-    """How many programs run along each axis. Raises `Failed`, or ValueError."""
+    """Return the number of programs along each axis. Raises `Failed`, or ValueError."""
     size = grid(meta) if callable(grid) else grid
     size = size if isinstance(size, tuple | list) else (size,)
     whole = all(isinstance(n, int | np.integer) and n > 0 for n in size)
@@ -226,7 +226,7 @@ def dimensions(
 def bound(
     function: FunctionType, positional: tuple[Any, ...], named: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """What each parameter gets. Raises TypeError where they do not fit."""
+    """Return each parameter's argument. Raises TypeError if they do not fit."""
     binding = inspect.signature(function).bind(*positional, **named)
     binding.apply_defaults()
     return dict(binding.arguments)

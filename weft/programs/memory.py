@@ -82,23 +82,23 @@ class Arena:
         return data
 
     def owners(self, addresses: Array) -> Array:
-        """Which array each address belongs to: the nearest."""
+        """Return the array that each address belongs to: the nearest."""
         return np.searchsorted(self.borders, addresses, "right")
 
     def index(self, cell: int) -> tuple[Region, tuple[int, ...]]:
-        """The array of a cell, and the index of its element there."""
+        """Return the array of a cell, and the index of its element there."""
         region = self.regions[int(np.searchsorted(self.firsts, cell, "right")) - 1]
         at = np.unravel_index(int(self.element[cell]), region.data.shape)
         return region, tuple(int(i) for i in at)
 
     def cell_of(self, region: Region, index: tuple[int, ...]) -> int:
-        """The number of the cell of an element."""
+        """Return the number of the cell of an element."""
         pairs = zip(index, region.data.strides, strict=True)
         offset = sum(i * s for i, s in pairs)
         return region.first + offset // region.itemsize
 
     def written(self, region: Region, cells: Array) -> Array:
-        """Which elements of an array are among these cells, in the array's shape."""
+        """Mark the elements of an array that are among these cells, in its shape."""
         inside = (cells >= region.first) & (cells - region.first < self._count(region))
         marks = np.zeros(region.data.size, bool)
         marks[self.element[cells[inside]]] = True
@@ -109,13 +109,16 @@ class Arena:
 
 
 def span_of(array: Array) -> int:
-    """Bytes from the first element to the end of the last. Strides are positive."""
+    """Return the bytes from the first element to the end of the last.
+
+    Strides must be positive.
+    """
     pairs = zip(array.shape, array.strides, strict=True)
     return int(array.itemsize + sum((n - 1) * s for n, s in pairs))
 
 
 def elements_of(array: Array, span: int) -> Array:
-    """The number of the element in each cell, -1 where there is none."""
+    """Return the number of the element in each cell, -1 where there is none."""
     table = np.full(span // array.itemsize, -1, np.int64)
     offsets = np.zeros(array.shape, np.int64)
     for axis, stride in enumerate(array.strides):

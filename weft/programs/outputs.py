@@ -1,4 +1,4 @@
-"""What a launch has written: all of the output, and the right values."""
+"""Check the outputs of a launch: all elements written, with the right values."""
 
 import re
 from dataclasses import replace
@@ -77,7 +77,7 @@ def unwritten(done: Done, region: Region, marks: Any) -> Verdict:
 
 
 def masked_out(done: Done, region: Region) -> list[Note]:
-    """The stores to an array, or else all, that no program's mask lets through."""
+    """Return the stores to an array that every mask blocks, or else all such stores."""
     trace = done.trace
     busy = set(trace.call.tolist())
     calls = [
@@ -118,7 +118,7 @@ def wrong_value(
 
 
 def telling(done: Done, region: Region, wrong: Difference) -> Difference:
-    """The difference at an element that is not 0 where the first one should be.
+    """Return the difference at an element that should not be 0 if the first should be.
 
     A 0 that a maximum has put there depends on no single element of the inputs.
     """
@@ -135,7 +135,7 @@ def telling(done: Done, region: Region, wrong: Difference) -> Difference:
 
 
 def number_of(done: Done, region: Region) -> int:
-    """Which of the outputs a region is."""
+    """Return the number of a region among the outputs."""
     regions = [r for r in done.launch.arena.regions if not r.readonly]
     return [r.start for r in regions].index(region.start)
 
@@ -205,10 +205,10 @@ def updated(done: Done, region: Region, wrong: Difference) -> str:
 def from_left_out(
     done: Done, region: Region, wrong: Difference, backwards: bool
 ) -> list[Note]:
-    """The loads whose left-out elements are in a wrong value; [] if they are not.
+    """Return the loads whose masked-out elements affect a wrong value, or [].
 
-    The launch is run once more with zeros in their place: then another value comes out.
-    A load is named unless its left-out elements alone change nothing.
+    The launch is repeated with zeros in their place: then another value results. A load
+    is left out if its masked-out elements alone change nothing.
     """
     filled = dict.fromkeys(c.place for c in done.trace.calls if c.filled)
     if not filled:

@@ -52,7 +52,7 @@ def run_case(exercise: ProgramExercise, case: KernelCase) -> Done:
 def judged(
     exercise: ProgramExercise, case: KernelCase, backwards: bool = False
 ) -> Done | Verdict:
-    """What one case left behind, or the verdict on what is wrong with it."""
+    """Return the results of one case, or the verdict on what is wrong with it."""
     launch = next(launches(exercise, case))
     try:
         return look_at(launch, backwards)
@@ -119,7 +119,7 @@ def idle(done: Done) -> None:
 
 
 def reordered(launch: Launch, verdict: Verdict) -> Verdict:
-    """A verdict on swapped parameters, if their names say so; or `verdict` itself."""
+    """Return the verdict on swapped parameters if names show that, or `verdict`."""
     exercise = launch.exercise
     given = passed(launch)
     own = [p.removesuffix("_ptr") for p in exercise.program.parameters]
@@ -141,7 +141,7 @@ def reordered(launch: Launch, verdict: Verdict) -> Verdict:
 
 
 def passed(launch: Launch) -> list[str]:
-    """The names that the exercise gives to arrays, in the order of the call."""
+    """Return the exercise's names of arrays, in the order of the call."""
     exercise, case = launch.exercise, launch.case
     names = parameter_names(exercise.arguments or exercise.spec)
     values = zip(names, (*case.inputs, *case.outputs), strict=False)
@@ -183,7 +183,7 @@ def cost(exercise: ProgramExercise, done: Done) -> list[str]:
 
 
 def bytes_by_line(done: Done, operation: int) -> dict[Place, int]:
-    """The bytes that each line asks for. What a mask leaves out does not count."""
+    """Count the bytes that each line requests, except those that a mask leaves out."""
     trace = done.trace
     found: dict[Place, int] = {}
     owners = done.launch.arena.firsts.searchsorted(trace.address, "right") - 1

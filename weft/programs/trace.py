@@ -1,4 +1,4 @@
-"""What every program of a launch touched, as a trace that the sanitizer reads.
+"""The accesses of every program of a launch, as a trace that the sanitizer reads.
 
 In it a program is a block of one thread, and an address is a cell of the arena. A row
 is one active element of a block of values. An atomic that is not relaxed is a fence,
@@ -84,7 +84,7 @@ class Log:
         self._length += len(cells)
 
     def trace(self, arena: Arena, grid: Dim, name: str) -> "Accesses":
-        """All that was written down, as columns."""
+        """Return everything recorded, as columns."""
         lengths = [len(cells) for cells, _ in self._rows]
         call = np.repeat(np.arange(len(self.calls)), lengths)
         empty = np.zeros(0, np.int64)
@@ -140,16 +140,16 @@ class Accesses(Trace):
     lane: Columns
 
     def who(self, row: int) -> str:
-        """'program 3', or 'program (1, 2)'."""
+        """Name the program of an access: 'program 3', or 'program (1, 2)'."""
         return who(int(self.block[row]), self.grid_size)
 
     def element(self, row: int) -> str:
-        """What the access touches, as `out[3, 7]`."""
+        """Format the element of an access: `out[3, 7]`."""
         region, index = self.arena.index(int(self.address[row]))
         return f"{region.name}[{', '.join(map(str, index))}]"
 
     def stored_last(self, cell: int) -> int | None:
-        """The row of the last store or atomic to a cell."""
+        """Return the row of the last store or atomic to a cell, or None."""
         rows = np.flatnonzero((self.address == cell) & (self.operation != READ))
         return int(rows[-1]) if rows.size else None
 

@@ -1,4 +1,4 @@
-"""What is wrong with a program: a table for all languages, and one for each."""
+"""Word what is wrong with a program: a table for all languages, and one for each."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -18,5 +18,5 @@ class ProgramWords(Verdicts):
 
 
 def called(places: Sequence[Place]) -> list[Note]:
-    """A line of the learner's, and the lines that called its function."""
+    """Return a line of the learner's, and the lines that called its function."""
     return [(place, "called here" * place.calls) for place in places]

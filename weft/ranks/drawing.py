@@ -30,11 +30,11 @@ class Timeline:
 
     @property
     def steps(self) -> int:
-        """How many steps the run takes."""
+        """The number of steps in the run."""
         return round(max((t.end for t in self.transfers), default=0))
 
     def rows(self) -> list[list[str]]:
-        """Per rank: its name, what it sends in every step, and how much in all."""
+        """Return each rank's name, what it sends in every step, and the total."""
         cells = [[""] * self.steps for _ in range(self.ranks)]
         for t in self.transfers:
             cells[t.source][round(t.end) - 1] = f"{size(t.nbytes)} → {t.target}"

@@ -22,7 +22,7 @@ class RankCase:
 
     @property
     def label(self) -> str:
-        """How a verdict names the case."""
+        """The name of the case in a verdict."""
         said = f"{self.ranks} ranks" if self.ranks > 1 else "1 rank"
         if self.size:
             said += ", size " + " × ".join(f"{part:,}" for part in self.size)
@@ -56,7 +56,7 @@ class RankExercise(Exercise):
     lines: int | None = None
 
     def cases(self, seed: int) -> Iterator[RankCase]:
-        """The listed cases, and one with numbers that follow from the source."""
+        """Yield the listed cases, and one with sizes derived from the source."""
         for size in self.sizes:
             for ranks in self.ranks:
                 yield self.made(ranks, as_tuple(size))
@@ -78,7 +78,7 @@ class RankExercise(Exercise):
 
 
 def exact(value: Any) -> Any:
-    """A copy in double precision, for the spec."""
+    """Copy a value in double precision, for the spec."""
     if isinstance(value, np.ndarray):
         return value.astype(np.float64) if value.dtype.kind == "f" else value.copy()
     if isinstance(value, list | tuple):

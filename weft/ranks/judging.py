@@ -45,7 +45,7 @@ def judged(exercise: RankExercise, case: RankCase) -> World:
 
 
 def in_memory(exercise: RankExercise, case: RankCase, path: str) -> Verdict:
-    """What is said of a right result in another tensor than the one that was given."""
+    """Return the verdict on a right result in another tensor than the given one."""
     name, what = exercise.name, exercise.result + path
     places = line_with(exercise.written_by_learner, rf"{re.escape(what)} *=[^=]")
     return words.verdict(name, "replaced", places, what=what, when=case.label)
@@ -83,13 +83,13 @@ def ran(
 
 
 def placed(at: Place, note: str, name: str) -> str:
-    """A note on a line, which names its function unless that is the exercise."""
+    """Extend a note on a line by the line's function, unless that is the exercise."""
     where = f"in `{at.function}`" if at.function not in ("", name) else ""
     return ", ".join(filter(None, [where, note]))
 
 
 def without(exercise: RankExercise, dist: Distributed) -> Distributed:
-    """The calls of a rank, less those that the exercise does not allow."""
+    """Return a rank's calls without those that the exercise forbids."""
     for call in exercise.without:
         if call not in KNOWN:
             raise ValueError(
@@ -105,7 +105,7 @@ def without(exercise: RankExercise, dist: Distributed) -> Distributed:
 
 
 def tensor_of(value: Any) -> Any:
-    """What a rank is given: arrays as tensors, lists of them likewise."""
+    """Convert the input of a rank: arrays to tensors, lists of them likewise."""
     if isinstance(value, np.ndarray):
         return torch.from_numpy(value.copy())
     if isinstance(value, list | tuple):
@@ -116,7 +116,7 @@ def tensor_of(value: Any) -> Any:
 def parts_of(
     exercise: RankExercise, got: Any, wanted: Any, **more: Any
 ) -> list[tuple[str, Any, Any]]:
-    """A result's arrays: their paths, and what they should be. Raises `Failed`."""
+    """Return a result's arrays: their paths, and the right values. Raises `Failed`."""
     name, what = exercise.name, exercise.result or "result"
     pairs = [("", got, wanted)]
     if is_tree(wanted) or (isinstance(got, list) and isinstance(wanted, list)):
@@ -160,7 +160,7 @@ def right(
     parts = parts_of(exercise, got, as_array(wanted), **more)
 
     def why(wrong: Difference, path: str, found: Any) -> str:
-        """Why the value at a path is wrong, as far as it shows."""
+        """Say why the value at a path is wrong, as far as it shows."""
         if found.dtype.kind == "f" and np.isnan(wrong.got):
             return words("not-yet")["why"]
         if np.array_equal(found, first.get(path, np.nan)):
@@ -180,7 +180,7 @@ def right(
 
 
 def bound(limit: Any, case: RankCase) -> float:
-    """A limit for a case: a number, or a function of the ranks and the size."""
+    """Return a limit for a case: a number, or a function of the ranks and the size."""
     return float(limit(case.ranks, *case.size) if callable(limit) else limit)
 
 

@@ -110,7 +110,7 @@ def captured(function: Callable[[], object], calls: int) -> Callable[[], None]:
 
 
 class Measured:
-    """What a function measures on several GPUs, or what was recorded of it."""
+    """The measurements of a function on several GPUs, made here or recorded."""
 
     def __init__(self, function: Measure, ranks: int, seconds: float) -> None:
         self.function, self.ranks, self.seconds = function, ranks, seconds
@@ -118,7 +118,7 @@ class Measured:
 
     @property
     def missing(self) -> str:
-        """What keeps this machine from measuring, for a sentence; "" for nothing."""
+        """The reason why this machine cannot measure, as a sentence; "" if it can."""
         if not device.find().usable:
             return "No GPU here"
         import torch

@@ -24,7 +24,7 @@ KNOWN = tuple(
 
 
 class Reduction:
-    """What a reduction does with the numbers of all ranks."""
+    """The operations of a reduction on the numbers of all ranks."""
 
     SUM, AVG, MAX, MIN, PRODUCT = "sum", "avg", "max", "min", "product"
 
@@ -223,7 +223,7 @@ class Distributed:
         raise fault(row, [(place, "")], **told)
 
     def _place(self) -> Place:
-        """The learner's line that is calling."""
+        """Return the learner's line that is calling."""
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and frame.f_globals is not self._names:
             frame = frame.f_back
@@ -231,7 +231,7 @@ class Distributed:
 
 
 def lines_of(frame: FrameType) -> dict[int, str]:
-    """The source of the function that a frame runs, by the numbers of its lines."""
+    """Return the source of the function that a frame runs, by line number."""
     import linecache
 
     lines = linecache.getlines(frame.f_code.co_filename)

@@ -68,7 +68,7 @@ def launch(
 
 
 def begun(folder: Path, rank: int, backend: str) -> "Worker":
-    """A rank's process, from the start."""
+    """Start a rank's process from scratch."""
     name = str(folder)
     return subprocess.Popen(
         [sys.executable, "-m", "weft.ranks.worker", name, str(rank), backend],
@@ -99,7 +99,7 @@ def start_early() -> bool:
 
 
 def forked(folder: Path, rank: int, backend: str) -> "Worker":
-    """A rank's process, forked from one that has imported PyTorch."""
+    """Fork a rank's process from one that has imported PyTorch."""
     assert _server is not None
     process = _server[1]
     assert process.stdin is not None
@@ -123,7 +123,7 @@ class Forked:
     returncode: int | None = None
 
     def poll(self) -> int | None:
-        """Its exit status, None while it runs."""
+        """Return its exit status, or None while it runs."""
         if self.returncode is None:
             try:
                 os.kill(self.pid, 0)
@@ -161,7 +161,7 @@ class Pickler(cloudpickle.Pickler):
 
 
 def pickled(value: Any) -> bytes:
-    """A pickle that holds the functions of a notebook too, by their code."""
+    """Pickle a value, including a notebook's functions, by their code."""
     into = io.BytesIO()
     pickler: Any = Pickler
     pickler(into).dump(value)
@@ -186,7 +186,7 @@ def refuse_backend(backend: str, ranks: int) -> None:
 
 
 def environment() -> dict[str, str]:
-    """The variables of a worker: it finds the same packages, and its own cores."""
+    """Return a worker's environment: the same packages, and separate cores."""
     paths = os.pathsep.join(path for path in sys.path if path)
     threads = {"OMP_NUM_THREADS": "1"} if "OMP_NUM_THREADS" not in os.environ else {}
     return {**os.environ, **threads, "PYTHONPATH": paths}
@@ -208,7 +208,7 @@ def awaited(workers: Sequence[Worker], seconds: float) -> list[int]:
 
 
 def result_of(folder: Path, rank: int) -> tuple[str, Any]:
-    """What a rank has left: ("value", it), ("error", its text), or ("", None)."""
+    """Return a rank's result: ("value", it), ("error", its text), or ("", None)."""
     path = folder / f"result-{rank}"
     if not path.exists():
         return "", None
@@ -246,7 +246,7 @@ def refuse(
 
 
 def place_of(folder: Path, worker: Worker, rank: int) -> str:
-    """Where a rank is: the worker writes its stack when it gets SIGUSR1."""
+    """Say where a rank is: the worker writes its stack on SIGUSR1."""
     if not hasattr(signal, "SIGUSR1") or worker.poll() is not None:
         return "was still running"
     worker.send_signal(signal.SIGUSR1)
@@ -263,7 +263,7 @@ def place_of(folder: Path, worker: Worker, rank: int) -> str:
 
 
 def is_own(file: str) -> bool:
-    """Whether a file is neither Python's library, nor a package, nor of this room."""
+    """Return whether a file is neither of Python's library, a package, nor this one."""
     library = (sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"))
     if "site-packages" in file or "dist-packages" in file:
         return False

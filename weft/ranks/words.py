@@ -1,4 +1,4 @@
-"""What the model says of deadlocks and of calls that differ: rows of `words.toml`."""
+"""Word the model's errors on deadlocks and differing calls: rows of `words.toml`."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
@@ -23,7 +23,7 @@ class RankFault(Exception):
 
 
 def fault(row: str, places: list[Note], **told: object) -> RankFault:
-    """What ends a run, as a row words it."""
+    """Make the error that ends a run, as a row words it."""
     said = {"kind": "deadlock", **words(row, **told)}
     return RankFault(**said, places=places)
 
@@ -39,7 +39,7 @@ def ranks_named(ranks: Sequence[int]) -> str:
 
 
 def noted(works: Sequence[Work]) -> list[Note]:
-    """The lines of calls, those of the same line as one, with their ranks."""
+    """Return the lines of calls, each once, with their ranks."""
     at: dict[Place, list[int]] = {}
     for work in works:
         at.setdefault(work.place, []).append(work.rank)
@@ -52,7 +52,7 @@ def deadlock(
     size: int,
     held_up: Callable[[Sequence[Work]], list[tuple[Work, Work]]],
 ) -> RankFault:
-    """Nobody can go on: say who waits for what.
+    """Return the fault that names which rank waits for what, as none can go on.
 
     waiting, ended: ranks. size: how many there are. held_up: what stops messages whose
     two sides are there.
@@ -78,7 +78,7 @@ def deadlock(
 
 
 def freed(waiting: Mapping[int, Work]) -> set[int]:
-    """The ranks that might go on if no transfer had to wait for an earlier one.
+    """Return the ranks that might go on if no transfer had to wait for an earlier one.
 
     They wait for a message whose other side is there, or for a rank that might go on.
     """
@@ -93,10 +93,11 @@ def freed(waiting: Mapping[int, Work]) -> set[int]:
 
 
 def out_of_order(held: Sequence[tuple[Work, Work]]) -> RankFault:
-    """Transfers that wait for earlier ones, and would not in one group.
+    """Return the fault of transfers that wait for earlier ones of another group.
 
-    held: pairs of an earlier transfer and one that waits for it. The first pair is
-    named, with the ranks that are at the same two lines.
+    In one group they would not wait. held: pairs of an earlier transfer and one that
+    waits for it. The first pair is named, with the ranks that are at the same two
+    lines.
     """
     first, later = held[0]
     lines = first.place, later.place
@@ -129,7 +130,10 @@ def pairs(works: Sequence[Work]) -> str:
 
 
 def one_sided(row: str, work: Work) -> RankFault:
-    """What one rank has begun, worded by a row of its own."""
+    """Return the fault of a call that only one rank has begun.
+
+    row: the row that words it.
+    """
     return fault(
         row,
         noted([work]),
@@ -156,7 +160,7 @@ def not_by_all(size: int, together: Sequence[Work], works: Sequence[Work]) -> Ra
 
 
 def another_collective(first: Collective, second: Collective, number: int) -> RankFault:
-    """Two ranks call different collectives, or the same with other arguments."""
+    """Return the fault of two ranks whose collectives, or arguments, differ."""
     what = -1 if first.agreed[-1] != second.agreed[-1] else 1
     return fault(
         "another-call" if first.call != second.call else "another-argument",
@@ -172,7 +176,7 @@ def another_collective(first: Collective, second: Collective, number: int) -> Ra
 
 
 def another_message(send: Work, receive: Work) -> RankFault:
-    """Sender and receiver do not agree on what is sent."""
+    """Return the fault of a sender and a receiver that expect different messages."""
     kinds = [str(w.tensor.dtype).removeprefix("torch.") for w in (send, receive)]
     sent, wanted = (
         f"{several(w.tensor.numel(), 'number')}"

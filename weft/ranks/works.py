@@ -1,4 +1,4 @@
-"""What is in flight between ranks: messages, and what collectives make and cost."""
+"""Work in flight between ranks: messages, and the results and costs of collectives."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -22,13 +22,13 @@ def blank(tensor: Tensor) -> None:
 
 
 def size_of(tensor: Tensor) -> int:
-    """The bytes of a tensor's numbers."""
+    """Return the size of a tensor's numbers in bytes."""
     return tensor.numel() * tensor.element_size()
 
 
 @dataclass(eq=False)
 class Work:
-    """What `isend`, `irecv` and asynchronous collectives return.
+    """The handle that `isend`, `irecv` and asynchronous collectives return.
 
     pause: lets other ranks run until it is over. call: its name, "isend". posted: the
     rank's clock at the call. done: when the transfer ends, None until it has moved.
@@ -56,7 +56,7 @@ class Work:
         return True
 
     def is_completed(self) -> bool:
-        """Whether the transfer is over."""
+        """Return whether the transfer is over."""
         return self.done is not None
 
     @property
@@ -75,7 +75,7 @@ class Work:
         self.lands.clear()
 
     def changed(self) -> bool:
-        """Whether a sender has changed its tensor since the call."""
+        """Return whether a sender has changed its tensor since the call."""
         return self.kept is not None and not torch.equal(
             self.tensor.detach().nan_to_num(), self.kept.nan_to_num()
         )

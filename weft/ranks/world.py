@@ -226,10 +226,10 @@ class World:
         return None if work in group else next(w for w in group if w.done is None)
 
     def held_up(self, works: Sequence[Work]) -> list[tuple[Work, Work]]:
-        """What stops those works whose ranks are all there.
+        """Return what stops those works whose ranks are all there.
 
-        Returns pairs: an unfinished transfer, and one that was begun after it by the
-        same rank.
+        The result is pairs: an unfinished transfer, and one that the same rank began
+        after it.
         """
         met = [sides for sides, _ in self._met if not set(works).isdisjoint(sides)]
         pairs = [(self.ahead_of(side), side) for sides in met for side in sides]

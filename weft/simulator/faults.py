@@ -1,4 +1,4 @@
-"""What can go wrong in a simulated kernel, as one exception with a place."""
+"""The exception for everything that can go wrong in a simulated kernel."""
 
 from dataclasses import dataclass, field
 from itertools import zip_longest
@@ -44,7 +44,7 @@ class Fault(Exception):
         return "\n  ".join(parts)
 
     def _render_traceback_(self, *_: object) -> list[str]:
-        """What IPython shows: the words, without the frames of this package."""
+        """Return what IPython shows: the message, without this package's frames."""
         shown = f"{type(self).__name__}: {self}"
         called = called_at(self)
         if called is not None:

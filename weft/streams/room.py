@@ -172,7 +172,7 @@ class Run:
             raise self.failed("no-kernel")
 
     def failed(self, row: str, places: Sequence[Note] = (), **fields: Any) -> Failed:
-        """What ends the check, with the verdict of a row of `wording.toml`."""
+        """Return the error that ends a check with a row of `wording.toml`."""
         said = wording.verdict(self.name, row, places, when=self.when, **fields)
         return Failed(said)
 

@@ -82,7 +82,7 @@ COMPILING = 300  # seconds that a function may wait for torch.compile's processe
 
 
 def forbidden(modules: tuple[str, ...]) -> tuple[str, ...]:
-    """These modules, and where PyTorch has their functions that are written in C++."""
+    """Return these modules, and the C++ modules that hold some of their functions."""
     return (*modules, *(["torch._C._nn"] if "torch.nn.functional" in modules else []))
 
 
@@ -118,12 +118,12 @@ def reworded(*kinds: str, **changes: Any) -> Iterator[None]:
 
 
 def on_gpu() -> bool:
-    """Whether tensors can be on a GPU here, and kernels run there."""
+    """Return whether tensors and kernels can use a GPU here."""
     return device.find().usable and torch.cuda.is_available()
 
 
 def first_line(error: BaseException) -> str:
-    """The first sentence of an error, without PyTorch's advice to its developers."""
+    """Return the first line of an error, without PyTorch's advice to developers."""
     text = str(error).strip().splitlines()
     return re.sub(r"\s*\(scroll up.*", "", text[0]) if text else ""
 
@@ -162,5 +162,5 @@ def on_another_stream(exercise: TorchExercise, calls: Calls) -> Facts:
 
 
 def loss(results: list[Any]) -> Any:
-    """One number that all results go into."""
+    """Return a number that depends on all results."""
     return sum(r.sum() for r in results if r.requires_grad)

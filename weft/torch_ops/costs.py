@@ -1,4 +1,4 @@
-"""What a call costs the host, the bus and the memory, held against the limits."""
+"""Check a call's costs for the host, the bus and the memory against the limits."""
 
 from collections import Counter
 from typing import Any, NamedTuple
@@ -50,7 +50,7 @@ def run(exercise: TorchExercise, calls: Calls) -> Facts:
 
 
 class Wrong(NamedTuple):
-    """What exceeds a limit: the parts of a verdict."""
+    """The parts of a verdict on an exceeded limit."""
 
     kind: str
     message: str
@@ -59,7 +59,7 @@ class Wrong(NamedTuple):
 
 
 def synchronisations(most: int, record: Record, given: int) -> Wrong | str:
-    """How often the host waits for the device."""
+    """Check how often the host waits for the device."""
     count = len(record.waits)
     if count <= most:
         return f"the host waits {several(count, 'time')}" if count else NEVER
@@ -74,7 +74,10 @@ def synchronisations(most: int, record: Record, given: int) -> Wrong | str:
 
 
 def copied(most: float, record: Record, given: int) -> Wrong | str:
-    """How many bytes go to the device, beside those of the inputs, and from where."""
+    """Check how many bytes are copied to the device, and from what memory.
+
+    The inputs' own bytes, `given`, do not count.
+    """
     total = sum(heard.amount for heard in record.copies)
     if total <= most * given:
         if record.unpinned:
@@ -90,7 +93,7 @@ def copied(most: float, record: Record, given: int) -> Wrong | str:
 
 
 def unpinned(record: Record) -> Wrong:
-    """What is copied from memory that is not pinned."""
+    """Report copies from memory that is not pinned."""
     count = several(len(record.unpinned), "time")
     return Wrong(
         "synchronisation",
@@ -104,7 +107,7 @@ def unpinned(record: Record) -> Wrong:
 
 
 def operators(most: int, record: Record, given: int) -> Wrong | str:
-    """How many operators are called: each costs the host a few microseconds."""
+    """Check how many operators are called: each costs the host a few microseconds."""
     count = len(record.operators)
     if count <= most:
         return several(count, "operator")
@@ -121,7 +124,7 @@ def operators(most: int, record: Record, given: int) -> Wrong | str:
 
 
 def products(wanted: str, record: Record, given: int) -> Wrong | str:
-    """In which dtype matrix products and convolutions are computed."""
+    """Check the dtype of matrix products and convolutions."""
     wrong = [heard for heard in record.products if heard.what != wanted]
     if record.products and not wrong:
         return f"all products in {wanted}"
@@ -142,7 +145,7 @@ def products(wanted: str, record: Record, given: int) -> Wrong | str:
 
 
 def channels_last(most: int, record: Record, given: int) -> Wrong | str:
-    """How many convolutions may get images or weights that are not channels-last."""
+    """Check how many convolutions get images or weights that are not channels-last."""
     wrong = [heard for heard in record.images if not heard.amount]
     if len(wrong) <= most:
         return "all convolutions channels-last"
@@ -158,7 +161,7 @@ def channels_last(most: int, record: Record, given: int) -> Wrong | str:
 
 
 def memory(most: float, record: Record, given: int) -> Wrong | str:
-    """How many bytes are alive at once, as a multiple of the inputs'."""
+    """Check how many bytes are alive at once, as a multiple of the inputs'."""
     share = record.peak / max(given, 1)
     if share <= most:
         return f"at most {share:.1f} times the inputs' bytes alive at once"
@@ -183,7 +186,7 @@ HELD: dict[str, Any] = {
 
 
 def places(found: list[Heard], note: Any = lambda heard: heard.what) -> list[Note]:
-    """The lines where something happened, each once, with a note; 4 at most."""
+    """Return the lines where something happened, each once, with a note; 4 at most."""
     return list({heard.place: (heard.place, note(heard)) for heard in found}.values())[
         :4
     ]

@@ -67,7 +67,7 @@ class TorchExercise(Exercise):
 
     @cached_property
     def written(self) -> Written:
-        """What the learner wrote, taken apart."""
+        """The parts of what the learner wrote."""
         return look(self.written_by_learner)
 
     @cached_property
@@ -82,7 +82,7 @@ class TorchExercise(Exercise):
         return self.written.call(*inputs)
 
     def changed(self, inputs: list[Any]) -> list[Any]:
-        """The inputs that a call may change: they are results of it."""
+        """Return the inputs that a call may change, which makes them results."""
         named = zip(self.names(len(inputs)), inputs, strict=True)
         return [value for name, value in named if name in self.changes]
 
@@ -96,7 +96,7 @@ class TorchExercise(Exercise):
         return tuple(x.detach().numpy() for x in as_tuple(self.spec(*tensors)))
 
     def names(self, count: int) -> tuple[str, ...]:
-        """The names of the first parameters; numbers where they have none."""
+        """Return the names of the first parameters, or numbers if they have none."""
         known = self.written.parameters if self.call is None else ()
         return tuple(
             known[k] if k < len(known) else f"input {k + 1}" for k in range(count)
@@ -108,7 +108,7 @@ def is_array(value: Any) -> bool:
 
 
 def of_torch(spec: Any) -> bool:
-    """Whether a spec is written with PyTorch."""
+    """Return whether a spec is written with PyTorch."""
     code = getattr(spec, "__code__", None)
     if code is None:
         return _is_torchs(spec) or _is_torchs(getattr(spec, "__self__", None))
@@ -118,6 +118,6 @@ def of_torch(spec: Any) -> bool:
 
 
 def _is_torchs(value: Any) -> bool:
-    """Whether a value is PyTorch, a module of it, or something from one."""
+    """Return whether a value is PyTorch, one of its modules, or from one."""
     names = (getattr(value, "__module__", ""), getattr(value, "__name__", ""))
     return any(str(name).partition(".")[0] == "torch" for name in names)

@@ -81,7 +81,10 @@ def run(exercise: TorchExercise, calls: Calls) -> Facts:
 
 
 def works(exercise: TorchExercise, calls: Calls, given: list[Any]) -> bool:
-    """Whether the operator takes these inputs, of another dtype than it is made for."""
+    """Return whether the operator accepts these float64 inputs.
+
+    Returns False if none of the inputs is a float64 tensor.
+    """
     if all(not is_tensor(v) or v.dtype != torch.float64 for v in given):
         return False
     try:
@@ -124,7 +127,7 @@ def compare(
 
 
 def clones_like(given: list[Any]) -> list[Any]:
-    """Copies with the strides of the originals."""
+    """Copy tensors with the strides of the originals."""
     return [
         torch.empty_strided(v.shape, v.stride(), dtype=v.dtype, device=v.device).copy_(
             v
@@ -138,7 +141,10 @@ def clones_like(given: list[Any]) -> list[Any]:
 def described(
     exercise: TorchExercise, mode: FakeTensorMode, fakes: list[Any], when: str
 ) -> list[Any]:
-    """What the fake returns. Raises `Failed` where it raises, or gives no tensors."""
+    """Return what the fake returns.
+
+    Raises `Failed` if it raises, or returns no tensors.
+    """
     fake, operator = exercise.written.fake, exercise.written.thing._opoverload
     context: Any = FakeImplCtx
     try:
@@ -168,7 +174,10 @@ def refuse_launch(kernel: Any, config: Any, args: tuple[Any, ...]) -> None:
 
 
 def raised(exercise: TorchExercise, error: Exception, when: str) -> Failed:
-    """What ends the check of a fake that raises: most ask for what it has not."""
+    """Return the error that ends the check of a fake that raises.
+
+    Most such fakes use something that a fake tensor lacks.
+    """
     name, text, fake = type(error).__name__, first_line(error), exercise.written.fake
     message = ""
     if isinstance(error, LaunchedByFake):
@@ -190,7 +199,7 @@ def raised(exercise: TorchExercise, error: Exception, when: str) -> Failed:
 
 
 def differences(fake: Any, real: Any) -> dict[str, tuple[str, str]]:
-    """In what a fake tensor differs from the real one: the first is told."""
+    """Return how a fake tensor differs from the real one; the first is reported."""
     found: dict[str, tuple[str, str]] = {}
     if any(isinstance(size, torch.SymInt) for size in fake.shape):
         pass  # a size that depends on the data
@@ -206,13 +215,13 @@ def differences(fake: Any, real: Any) -> dict[str, tuple[str, str]]:
 
 
 def steps(tensor: Any) -> list[int]:
-    """The strides that lead anywhere: a dimension of one element has any."""
+    """Return the strides that matter: in a dimension of one element, none does."""
     pairs = zip(tensor.shape, tensor.stride(), strict=True)
     return [stride for size, stride in pairs if size != 1]
 
 
 def same_for_all(seen: Seen) -> bool:
-    """Whether the fake gave one shape where the real results had several."""
+    """Return whether the fake gave one shape where the results had several."""
     return len({fake for fake, _ in seen}) == 1 < len({real for _, real in seen})
 
 
@@ -237,7 +246,7 @@ def elsewhere(exercise: TorchExercise, case: Any) -> None:
 
 
 def described_on(device: str, exercise: TorchExercise, given: list[Any]) -> list[Any]:
-    """What the fake returns for tensors like these on another device."""
+    """Return what the fake returns for such tensors on another device."""
     with FakeTensorMode(shape_env=ShapeEnv()) as mode:
         fakes = [
             torch.empty(v.shape, dtype=v.dtype, device=device) if is_tensor(v) else v
@@ -249,7 +258,7 @@ def described_on(device: str, exercise: TorchExercise, given: list[Any]) -> list
 def wrong(
     exercise: TorchExercise, message: str, why: str, when: str, what: str = ""
 ) -> Failed:
-    """What ends the check of a fake that describes something else."""
+    """Return the error that ends the check of a fake with a wrong description."""
     places = returns(exercise.written.fake)
     if what == "strides":
         places = [(place, "the fake") for place, _ in places] + [

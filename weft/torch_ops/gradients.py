@@ -62,7 +62,10 @@ def run(exercise: TorchExercise, calls: Calls) -> Facts:
 
 
 def cases(exercise: TorchExercise) -> list[Case]:
-    """Up to three: a small one with several elements, the smallest, the unseen."""
+    """Return up to three cases: a small one, the smallest, and the unseen one.
+
+    The small one has several elements.
+    """
     found: list[tuple[int, int, Case]] = []
     for case in exercise.cases(exercise.written.seed):
         sizes = [v.size for v in case.inputs if is_array(v) and v.dtype.kind == "f"]
@@ -105,7 +108,7 @@ class Pass:
         return Pass(exercise, calls, case, when, inputs, results, grads, aims)
 
     def alone_or_not(self) -> None:
-        """Another call comes in between: the state of each has to be its own."""
+        """Check a backward after another call: each call needs its own state."""
         other = self.exercise.case(self.case.size, seed=7)
         given = tensors(other.inputs, device=self.calls.device, grad=True)
         forward(self.exercise, self.calls, given, self.when)
@@ -125,7 +128,7 @@ class Pass:
         self.explain(got)
 
     def twice(self) -> None:
-        """A second backward through the same graph, with another gradient."""
+        """Check a second backward through the same graph, with another gradient."""
         grads = [incoming(r, 2) for r in self.results]
         aims = wanted(self.exercise, self.case, [array(g) for g in grads])
         if self.wrong(self.backward(grads), aims):
@@ -156,7 +159,7 @@ class Pass:
             raise self.failed("The gradient of `result.sum()` is wrong.", why, headline)
 
     def strided(self) -> None:
-        """The gradient on strided inputs, which came out right on dense ones."""
+        """Check the gradient on strided inputs, after it was right on dense ones."""
         if not self.exercise.strided:
             return
         again = Pass.begin(self.exercise, self.calls, self.case, STRIDED)
@@ -306,7 +309,7 @@ class Pass:
                 )
 
     def wrong(self, got: list[Any], aims: list[Any]) -> tuple[str, Difference] | None:
-        """The first wrong gradient: of which input, and how. None if all are right."""
+        """Return the first wrong gradient: its input, and the difference; or None."""
         names = self.exercise.names(len(self.inputs))
         for name, found, aim in zip(names, got, aims, strict=True):
             if found is None or aim is None:
@@ -359,14 +362,14 @@ def forward(
 
 
 def incoming(result: Tensor, seed: int) -> Tensor:
-    """A gradient for a result: random, so that no factor goes unnoticed."""
+    """Return a random gradient for a result, so that no factor goes unnoticed."""
     generator = np.random.default_rng([seed, result.numel()])
     values = np.asarray(0.5 + generator.random(tuple(result.shape)))
     return torch.from_numpy(values).to(result.device, result.dtype)
 
 
 def matches(got: list[Any], aims: list[Any], tolerance: float) -> bool:
-    """Whether all gradients are these."""
+    """Return whether all gradients match."""
     pairs = [(g, a) for g, a in zip(got, aims, strict=True) if g is not None]
     return all(
         a is not None and bool(close(array(g), a, tolerance).all()) for g, a in pairs
@@ -394,7 +397,7 @@ def no_backward(exercise: TorchExercise) -> Failed:
 
 
 def no_graph(exercise: TorchExercise, when: str) -> Failed:
-    """What ends the check of results that autograd knows nothing of."""
+    """Return the error that ends the check of results that autograd does not track."""
     main = exercise.written.main
     message = f"The result of {exercise.name} requires no gradient"
     if direct := line_with(main, r".*\.forward\("):
@@ -418,9 +421,9 @@ STEP = 1e-5  # relative, of a central difference in float64
 
 
 def wanted(exercise: TorchExercise, case: Case, grads: list[Array]) -> list[Any]:
-    """The gradient of each input in double precision; None where there is none.
+    """Return the gradient of each input in double precision; None if it has none.
 
-    grads: the gradients that come in, one per result.
+    grads: the incoming gradients, one per result.
     """
     wide = [widened(value) for value in copies(case.inputs)]
     incoming = [np.asarray(g, np.float64) for g in grads]
@@ -438,7 +441,7 @@ def wanted(exercise: TorchExercise, case: Case, grads: list[Array]) -> list[Any]
 
 
 def analytic(exercise: TorchExercise, wide: list[Any], grads: list[Array]) -> list[Any]:
-    """What PyTorch's own autograd gives for a spec in PyTorch."""
+    """Return the gradient that PyTorch's autograd computes for a PyTorch spec."""
     inputs = tensors(tuple(wide), grad=True)
     positions = differentiable(inputs)
     results = as_tuple(exercise.spec(*inputs))

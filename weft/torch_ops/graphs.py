@@ -87,9 +87,9 @@ def compiling() -> Iterator[None]:
 
 
 def called(exercise: TorchExercise) -> Any:
-    """What is compiled: the learner's function, or code that calls it.
+    """Return what to compile: the learner's function, or code that calls it.
 
-    That code is in no file of ours, which torch.compile has been told to leave alone.
+    That code is in none of our files, which torch.compile has been told to leave alone.
     """
     if exercise.call is None and isinstance(exercise.written.call, FunctionType):
         return exercise.written.call
@@ -102,7 +102,7 @@ def called(exercise: TorchExercise) -> Any:
 
 
 def found_breaks(exercise: TorchExercise, calls: Calls, case: Any) -> list[Any]:
-    """The graph breaks of one call, with PyTorch's reasons. Raises `Failed`."""
+    """Return a call's graph breaks, with PyTorch's reasons. Raises `Failed`."""
     given = tensors(case.inputs, device=calls.device)
     try:
         said = torch._dynamo.explain(called(exercise))(*given)
@@ -137,7 +137,7 @@ def compiled(exercise: TorchExercise, calls: Calls, case: Any, whole: bool) -> N
 
 
 def broken(exercise: TorchExercise, breaks: list[Any], most: int, when: str) -> Failed:
-    """What ends the check for graph breaks: each line, and the reason of the first."""
+    """Return the error that ends a check: the lines of breaks, the first's reason."""
     notes: list[Note] = []
     for each in breaks[:4]:
         what, _ = reason(str(each.reason))
@@ -158,7 +158,7 @@ def times(number: int) -> str:
 
 
 def reason(text: str) -> tuple[str, str]:
-    """What broke the graph, and why that does, from what PyTorch says."""
+    """Extract from PyTorch's message what broke the graph, and why."""
     for pattern, what, why in REASONS:
         if re.search(pattern, text):
             return what, why
@@ -168,7 +168,7 @@ def reason(text: str) -> tuple[str, str]:
 
 
 def place(stack: Any, note: str) -> list[Note]:
-    """The learner's line of a break: the innermost frame that is not a library's."""
+    """Return the learner's line of a break: the innermost frame outside libraries."""
     for frame in reversed(list(stack or ())):
         if "site-packages" in frame.filename or "/weft/" in frame.filename:
             continue
@@ -178,7 +178,7 @@ def place(stack: Any, note: str) -> list[Note]:
 
 
 def not_compiled(exercise: TorchExercise, error: BaseException, when: str) -> Failed:
-    """What ends the check of what torch.compile refuses altogether."""
+    """Return the error that ends the check of code that torch.compile refuses."""
     what, why = reason(str(error))
     return exercise.failed(
         "graph-break",

@@ -1,4 +1,4 @@
-"""What one call asks of the host and the GPU, heard on the way to the kernels.
+"""Record what a call requires of the host and the GPU, before the kernels run.
 
 A dispatch mode hears every operator, a function mode what Python calls. Together they
 know when the host has to wait, what crosses the bus, how many operators are called, in
@@ -121,9 +121,9 @@ class _Ear:
         self.hosts: dict[int, bool] = {}  # storages of the host: whether pinned
 
     def line(self) -> Place | None:
-        """The learner's line that is running, None for none.
+        """Return the learner's line that is running, or None.
 
-        On a GPU a backward runs in a thread of its own, while the learner's waits.
+        On a GPU, backward runs in a separate thread, while the learner's waits.
         """
         frame: FrameType | None = sys._getframe(1)
         if threading.get_ident() != self.thread:
@@ -150,7 +150,7 @@ class _Ear:
         self.alive[storage._cdata] = (WeakStorage(storage), size, near)
 
     def is_near(self, tensor: Any) -> bool:
-        """Whether a tensor is on the device."""
+        """Return whether a tensor is on the device."""
         if not isinstance(tensor, torch.Tensor):
             return False
         if tensor.device.type != "cpu" or tensor.requires_grad:  # or of a parameter
@@ -159,7 +159,7 @@ class _Ear:
         return known is not None and known[2]
 
     def of_host(self, tensor: Any) -> bool:
-        """Whether a tensor is known to be in the host's memory."""
+        """Return whether a tensor is known to be in host memory."""
         known = isinstance(tensor, torch.Tensor) and not tensor.is_sparse
         return known and tensor.untyped_storage()._cdata in self.hosts
 
@@ -177,7 +177,7 @@ class _Ear:
         self.record.peak = max(self.record.peak, total)
 
     def is_device(self, device: Any) -> bool:
-        """Whether an argument names the device, and not the host."""
+        """Return whether an argument names the device rather than the host."""
         if device is None:
             return False
         named = torch.device(device)
@@ -322,7 +322,7 @@ def is_text(value: Any) -> bool:
 
 
 def by_mask(name: str, args: Any) -> bool:
-    """Whether an operator reads with a mask, so that the size depends on values."""
+    """Return whether an operator indexes with a mask: then values set the size."""
     if name != "index":
         return False
     kinds = [i.dtype for i in args[1] if i is not None]

@@ -42,7 +42,10 @@ def opcheck(exercise: TorchExercise, calls: Calls) -> Facts:
 
 
 def smallest(exercise: TorchExercise) -> Case | None:
-    """The smallest listed case with elements; sizes of 1 are special to a compiler."""
+    """Return the smallest listed case with elements, or None.
+
+    Sizes of 1 come last: they are special to a compiler.
+    """
     found: list[tuple[bool, int, int, Case]] = []
     for case in map(exercise.case, exercise.sizes):
         shapes = [v.shape for v in tensors(case.inputs) if is_tensor(v)]
@@ -56,7 +59,7 @@ def smallest(exercise: TorchExercise) -> Case | None:
 def failing(
     exercise: TorchExercise, test: str, error: BaseException, when: str
 ) -> Failed:
-    """What ends the check for a test of `opcheck` that failed."""
+    """Return the error that ends the check for a failed test of `opcheck`."""
     written = exercise.written
     places = written.raised_at(error)
     inside = {place.function for place, _ in places}
@@ -84,7 +87,7 @@ def failing(
 
 
 def cause(error: BaseException) -> str:
-    """What a function does that cannot be traced."""
+    """Say what a function does that cannot be traced."""
     frames = traceback.extract_tb(error.__traceback__)
     tools = ("/weft/simulator/", "/numba/")
     if any(tool in frame.filename for frame in frames for tool in tools):

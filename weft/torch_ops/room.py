@@ -31,7 +31,7 @@ class TorchOps:
         return is_autograd_function(thing) or look(thing).kind == FUNCTION
 
     def stages(self, exercise: TorchExercise) -> Iterator[Facts]:
-        """Values, then the fake, the gradient, the graph, and the GPU."""
+        """Run the stages: values, the fake, the gradient, the graph, and the GPU."""
         try:
             yield from judged(exercise)
         except Failed:

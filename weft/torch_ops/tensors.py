@@ -21,11 +21,11 @@ def tensors(
     grad: bool = False,
     dtype: torch.dtype | None = None,
 ) -> list[Any]:
-    """The inputs of a case as tensors; plain values stay as they are.
+    """Convert the inputs of a case to tensors; plain values stay as they are.
 
     layout: STRIDED for the same numbers in another order in memory, GAPS for that order
-    with other numbers between them. grad: the floating-point ones require a
-    gradient. dtype: of the floating-point ones.
+    with other numbers between them. grad: the floating-point ones require a gradient.
+    dtype: of the floating-point ones.
     """
     made = []
     for value in inputs:
@@ -44,9 +44,9 @@ def tensors(
 
 
 def strided(tensor: Tensor) -> Tensor:
-    """The same numbers in memory that is not contiguous.
+    """Copy a tensor to memory that is not contiguous.
 
-    A matrix is laid out by columns; a vector is every second element of a longer one.
+    A matrix is stored by columns; a vector is every second element of a longer one.
     """
     if tensor.ndim == 0:
         return tensor
@@ -56,9 +56,9 @@ def strided(tensor: Tensor) -> Tensor:
 
 
 def gapped(tensor: Tensor) -> Tensor:
-    """The same numbers, strided, with a gap after each.
+    """Copy a tensor to strided memory with a gap after each number.
 
-    A matrix is laid out by columns here too: copied by rows it loses its gaps, but also
+    A matrix is stored by columns here too: copied by rows it loses its gaps, but also
     the order that `torch.empty_like` gives its result.
     """
     if tensor.ndim > 1:
@@ -67,7 +67,7 @@ def gapped(tensor: Tensor) -> Tensor:
 
 
 def spread(tensor: Tensor) -> Tensor:
-    """The same numbers as every second element of a larger tensor."""
+    """Copy a tensor to every second element of a larger one."""
     if tensor.ndim == 0:
         return tensor
     between = float("nan") if tensor.is_floating_point() else 0
@@ -78,7 +78,7 @@ def spread(tensor: Tensor) -> Tensor:
 
 
 def has_strides(values: list[Any]) -> bool:
-    """Whether one of them is not contiguous."""
+    """Return whether any of the values is a non-contiguous tensor."""
     return any(is_tensor(v) and not v.is_contiguous() for v in values)
 
 
@@ -87,7 +87,7 @@ def is_tensor(value: Any) -> bool:
 
 
 def differentiable(values: list[Any]) -> list[int]:
-    """The positions of the tensors that require a gradient."""
+    """Return the positions of the tensors that require a gradient."""
     return [k for k, v in enumerate(values) if is_tensor(v) and v.requires_grad]
 
 
@@ -96,7 +96,7 @@ def clones(values: list[Any]) -> list[Any]:
 
 
 def equal(one: Tensor, other: Tensor) -> bool:
-    """Whether two tensors hold the same; a NaN is the same as another."""
+    """Return whether two tensors are equal; NaNs count as equal."""
     if one.shape != other.shape:
         return False
     equal_nan = one.is_floating_point() or one.is_complex()
@@ -104,7 +104,7 @@ def equal(one: Tensor, other: Tensor) -> bool:
 
 
 def share(one: Tensor, other: Tensor) -> bool:
-    """Whether two tensors lie in the same memory."""
+    """Return whether two tensors share their storage."""
     if not one.numel() or not other.numel():
         return False
     storage = one.untyped_storage().data_ptr()
@@ -112,7 +112,7 @@ def share(one: Tensor, other: Tensor) -> bool:
 
 
 def array(tensor: Tensor) -> np.ndarray[Any, Any]:
-    """The values of a tensor, on the host."""
+    """Return the values of a tensor, on the host."""
     found: np.ndarray[Any, Any] = as_array(tensor)
     return found
 
@@ -122,13 +122,13 @@ def dtype_name(dtype: torch.dtype) -> str:
 
 
 def written_shape(shape: Any) -> str:
-    """'(3, 4)', also where a size is a symbol."""
+    """Format a shape as '(3, 4)', even if a size is a symbol."""
     parts = ", ".join(map(str, shape))
     return f"({parts}{',' * (len(shape) == 1)})"
 
 
 def results_of(result: Any) -> list[Any]:
-    """What a call returned, as a list: nothing, one tensor or several."""
+    """Return a call's result as a list: of nothing, one tensor or several."""
     if result is None:
         return []
     return list(result) if isinstance(result, tuple | list) else [result]

@@ -229,19 +229,19 @@ def compare(call: Call, name: str, got: Tensor, wanted: np.ndarray[Any, Any]) ->
 
 
 def is_whole(got: Tensor, aim: torch.dtype) -> bool:
-    """Whether integers came where other numbers are wanted: then that is the reason."""
+    """Return whether integers were returned instead of floats, which explains it."""
     return not got.is_floating_point() and aim.is_floating_point
 
 
 def is_blank(value: Any) -> bool:
-    """Whether it is the NaN of `poisoned`; one that x86 computes has a sign."""
+    """Return whether a value is the NaN of `poisoned`; x86's own have a sign."""
     return bool(np.isnan(value) and not np.signbit(value))
 
 
 def never_written(
     call: Call, name: str, found: np.ndarray[Any, Any], index: tuple[int, ...]
 ) -> Failed:
-    """The verdict on an element that still is what `torch.empty` left there."""
+    """Return the verdict on an element that still is as `torch.empty` left it."""
     empty = int(np.isnan(found).sum())
     at = f"{name}[{', '.join(map(str, index))}]" if index else name
     others = f", nor do {empty - 1:,} others of {found.size:,}" if empty > 1 else ""
@@ -255,7 +255,7 @@ def never_written(
 
 
 def wanted_dtype(call: Call, wanted: np.ndarray[Any, Any]) -> torch.dtype | None:
-    """The dtype that a result should have: that of the inputs, unless said."""
+    """Return the dtype that a result should have: by default that of the inputs."""
     if call.exercise.dtype:
         found: torch.dtype = getattr(torch, call.exercise.dtype)
         return found
@@ -291,9 +291,9 @@ def unchanged(
 
 
 def changed_at(exercise: TorchExercise, inputs: list[Any], k: int) -> list[Note]:
-    """The line after which input `k` is another: the call is made again, and watched.
+    """Return the line that changes input `k`, by watching the call once more.
 
-    Where a kernel changes it, that is the line of its launch.
+    If a kernel changes it, that is the line of its launch.
     """
     main = source_function(exercise.written.main)
     if main is None or sys.gettrace() is not None:

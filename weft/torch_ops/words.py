@@ -1,4 +1,4 @@
-"""What PyTorch raises, in words: its message, what it means, and the learner's line."""
+"""Explain PyTorch's exceptions: the message, its meaning, and the learner's line."""
 
 import re
 from dataclasses import dataclass
@@ -85,7 +85,7 @@ expected Variable or None \(got (.*)\)
 
 @dataclass(frozen=True)
 class Said:
-    """What PyTorch said of a learner's function, for a message."""
+    """PyTorch's message on a learner's function."""
 
     found: re.Match[str]
     written: Written
@@ -99,7 +99,7 @@ class Said:
         return int(self.found[1]) + 1
 
     def _own(self, group: int, what: str) -> str:
-        """How many: PyTorch passes an input of its own to operators, and counts it."""
+        """Count the learner's inputs: PyTorch adds a hidden one to operators' calls."""
         hidden = int(self.written.kind == OPERATOR)
         return several(int(self.found[group]) - hidden, what)
 
@@ -113,7 +113,7 @@ class Said:
 
 
 def raised(written: Written, error: BaseException) -> Verdict:
-    """The verdict on an exception that PyTorch, or the learner's code, has raised."""
+    """Return the verdict on an exception from PyTorch or the learner's code."""
     places = written.raised_at(error)
     text = str(error)
     for pattern, kind, message, why, *more in KNOWN:

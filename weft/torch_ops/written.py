@@ -1,4 +1,4 @@
-"""What a learner wrote for PyTorch, taken apart: one record for every kind of it."""
+"""Take apart what a learner wrote for PyTorch: one record for every kind of it."""
 
 import hashlib
 import inspect
@@ -60,7 +60,7 @@ class Written:
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8])
 
     def raised_at(self, error: BaseException) -> list[Note]:
-        """Where in the learner's functions an exception came from."""
+        """Return the line of the learner's functions that an exception came from."""
         found = [raised_at(error, part) for part in self.functions]
         return next((places for places in reversed(found) if places), [])
 
@@ -77,7 +77,7 @@ def is_autograd_function(thing: Any) -> bool:
 
 
 def is_module(thing: Any) -> bool:
-    """Whether it is a module of PyTorch, or a class of them."""
+    """Return whether a value is a PyTorch module, or a class of them."""
     return _inherits(
         thing if isinstance(thing, type) else type(thing),
         "torch.nn.modules.module",
@@ -142,7 +142,7 @@ def _operator(thing: Any) -> Written:
 
 
 def _unwrapped(kernel: Any) -> Any:
-    """What the learner registered for a device; PyTorch has wrapped it."""
+    """Return the learner's function for a device, which PyTorch has wrapped."""
     return inspect.getclosurevars(inspect.unwrap(kernel)).nonlocals.get("fn")
 
 
@@ -166,7 +166,7 @@ def _autograd_function(cls: Any) -> Written:
 
 
 def _own(cls: type, name: str) -> FunctionType | None:
-    """A method that the learner wrote; None for one of PyTorch's."""
+    """Return a method that the learner wrote, or None for PyTorch's own."""
     for base in cls.__mro__:
         if name in vars(base) and not base.__module__.startswith("torch."):
             found = getattr(vars(base)[name], "__func__", vars(base)[name])

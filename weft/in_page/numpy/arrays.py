@@ -131,7 +131,7 @@ class ndarray:
         return self
 
     def _view(self, **changed: Any) -> Any:
-        """The same memory, seen in another way."""
+        """Return a view of the same memory."""
         made = seen(
             self._memory,
             changed.get("offset", self._offset),
@@ -154,7 +154,7 @@ class ndarray:
         return self._numbers(offsets(self))
 
     def _numbers(self, at: list[int]) -> list[Any]:
-        """The numbers that begin at these bytes of its memory."""
+        """Return the numbers that begin at these byte offsets of its memory."""
         size, unpacked = self.dtype.itemsize, self.dtype.unpacked
         whole = memoryview(self._memory.data)
         if self._offset % size or any(step % size for step in self.strides):
@@ -338,7 +338,7 @@ class ndarray:
     # Its parts
 
     def __getitem__(self, index: Any) -> Any:
-        """A number, a view of the same memory, or a copy where arrays are indices."""
+        """Return a number, a view, or a copy if arrays are indices."""
         if type(index) is int and len(self.shape) == 1:
             return self._number(
                 self._offset + self.strides[0] * within(index, len(self))
@@ -362,7 +362,7 @@ class ndarray:
         )
 
     def _stretch(self, part: slice) -> Any:
-        """A part of a vector."""
+        """Return a view of a slice of a vector."""
         (side,), (step,) = self.shape, self.strides
         start, stop, by = part.indices(side)
         many = len(range(start, stop, by))
@@ -429,7 +429,7 @@ def seen(
     shape: tuple[int, ...],
     strides: tuple[int, ...],
 ) -> Any:
-    """An array over memory that is there."""
+    """Return an array over existing memory."""
     made: ndarray = object.__new__(ndarray)
     made._memory, made._offset, made.dtype = memory, offset, described
     made.shape, made.strides = shape, strides
@@ -438,7 +438,7 @@ def seen(
 
 
 def new(values: list[Any], described: dtype, shape: tuple[int, ...]) -> Any:
-    """An array of numbers, given in the order of rows."""
+    """Make an array of numbers, given in row-major order."""
     memory = Memory(bytearray(described.packed(values)))
     return seen(memory, 0, described, shape, steps(shape, described.itemsize))
 
@@ -446,7 +446,7 @@ def new(values: list[Any], described: dtype, shape: tuple[int, ...]) -> Any:
 def array(
     given: Any, dtype: Any = None, copy: Any = True, order: Any = "K", ndmin: int = 0
 ) -> Any:
-    """A new array: of another array, of a number, of nested sequences of numbers."""
+    """Make an array of another array, a number, or nested sequences of numbers."""
     if isinstance(given, ndarray):
         made = given.astype(dtype) if dtype is not None else given.copy(order or "K")
     else:
@@ -477,7 +477,7 @@ def _kind(value: Any) -> Any:
 
 
 def measured(given: Any, values: list[Any]) -> tuple[int, ...]:
-    """The shape of nested sequences; their numbers go to `values`."""
+    """Return the shape of nested sequences; append their numbers to `values`."""
     if isinstance(given, ndarray):
         plain = given._values()
         values += map(given.dtype.type, plain)
@@ -510,7 +510,7 @@ def _as_tuple(value: Any) -> tuple[Any, ...]:
 
 
 def steps(shape: Sequence[int], size: int, order: str = "C") -> tuple[int, ...]:
-    """The bytes from one element to the next, along each axis."""
+    """Return the strides of a contiguous array in bytes, along each axis."""
     if order == "F":
         return steps(shape[::-1], size)[::-1]
     found = []
@@ -530,7 +530,10 @@ def is_contiguous(a: ndarray) -> bool:
 
 
 def restepped(a: ndarray, shape: tuple[int, ...]) -> tuple[int, ...] | None:
-    """The strides of another shape over the same memory, None where a copy is due."""
+    """Return the strides of another shape over the same memory, or None.
+
+    None means that a copy is necessary.
+    """
     if is_contiguous(a):
         return steps(shape, a.dtype.itemsize)
     old = [(n, s) for n, s in zip(a.shape, a.strides, strict=True) if n != 1]
@@ -554,7 +557,10 @@ def restepped(a: ndarray, shape: tuple[int, ...]) -> tuple[int, ...] | None:
 
 
 def lines_in(a: ndarray) -> list[memoryview] | None:
-    """The memory of its last axis, line by line; None where memoryviews show none."""
+    """Return the memory along the last axis as memoryviews, or None.
+
+    None if memoryviews cannot represent it.
+    """
     size, code = a.dtype.itemsize, a.dtype.code
     steps_ = (a._offset, *a.strides)
     if not a.ndim or not a.size or code == "e" or a.dtype.kind == "c":
@@ -574,7 +580,7 @@ def lines_in(a: ndarray) -> list[memoryview] | None:
 
 
 def offsets(a: ndarray) -> list[int]:
-    """Where its elements begin in its memory, in the order of rows."""
+    """Return the byte offsets of the elements in memory, in row-major order."""
     found = [a._offset]
     for side, step in zip(a.shape, a.strides, strict=True):
         jumps = [step * k for k in range(side)]
@@ -583,7 +589,7 @@ def offsets(a: ndarray) -> list[int]:
 
 
 def nested(values: list[Any], shape: tuple[int, ...]) -> Any:
-    """A flat list as lists in lists."""
+    """Return a flat list as lists in lists."""
     if not shape:
         return values[0]
     for side in reversed(shape[1:]):
@@ -600,7 +606,7 @@ def ints(index: tuple[Any, ...]) -> bool:
 
 
 def position(a: ndarray, index: tuple[int, ...]) -> int:
-    """Where one element begins."""
+    """Return the byte offset of one element."""
     steps_ = zip(index, a.shape, a.strides, strict=True)
     return a._offset + sum(within(k, side) * step for k, side, step in steps_)
 
@@ -612,7 +618,10 @@ def within(index: int, side: int) -> int:
 
 
 def expanded(index: Any, shape: tuple[int, ...]) -> list[Any]:
-    """One index for each axis: an int, a slice, an array of integers; None adds one."""
+    """Return one index per axis: an int, a slice, an array of integers.
+
+    None in the index stays, and adds an axis.
+    """
     parts: list[Any] = []
     for part in _as_tuple(index):
         if isinstance(part, list):
@@ -646,7 +655,7 @@ def expanded(index: Any, shape: tuple[int, ...]) -> list[Any]:
 
 
 def basic(a: ndarray, parts: list[Any]) -> Any:
-    """The part of an array that ints and slices name: the same memory."""
+    """Return the part of an array that ints and slices select, as a view."""
     offset, shape, strides = a._offset, [], []
     sides = zip(a.shape, a.strides, strict=True)
     for part in parts:
@@ -667,7 +676,7 @@ def basic(a: ndarray, parts: list[Any]) -> Any:
 
 
 def fast(a: ndarray, parts: list[Any]) -> Any:
-    """The elements of a vector, or the rows of a table, that an array numbers."""
+    """Return the elements of a vector at an array of indices, or None."""
     first, *rest = parts
     if not isinstance(first, ndarray) or any(part != slice(None) for part in rest):
         return None
@@ -682,7 +691,7 @@ def fast(a: ndarray, parts: list[Any]) -> Any:
 
 
 def gathered(a: ndarray, parts: list[Any]) -> tuple[list[int], tuple[int, ...]]:
-    """Where the elements begin that arrays of integers name, and their shape."""
+    """Return the offsets of the elements that index arrays select, and their shape."""
     chosen = [k for k, part in enumerate(parts) if isinstance(part, ndarray | int)]
     side = broadcast_shape(*(np_shape(parts[k]) for k in chosen))
     together = chosen == list(range(chosen[0], chosen[-1] + 1))
@@ -717,13 +726,13 @@ def np_shape(value: Any) -> tuple[int, ...]:
 
 
 def nonzero(a: ndarray) -> tuple[ndarray, ...]:
-    """The indices of the elements that are not zero, axis by axis."""
+    """Return the indices of the elements that are not zero, axis by axis."""
     flat = [k for k, value in enumerate(a._values()) if value]
     return unravel_index(new(flat, INT64, (len(flat),)), a.shape)
 
 
 def unravel_index(index: Any, shape: Any) -> tuple[Any, ...]:
-    """Where elements are that have these numbers in the order of rows."""
+    """Convert flat row-major indices to one array of indices per axis."""
     sides = as_shape(shape)
     numbers = asarray(index)
     values, found = numbers._values(), []
@@ -768,7 +777,7 @@ def broadcast_to(given: Any, shape: Any) -> Any:
 
 
 def spread(value: Any, shape: tuple[int, ...]) -> Any:
-    """The numbers of a value, repeated so that they fill a shape."""
+    """Return the numbers of a value, repeated to fill a shape."""
     if isinstance(value, generic):
         return [value.item()] * math.prod(shape)
     if isinstance(value, (int, float, complex)):

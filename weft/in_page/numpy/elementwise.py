@@ -92,7 +92,7 @@ class ufunc:
         return target
 
     def _of_numbers(self, a: Any, b: Any) -> Any:
-        """The same for two single numbers."""
+        """Apply the function to two single numbers."""
         kinds = type(a), type(b)
         if kinds not in self._known:
             shared = result_type(a, b)
@@ -227,7 +227,7 @@ def _axes(axis: Any, ndim: int) -> list[int]:
 
 
 def lines_of(a: ndarray, axis: Any) -> tuple[list[list[Any]], tuple[int, ...]]:
-    """The numbers along one axis, or several, and the shape of what is left."""
+    """Return the numbers along one axis or several, and the remaining shape."""
     if axis is None:
         return [a._values()], ()
     axes = _axes(axis, a.ndim)
@@ -268,7 +268,7 @@ def remainder_of(a: Any, b: Any) -> Any:
 
 
 def truncated(a: Any, b: Any) -> Any:
-    """`fmod`: the remainder that has the sign of `a`."""
+    """Compute `fmod`: the remainder with the sign of `a`."""
     if isinstance(a, int) and isinstance(b, int):
         return int(math.copysign(abs(a) % abs(b), a)) if b else 0
     return safe(math.fmod)(a, b)
@@ -291,7 +291,7 @@ def is_complex(*values: Any) -> bool:
 
 
 def safe(function: Callable[..., float]) -> Callable[..., Any]:
-    """A function of `math` that gives NaN or infinity instead of raising."""
+    """Wrap a function of `math` to return NaN or infinity instead of raising."""
     of_complex = getattr(cmath, function.__name__, None)
 
     def called(*given: Any) -> Any:
@@ -325,7 +325,7 @@ def smallest(a: Any, b: Any) -> Any:
 
 
 def whole(function: Callable[[float], int]) -> Callable[[Any], Any]:
-    """Rounding to whole numbers, which stay floats."""
+    """Wrap a rounding function so that its results stay floats."""
 
     def called(x: Any) -> Any:
         if isinstance(x, int) or not math.isfinite(x):
@@ -381,7 +381,7 @@ def flag(_: dtype) -> dtype:
 
 
 def floating(d: dtype) -> dtype:
-    """A float that holds such a number."""
+    """Return a float type that holds numbers of this type."""
     return (
         d
         if d.kind in "fc"
@@ -398,7 +398,7 @@ def counted(d: dtype) -> dtype:
 
 
 def bits(d: dtype) -> dtype:
-    """An integer type. Raises TypeError for floats."""
+    """Return an integer type unchanged. Raises TypeError for floats."""
     if d.kind not in "biu":
         raise TypeError(f"ufunc not supported for the input type {d.name}")
     return d
@@ -512,7 +512,7 @@ _SIGNS = {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "in
 
 
 def takes(value: Any) -> bool:
-    """Whether an operator takes it for a number, or for numbers."""
+    """Return whether an operator accepts a value as a number, or numbers."""
     return isinstance(value, (*NUMBERS, generic, ndarray, list, tuple))
 
 

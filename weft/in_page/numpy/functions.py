@@ -220,7 +220,7 @@ def count_nonzero(a: Any, axis: Any = None) -> Any:
 
 
 def _ordered(value: Any) -> Any:
-    """What a number is sorted by: NaN comes last."""
+    """Return the sort key of a number: NaN comes last."""
     return (value != value, value)
 
 
@@ -235,7 +235,7 @@ def argsort(a: Any, axis: int = -1, kind: Any = None, stable: Any = None) -> Any
 
 
 def _along(found: list[Any], kind: Any, whole: ndarray, axis: int) -> Any:
-    """Numbers that were found line by line, in the shape of the whole."""
+    """Reshape numbers that were computed along an axis to the shape of the whole."""
     at = axis % whole.ndim
     rest = [n for k, n in enumerate(whole.shape) if k != at]
     turned = new(found, kind, (*rest, whole.shape[at]))
@@ -274,7 +274,7 @@ def unique(
     return_counts: bool = False,
     axis: Any = None,
 ) -> Any:
-    """The different numbers in their order; along an axis, the different rows."""
+    """Return the sorted distinct numbers or, along an axis, the distinct rows."""
     whole = asarray(a)
     if axis is None:
         values = whole._values()
@@ -395,7 +395,7 @@ def norm(a: Any) -> Any:
 
 
 def matmul(a: Any, b: Any) -> Any:
-    """The product of two matrices, or of stacks of them."""
+    """Multiply two matrices, or stacks of them."""
     one, other = asarray(a), asarray(b)
     if one.ndim > 2 or other.ndim > 2:
         return stack([matmul(x, y) for x, y in zip(one, other, strict=True)])
@@ -450,7 +450,7 @@ def may_share_memory(a: ndarray, b: ndarray) -> bool:
 
 
 def byte_bounds(a: ndarray) -> tuple[int, int]:
-    """The addresses of its first byte, and of the one after its last."""
+    """Return the addresses of its first byte, and of the one after its last."""
     low = high = a._memory.address + a._offset
     for side, step in zip(a.shape, a.strides, strict=True):
         if step < 0:
@@ -462,7 +462,7 @@ def byte_bounds(a: ndarray) -> tuple[int, int]:
 
 @contextmanager
 def errstate(**_: Any) -> Iterator[None]:
-    """Nothing is warned of here."""
+    """Do nothing: there are no warnings here."""
     yield
 
 

@@ -26,7 +26,7 @@ def _module(name: str, members: dict[str, Any]) -> ModuleType:
 
 
 def modules() -> dict[str, ModuleType]:
-    """The modules by their names, each an attribute of the one above."""
+    """Return the modules by name, each an attribute of its parent."""
     members = {
         **functions.MEMBERS,
         **elementwise.UFUNCS,

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 
 class dtype:
-    """What an element of an array is: a number of `itemsize` bytes.
+    """The type of an array's elements: numbers of `itemsize` bytes.
 
     code: what `struct` and memoryviews call it; of a complex number, its parts.
     """
@@ -30,7 +30,7 @@ class dtype:
     str: Any
 
     def __new__(cls, given: Any = float, *_: Any, **__: Any) -> "dtype":
-        """The type of numbers that `given` names. Raises TypeError for any other."""
+        """Return the number type that `given` names. Raises TypeError for others."""
         return _dtype(given)
 
     def __class_getitem__(cls, _: Any) -> Any:
@@ -63,7 +63,7 @@ class dtype:
         return self.code
 
     def packed(self, values: list[Any]) -> bytes:
-        """Numbers as bytes; an integer that does not fit wraps around."""
+        """Convert numbers to bytes; an integer that does not fit wraps around."""
         if self.kind == "c":
             parts = [part for v in map(complex, values) for part in (v.real, v.imag)]
             return array(self.code, parts).tobytes()
@@ -79,7 +79,7 @@ class dtype:
         return array(self.code, map(self.integer, values)).tobytes()
 
     def unpacked(self, data: Any) -> list[Any]:
-        """The numbers that are in a memoryview of bytes."""
+        """Return the numbers in a memoryview of bytes."""
         if self.code == "e":
             return list(struct.unpack(f"{len(data) // 2}e", data))
         found: list[Any] = data.cast(self.code).tolist()
@@ -88,7 +88,7 @@ class dtype:
         return found
 
     def integer(self, value: Any) -> int:
-        """A number as this integer type holds it."""
+        """Convert a number to this integer type, wrapping around."""
         if isinstance(value, float) and not math.isfinite(value):
             value = -(1 << 63)  # what x86 makes of it
         whole = int(value) & (1 << 8 * self.itemsize) - 1
@@ -116,7 +116,7 @@ class generic:
     ndim, size = 0, 1
 
     def item(self) -> Any:
-        """Python's number."""
+        """Return the value as a Python number."""
         raise NotImplementedError
 
     @property
@@ -129,7 +129,7 @@ class generic:
         return converted(_dtype(kind), self.item())
 
     def view(self, kind: Any) -> Any:
-        """The same bytes as another type of this size."""
+        """Return the same bytes as another type of this size."""
         other = _dtype(kind)
         return other.type(other.unpacked(memoryview(self.tobytes()))[0])
 
@@ -208,7 +208,7 @@ class number(generic):
 
 
 class _Held:
-    """What a number is, where it is no number of Python's own."""
+    """A number whose type is not derived from one of Python's."""
 
     __slots__ = ("_value",)
     _value: Any
@@ -316,7 +316,7 @@ def _complex(self: Any, value: Any = 0j) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """Python's number, of one of NumPy's or of an array with one element."""
+    """Return a NumPy number, or the only element of an array, as a Python number."""
     item = getattr(value, "item", None)
     return value if item is None else item()
 
@@ -356,7 +356,7 @@ class complex128(complexfloating, complex):
 
 
 def shortest(self: Any) -> str:
-    """The fewest digits that give the same number back."""
+    """Format with the fewest digits that read back as the same number."""
     value = self.item()
     for digits in range(1, 18):
         text = f"{value:.{digits}g}"
@@ -442,7 +442,7 @@ def _dtype(given: Any) -> dtype:
 
 
 def converted(described: dtype, value: Any) -> Any:
-    """A number of Python's as one of this type; an integer wraps around."""
+    """Convert a Python number to this type; an integer wraps around."""
     if described.kind in "iu":
         value = described.integer(value)
     elif isinstance(value, complex) and described.kind != "c":
@@ -460,7 +460,7 @@ numbers.Complex.register(complexfloating)
 
 @cache
 def promoted(a: dtype, b: dtype) -> dtype:
-    """The type that holds the numbers of both."""
+    """Return the type that holds the numbers of both."""
     if a is b or b.kind == "b":
         return a
     if a.kind == "b":
@@ -485,7 +485,7 @@ def _part(a: dtype) -> dtype:
 
 
 def _as_float(a: dtype) -> int:
-    """The bytes of a float that holds such a number."""
+    """Return the size in bytes of a float that holds such a number."""
     return a.itemsize if a.kind == "f" else min(max(2 * a.itemsize, 2), 8)
 
 
@@ -494,9 +494,9 @@ _RANKS = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
 
 
 def result_type(*given: Any) -> dtype:
-    """The type that holds all of these: types, arrays, numbers.
+    """Return the type that holds all of these: types, arrays, numbers.
 
-    Python's own numbers only say of which kind it is, not how wide.
+    Python's own numbers determine the kind only, not the width.
     """
     weak = [type(each) for each in given if type(each) in _RANK]
     typed = [_dtype(each) for each in given if type(each) not in _RANK]

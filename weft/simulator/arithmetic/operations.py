@@ -226,7 +226,7 @@ def _real_power(multiplied: Callable[[float, int], float]) -> Function:
 
 @cache
 def _whole_power(number: Number) -> Callable[[int, int], int]:
-    """`base ** exponent` of integers; see Numba's `int_power_impl`."""
+    """Return a function for an integer power, as in Numba's `int_power_impl`."""
     cut = conversion(FLOAT64, number)
     assert cut is not None
 
@@ -250,7 +250,7 @@ def _whole_power(number: Number) -> Callable[[int, int], int]:
 
 
 def product(z: complex, w: complex) -> complex:
-    """`z * w`; Python's own looks after infinities, since 3.14."""
+    """Compute `z * w` without the rules for infinities that Python has since 3.14."""
     a, b, c, d = z.real, z.imag, w.real, w.imag
     return complex(a * c - b * d, a * d + b * c)
 

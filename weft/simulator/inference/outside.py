@@ -141,7 +141,7 @@ def of_cuda(name: str) -> Kind:
 
 
 def attribute(kind: Outside, name: str) -> Kind:
-    """`module.name`, of a module of NumPy's or Numba's, an enum or its member."""
+    """Infer the kind of an attribute of a NumPy or Numba module, or of an enum."""
     value = kind.value
     if isinstance(value, (ModuleType, enum.Enum, np.finfo, np.iinfo)) or (
         isinstance(value, type) and issubclass(value, enum.Enum)

@@ -184,9 +184,9 @@ class Function:
             self._expressions.kind(target.value)
 
     def _stored(self, target: ast.expr, kind: Kind) -> Number | None:
-        """What a value is converted to before it is stored, where NumPy does it else.
+        """Return the type to convert a value to before a store, or None.
 
-        NumPy converts too, but for floats that no integer holds, and large integers.
+        NumPy converts too, except floats that no integer holds, and large integers.
         """
         fields = ast.Subscript, ast.Attribute
         if not isinstance(target, fields) or not isinstance(kind, Num):
@@ -252,7 +252,10 @@ class Function:
             self._names.now = after
 
     def _match(self, node: ast.Match) -> None:
-        """Its cases are paths, and so is none of them, unless the last takes all."""
+        """Infer a `match`, whose cases are paths.
+
+        No case at all is another path, unless the last case takes everything.
+        """
         subject = self._expressions.kind(node.subject)
         before, ends = dict(self._names.now), []
         for case in node.cases:

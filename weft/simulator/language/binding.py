@@ -95,7 +95,7 @@ class Bound:
         return self._found[form]
 
     def _device(self, value: Any, given: tuple[Kind, ...]) -> Rewritten | None:
-        """A device function made ready for such arguments, None while that goes on."""
+        """Return a device function rewritten for these arguments; None meanwhile."""
         inner = meaning.python_function(value)
         return None if inner is None else self._rewritten(inner, given)
 

@@ -203,7 +203,7 @@ class GiveWay(ast.NodeTransformer):
         return node
 
     def _told(self, node: ast.Call) -> ast.expr | None:
-        """What the scheduler is told instead of a call; None where the call stays."""
+        """Return what the scheduler gets instead of a call; None to keep the call."""
         kind, args = getattr(node, "callee", None), node.args
         if not isinstance(kind, Named) or len(kind.path) != 2 or node.keywords:
             return None

@@ -80,10 +80,10 @@ class Addresses:
         return self._retyped[array, dtype]
 
     def _base(self, space: str, key: Any, low: int, high: int) -> int:
-        """The address at which the memory from `low` to `high` begins in its space.
+        """Return the address at which memory from `low` to `high` begins in its space.
 
-        Global arrays share memory where the host's do, those of a block or a thread
-        where the same call made them.
+        Global arrays share memory where the host's do; a block's or a thread's arrays
+        share it if the same call made them.
         """
         if space == "global":
             for start, end, base in self._regions:

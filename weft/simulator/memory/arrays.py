@@ -310,7 +310,7 @@ Said = tuple[str, str, str]  # the kind of a fault, what happened, and why it is
 
 
 def refused(x: Array, index: Any, verb: str) -> Said | None:
-    """What is wrong with an index, None if nothing is: the arguments of a `Fault`."""
+    """Say what is wrong with an index: the arguments of a `Fault`, or None."""
     parts = index if isinstance(index, tuple) else (index,)
     shape = x._data.shape
     axes = len(shape)

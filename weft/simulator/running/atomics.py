@@ -24,7 +24,7 @@ _ALLOWED = {
 
 
 def _operation(name: str, new: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    """The operation of this name; new: what comes of an old value and the given."""
+    """Make the atomic operation `name`. new: combines the old and the given value."""
 
     def operation(self: "Atomic", array: Any, index: Any, value: Any) -> Any:
         return self._change(name, array, index, value, new)

@@ -1,9 +1,9 @@
-"""What a launch writes down of operations that go on beside its threads.
+"""The interface for recording operations that run alongside a launch's threads.
 
-The TMA and the tensor cores read and write memory while the thread that asked for it
-goes on. Such an operation knows what its thread knew when it began, and no thread knows
-of it before a wait says that it is done. A launch that is not traced writes down
-nothing: `trace.beside` does.
+The TMA and the tensor cores read and write memory while the thread that issued the
+operation goes on. Such an operation knows what its thread knew when it began, and no
+thread knows of it before a wait says that it is done. A launch that is not traced
+records nothing: `trace.beside` does.
 """
 
 from collections.abc import Iterable
@@ -15,61 +15,61 @@ Spans = Iterable[tuple[int, int]]
 
 
 class Beside:
-    """What goes on beside the threads of a launch."""
+    """The operations that run alongside the threads of a launch."""
 
     def fork(self, thread: Thread, call: str, again: Any = None) -> Any:
-        """`thread` starts an operation with this call: what stands for it.
+        """Begin an operation of `thread` by this call, and return a handle to it.
 
-        again: what may stand for this one as well, if nothing has happened since.
+        again: an earlier handle that may serve as well, if nothing has happened since.
         """
 
     def touch(
         self, one: Any, x: Any, spans: Spans, write: bool = False, late: bool = False
     ) -> None:
-        """It reads (or writes) pieces of `x`: offset and size in bytes.
+        """Record that `one` reads (or writes) pieces of `x`: offset and size in bytes.
 
-        late: as long as until now.
+        late: the access may last until now.
         """
 
     def passed(self, block: Block) -> None:
-        """All threads of `block` have met."""
+        """Record that all threads of `block` have met."""
 
     def join(self, thread: Thread, some: Iterable[Any]) -> None:
-        """`thread` has waited until these are done."""
+        """Record that `thread` has waited until these operations are done."""
 
     def note(
         self, x: Any, spans: Spans, write: bool = False, begins: bool = False
     ) -> None:
-        """The current thread reads (or writes) pieces of `x`, each as one access.
+        """Record that the current thread reads (or writes) pieces of `x`.
 
-        begins: a copy to there starts.
+        Each piece is one access. begins: a copy to that memory starts.
         """
 
     def fence(self) -> None:
-        """The current thread has let the TMA and wgmma see what it has stored."""
+        """Make the current thread's stores visible to the TMA and wgmma."""
 
     def mismatch(self, one: Any, of: str, wanted: int, found: int) -> None:
-        """An operand was loaded with another swizzle than its descriptor says."""
+        """Record an operand loaded with another swizzle than its descriptor says."""
 
     def hold(
         self, thread: Thread, call: str, x: Any, nbytes: int, reads: bool, change: bool
     ) -> Any:
-        """Registers of a thread become part of a product.
+        """Make a thread's registers part of a product, and return a handle.
 
-        reads: it uses what they hold. change: it changes them.
+        reads: the product uses their contents. change: it changes them.
         """
 
     def committed(self, thread: Thread, held: Iterable[Any]) -> None:
-        """The products with these registers are in a group now."""
+        """Record that the products with these registers are now in a group."""
 
     def landed(self, thread: Thread, held: Iterable[Any]) -> None:
-        """They are done, and `thread` has waited for that."""
+        """Record that `thread` has waited for the products with these registers."""
 
     def waited(self, thread: Thread, n: int) -> None:
-        """`thread` has waited until all but its last n groups are done."""
+        """Record that `thread` has waited until all but its last n groups are done."""
 
     def together(self, warps: list[list[Thread]]) -> None:
-        """The lanes of each of these warps have executed an instruction as one."""
+        """Record that the lanes of each warp have executed an instruction as one."""
 
     def met(self, threads: list[Thread]) -> None:
-        """These have met at a barrier of a part of their block."""
+        """Record that threads have met at a barrier of a part of their block."""

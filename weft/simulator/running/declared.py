@@ -39,7 +39,7 @@ class Shared:
         return arrays[site]
 
     def _dynamic(self, site: Site, kind: np.dtype[Any], known: int) -> Array:
-        """The launch's dynamic shared memory; all arrays of it are the same bytes."""
+        """Return the launch's dynamic shared memory; all arrays share its bytes."""
         run = self._run
         size = run.dynamic_shared // kind.itemsize * kind.itemsize
         data = run.current.block.dynamic.view(np.uint8)[:size].view(kind)

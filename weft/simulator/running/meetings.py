@@ -62,7 +62,10 @@ class Meetings:
         return ready
 
     def whole_grid(self, alive: list[Block], threads: int) -> list[Thread]:
-        """All threads of the launch, `threads` in number, now that they wait for it."""
+        """Return the launch's threads, `threads` in number, that wait for the grid.
+
+        Raises if some have ended.
+        """
         live = [t for b in alive for t in b.live]
         if len(live) < threads:
             raise gone_from_the_grid(self._where, live, threads - len(live))
@@ -74,7 +77,7 @@ class Meetings:
     def _whole_block(
         self, live: list[Thread], first: Barrier, others: list[Thread]
     ) -> list[Thread]:
-        """All threads, if they have met, with their replies; none at the grid's."""
+        """Return all threads if they have met, with replies; none at the grid's."""
         if first.name == "grid":
             if any(t.waiting.name != "grid" for t in others):
                 raise mixed_barriers(self._where, live)
@@ -149,7 +152,7 @@ class Meetings:
 
 
 def in_other_turns(threads: list[Thread]) -> bool:
-    """Whether some threads have gone around more loops with barriers than others."""
+    """Return whether some threads have done more loops with barriers than others."""
     rounds = threads[0].rounds
     alike = all(map(rounds.__eq__, [thread.rounds for thread in threads]))
     return not alike and len({sum(thread.rounds.values()) for thread in threads}) > 1

@@ -62,7 +62,7 @@ class Mbarrier:
         self.cell[...] = self.phase << 40 | self.missing << 20 | self.nbytes & 0xFFFFF
 
     def complete(self, parity: int) -> bool:
-        """Whether the phase with this parity is the one before the present one."""
+        """Return whether the phase with this parity is the one before the current."""
         return self.phase % 2 != parity
 
 
@@ -196,7 +196,7 @@ class Phases:
         self._copies.append(Copy(to, values, bar, known, note))
 
     def bar_of(self, call: str, bars: Any, s: Any) -> Mbarrier:
-        """The mbarrier at which a copy counts. Raises `Fault` if it does not see it."""
+        """Return the mbarrier that counts a copy; raise `Fault` if unfenced."""
         bar = self._bar(call, bars, s)
         if not bar.fenced:
             self._run.fault(
@@ -285,7 +285,7 @@ def _may_copy(tile: Any, x: Any) -> None:
 
 
 def _span(x: Any, index: Any, count: int) -> tuple[int, list[Any]]:
-    """The number of an element, and the indices of `count` from it on, in memory."""
+    """Return an element's flat index, and the indices of `count` elements from it."""
     at = tuple(map(int, index)) if isinstance(index, tuple) else (int(index),)
     if len(at) != x.ndim:
         raise TypeError(f"bulk_copy: {x._name} has {x.ndim} axes; got the index {at}")

@@ -96,7 +96,7 @@ class Positions:
         return [self.site(thread), *self.places(thread.frames)[1:]]
 
     def line(self, thread: Thread) -> str:
-        """'line 7', or 'line 7 of `block_sum`': where `thread` waits."""
+        """Name the line where `thread` waits: 'line 7' or 'line 7 of `block_sum`'."""
         at = self.site(thread)
         own = at.function == self.kernel
         return f"line {at.line}" + ("" if own else f" of `{at.function}`")

@@ -1,4 +1,4 @@
-"""Whether a launch gets any further: how long loops may run, and when they are stuck.
+"""Decide whether a launch still makes progress, and when its loops are stuck.
 
 A loop that never ends cannot be told from one that has not ended yet, except in one
 case: when every thread of a launch comes around to the same place with the same
@@ -57,13 +57,13 @@ class Progress:
         self._worried = False  # since a thread has ended
 
     def moved(self) -> None:
-        """Threads have met, at a barrier or in a warp."""
+        """Note that threads have met, at a barrier or in a warp."""
         self._moved = self.spent
         self._news += 1
         self._scout, self._weary = None, False
 
     def ended(self, looped: int) -> None:
-        """A thread has ended, or a block has begun; looped: see `Thread`."""
+        """Note that a thread has ended, or a block has begun. looped: see `Thread`."""
         self._looped += looped
         self._moved = self._ended = self.spent
         self._news += 1
@@ -88,9 +88,9 @@ class Progress:
         return self._too_much()
 
     def polled(self) -> bool:
-        """A thread has read again what has not changed: whether others run now.
+        """Note that a thread reread an unchanged value; return whether others run now.
 
-        Where that has gone on for long, only after the thread's whole turn.
+        If that has gone on for long, they run only after the thread's whole turn.
         """
         self._polls += 1
         return not self._weary
@@ -112,11 +112,11 @@ class Progress:
     # Running ahead
 
     def ahead(self, thread: Thread) -> bool:
-        """Whether `thread` need not let the others run yet."""
+        """Return whether `thread` need not let the others run yet."""
         return thread is self._scout and thread.since % AHEAD != 0
 
     def chosen(self, paused: list[Thread]) -> list[Thread]:
-        """Which of the threads that could go on do so now."""
+        """Return which of the threads that could go on do so now."""
         if self.spent - self._moved <= SUSPICIOUS or self.doubtful:
             return paused
         self._worried = True
@@ -133,16 +133,19 @@ class Progress:
 
     @property
     def _vain(self) -> int:
-        """What was spent since a thread ended, and on reading the same again."""
+        """The work since a thread ended, including reading the same again."""
         return self.spent - self._ended + POLL * self._polls
 
     @property
     def doubtful(self) -> bool:
-        """Whether it is time to look whether the launch is stuck."""
+        """It is time to check whether the launch is stuck."""
         return self._vain > self._look
 
     def repeats(self, state: Iterable[Any]) -> bool:
-        """Whether all is as it was at a look before; there are LOOKS in a row."""
+        """Return whether the state equals an earlier one.
+
+        The same state is compared with for LOOKS calls in a row.
+        """
         self._worried = True
         now = hash(tuple(state))
         if now in self._seen:
@@ -165,7 +168,7 @@ def in_vain(thread: Thread, how: str) -> str:
 def state_of(
     alive: list[Block], memory: list[np.ndarray[Any, Any]], where: Positions
 ) -> Iterator[Any]:
-    """All that decides how the threads in `alive` go on.
+    """Yield all that decides how the threads in `alive` go on.
 
     memory: the arrays that the launch was given.
     """
@@ -187,7 +190,7 @@ def state_of(
 
 
 def held(value: Any) -> Any:
-    """What a variable holds, as something to compare."""
+    """Return a variable's contents in a form that can be compared."""
     if isinstance(value, Array):
         data = value._data
         local = data.tobytes() if value._space == "local" else b""

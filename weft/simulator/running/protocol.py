@@ -1,4 +1,4 @@
-"""What the parts of the simulated `cuda` ask of the launch that they belong to."""
+"""The interface of a launch that the parts of the simulated `cuda` use."""
 
 from collections.abc import Generator
 from contextlib import AbstractContextManager
@@ -34,10 +34,10 @@ class Launched(Protocol):
         """Raise a `Fault` at the line where the current thread is."""
 
     def instruction(self, site: Site) -> Site:
-        """The instruction that `site` belongs to."""
+        """Return the instruction that `site` belongs to."""
 
     def name_of(self, site: Site, otherwise: str) -> str:
-        """The variable that the call at `site` is assigned to."""
+        """Return the variable that the call at `site` is assigned to."""
 
     def array(self, data: np.ndarray[Any, Any], memory: Memory) -> Array:
         """Give the kernel `data`."""
@@ -46,58 +46,58 @@ class Launched(Protocol):
         """Put into new memory what no thread has written."""
 
     def barrier(self, name: str, frame: FrameType, value: bool = False) -> None:
-        """It waits until the whole block (or, for 'grid', the launch) is here."""
+        """Wait until the whole block (or, for 'grid', the launch) is here."""
 
     def pause(self) -> None:
-        """It waits until the other threads have run."""
+        """Wait until the other threads have run."""
 
     def polled(self, where: Any, found: bytes) -> bool:
-        """Whether it waits for the others, as it finds what it found there before."""
+        """Return whether to wait for the others, the value being unchanged."""
 
     def try_later(self) -> bool:
-        """Whether it waits for the others, before its first swap or exchange."""
+        """Return whether to wait for the others before the first swap or exchange."""
 
     def fenced(self, wide: bool) -> None:
-        """The current thread has passed a fence, for its block or (`wide`) for all."""
+        """Record a fence of the current thread, for its block or (`wide`) for all."""
 
     def phase(self, wait: Any) -> None:
-        """It waits until a phase of an mbarrier is complete: a `phases.PhaseWait`."""
+        """Wait until a phase of an mbarrier is complete: a `phases.PhaseWait`."""
 
     def gather(self, wait: Any) -> None:
-        """It waits for others: a `gatherings.GroupWait`."""
+        """Wait for other threads: a `gatherings.GroupWait`."""
 
     def stored(self, part: np.ndarray[Any, Any]) -> None:
-        """Something beside the threads has stored to this part of global memory."""
+        """Record a store to part of global memory that no thread has made."""
 
     def released(self) -> Any:
-        """What the current thread hands on with an arrival; None if that is unknown."""
+        """Return what the current thread passes on with an arrival, or None."""
 
     def acquired(self, known: Any) -> None:
-        """The current thread may rely on what others have `released`."""
+        """Let the current thread rely on what others have `released`."""
 
     def past(self, bar: str, phase: int) -> None:
-        """The current thread got past a wait at `bar`, after `phase` phases."""
+        """Record that the current thread got past a wait, after `phase` phases."""
 
     def copying(self, bar: str, phase: int, announced: bool) -> Any:
-        """The copy just begun counts at `bar`, after `phase` phases; returns a note.
+        """Record that the copy just begun counts at `bar`, and return a note.
 
-        announced: whether that phase waits for bytes.
+        phase: the completed phases. announced: whether the phase waits for bytes.
         """
 
     def copied(self, note: Any) -> None:
-        """The copy with this note has arrived."""
+        """Record that the copy with this note has arrived."""
 
     def specially(self, access: Special) -> AbstractContextManager[Any]:
         """Say how the accesses within differ from plain loads and stores."""
 
 
 def site_of(run: Launched, frame: FrameType) -> Site:
-    """The instruction at which `frame` is."""
+    """Return the instruction at which `frame` is."""
     return run.instruction((frame.f_code, frame.f_lasti))
 
 
 def kernel_site(run: Launched, frame: FrameType | None) -> Site:
-    """The instruction at which the learner's code is, above `frame`."""
+    """Return the instruction at which the learner's code is, from `frame` upwards."""
     while frame is not None and frame.f_code not in run.lines:
         frame = frame.f_back
     assert frame is not None, "only the learner's code calls intrinsics"

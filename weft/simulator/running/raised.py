@@ -22,7 +22,7 @@ FUNCTIONS = frozenset(
 
 
 def raised(where: Positions, error: BaseException, thread: Thread) -> Fault:
-    """A fault for something that Python raised in a kernel."""
+    """Return the fault for an exception that Python raised in a kernel."""
     places: list[Place] = []
     trace = steps(error)
     if type(error) is RuntimeError and isinstance(error.__cause__, StopIteration):
@@ -58,7 +58,7 @@ def raised(where: Positions, error: BaseException, thread: Thread) -> Fault:
 
 
 def refused_access(where: Positions, trace: dict[FrameType, int]) -> Said | None:
-    """What is wrong with the access to an array that was going on, if anything is."""
+    """Say what is wrong with the array access in progress, or return None."""
     inside = [frame for frame in trace if frame.f_code in where.accesses]
     if not inside:
         return None
@@ -79,7 +79,7 @@ def refused_access(where: Positions, trace: dict[FrameType, int]) -> Said | None
 
 
 def steps(error: BaseException) -> dict[FrameType, int]:
-    """The frames that an exception came through, the outermost first: where in each."""
+    """Return an exception's frames, outermost first, each with its instruction."""
     found = {}
     trace = error.__traceback__
     while trace is not None:
@@ -89,7 +89,7 @@ def steps(error: BaseException) -> dict[FrameType, int]:
 
 
 def returned(where: Positions, code: CodeType, result: Any, thread: Thread) -> Fault:
-    """A fault for a kernel, of this code, that returns something."""
+    """Return the fault for a kernel, with this code, that returns a value."""
     fault = where.fault(
         "exception",
         f"the kernel returns {getattr(result, 'item', lambda: result)()!r}",
@@ -101,7 +101,7 @@ def returned(where: Positions, code: CodeType, result: Any, thread: Thread) -> F
 
 
 def returning(code: CodeType) -> int:
-    """The offset of the first instruction that returns something, 0 if none does."""
+    """Return the offset of the first instruction that returns a value, or 0."""
     given: Any = None
     for step in dis.get_instructions(code):
         if step.opname == "RETURN_CONST":

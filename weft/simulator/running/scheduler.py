@@ -79,13 +79,13 @@ _NOTHING = nullcontext()
 
 @functools.lru_cache(64)
 def instructions(code: CodeType) -> list[int]:
-    """Where the instructions of `code` begin."""
+    """Return the offsets at which the instructions of `code` begin."""
     return [i.offset for i in dis.get_instructions(code)]
 
 
 @functools.lru_cache(64)
 def barriers(code: CodeType) -> dict[str, Barrier]:
-    """What the names of a kernel's barriers stand for."""
+    """Return the barriers that the names in a kernel stand for."""
     found: dict[str, Barrier] = {}
     before = ""
     for step in dis.get_instructions(code):
@@ -163,7 +163,7 @@ class Run:
         self.is_bound = True
 
     def bound_to(self, noting: Noting, notes: dict[str, Any]) -> Bound:
-        """The kernel, so that it notes this much."""
+        """Return the kernel, instrumented to record this much."""
         bound = Bound(
             self._fn,
             self.cuda,
@@ -201,21 +201,24 @@ class Run:
     # What a trace has to know
 
     def notes(self) -> dict[str, Any]:
-        """What the names of notes in a kernel stand for; see `noting_of`."""
+        """Return the objects that a kernel's names for notes refer to.
+
+        See `noting_of`.
+        """
         return {}
 
     def calling(self, block: Block) -> Bound:
-        """The kernel as it runs in `block`."""
+        """Return the kernel as it runs in `block`."""
         return self.bound
 
     def lists(self, block: Block, which: Any) -> Iterable[Any]:
-        """What the threads of `block` note in: their lists of that number, or NOTES."""
+        """Return the lists with number `which` of `block`'s threads, or their NOTES."""
         raise NotImplementedError
 
     def given_to(
         self, block: Block, bound: Bound, args: tuple[Any, ...]
     ) -> Iterator[tuple[Any, ...]]:
-        """What the kernel is given in each thread of `block`."""
+        """Yield the arguments of the kernel in each thread of `block`."""
         names = self._fn.__code__.co_varnames
         arguments = dict(zip(names, args, strict=False))
         kept = {SHARED: block.kept, CELL: numbers.CELL}
@@ -233,37 +236,37 @@ class Run:
         return zip(*columns, strict=False) if columns else repeat(())
 
     def started(self, thread: Thread) -> None:
-        """`thread` goes on now."""
+        """Record that `thread` goes on now."""
 
     def met(self, threads: list[Thread], scope: str) -> None:
-        """`threads` have synchronised; `scope` is 'warp', 'block' or 'grid'."""
+        """Record that `threads` have synchronised. scope: 'warp', 'block' or 'grid'."""
 
     def excused(self, threads: list[Thread]) -> None:
-        """The lanes `threads` have met, and others of their mask had ended."""
+        """Record that lanes have met although others of their mask had ended."""
 
     def fenced(self, wide: bool) -> None:
-        """The current thread has passed a fence, for its block or (`wide`) for all."""
+        """Record a fence of the current thread, for its block or (`wide`) for all."""
 
     def released(self) -> Any:
-        """What the current thread hands on with an arrival; None if that is unknown."""
+        """Return what the current thread passes on with an arrival, or None."""
 
     def acquired(self, known: Any) -> None:
-        """The current thread may rely on what others have `released`."""
+        """Let the current thread rely on what others have `released`."""
 
     def past(self, bar: str, phase: int) -> None:
-        """The current thread got past a wait at `bar`, after `phase` phases."""
+        """Record that the current thread got past a wait, after `phase` phases."""
 
     def copying(self, bar: str, phase: int, announced: bool) -> Any:
-        """The copy just begun counts at `bar`, after `phase` phases; returns a note.
+        """Record that the copy just begun counts at `bar`, and return a note.
 
-        announced: whether that phase waits for bytes.
+        phase: the completed phases. announced: whether the phase waits for bytes.
         """
 
     def copied(self, note: Any) -> None:
-        """The copy with this note has arrived."""
+        """Record that the copy with this note has arrived."""
 
     def name_of(self, site: tuple[CodeType, int], otherwise: str) -> str:
-        """The variable that the call at `site` is assigned to."""
+        """Return the variable that the call at `site` is assigned to."""
         if site not in self._names:
             code, lasti = site
             text = place(code, lasti, self.lines.get(code, {})).text
@@ -274,10 +277,10 @@ class Run:
         return self._names[site]
 
     def instruction(self, site: tuple[CodeType, int]) -> tuple[CodeType, int]:
-        """The instruction that `site` belongs to.
+        """Return the instruction that `site` belongs to.
 
-        While a call is going on `f_lasti` may point past the instruction, to its
-        inline cache, depending on how often it ran before.
+        During a call, `f_lasti` may point past the instruction, to its inline cache,
+        depending on how often it ran before.
         """
         code, lasti = site
         key = id(code) + lasti  # a code object's bytes are inside it
@@ -303,7 +306,7 @@ class Run:
             effort.done.update(self.effort())
 
     def effort(self) -> dict[str, int]:
-        """What the launch came to so far; see `weft.effort`."""
+        """Return the work of the launch so far; see `weft.effort`."""
         return {
             "launches": 1,
             "threads": self._threads,
@@ -391,7 +394,7 @@ class Run:
             )
 
     def _ended(self, thread: Thread, result: Any) -> None:
-        """`thread` has come to its end, and the kernel has given back `result`."""
+        """Note that `thread` has ended, and the kernel has returned `result`."""
         thread.over, thread.generator = True, None
         self._ends = True
         self._iterations += thread.steps + thread.looped
@@ -402,7 +405,7 @@ class Run:
             raise returned(self.where, self._code, result, thread)
 
     def _stopped(self, error: BaseException) -> BaseException:
-        """What to raise for something that was raised in the current thread."""
+        """Return the exception to raise for one raised in the current thread."""
         if isinstance(error, Fault):
             return error
         if isinstance(error, Exception) or deliberate(error):
@@ -464,7 +467,7 @@ class Run:
         self.current.waiting = Barrier(name, value, site, self._path(frame.f_back))
 
     def _path(self, frame: FrameType | None) -> tuple[tuple[CodeType, int], ...]:
-        """The calls that led to a barrier in a device function."""
+        """Return the calls that led to a barrier in a device function."""
         path = []
         while frame is not None and frame.f_code is not _RESUMES:
             if frame.f_code in self.lines:
@@ -516,10 +519,10 @@ class Run:
         return first
 
     def _follow(self, result: Any) -> Waiting:
-        """What a call of an unknown callee has given, as something to follow.
+        """Return the result of calling an unknown function in a form to follow.
 
-        That may be the generator of what waits, or the result of what does not. And it
-        may have asked to wait.
+        The result may be the generator of a function that waits, or the value of one
+        that does not, which may have asked to wait.
         """
         return result if type(result) is GeneratorType else self._replied(result)
 
@@ -548,7 +551,7 @@ class Run:
         return False
 
     def _loop(self, items: Any) -> Any:
-        """What a loop goes over, counted."""
+        """Return a loop's iterable, counted."""
         kind = type(items)
         if kind is range or kind is tuple:
             try:
@@ -582,7 +585,10 @@ class Run:
             thread.looped += count
 
     def _rounds_of(self) -> dict[int, int]:
-        """The turns of loops in which the current thread meets others; see `loops`."""
+        """Return the current thread's iterations of loops with barriers.
+
+        See `loops`.
+        """
         thread = self.current
         if thread.rounds is NO_ROUNDS:
             thread.rounds = defaultdict(int)

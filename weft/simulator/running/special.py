@@ -1,4 +1,4 @@
-"""How an access of a kernel differs from a plain load or store."""
+"""Properties that distinguish an access of a kernel from a plain load or store."""
 
 from dataclasses import dataclass
 

@@ -22,7 +22,7 @@ MOST_RANGES = 4  # named in a sentence
 
 
 def deadlock(where: Positions, alive: list[Block]) -> Fault | None:
-    """A fault if a block can never go on, whatever other blocks do."""
+    """Return a fault if a block can never go on, whatever other blocks do."""
     for block in alive:
         live = block.live
         stuck = [t for t in live if type(t.waiting) is tuple]
@@ -44,7 +44,7 @@ def deadlock(where: Positions, alive: list[Block]) -> Fault | None:
 
 
 def stuck_group(where: Positions, thread: Thread, block: Block) -> Fault:
-    """`thread` waits at a named barrier, or with its warpgroup, for those to come."""
+    """Return the fault of a wait at a named barrier, or with a warpgroup, for ever."""
     gathering: Gathering = thread.waiting.gathering
     came, wanted = len(gathering.came), gathering.wanted
     if not gathering.whole:
@@ -81,7 +81,7 @@ def stuck_group(where: Positions, thread: Thread, block: Block) -> Fault:
 
 
 def mixed_barriers(where: Positions, live: list[Thread]) -> Fault:
-    """Threads of a block wait at two barriers, or were led to one by two calls."""
+    """Return the fault of a block that waits at two barriers, or came by two calls."""
     first = live[0]
     other = next(t for t in live if t.waiting.at != first.waiting.at)
     here = [t for t in live if t.waiting.at == first.waiting.at]
@@ -109,12 +109,12 @@ def mixed_barriers(where: Positions, live: list[Thread]) -> Fault:
 
 
 def branch(stop: list[Place], other: list[Place]) -> Place:
-    """The outermost call of `stop` that is no call of `other`."""
+    """Return the outermost call of `stop` that is not a call of `other`."""
     return next((p for p in reversed(stop) if p not in other), stop[-1])
 
 
 def other_rounds(where: Positions, live: list[Thread]) -> Fault | None:
-    """Threads wait at one barrier in different turns of a loop around it."""
+    """Return the fault of threads that wait at one barrier in different iterations."""
     first = live[0]
     stop = where.stop(first)
     for number, loop in enumerate(loops.known):
@@ -141,7 +141,7 @@ def other_rounds(where: Positions, live: list[Thread]) -> Fault | None:
 
 
 def gone_from_the_grid(where: Positions, live: list[Thread], gone: int) -> Fault:
-    """`gone` threads have returned, and those `live` wait for the grid."""
+    """Return the fault of threads that wait for the grid after `gone` have returned."""
     return where.fault(
         "barrier",
         f"{gone} of the launch's threads have returned before the grid's "
@@ -154,7 +154,7 @@ def gone_from_the_grid(where: Positions, live: list[Thread], gone: int) -> Fault
 
 
 def absent_lane(where: Positions, group: list[Thread], absent: AbsentLane) -> Fault:
-    """A lane of a warp operation reads from one that takes no part."""
+    """Return the fault of a warp operation that reads from a lane not taking part."""
     reader = next(t for t in group if t.lane == absent.lane)
     exchange, mask, _ = reader.waiting
     site = where.instruction(reader)
@@ -181,7 +181,7 @@ def absent_lane(where: Positions, group: list[Thread], absent: AbsentLane) -> Fa
 def met_apart(
     where: Positions, exchange: Exchange, group: list[Thread]
 ) -> Fault | None:
-    """Lanes take part in one warp operation that have come to it on two lines."""
+    """Return the fault of lanes that meet in a warp operation from two lines."""
     stops: dict[tuple[Place, ...], list[Thread]] = {}
     for thread in group:
         stops.setdefault(tuple(where.stop(thread)), []).append(thread)
@@ -215,7 +215,7 @@ def lanes(threads: list[Thread]) -> str:
 def incomplete_warp(
     where: Positions, group: list[Thread], absent: set[int], warp: list[Thread]
 ) -> Fault:
-    """Lanes are missing, for good, from an operation of the whole warp."""
+    """Return the fault of an operation of the whole warp whose lanes never all come."""
     first, lanes = group[0], sorted(absent)
     several = "s" * (len(lanes) > 1)
     if lanes[-1] < len(warp):
@@ -233,13 +233,13 @@ def incomplete_warp(
 
 
 def refused_exchange(where: Positions, thread: Thread, error: Exception) -> Fault:
-    """The arguments of a warp operation are not what it takes."""
+    """Return the fault of a warp operation with unsuitable arguments."""
     name = thread.waiting[0].name
     return where.fault("type", f"{name}: {error}", "", where.stop(thread), thread)
 
 
 def stuck_warp(where: Positions, thread: Thread, block: Block) -> Fault:
-    """`thread` waits at a warp operation for lanes that never come."""
+    """Return the fault of a thread that waits for lanes that never come."""
     exchange, mask, _ = thread.waiting
     party = where.party(thread)
     warp = block.warps[thread.warp]
@@ -269,9 +269,9 @@ def stuck_warp(where: Positions, thread: Thread, block: Block) -> Fault:
 
 
 def stuck_phase(where: Positions, waiting: list[Thread], live: list[Thread]) -> Fault:
-    """Threads wait for phases of mbarriers that never complete.
+    """Return the fault of threads that wait for mbarrier phases that never complete.
 
-    Said of the one whose mbarrier got least far: the others may wait because it does.
+    It concerns the mbarrier that got least far: others may wait because it does.
     """
     thread = min(waiting, key=lambda t: t.waiting.bar.phase)
     wait: PhaseWait = thread.waiting

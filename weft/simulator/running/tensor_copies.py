@@ -67,7 +67,7 @@ class TensorCopies:
     # Tensor maps
 
     def _boxes(self, call: str, tensor_map: Any, axes: int) -> tuple[Boxes, Any]:
-        """What a tensor map says, and the matrix as a kernel's array."""
+        """Return the contents of a tensor map, and the matrix as a kernel's array."""
         given = getattr(tensor_map, "_data", None)
         boxes = None if given is None else decoded(given)
         if boxes is None:
@@ -93,7 +93,7 @@ class TensorCopies:
         return boxes, self._matrices[boxes]
 
     def fence(self, tensor_map: Any) -> None:
-        """What the host has written before the launch is seen by all."""
+        """Check the argument only: all threads see what the host wrote before."""
         given = getattr(tensor_map, "_data", None)
         if given is None or decoded(given) is None:
             self._run.fault("tensor-map", "`fence_tensor_map`: this is no tensor map")
@@ -121,7 +121,7 @@ class TensorCopies:
         self._phases.start(held, values.reshape(-1), bar)
 
     def _place(self, call: str, tile: Any, i: Any, boxes: Boxes) -> tuple[Window, int]:
-        """Where in shared memory a box is. Raises `Fault` where it cannot be."""
+        """Return where in shared memory a box is; raise `Fault` if it cannot be."""
         if not is_shared(tile):
             raise TypeError(
                 f"`{call}`: a box is in shared memory; `{_name(tile)}` is not"
@@ -216,7 +216,7 @@ class TensorCopies:
         return True
 
     def ended(self, thread: Thread) -> None:
-        """A thread has come to its end. Raises `Fault` if its stores still read."""
+        """Note the end of a thread. Raises `Fault` if its stores still read memory."""
         if thread not in self._started and thread not in self._groups:
             return
         groups = self._groups.pop(thread, [])
@@ -251,9 +251,10 @@ def _name(x: Any) -> str:
 
 
 def _corner(call: str, boxes: Boxes, at: list[Any]) -> Corner:
-    """Where a box begins, the outermost axis first; given column first.
+    """Return the first element of a box, the outermost axis first.
 
-    Raises Misaligned for a column that is not at a multiple of 16 bytes.
+    at: the position, column first. Raises Misaligned for a column that is not at a
+    multiple of 16 bytes.
     """
     corner = tuple(int(k) for k in reversed(at))
     size = boxes.data.itemsize
@@ -269,12 +270,12 @@ def _corner(call: str, boxes: Boxes, at: list[Any]) -> Corner:
 
 
 def _offset(one: Store) -> list[tuple[int, int]]:
-    """The box in the array by which its window is known."""
+    """Return the box as an offset and a size in its window's array."""
     return [(one.at - one.window.begins, one.boxes.nbytes)]
 
 
 def _rows(x: Any, boxes: Boxes, corner: Corner) -> list[tuple[int, int]]:
-    """The pieces of the matrix that a box has: of each row one."""
+    """Return a box's pieces of the matrix, one per row: offset and size in bytes."""
     *outer, across = boxes.inside(corner)
     size = (across.stop - across.start) * boxes.data.itemsize
     if size <= 0:

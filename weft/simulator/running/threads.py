@@ -28,7 +28,7 @@ class Barrier:
 
     @property
     def at(self) -> tuple[Any, ...]:
-        """What has to be the same for threads to meet here."""
+        """The part of the barrier that must be equal for threads to meet."""
         return self.site, self.path
 
 
@@ -36,7 +36,7 @@ Seat = tuple[Dim3, int, int, int]  # the index of a thread, its number, lane and
 
 
 def seats(size: Dim3) -> list[Seat]:
-    """Those of a block of this size, by their numbers."""
+    """Return the positions in a block of this size, by thread number."""
     indices = product(range(size.z), range(size.y), range(size.x))
     return [
         (Dim3(x, y, z), number, number % WARP, number // WARP)
@@ -67,7 +67,7 @@ class Thread:
 
     @property
     def frames(self) -> list[FrameType]:
-        """Where it waits, and the calls that led there: the innermost first."""
+        """The frame in which it waits, and those of its callers, innermost first."""
         frames: list[FrameType] = []
         inner = self.generator
         while isinstance(inner, GeneratorType) and inner.gi_frame is not None:
@@ -105,7 +105,7 @@ class Block:
         ]
 
     def runs(self) -> bool:
-        """Whether threads are left; if not, it lets go of them."""
+        """Return whether threads are left; if not, drop the references to them."""
         self.live = [thread for thread in self.live if not thread.over]
         if not self.live:
             self.threads, self.warps = [], []
@@ -113,7 +113,7 @@ class Block:
 
 
 class Pause:
-    """What a thread waits for that could go on, when its turn is over."""
+    """The wait of a thread that could go on, once its turn is over."""
 
 
 PAUSE = Pause()

@@ -53,7 +53,7 @@ FEWEST, MOST = 24, 256  # registers of a thread that setmaxnreg takes
 
 @dataclass(frozen=True)
 class Given:
-    """What one thread passes to a product. left: a descriptor, or an array."""
+    """The arguments of one thread to a product. left: a descriptor, or an array."""
 
     acc: Any
     n: int
@@ -87,7 +87,7 @@ class Reader:
     parts: list[tuple[Window, Numbers]] = field(default_factory=list)
 
     def pieces(self) -> Iterator[tuple[Any, list[tuple[int, int]]]]:
-        """Each array that it reads, and the pieces of it."""
+        """Yield each array that it reads, and the pieces of it."""
         for window in {id(window): window for window, _ in self.parts}.values():
             some = [at.reshape(-1) for held, at in self.parts if held is window]
             found = spans(np.concatenate(some))
@@ -111,14 +111,14 @@ class Batch:
     landed: int = 0
 
     def reader(self, warp: int) -> Reader | None:
-        """The last of a warp."""
+        """Return the last reader of a warp, or None."""
         return self.readers[warp][-1] if warp in self.readers else None
 
     def all_readers(self) -> list[Reader]:
         return [each for some in self.readers.values() for each in some]
 
     def forget(self) -> None:
-        """All threads have waited for it."""
+        """Drop everything, after all threads have waited for the batch."""
         for part in (self.keys, self.held, self.readers):
             part.clear()
 
@@ -153,7 +153,7 @@ class Warpgroups:
     # Descriptors
 
     def descriptor(self, call: str, tile: Any, i: Any, apart: Any = None) -> Any:
-        """The 64 bits that say where an operand is."""
+        """Return the 64-bit descriptor of an operand in shared memory."""
         if not is_shared(tile):
             raise TypeError(f"`{call}` describes shared memory, which this is not")
         _, start = address_of(self._run.current.block, tile, i)
@@ -347,7 +347,7 @@ class Warpgroups:
     def _operands(
         self, product: Product, warp: int
     ) -> list[tuple[Descriptor, Numbers]]:
-        """The descriptors of a warp, and the addresses of what it reads by them."""
+        """Return the descriptors of a warp, and the addresses it reads through them."""
         given = product.of_warp(warp)
         right = described(given.right)
         if given.at is not None:
@@ -383,7 +383,7 @@ class Warpgroups:
             )
 
     def _within(self, block: Block, call: str, addresses: Numbers) -> Window:
-        """The shared memory that has an operand. Raises `Fault` if there is none."""
+        """Return the shared array that holds an operand. Raises `Fault` without one."""
         first, last = _extent(addresses)
         window = holding(block, first, last)
         if window is None:
@@ -427,7 +427,7 @@ class Warpgroups:
                 sums[: given.n // 2] = found[k] + old
 
     def _left_rows(self, group: Warpgroup, product: Product, warp: int) -> Numbers:
-        """16 rows of the left operand, in float64."""
+        """Return a warp's 16 rows of the left operand, in float64."""
         given = product.of_warp(warp)
         if given.at is None:
             left = described(int(given.left) & (1 << 64) - 1)
@@ -444,7 +444,7 @@ class Warpgroups:
         return product.form.values(words).reshape(16, -1).astype(np.float64)
 
     def _right_rows(self, group: Warpgroup, product: Product, warp: int) -> Numbers:
-        """The n rows of the right operand, each a column of what is multiplied."""
+        """Return the n rows of the right operand, each a column of the factor."""
         given = product.of_warp(warp)
         right = described(given.right)
         if given.at is None:
@@ -491,12 +491,12 @@ class Warpgroups:
     # Registers
 
     def hold(self, call: str, x: Any, count: Any) -> None:
-        """Nothing: the simulator moves no instruction."""
+        """Check the arguments only: the simulator moves no instructions."""
         if getattr(x, "_space", "") != "local" or int(count) > x.size:
             raise TypeError(f"`{call}` takes a local array, and how many it has")
 
     def registers(self, call: str, n: Any) -> None:
-        """Nothing, for a number of registers that there can be.
+        """Check a number of registers, with no other effect.
 
         PTX ISA, "setmaxnreg": 24 to 256, a multiple of 8.
         """
@@ -510,7 +510,7 @@ class Warpgroups:
     # Which warpgroup
 
     def _group(self, call: str) -> Warpgroup:
-        """That of the current thread. Raises `Fault` where its threads are too few."""
+        """Return the current thread's warpgroup. Raises `Fault` if it is incomplete."""
         thread = self._run.current
         block, number = thread.block, thread.number // THREADS
         key = block.number, number
@@ -529,7 +529,7 @@ class Warpgroups:
 
 
 def _extent(addresses: Numbers) -> tuple[int, int]:
-    """The first address of an operand, and the one behind it: whole pieces."""
+    """Return the first and the end address of an operand, in units of 16 bytes."""
     return int(addresses.min()) & -16, (int(addresses.max()) & -16) + 16
 
 

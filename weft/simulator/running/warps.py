@@ -22,11 +22,11 @@ Replies = dict[int, Any]
 
 @dataclass(frozen=True)
 class Exchange:
-    """What the lanes of a warp do together, from their arguments to their replies.
+    """A joint operation of a warp's lanes, from their arguments to their replies.
 
     It begins when all lanes of the mask have come that have not returned. With `whole`
-    none of them may have returned, and all must have come to the same line. What the
-    lanes did to memory before is `ordered` before what they do after.
+    none of them may have returned, and all must have come to the same line. Their
+    memory accesses before it are `ordered` before those after it.
     """
 
     name: str
@@ -41,7 +41,7 @@ Call = tuple[Exchange, int, tuple[Any, ...]]
 
 
 def lanes_in(mask: int) -> list[int]:
-    """The lanes whose bits are set in `mask`."""
+    """Return the lanes whose bits are set in `mask`."""
     return [lane for lane in range(32) if mask >> lane & 1]
 
 
@@ -73,7 +73,7 @@ def _vote(calls: Lanes, decide: Callable[[list[bool]], Any]) -> Replies:
 
 
 def _signed(mask: int) -> int:
-    """`mask` as the int32 that Numba makes of it: negative if it names lane 31."""
+    """Convert `mask` to Numba's int32: negative if it names lane 31."""
     return mask - (mask >> 31 << 32)
 
 
@@ -120,9 +120,9 @@ AS_ONE: ContextVar[bool] = ContextVar("as_one", default=False)
 
 
 def _active(calls: Lanes) -> Replies:
-    """The lanes that have come to this instruction; if they come APART, half of them.
+    """Reply with the lanes that have reached this instruction; if APART, half of them.
 
-    Nothing promises that lanes which take the same path stay together: CUDA C++
+    Nothing guarantees that lanes which take the same path stay together: CUDA C++
     Programming Guide, "Independent Thread Scheduling".
     """
     groups = [list(calls)]

@@ -1,4 +1,4 @@
-"""Where shared arrays are in a block's shared memory: the addresses that hardware sees.
+"""Addresses of shared arrays in a block's shared memory, as the hardware sees them.
 
 The swizzle and the descriptors of wgmma are about addresses. Here an array begins
 where nothing but its declaration promises: on the boundary that it was declared with,
@@ -44,7 +44,7 @@ class Window:
         return self.start + self.data.size
 
     def words(self, addresses: Bytes, kind: type[Any]) -> Bytes:
-        """The numbers of this kind at these addresses."""
+        """Return the numbers of type `kind` at these addresses."""
         size = np.dtype(kind).itemsize
         whole = self.data[: self.data.size // size * size].view(kind)
         found: Bytes = whole[(addresses - self.start) // size]
@@ -58,7 +58,7 @@ class Window:
         self.loaded = [*left, Loaded(start, stop, swizzle)]
 
     def other_swizzle(self, start: int, stop: int, swizzle: int) -> Loaded | None:
-        """A box between these addresses that was loaded with another swizzle."""
+        """Return a box between these addresses loaded with another swizzle, or None."""
         for each in self.loaded:
             if each.start < stop and start < each.stop and each.swizzle != swizzle:
                 return each
@@ -66,7 +66,7 @@ class Window:
 
 
 def window_of(block: Block, tile: Any) -> Window:
-    """The memory that a shared array is in."""
+    """Return the window of shared memory that an array is in."""
     root = tile._data
     while isinstance(root.base, np.ndarray):
         root = root.base
@@ -86,7 +86,7 @@ def window_of(block: Block, tile: Any) -> Window:
 
 
 def address_of(block: Block, tile: Any, index: Any) -> tuple[Window, int]:
-    """The address of `tile[index]`, and the memory that it is in."""
+    """Return the window that `tile[index]` is in, and its address."""
     window = window_of(block, tile)
     parts = index if isinstance(index, tuple) else (index,)
     if len(parts) != tile.ndim:
@@ -96,7 +96,7 @@ def address_of(block: Block, tile: Any, index: Any) -> tuple[Window, int]:
 
 
 def holding(block: Block, start: int, stop: int) -> Window | None:
-    """The memory that has all bytes between two addresses."""
+    """Return the window that contains all bytes between two addresses, or None."""
     known: list[Window] = block.windows
     for window in known:
         if window.start <= start and stop <= window.stop:

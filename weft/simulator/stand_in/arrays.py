@@ -34,7 +34,7 @@ class DeviceArray:
         self._ary[...] = given
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        """A copy on the host, as NumPy asks for it."""
+        """Copy the array to the host when NumPy asks for it."""
         return self._ary.astype(dtype or self._ary.dtype)
 
     def __getitem__(self, index: Any) -> Any:
@@ -68,7 +68,7 @@ class DeviceArray:
         return DeviceArray(self._ary.view(*given, **named), self.stream)
 
     def split(self, section: int, stream: Any = 0) -> list["DeviceArray"]:
-        """Views of `section` elements each, the last of what is left."""
+        """Split into views of `section` elements; the last holds the remainder."""
         starts = range(0, len(self), section)
         return [DeviceArray(self._ary[at : at + section]) for at in starts]
 
@@ -103,14 +103,14 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> A
 def host_array(
     shape: Any, dtype: Any = "float64", strides: Any = None, order: Any = "C", **_: Any
 ) -> Any:
-    """A new array of the host, with no values yet."""
+    """Allocate a host array without setting its values."""
     import numpy as np
 
     return np.ndarray(shape, meaning.as_dtype(dtype), strides=strides, order=order)
 
 
 def device_array(*given: Any, stream: Any = 0, **named: Any) -> DeviceArray:
-    """A new array on the device, with no values yet: shape, dtype, strides, order."""
+    """Allocate a device array without setting it: shape, dtype, strides, order."""
     return DeviceArray(host_array(*given, **named), stream)
 
 
@@ -121,18 +121,18 @@ def host_array_like(ary: Any, **_: Any) -> Any:
 
 
 def device_array_like(ary: Any, stream: Any = 0) -> DeviceArray:
-    """A new array on the device with the shape and type of another."""
+    """Allocate a device array with the shape and type of another."""
     return DeviceArray(host_array_like(ary), stream)
 
 
 def as_cuda_array(data: Any, sync: bool = True) -> DeviceArray:
-    """A device array over the memory of a NumPy array or a CPU tensor."""
+    """Return a device array over the memory of a NumPy array or a CPU tensor."""
     return DeviceArray(host.array_of(data))
 
 
 @contextlib.contextmanager
 def pinned(*arrays: Any) -> Iterator[None]:
-    """Arrays that the device can copy from directly: here all are."""
+    """Let the device copy from arrays directly: here it always can."""
     yield
 
 

@@ -1,4 +1,4 @@
-"""What `cuda.jit` and `njit` of the stand-in make of a function."""
+"""The stand-in's `cuda.jit` and `njit`, and the objects they make of a function."""
 
 import functools
 from types import FunctionType, SimpleNamespace
@@ -57,7 +57,7 @@ class CudaKernel:
 
 
 class Overloads(dict[Any, Any]):
-    """What a kernel is compiled to: the same for all arguments."""
+    """The compiled forms of a kernel: the same for all arguments."""
 
     def __missing__(self, types: Any) -> SimpleNamespace:
         most = host.MULTIPROCESSORS

@@ -74,7 +74,7 @@ def _nothing(*_: Any, **__: Any) -> Iterator[None]:
 
 
 def _cuda_members() -> dict[str, Any]:
-    """What a file imports from `numba.cuda`."""
+    """Return the names that a file can import from `numba.cuda`."""
     device = Device(**{k: v for k, v in host.ATTRIBUTES.items() if k != "id"})
     gpus = Devices([device])
     context = SimpleNamespace(
@@ -145,7 +145,7 @@ _ERRORS: dict[str, Any] = {
 
 
 def _typeof(value: Any) -> Any:
-    """The type of a value or an array. Raises ValueError for what has none."""
+    """Return the type of a value or an array. Raises ValueError if it has none."""
     memory = getattr(value, "_ary", value)
     if not getattr(memory, "shape", ()):
         return types.value_type(memory)
@@ -155,7 +155,7 @@ def _typeof(value: Any) -> Any:
 
 
 def _package_members() -> dict[str, Any]:
-    """What a file imports from `numba`."""
+    """Return the names that a file can import from `numba`."""
     return {
         **types.TYPES,
         **_ERRORS,
@@ -170,7 +170,7 @@ def _package_members() -> dict[str, Any]:
 
 
 def _module(name: str, members: dict[str, Any]) -> ModuleType:
-    """A module of the stand-in. Its `__path__` makes Python look for no file."""
+    """Make a module of the stand-in. Its `__path__` has Python look for no file."""
     made = ModuleType(name, f"A stand-in for {name}, by weft.simulator.")
     spec = made.__spec__ = ModuleSpec(name, None, is_package=True)
     made.__path__ = spec.submodule_search_locations or []
@@ -187,14 +187,14 @@ def _module(name: str, members: dict[str, Any]) -> ModuleType:
 
 
 def _libdevice(name: str) -> Any:
-    """A function of libdevice, for kernels alone."""
+    """Return a function of libdevice, which only kernels may call."""
     if name.startswith("__"):
         raise AttributeError(name)
     return host.Stub(name)
 
 
 def modules(package: str = "numba") -> dict[str, ModuleType]:
-    """The modules of the stand-in by their names, each an attribute of the other."""
+    """Return the stand-in's modules by name, each an attribute of its parent."""
     config = {"ENABLE_CUDASIM": True, "CUDA_DEBUGINFO_DEFAULT": False}
     members: dict[str, dict[str, Any]] = {
         "": {"__weft__": True, **_package_members()},

@@ -29,7 +29,7 @@ class Type:
         return self.name
 
     def __getitem__(self, axes: Any) -> "Array":
-        """The type of an array: `:` for each axis, `::1` for the contiguous one."""
+        """Return an array type: `:` for each axis, `::1` for the contiguous one."""
         listed = axes if isinstance(axes, tuple) else (axes,)
         if not all(isinstance(axis, slice) for axis in listed):
             raise KeyError(f"{self}[...] takes slices, as in {self}[:, ::1]")
@@ -74,7 +74,7 @@ class Integer(Number):
         return self.name.startswith("int")
 
     def _rounded(self, value: Any) -> int:
-        """The whole part. Raises OverflowError where that needs more bits."""
+        """Truncate a number. Raises OverflowError if it needs more bits."""
         whole = int(value)
         low = -(1 << self.bitwidth - 1) if self.signed else 0
         if not low <= whole < low + (1 << self.bitwidth):
@@ -86,7 +86,7 @@ class Float(Number):
     """A floating-point number."""
 
     def _rounded(self, value: Any) -> float:
-        """The nearest number of as many bits."""
+        """Round to the nearest number of this type."""
         wide, own = numbers.FLOAT64, numbers.NUMBERS[f"f{self.bitwidth}"]
         return float(convert(float(value), wide, own))
 
@@ -107,7 +107,7 @@ class Boolean(Type):
 
 
 class Nothing(Type):
-    """What a kernel returns."""
+    """The type of a kernel's result."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -131,7 +131,7 @@ class Array(Type):
 
 @dataclass(frozen=True)
 class Signature:
-    """What a function takes and returns."""
+    """The types of a function's arguments and of its result."""
 
     args: tuple[Any, ...]
     return_type: Type
@@ -180,16 +180,16 @@ TYPES: dict[str, Type] = {
 
 
 def is_signature(value: Any) -> bool:
-    """Whether it is one signature: a string, a tuple of types or `void(...)`."""
+    """Return whether a value is one signature: a string, types or `void(...)`."""
     if isinstance(value, (str, Signature)):
         return True
     return isinstance(value, tuple) and all(isinstance(part, Type) for part in value)
 
 
 def signature_types(signature: Any) -> tuple[tuple[Any, ...], Any]:
-    """The types of a signature's arguments, and of its result: None for nothing.
+    """Return the types of a signature's arguments, and of its result or None.
 
-    Raises TypeError, and for a string what Python raises, if it is none.
+    Raises TypeError, and for a string what Python raises, if it is no signature.
     """
     if isinstance(signature, str):
         signature = eval(signature, {"__builtins__": {}}, {**TYPES, "Array": Array})
@@ -205,12 +205,15 @@ def signature_types(signature: Any) -> tuple[tuple[Any, ...], Any]:
 
 
 def array_type(dtype: Any, ndim: int, layout: str) -> Array:
-    """The type of an array. dtype: NumPy's. Raises ValueError for other elements."""
+    """Return the type of an array.
+
+    dtype: NumPy's. Raises ValueError for elements of other types.
+    """
     return Array(_named(dtype.name), ndim, layout)
 
 
 def value_type(value: Any) -> Type:
-    """The type of a value. Raises ValueError for what has none."""
+    """Return the type of a value. Raises ValueError if it has none."""
     kind = type(value)
     if kind is int:
         return NUMBERS["uint64" if value >= 1 << 63 else "int64"]
@@ -225,7 +228,7 @@ def value_type(value: Any) -> Type:
 
 
 def _named(name: str) -> Type:
-    """The type of numbers that NumPy calls so. Raises ValueError."""
+    """Return the number type that NumPy calls `name`. Raises ValueError."""
     found = TYPES.get({"bool": "boolean"}.get(name, name))
     if found is None:
         raise ValueError(f"a kernel has no {name}")
@@ -233,7 +236,7 @@ def _named(name: str) -> Type:
 
 
 def converts(given: Any, declared: Any) -> bool:
-    """Whether a launch passes an argument of one type for another's parameter."""
+    """Return whether a launch converts an argument's type to a parameter's."""
     if isinstance(given, Array) and isinstance(declared, Array):
         same = (given.dtype, given.ndim) == (declared.dtype, declared.ndim)
         return same and declared.layout in ("A", given.layout)

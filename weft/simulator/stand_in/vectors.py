@@ -40,7 +40,7 @@ class Vector:
 
 
 def named() -> dict[str, type[Vector]]:
-    """The vector types by their names, `float4` among them."""
+    """Return the vector types by name, such as `float4`."""
     found: dict[str, type[Vector]] = {}
     for item, short in _SHORT.items():
         for size in (1, 2, 3, 4):

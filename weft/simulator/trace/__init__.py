@@ -1,1 +1,1 @@
-"""What a launch did, written down: every access, and what happened before what."""
+"""The record of a launch: every access, and which happened before which."""

@@ -1,9 +1,9 @@
-"""What goes on beside the threads of a traced launch, written down: see `Beside`.
+"""Record the operations alongside the threads of a traced launch: see `Beside`.
 
 An operation of the TMA or of wgmma is a thread of its own in the trace. It knows what
-the thread that started it knew then. Its accesses are written down when it begins,
-again after each barrier of the block, and when it is done: what happens in between
-collides with one or the other. A wait tells the thread that they are done.
+the thread that started it knew then. Its accesses are recorded when it begins, again
+after each barrier of the block, and when it is done: an access in between collides with
+one or the other. A wait tells the thread that they are done.
 
 PTX ISA, "Async proxy", "Async Operations".
 """
@@ -45,7 +45,7 @@ _FIRST = 1 << 40  # the number of the first operation: beyond those of all threa
 
 
 class TracedBeside(Beside):
-    """What goes on beside the threads, in the log of a `TracedRun`."""
+    """The operations alongside the threads, in the log of a `TracedRun`."""
 
     def __init__(self, run: Any) -> None:
         self._run = run
@@ -100,7 +100,7 @@ class TracedBeside(Beside):
         begun.rows = self._run.log.rows
 
     def passed(self, block: Block) -> None:
-        """The threads of `block` have met: what is not done goes on after that."""
+        """Continue the unfinished operations of `block` after its threads have met."""
         for one in self._open:
             begun = self._begun[one]
             if begun.starter.block is block:

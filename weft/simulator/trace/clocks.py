@@ -1,10 +1,10 @@
-"""What happens before what: what each thread of a launch knows of the others.
+"""The happens-before order: what each thread of a launch knows of the others.
 
 A barrier tells all threads that meet there of one another. A fence and an atomic
 operation after it leave a message. A thread that later has an atomic operation on the
-same address gets it, and may rely on it after a fence of its own: without that one, its
+same address gets it, and may rely on it after its own fence: without that one, its
 reads need not be done after the atomic operation. Both fences are needed, the writer's
-and the reader's. Barriers may lie between a fence and its atomic operation, on either
+and the reader's. Barriers may come between a fence and its atomic operation, on either
 side; then they can be of two threads.
 
 Source: PTX ISA, "Memory Consistency Model". `cuda.threadfence` is `membar.gl`, that is
@@ -21,7 +21,7 @@ from weft.simulator.running.threads import Thread
 
 @dataclass(frozen=True)
 class Known:
-    """What a thread learned of others through atomics: a piece of a vector clock.
+    """A thread's knowledge of others through atomics: part of a vector clock.
 
     `blocks[b] = e`: everything block b did before its barrier e. `threads[t] = row`:
     everything thread t (numbered over the whole grid) did before that row.
@@ -31,7 +31,7 @@ class Known:
     threads: dict[int, int]
 
     def covers(self, row: int, view: "View") -> bool:
-        """Whether row `row`, made under `view`, is known."""
+        """Return whether row `row`, made under `view`, is known."""
         block, thread = self.blocks.get(view.block, 0), self.threads.get(view.number, 0)
         return block > view.epoch or thread > row
 
@@ -51,7 +51,7 @@ NOTHING = Known({}, {})
 
 
 def joined(known: Iterable[Known]) -> Known | None:
-    """All of `known` together, None if there is none; many may be the same."""
+    """Join all of `known`, or return None if there is none; many may be the same."""
     result: Known | None = None
     for one in {id(k): k for k in known}.values():
         result = one if result is None else result.with_(one)
@@ -64,7 +64,7 @@ Passed = dict[int, Known]  # what is known, by the block that may learn it, or E
 
 @dataclass(eq=False, slots=True)
 class View:
-    """What one thread knows of the others between two synchronisations.
+    """A thread's knowledge of the others between two synchronisations.
 
     `epoch` counts the barriers its block has passed, `grid` those of the whole grid;
     `lanes[k]` is the row before which everything lane k did is known. `thread` is the
@@ -85,7 +85,7 @@ class View:
     pending: Passed | None = None
 
     def sees(self, row: int, other: "View") -> bool:
-        """Whether row `row`, made under `other`, happens before what is made now."""
+        """Return whether row `row`, made under `other`, happens before the present."""
         if other.number == self.number or other.grid < self.grid:
             return True
         if other.block == self.block:
@@ -96,7 +96,7 @@ class View:
         return self.known is not None and self.known.covers(row, other)
 
     def awaits(self, row: int, other: "View") -> bool:
-        """Whether it would see row `row`, made under `other`, after a fence."""
+        """Return whether it would see row `row`, made under `other`, after a fence."""
         told = (self.pending or {}).values()
         return any(known.covers(row, other) for known in told)
 
@@ -105,9 +105,9 @@ Cell = tuple[str, int | None, int]  # space, block unless global, address
 
 
 class Clocks:
-    """What each thread knows now, in `of`, and has known, in `views`.
+    """The knowledge of each thread now, in `of`, and over time, in `views`.
 
-    A row is the number of accesses written down so far.
+    A row is the number of accesses recorded so far.
     """
 
     def __init__(self) -> None:
@@ -118,7 +118,7 @@ class Clocks:
         self._told = False  # whether any thread has been told anything
 
     def begin(self, thread: Thread) -> View:
-        """The first view of `thread`, which knows of no other."""
+        """Return the first view of `thread`, which knows of no other."""
         block = thread.block.number
         number = block * len(thread.block.threads) + thread.number
         rank, index = thread.number, len(self.views)
@@ -137,7 +137,7 @@ class Clocks:
         return self._add(view, thread)
 
     def meet(self, threads: list[Thread], scope: str, row: int) -> None:
-        """`threads` have just synchronised, in a warp, block or grid."""
+        """Share the knowledge of threads that have met in a warp, block or grid."""
         known = joined(k for t in threads if (k := self.of[t].known))
         pending = None
         if self._told:
@@ -161,10 +161,10 @@ class Clocks:
             self._add(View(*who, *now, lanes, known, pending), thread)
 
     def fence(self, thread: Thread, wide: bool, row: int) -> View | None:
-        """`thread` may rely on what it has been told, and its next atomics may tell.
+        """Let `thread` rely on its messages, and let its next atomics pass on more.
 
-        What they hand on is all that it knows now: to its block, or to all where the
-        fence is `wide`. Gives the thread's new view, None if it has learned nothing.
+        They pass on all that it knows now: to its block, or to all if the fence is
+        `wide`. Returns the thread's new view, or None if it has learned nothing.
         """
         view, new = self.of[thread], None
         if view.pending:
@@ -179,7 +179,7 @@ class Clocks:
         return new
 
     def release(self, thread: Thread, row: int) -> Known:
-        """What `thread` hands on where it arrives at an mbarrier: all that it knows."""
+        """Return what `thread` passes on at an mbarrier: all that it knows."""
         view = self.of[thread]
         first = view.number - view.lane
         lanes = {first + lane: at for lane, at in enumerate(view.lanes or ())}
@@ -187,9 +187,9 @@ class Clocks:
         return mine.with_(Known({}, lanes)).with_(view.known or NOTHING)
 
     def apart(self, thread: Thread, number: int, known: Known) -> View:
-        """A view of what `thread` has started, and what goes on beside it now.
+        """Return a view of an operation that `thread` started and that runs alongside.
 
-        It has a number of its own instead of a thread's, and no warp.
+        It has its own number instead of a thread's, and no warp.
         """
         started = self.of[thread]
         view = replace(started, index=len(self.views), number=number, warp=-1)
@@ -197,12 +197,12 @@ class Clocks:
         return self._add(view)
 
     def acquire(self, thread: Thread, known: Known) -> View:
-        """`thread` may rely on `known`; its new view."""
+        """Let `thread` rely on `known`, and return its new view."""
         before = self.of[thread].known
         return self._renew(thread, known=before.with_(known) if before else known)
 
     def _share_fences(self, threads: list[Thread]) -> None:
-        """After a barrier, what one thread has fenced another may hand on."""
+        """After a barrier, let each thread pass on what any of them has fenced."""
         passed = merged(self._fenced[t] for t in threads if t in self._fenced)
         for thread in threads:
             self._fenced[thread] = passed or {}
@@ -236,7 +236,7 @@ class Clocks:
 
 
 def merged(passed: Iterable[Passed]) -> Passed | None:
-    """All of `passed` together, None if there is none; many may be the same."""
+    """Merge all of `passed`, or return None if there is none; many may be the same."""
     result: Passed | None = None
     for one in {id(p): p for p in passed}.values():
         result = one if result is None else _merged(result, one)

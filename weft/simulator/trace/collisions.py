@@ -1,10 +1,10 @@
-"""What collides with operations beside the threads: registers in use, missing fences.
+"""Find collisions with operations alongside the threads: registers, fences.
 
 PTX ISA, "wgmma.wait_group": registers of a product must not be accessed before it is
 done. "Async proxy": what ordinary stores have written is seen by the TMA and by wgmma
 only after `fence.proxy.async`; the thread that has written executes it, and then
-synchronises with the one that starts the operation. The completion of a bulk load
-needs no such fence.
+synchronises with the one that starts the operation. The completion of a bulk load needs
+no such fence.
 """
 
 from collections import defaultdict
@@ -48,7 +48,7 @@ class Unseen:
 
 
 def in_use(trace: Trace) -> InUse | None:
-    """The first access to registers of a product that is not done."""
+    """Return the first access to registers of an unfinished product, or None."""
     held = trace.bulk.held
     if not held:
         return None
@@ -69,7 +69,7 @@ def in_use(trace: Trace) -> InUse | None:
 
 
 def _touching(trace: Trace, rows: Columns, held: Held) -> Columns:
-    """Those of some accesses that a product does not allow to its registers."""
+    """Return those of some accesses that a product forbids to its registers."""
     start = trace.address[rows]
     meets = (start < held.start + held.nbytes) & (held.start < start + trace.size[rows])
     if not held.change:
@@ -78,7 +78,7 @@ def _touching(trace: Trace, rows: Columns, held: Held) -> Columns:
 
 
 def misread(trace: Trace) -> Mismatch | None:
-    """The first operand in another order than it was loaded in, and left in."""
+    """Return the first operand read with another swizzle than it was loaded with."""
     number = trace.of_views("number")[trace.view] if trace.bulk.mismatches else None
     for one in trace.bulk.mismatches:
         rows = np.flatnonzero((number == one.one) & (trace.space == SHARED))
@@ -96,7 +96,7 @@ def misread(trace: Trace) -> Mismatch | None:
 
 
 def unseen(trace: Trace) -> Unseen | None:
-    """The first read of the TMA or of wgmma that need not see what was stored."""
+    """Return the first read by the TMA or wgmma that may miss a store, or None."""
     apart = trace.bulk.apart
     if not apart:
         return None
@@ -136,7 +136,7 @@ def unseen(trace: Trace) -> Unseen | None:
 
 
 def _fences(trace: Trace) -> dict[int, list[int]]:
-    """The rows of each thread's fences, by its number."""
+    """Return the rows of each thread's fences, by its number."""
     found: dict[int, list[int]] = defaultdict(list)
     for row in trace.bulk.fences:
         found[trace.views[trace.view[row]].number].append(row)

@@ -39,7 +39,7 @@ def order(*keys: Columns) -> tuple[Columns, Flags]:
 
 
 def distinct(*keys: Columns) -> tuple[Columns, ...]:
-    """The distinct rows of `keys`, sorted by the first one first."""
+    """Return the distinct rows of `keys`, sorted by the first key first."""
     packed, _ = pack(*keys)
     if packed is None:
         found, changed = order(*keys)
@@ -55,7 +55,10 @@ def distinct(*keys: Columns) -> tuple[Columns, ...]:
 
 
 def pack(*keys: Columns) -> tuple[Columns | None, int]:
-    """Rows as one integer each that sorts as `keys` do, and its bits; None if over."""
+    """Pack each row into an integer that sorts as `keys` do.
+
+    Also returns the number of bits; None for the integers if that exceeds 63.
+    """
     if not len(keys[0]):
         return keys[0], 0
     bits = sum(_range(key)[1] for key in keys)
@@ -70,7 +73,7 @@ def pack(*keys: Columns) -> tuple[Columns | None, int]:
 
 
 def _range(key: Columns) -> tuple[int, int]:
-    """The smallest value of `key`, and how many bits the others' excess takes."""
+    """Return the smallest value of `key`, and the bits of the range above it."""
     if not len(key):
         return 0, 0
     low = int(key.min())
@@ -78,7 +81,7 @@ def _range(key: Columns) -> tuple[int, int]:
 
 
 def starts(*keys: Columns) -> Columns:
-    """Where a new run of equal rows begins."""
+    """Return the positions at which a new run of equal rows begins."""
     changed = np.zeros(len(keys[0]), bool)
     changed[:1] = True
     for key in keys:
@@ -87,13 +90,13 @@ def starts(*keys: Columns) -> Columns:
 
 
 def dense(values: Columns) -> Columns:
-    """`values`, numbered from 0 in their order."""
+    """Renumber `values` from 0, in their order."""
     found: Columns = np.unique(values, return_inverse=True)[1].reshape(-1)
     return found
 
 
 def unit(*values: Columns) -> int:
-    """The largest power of two that divides all of `values`."""
+    """Return the largest power of two that divides all of `values`."""
     bits = 0
     for one in values:
         bits |= int(np.bitwise_or.reduce(one))
@@ -101,7 +104,7 @@ def unit(*values: Columns) -> int:
 
 
 def spread(first: Columns, stop: Columns) -> tuple[Columns, Columns]:
-    """The integers from `first` to `stop` of every row, and which row each is of."""
+    """Return the integers from `first` to `stop` of every row, and each one's row."""
     length = stop - first
     if (length == 1).all():
         return first, np.arange(len(first))

@@ -1,4 +1,4 @@
-"""What one request costs, from its shape: sectors and bank conflicts.
+"""Compute the cost of a request from its shape: sectors and bank conflicts.
 
 Global memory moves in *sectors* of 32 bytes. Shared memory has 32 *banks* of 4 bytes,
 and a request that needs two words of one bank takes a second pass. A pass serves at
@@ -25,7 +25,7 @@ _KEPT = 4096  # shapes whose cost is remembered
 def sectors(
     shape: int, lanes: int, start: int, unit: int, size: int, turns: bool
 ) -> tuple[int, int, tuple[int, ...]]:
-    """The sectors that a request moves, how few would do, and which they are.
+    """Return the number of sectors a request moves, the minimum, and the sectors.
 
     start: the number of the first lane in its sector, which counts as sector 0. turns:
     whether lanes with the same address take turns.
@@ -44,9 +44,9 @@ def sectors(
 
 
 def moved_in_turns(numbers: list[int], unit: int, size: int) -> int:
-    """The sectors that move where lanes with the same number take turns.
+    """Count the sectors that move if lanes with the same number take turns.
 
-    A sector moves as often as the lanes take turns that take most of them there.
+    A sector moves as often as the most lanes with one number in it take turns.
     """
     most: dict[int, int] = {}
     for number, times in Counter(numbers).items():
@@ -60,11 +60,11 @@ def moved_in_turns(numbers: list[int], unit: int, size: int) -> int:
 def passes(
     shape: int, mask: int, start: int, unit: int, size: int, turns: bool, loads: bool
 ) -> tuple[int, int]:
-    """The fewest passes that a request can take, and how many it takes beyond those.
+    """Return the fewest passes that a request can take, and the number beyond those.
 
     mask: its lanes. start: the number of the first of them in its word. loads: whether
-    it is a load; then two parts of the warp go together where neighbouring lanes need
-    the same.
+    it is a load; then two parts of the warp are served together if neighbouring lanes
+    need the same.
     """
     at = [start + offset for offset in offsets(shape, mask.bit_count())]
     if size <= WORD and (not turns or unit == WORD):
@@ -84,12 +84,12 @@ def passes(
 
 
 def fullest(words: Collection[int]) -> int:
-    """How many words the bank has to give that has to give most."""
+    """Return the number of words that the busiest bank supplies."""
     return max(Counter([word % BANKS for word in words]).values())
 
 
 def turns_of(numbers: list[int]) -> list[int]:
-    """How many lanes before each have the same number."""
+    """Return, for each lane, how many lanes before it have the same number."""
     seen: Counter[int] = Counter()
     waits = []
     for number in numbers:
@@ -99,12 +99,12 @@ def turns_of(numbers: list[int]) -> list[int]:
 
 
 def _spread(address: int, size: int, piece: int) -> range:
-    """The pieces of memory that an access touches."""
+    """Return the pieces of memory that an access touches."""
     return range(address // piece, (address + size - 1) // piece + 1)
 
 
 def _share(at: dict[int, int]) -> bool:
-    """Whether lanes need what their neighbours do, by lane.
+    """Return whether lanes need the same as their neighbours.
 
     That is: every two lanes k and k ^ 1 that take part, or every k and k ^ 2.
     """

@@ -32,7 +32,7 @@ from weft.simulator.trace.shapes import Shapes
 
 
 class Counted:
-    """What is counted of `notes`, each thing when it is first asked for."""
+    """The counts of `notes`, each computed when it is first requested."""
 
     def __init__(self, notes: Notes) -> None:
         self._notes = notes
@@ -98,7 +98,7 @@ class Counted:
 
 
 class Sum:
-    """What a line does, added up. `bytes` are by space."""
+    """The total work of a line. `bytes` are by space."""
 
     def __init__(self) -> None:
         self.bytes, self.moved, self.flops = [0, 0, 0], 0, 0
@@ -124,7 +124,7 @@ class Sum:
 
 
 def together(one: Line, other: Line) -> Line:
-    """What two spots of one instruction did."""
+    """Add up what two spots of one instruction did."""
     names = "requests sectors ideal conflicts lanes bytes divergent".split()
     sums = {name: getattr(one, name) + getattr(other, name) for name in names}
     return replace(one, **sums)
@@ -167,10 +167,10 @@ class Instruction:
         )
 
     def _take_turns(self) -> bool:
-        """Whether lanes with the same address wait for each other.
+        """Return whether lanes with the same address wait for each other.
 
-        Those of atomic operations do. There are two exceptions. The hardware adds up
-        the ones that lanes add to a word of shared memory. And where all threads change
+        Those of atomic operations do, with two exceptions. The hardware combines
+        additions of several lanes to a word of shared memory. And if all threads change
         the same element, whose index does not depend on data, the compiler reduces
         their values first and has one lane add the result.
         """
@@ -237,7 +237,10 @@ def _by_region(notes: Notes, spot: Spot, lists: Lists) -> Iterator[tuple[int, Li
 
 
 def _split(notes: Notes, spot: Spot, lists: Lists) -> Iterator[tuple[int, Lists]]:
-    """The same for a spot that touches several regions. Of those that overlap, one."""
+    """Split the lists of a spot that touches several regions by region.
+
+    Of regions that overlap, one gets the accesses.
+    """
     mine = [k for k, r in enumerate(notes.regions) if r.space == spot.space]
     mine.sort(key=lambda k: (notes.regions[k].first, -notes.regions[k].size))
     before = 0
@@ -252,7 +255,7 @@ def _split(notes: Notes, spot: Spot, lists: Lists) -> Iterator[tuple[int, Lists]
 
 
 def local_accesses(notes: Notes) -> Counter[int]:
-    """How often each spot touched local memory. Most threads do the same there."""
+    """Count each spot's accesses to local memory. Most threads do the same there."""
     found: Counter[int] = Counter()
     spots = {
         (spot.list, spot.code): k
@@ -269,7 +272,7 @@ def local_accesses(notes: Notes) -> Counter[int]:
 
 
 def _runs(notes: Notes, number: int) -> Iterator[tuple[list[int], int]]:
-    """The threads' lists with this number, and how many equal ones follow."""
+    """Yield the threads' lists with this number, and how many equal ones follow."""
     last: list[int] = []
     times = 0
     for block in notes.blocks:

@@ -1,4 +1,4 @@
-"""What is counted of a launch: for each instruction, and for each line."""
+"""The counts of a launch, for each instruction and for each line."""
 
 from dataclasses import dataclass
 
@@ -31,7 +31,7 @@ class Line:
 
     @property
     def lanes_per_request(self) -> float:
-        """How many lanes of a warp take part, on average; 32 without divergence."""
+        """The mean number of lanes of a warp that take part; 32 without divergence."""
         return self.lanes / self.requests
 
     @property
@@ -42,11 +42,11 @@ class Line:
 
 @dataclass(frozen=True)
 class Work:
-    """What a source line, or a whole launch, does: bytes by level, and arithmetic.
+    """The work of a source line, or of a whole launch: bytes by level, and arithmetic.
 
-    `requested` is what its threads ask global memory for, `moved` what the sectors come
-    to that the L1 cache has to fetch or send, `touched` the distinct sectors among
-    those: less than that cannot come from DRAM. All in bytes. `flops` counts the
+    `requested` is what its threads request from global memory, `moved` the sectors that
+    the L1 cache has to fetch or send for that, `touched` the distinct sectors among
+    those: at least that much comes from DRAM. All in bytes. `flops` counts the
     operations + − × ÷ on floating-point numbers that the source spells out.
     """
 

@@ -22,7 +22,7 @@ _SPACES = {"global": GLOBAL, "shared": SHARED, "local": LOCAL, "constant": GLOBA
 
 
 class Log:
-    """What is written down: an access puts FIELDS numbers into `entries`.
+    """The log of accesses: each puts FIELDS numbers into `entries`.
 
     These are the number of its place, shifted by OPERATION, with the operation; the
     number of the array, see `number`; and two indices, or an offset in bytes and, for
@@ -38,16 +38,16 @@ class Log:
 
     @property
     def rows(self) -> int:
-        """How many accesses have been written down."""
+        """The number of accesses recorded so far."""
         return (self._kept + len(self.entries)) // FIELDS
 
     @property
     def full(self) -> bool:
-        """Whether it is time to pack what has been written down."""
+        """It is time to pack the recorded accesses."""
         return len(self.entries) >= _PACK
 
     def turn(self, view: int) -> None:
-        """What is written from now on is done under the view with this number."""
+        """Attribute the accesses recorded from now on to the view with this number."""
         self._turns.append(self._kept + len(self.entries))
         self._turn_views.append(view)
 
@@ -61,11 +61,11 @@ class Log:
         return len(self._memory) - 2
 
     def start(self, number: int) -> int:
-        """The address at which the view of an array with this number begins."""
+        """Return the address at which the view of an array with this number begins."""
         return self._memory[number][1]
 
     def address(self, number: int, i: int, j: int) -> int:
-        """The address that an access with these numbers is at."""
+        """Return the address of an access with these numbers."""
         _, start, s0, s1 = self._memory[number]
         return start + i * s0 + (j * s1 if s1 else 0)
 

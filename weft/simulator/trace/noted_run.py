@@ -61,7 +61,7 @@ class NotedRun(WatchedRun):
 
     @property
     def touched(self) -> int:
-        """How many accesses have been noted; each block is counted once it is over."""
+        """The number of accesses noted so far; a block is counted once it is over."""
         for number in self._open:
             self._touched += self._touched_in(self._blocks_noted[number])
         self._open.clear()
@@ -107,7 +107,7 @@ class NotedRun(WatchedRun):
         return {LOAD: load, NOTES: self._of_current} | self.summing()
 
     def _of_current(self) -> tuple[Any, ...]:
-        """What the current thread notes in."""
+        """Return the functions with which the current thread takes notes."""
         lists = self._blocks_noted[self.current.block.number].lists[: self._static]
         number = self.current.number
         return tuple([each and each[number].append for each in lists])
@@ -196,7 +196,7 @@ class NotedRun(WatchedRun):
     # The result
 
     def _spots(self) -> list[Spot | None]:
-        """The spots by the numbers of their lists; None for lists of lengths."""
+        """Return the spots by the numbers of their lists; None for lists of lengths."""
         regions = {name: k for k, (space, name) in enumerate(self.addresses.arrays)}
         mine = self.bound.noted
         found: list[Spot | None] = []
@@ -230,7 +230,7 @@ class NotedRun(WatchedRun):
         return found
 
     def noted(self) -> Notes:
-        """What was noted, once the launch is over."""
+        """Return all notes, once the launch is over."""
         known = self.addresses
         regions = []
         for k, (space, name) in enumerate(known.arrays):
@@ -261,7 +261,7 @@ class NotedRun(WatchedRun):
 
 
 def _appends(lists: Lists | None) -> Iterable[Any]:
-    """What adds to each of some lists; None where there are none."""
+    """Return a function that appends to each list; None for each without lists."""
     return repeat(None) if lists is None else [one.append for one in lists]
 
 
@@ -281,7 +281,7 @@ def complete(block: NotedBlock, lists: int) -> None:
 
 
 def kinds_of(special: Special | None) -> tuple[frozenset[str], frozenset[str]]:
-    """What an operation is, and what a spot is if all its operations are."""
+    """Return an operation's kinds, and those a spot has if all its operations do."""
     if special is None:
         return frozenset(), frozenset()
     own = special.kinds & {"cas"}

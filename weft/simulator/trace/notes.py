@@ -1,4 +1,4 @@
-"""What a traced launch touches, noted as numbers: a list for each thread and spot.
+"""The accesses of a traced launch as numbers: a list for each thread and spot.
 
 A *spot* is a place in the source that touches memory in one way. Each thread notes
 there which element it touches: its *number* is the address in the memory's space,
@@ -105,7 +105,7 @@ class Meeting:
 
 @dataclass(eq=False, slots=True)
 class Block:
-    """What the threads of a block have noted.
+    """The notes of a block's threads.
 
     `lists[k][t]` is list k of thread t; `lists[k]` is None where no thread has one.
     `marks[b][k][t]` is how long it was when the block passed its barrier b, those of
@@ -155,14 +155,14 @@ class Notes:
 
     @property
     def threads(self) -> int:
-        """How many threads a block has."""
+        """The number of threads in a block."""
         x, y, z = self.block_size
         return x * y * z
 
     def numbers(self, block: Block, spot: Spot) -> Lists | None:
-        """The elements that each thread of a block touched at `spot`, in order.
+        """Return the elements that each thread of a block touched at `spot`, in order.
 
-        None for none at all. They are not to be changed.
+        None if there are none at all. Callers must not change them.
         """
         lists, step = block.lists[spot.list], self.steps[spot.list]
         if lists is None or step == 1:
@@ -170,9 +170,9 @@ class Notes:
         return [[n // step for n in one if n % step == spot.code] for one in lists]
 
     def region_at(self, space: int, address: int) -> int:
-        """Which region an address is in. Of regions that overlap, one.
+        """Return the region that contains an address.
 
-        Raises LookupError where there is none.
+        If regions overlap, one of them. Raises LookupError if there is none.
         """
         known = self._starts[space]
         if known is None:

@@ -1,4 +1,4 @@
-"""What is kept of a launch: notes of it, and where they do not do, a full trace.
+"""The record of a launch: notes, and a full trace where the notes do not suffice.
 
 Notes are quick to take and to look at, and prove most kernels free of hazards. For
 more than that there is a trace with a row for every access: the launch is run again,
@@ -32,7 +32,7 @@ class Recorded:
 
     @cached_property
     def suspects(self) -> list[Suspect]:
-        """Where there may be a hazard; without one there is none."""
+        """Return the memory ranges that may have a hazard; no other range has one."""
         return suspects(self.notes)
 
     @cached_property
@@ -41,7 +41,7 @@ class Recorded:
 
     @property
     def has_swaps(self) -> bool:
-        """Whether the kernel compares and swaps."""
+        """The kernel uses compare-and-swap."""
         return any("cas" in spot.kinds for spot in self.notes.spots)
 
     def __getattr__(self, name: str) -> Any:

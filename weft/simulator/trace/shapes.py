@@ -28,12 +28,12 @@ def _packer(count: int) -> Callable[..., bytes]:
 
 @lru_cache(256)
 def _ones(count: int) -> int:
-    """1 in each of `count` lanes of a long integer."""
+    """Return a long integer with a 1 in each of `count` 64-bit lanes."""
     return int.from_bytes(b"\1\0\0\0\0\0\0\0" * count, "little")
 
 
 def offsets(shape: int, lanes: int) -> tuple[int, ...]:
-    """How far each lane is from the first, in units."""
+    """Return each lane's distance from the first, in units."""
     whole = (shape + _BIAS * _ones(lanes)).to_bytes(8 * lanes, "little")
     return tuple(n - _BIAS for n in struct.unpack(f"{lanes}Q", whole))
 
@@ -89,7 +89,7 @@ class Shapes:
 
 
 def _in_step(lanes: Lists, count: int) -> bool:
-    """Whether all lanes stay equally far from each other."""
+    """Return whether all lanes keep the same distance from each other."""
     pack, ones, read = _packer(count), _ones(count), int.from_bytes
     first = lanes[0]
     whole = read(pack(*first), "little")

@@ -49,7 +49,10 @@ class Suspect(NamedTuple):
 
 
 def suspects(notes: Notes) -> list[Suspect]:
-    """What may race, or be read before it is written; [] where nothing can."""
+    """Return the memory that may race, or be read before it is written.
+
+    [] proves that neither can happen.
+    """
     of: dict[int, Callable[[Memory], Iterable[Suspect]]]
     of = {GLOBAL: of_global, SHARED: of_shared, LOCAL: of_local}
     memories = list(pieces(notes))
@@ -58,7 +61,7 @@ def suspects(notes: Notes) -> list[Suspect]:
 
 
 def swapped(notes: Notes, memories: list["Memory"]) -> list[Suspect]:
-    """What a compare-and-swap touches: from there is told whether reads are guesses."""
+    """Return the memory a compare-and-swap touches, to tell if reads are guesses."""
     found: list[Suspect] = []
     for memory in memories:
         swaps = [spot for spot in memory.spots if "cas" in spot.kinds]
@@ -100,12 +103,12 @@ class Memory:
             self.fresh = set()  # a block that was not noted may have written it
 
     def held_nothing(self, number: int) -> bool:
-        """Whether an element is in an array that held nothing before the launch."""
+        """Return whether an element's array held nothing before the launch."""
         at = number * self.unit
         return any(r.first <= at < r.first + r.size for r in self.fresh_regions)
 
     def touched(self, block: Block, spot: Spot) -> dict[int, Source]:
-        """What a block's threads touched at `spot`, in units, before each barrier."""
+        """Return what a block touched at `spot`, in units, before each barrier."""
         found = intervals(block, spot.list)
         step, code = self.notes.steps[spot.list], spot.code
         if step == 1 and spot.size == self.unit:
@@ -121,7 +124,7 @@ class Memory:
         return cut
 
     def timeline(self, block: Block) -> list[tuple[int, Interval]]:
-        """What a block did here, with the number of the barrier that followed."""
+        """Return a block's accesses here, with the number of the next barrier."""
         found: dict[int, Interval] = {}
         for spot in self.spots:
             for at, source in self.touched(block, spot).items():
@@ -129,7 +132,7 @@ class Memory:
         return sorted(found.items(), key=lambda each: each[0])
 
     def all_of(self, spots: Iterable[Spot]) -> list[Source]:
-        """What was touched at some spots in the whole launch."""
+        """Return what was touched at some spots in the whole launch."""
         return [
             source
             for spot in spots
@@ -161,7 +164,7 @@ def intervals(block: Block, number: int) -> dict[int, Source]:
 
 
 def ends(block: Block, number: int, at: int) -> tuple[Lengths, Lengths]:
-    """Where in each of some lists that begins and ends which is before barrier `at`."""
+    """Return where each thread's list begins and ends for barrier `at`."""
     lists = block.lists[number] or []
     none = [0] * len(lists)
     begin = block.marks[at - 1][number] if at else None
@@ -174,7 +177,7 @@ def ends(block: Block, number: int, at: int) -> tuple[Lengths, Lengths]:
 
 
 def pieces(notes: Notes) -> Iterator[Memory]:
-    """The launch's memory, in pieces that neither a spot nor an array joins."""
+    """Yield the launch's memory in pieces that share neither a spot nor an array."""
     joined: list[tuple[set[int], list[Spot]]] = []
     regions = {spot: regions_of(notes, spot) for spot in notes.spots}
     for spot, mine in regions.items():
@@ -187,7 +190,7 @@ def pieces(notes: Notes) -> Iterator[Memory]:
 
 
 def meet(notes: Notes, some: set[int], others: set[int]) -> bool:
-    """Whether regions share memory."""
+    """Return whether regions share memory."""
     if some & others:
         return True
     pairs = ((notes.regions[a], notes.regions[b]) for a in some for b in others)
@@ -195,7 +198,7 @@ def meet(notes: Notes, some: set[int], others: set[int]) -> bool:
 
 
 def regions_of(notes: Notes, spot: Spot) -> set[int]:
-    """The regions that are touched at `spot`."""
+    """Return the regions that are touched at `spot`."""
     if spot.region != SEVERAL:
         return {spot.region}
     found: set[int] = set()
@@ -216,7 +219,7 @@ def regions_of(notes: Notes, spot: Spot) -> set[int]:
 
 
 def clash(memory: Memory, interval: Interval) -> set[int]:
-    """What two owners touch, one of them writing, and not both relaxed."""
+    """Return what two owners touch, with at least one write, and not both relaxed."""
     writes, changes, reads, peeks = (
         [interval[spot] for spot in spots if spot in interval]
         for spots in (memory.writes, memory.changes, memory.reads, memory.peeks)
@@ -230,9 +233,9 @@ def clash(memory: Memory, interval: Interval) -> set[int]:
 
 
 def shared_out(own: list[Source], others: list[Source], alone: bool) -> set[int]:
-    """What one owner has in its `own` sources, and another owner in any of the others.
+    """Return what one owner has in `own`, and another owner in any other source.
 
-    alone: whether two may not have it in their own either.
+    alone: whether two owners may not have it in `own` either.
     """
     everything = union(own)
     count = sum(len(one) for source in own for one in source.values())
@@ -257,7 +260,7 @@ def union(sources: Iterable[Source]) -> set[int]:
 
 
 def owned(sources: list[Source]) -> dict[int, set[int]]:
-    """What each owner has in any of some sources."""
+    """Return what each owner has in any of some sources."""
     found: dict[int, set[int]] = {}
     for source in sources:
         for owner, one in source.items():
@@ -269,7 +272,7 @@ def owned(sources: list[Source]) -> dict[int, set[int]]:
 
 
 def repeated(own: dict[int, set[int]], everything: set[int]) -> set[int]:
-    """The elements that several owners have."""
+    """Return the elements that several owners have."""
     if sum(map(len, own.values())) == len(everything):
         return set()
     times = Counter(chain.from_iterable(own.values()))
@@ -279,7 +282,7 @@ def repeated(own: dict[int, set[int]], everything: set[int]) -> set[int]:
 def early(
     memory: Memory, block: Block, at: int, interval: Interval, *written: set[int]
 ) -> set[int]:
-    """What is read before barrier `at` of a block, and was not written before."""
+    """Return what a block reads before barrier `at` and has not written before."""
     found: set[int] = set()
     for spot, source in interval.items():
         if spot in memory.fresh and spot.operation != WRITE:
@@ -295,7 +298,7 @@ def early(
 def read_first(
     memory: Memory, block: Block, at: int, spot: Spot, missing: set[int]
 ) -> set[int]:
-    """What of `missing` a thread read at `spot` before it had written it itself."""
+    """Return what of `missing` a thread read at `spot` before writing it itself."""
     writers = [
         s for s in memory.fresh if spot.list in s.counts and s.operation == WRITE
     ]
@@ -320,7 +323,7 @@ def first_write(
     thread: int,
     missing: set[int],
 ) -> dict[int, int]:
-    """When a thread first wrote what of `missing`, as a count of the list `reads`."""
+    """Return when a thread first wrote each of `missing`, by the count of `reads`."""
     lists, counts = block.lists[spot.list], block.lists[spot.counts[reads]]
     if lists is None or counts is None:
         return {}
@@ -336,7 +339,7 @@ def first_of(
     numbers: Numbers,
     values: Sequence[int],
 ) -> dict[int, int]:
-    """The first of the values that go with each of the elements `missing`."""
+    """Return the first of the values that belong to each of the elements `missing`."""
     each, parts = spot.unit // memory.unit, range(spot.size // memory.unit)
     pairs = zip(reversed(numbers), reversed(values), strict=True)
     return {
@@ -348,7 +351,7 @@ def first_of(
 
 
 def stored(memory: Memory, interval: Interval) -> set[int]:
-    """What is written of fresh memory."""
+    """Return the elements of fresh memory that were written."""
     some = interval.items()
     return union(
         source
@@ -360,7 +363,7 @@ def stored(memory: Memory, interval: Interval) -> set[int]:
 def within(
     memory: Memory, block: Block, at: int, interval: Interval, *written: set[int]
 ) -> set[int]:
-    """What is suspicious of what a block did before its barrier `at`."""
+    """Return the suspicious part of what a block did before its barrier `at`."""
     found = clash(memory, interval) | early(memory, block, at, interval, *written)
     if not found or all(meeting.at != at for meeting in block.meetings):
         return found
@@ -373,10 +376,10 @@ def within(
 def by_warps(
     memory: Memory, block: Block, at: int, interval: Interval, written: set[int]
 ) -> set[int]:
-    """The same, where lanes that have met know of each other what came before that.
+    """Return the same, given that lanes that have met know each other's past.
 
-    Lanes that have met in different company know too much to say it in this way: what
-    they touch stays suspicious.
+    Lanes that have met in different groups know too much to be handled in this way:
+    what they touch stays suspicious.
     """
     companies: dict[tuple[int, ...], list[Meeting]] = {}
     for meeting in block.meetings:
@@ -397,7 +400,7 @@ def by_warps(
 
 
 def by_company(interval: Interval, leader: dict[int, int]) -> Interval:
-    """What those that meet do together, under the number of the first of them."""
+    """Merge what threads that meet have touched, under the first one's number."""
     found: Interval = {}
     for spot, source in interval.items():
         whole = found[spot] = {}
@@ -414,7 +417,7 @@ def company(
     threads: tuple[int, ...],
     meetings: list[Meeting],
 ) -> Block:
-    """As a block of its own: what some threads did before barrier `at`.
+    """Return some threads' accesses before barrier `at` as those of a separate block.
 
     Their meetings are its barriers.
     """
@@ -446,7 +449,7 @@ def company(
 
 
 def of_shared(memory: Memory) -> Iterator[Suspect]:
-    """The suspects in shared memory. Most blocks do the same to theirs."""
+    """Yield the suspects in shared memory. Most blocks do the same to theirs."""
     lists = {spot.list for spot in memory.spots}
     lists = lists.union(*(spot.counts.values() for spot in memory.spots))
     last: object = None
@@ -473,7 +476,7 @@ def of_block(memory: Memory, block: Block) -> set[int]:
 
 
 def unfinished(memory: Memory) -> set[int]:
-    """What is read, and a copy to it has begun at some time."""
+    """Return what is read and is, at some time, the destination of a copy."""
     begun = [spot for spot in memory.spots if "begun" in spot.kinds]
     reads = [spot for spot in memory.spots if spot.operation != WRITE]
     if not begun:
@@ -482,7 +485,7 @@ def unfinished(memory: Memory) -> set[int]:
 
 
 def of_global(memory: Memory) -> Iterable[Suspect]:
-    """The suspects in global memory."""
+    """Return the suspects in global memory."""
     changing = bool(memory.writes or memory.changes)
     reading = any(spot.operation != WRITE for spot in memory.fresh)
     if not reading and (not changing or separate(memory)):
@@ -516,7 +519,7 @@ def join(together: Interval, block: int, interval: Interval) -> None:
 
 
 def separate(memory: Memory) -> bool:
-    """Whether nothing is touched twice of what is written, by whomever."""
+    """Return whether nothing that is written is touched twice, by any thread."""
 
     def entries(spots: list[Spot]) -> list[Numbers]:
         sources = memory.all_of(spots)
@@ -532,7 +535,7 @@ def separate(memory: Memory) -> bool:
 
 
 def of_local(memory: Memory) -> Iterable[Suspect]:
-    """The suspects in local memory: what a thread does not write first."""
+    """Return the suspects in local memory: what a thread reads before it writes it."""
     lists = {spot.list for spot in memory.spots}
     reads = [spot for spot in memory.spots if spot.operation != WRITE]
     if len(lists) > 1:  # in which order is not known
@@ -549,7 +552,7 @@ def of_local(memory: Memory) -> Iterable[Suspect]:
 
 
 def first_reads(memory: Memory, number: int, entries: Numbers) -> set[int]:
-    """The elements that a thread did not write first, from its list `number`."""
+    """Return the elements that a thread did not write first, from its list `number`."""
     step = memory.notes.steps[number]
     spots = [spot for spot in memory.spots if spot.list == number]
     writes = {s.code for s in spots if s.operation == WRITE and s in memory.fresh}
@@ -564,7 +567,7 @@ def first_reads(memory: Memory, number: int, entries: Numbers) -> set[int]:
 def ranges(
     memory: Memory, numbers: set[int], block: int | None = None
 ) -> Iterator[Suspect]:
-    """The bytes of some elements, in as few ranges as there can be."""
+    """Yield the bytes of some elements, in as few ranges as possible."""
     inside = sorted(n for n in numbers if n - 1 not in numbers)
     ends = sorted(n + 1 for n in numbers if n + 1 not in numbers)
     for start, stop in zip(inside, ends, strict=True):

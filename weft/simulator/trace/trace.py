@@ -80,7 +80,7 @@ class Mismatch:
 
 @dataclass
 class Bulk:
-    """What goes on beside the threads of a launch: copies, products, and the waits.
+    """The operations alongside the threads of a launch: copies, products, and waits.
 
     copies: bulk loads, by the row of their beginning. passes: of each wait at an
     mbarrier that ended the row, the thread's number in the whole grid, the mbarrier,
@@ -146,7 +146,7 @@ class Trace:
     bulk: Bulk = field(default_factory=Bulk)
 
     def of_views(self, name: str) -> Columns:
-        """An attribute of every view."""
+        """Return an attribute of every view."""
         return np.array([getattr(v, name) for v in self.views] or [0], np.int64)
 
     def _of_view(self, name: str) -> Columns:
@@ -163,7 +163,7 @@ class Trace:
 
     @cached_property
     def epoch(self) -> Columns:
-        """How many barriers the thread had passed."""
+        """The number of barriers that the thread had passed."""
         return self._of_view("epoch")
 
     @property
@@ -174,7 +174,7 @@ class Trace:
         return len(self.site)
 
     def stores(self, name: str, byte: int | None = None) -> Columns:
-        """The rows of stores to the global array `name`, or to one byte of it."""
+        """Return the rows of stores to the global array `name`, or one byte of it."""
         if byte is None:
             mine = np.array([a == name for a in self.arrays] or [False])[self.array]
         else:
@@ -183,9 +183,9 @@ class Trace:
         return np.flatnonzero(mine & (self.space == GLOBAL) & (self.operation != READ))
 
     def element(self, row: int) -> str:
-        """What the access at `row` touches, as `tile[3, 7]`; '' where that is unclear.
+        """Format the element that the access at `row` touches: `tile[3, 7]`.
 
-        Of several elements it is the first.
+        If it touches several elements, the first; '' if that is unclear.
         """
         array = int(self.array[row])
         start, shape = self.extents[array] if self.extents else (0, ())
@@ -196,16 +196,16 @@ class Trace:
         return f"{self.arrays[array]}[{', '.join(str(int(i)) for i in index)}]"
 
     def by(self, row: int) -> tuple[Index, Index]:
-        """The thread that made the access at `row`, and its block."""
+        """Return the thread that made the access at `row`, and its block."""
         thread, block = int(self.thread[row]), int(self.block[row])
         return unravel(thread, self.block_size), unravel(block, self.grid_size)
 
     def thread_at(self, row: int, with_block: bool = False) -> str:
-        """The thread that made the access at `row`: 'thread 3 of block 0'."""
+        """Name the thread that made the access at `row`: 'thread 3 of block 0'."""
         thread, block = self.by(row)
         return f"thread {named(thread)}" + f" of block {named(block)}" * with_block
 
     def last_store(self, name: str, byte: int) -> int | None:
-        """The row of the last store to byte `byte` of the global array `name`."""
+        """Return the row of the last store to a byte of the global array `name`."""
         hit = self.stores(name, byte)
         return int(hit[-1]) if hit.size else None

@@ -115,5 +115,5 @@ class Watched(Array):
 
 
 def load(x: Any, index: Any, site: int) -> Any:
-    """What `x[i]` becomes in a kernel where no shorter way is known."""
+    """Load `x[i]` in a kernel where no shorter way is known."""
     return x._load(index, site) if isinstance(x, Watched) else x[index]

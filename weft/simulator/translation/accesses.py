@@ -32,7 +32,7 @@ class Accesses(Values):
         return node
 
     def array(self, node: ast.expr, of: Arr) -> tuple[ast.expr, str]:
-        """What an array is indexed through: the array, and the name of its aliases."""
+        """Return the array to index through, and the name of its aliases."""
         if isinstance(node, ast.Name) and node.id not in self._bare:
             self.made.aliases[node.id] = of.ndim
             return node, node.id
@@ -43,7 +43,7 @@ class Accesses(Values):
         return syntax.named(name, value, node), ""
 
     def is_element(self, of: Kind, parts: list[ast.expr]) -> bool:
-        """Whether indices lead to a number in memory that can be got at directly."""
+        """Return whether indices lead to a number that can be accessed directly."""
         return (
             isinstance(of, Arr)
             and of.number is not None
@@ -54,7 +54,7 @@ class Accesses(Values):
         )
 
     def load(self, node: ast.Subscript, of: Arr) -> ast.expr:
-        """`x[i]`."""
+        """Translate `x[i]`."""
         parts = parts_of(node.slice)
         flops = getattr(node, "flops", 0)
         if self.function.noting is Noting.CALLS or not self.is_element(of, parts):
@@ -70,7 +70,7 @@ class Accesses(Values):
         return syntax.either(note, element, where=node)
 
     def _loaded(self, node: ast.Subscript, flops: int) -> ast.expr:
-        """A load, or a view of a part, by a call."""
+        """Translate a load, or a view of a part, to a call."""
         node.value, node.slice = self.several([node.value, node.slice])
         made: ast.expr = node
         if self.noting:
@@ -89,13 +89,13 @@ class Accesses(Values):
         indices: list["Index"],
         verb: str = "read",
     ) -> None:
-        """What is accessed here, for the day when it is outside of its array."""
+        """Record what is accessed here, in case it turns out to be out of bounds."""
         name = alias or name_of(base)
         shown = tuple(i.shown for i in indices)
         self.made.accesses[position_of(node)] = Access(name, shown, verb)
 
     def _index(self, made: ast.expr, written: ast.expr) -> "Index":
-        """An index that is used several times: its name, and the first use of it."""
+        """Prepare an index for several uses: its name, and the first use of it."""
         natural = is_natural(written)
         if isinstance(made, ast.Constant) and isinstance(made.value, int):
             return Index(made, made, made.value, natural)
@@ -116,7 +116,10 @@ class Accesses(Values):
         flops: int = 0,
         kinds: frozenset[str] = frozenset(),
     ) -> ast.expr:
-        """A call that notes an access, and gives None. kinds: see `notes.Spot`."""
+        """Make a call that notes an access and returns None.
+
+        kinds: see `notes.Spot`.
+        """
         if not self.by_numbers:
             number = self.function.number(node, flops) << OPERATION | operation
             return self.note(number, base, alias, indices, node)
@@ -139,7 +142,7 @@ class Accesses(Values):
     def note(
         self, number: int, base: ast.expr, alias: str, indices: list["Index"], node: Any
     ) -> ast.expr:
-        """`__note__((7, __n_x, i, j))`, which gives None."""
+        """Make the call `__note__((7, __n_x, i, j))`, which returns None."""
         memory = self.of_array(base, alias, "n", node)
         zero = syntax.constant(0, node)
         if len(indices) <= 2:
@@ -213,7 +216,7 @@ class Accesses(Values):
         )
 
     def fitted(self, value: ast.expr, given: Kind, to: Any, node: ast.AST) -> ast.expr:
-        """A value as memory takes it: memory rounds to float32 by itself."""
+        """Convert a value for a store; memory rounds to float32 by itself."""
         if not isinstance(given, Num) or given.number is to or to.kind == "b":
             return value
         if to.kind == "f" and to.bits > 16:
@@ -225,7 +228,7 @@ class Accesses(Values):
     def of_array(
         self, base: ast.expr, alias: str, what: str, node: ast.AST
     ) -> ast.expr:
-        """Of an array: see `attribute_of`."""
+        """Return an expression for a property of an array: see `attribute_of`."""
         if alias:
             return syntax.name(f"__{what}_{alias}", node)
         of = base
@@ -243,7 +246,7 @@ class Accesses(Values):
         return made
 
     def _checked(self, index: "Index", node: ast.AST) -> ast.expr:
-        """An index, looked at where it may be negative."""
+        """Return an index with a check, if it may be negative."""
         if index.natural:
             return index.use()
         zero = syntax.constant(0, node)
@@ -275,7 +278,7 @@ class Index:
 
 
 def attribute_of(of: ast.expr, what: str, node: ast.AST) -> ast.expr:
-    """What there is of an array.
+    """Return an expression for a property of an array.
 
     "v": what is indexed. "w": what stores leave marks in. "n": its number in a log.
     "e": the number of its first element. "s0", "t0": its first stride, in bytes and in
@@ -288,7 +291,7 @@ def attribute_of(of: ast.expr, what: str, node: ast.AST) -> ast.expr:
 
 
 def part_of(array: Any, what: str) -> Any:
-    """The same, as a kernel begins; None if it becomes such an array only later."""
+    """Return the same property as a kernel begins, or None if there is no array yet."""
     if what in _ATTRIBUTES:
         return getattr(array, _ATTRIBUTES[what], None)
     strides, axis = getattr(array, _STRIDES[what[0]], ()), int(what[1:])
@@ -301,7 +304,7 @@ _STRIDES = {"s": "strides", "t": "_steps"}
 
 
 def is_natural(index: ast.expr) -> bool:
-    """Whether an index is certainly not negative: Python would count from the end."""
+    """Return whether an index is never negative: Python would count from the end."""
     found = kind(index)
     return isinstance(found, Num) and found.natural
 

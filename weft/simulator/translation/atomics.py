@@ -20,7 +20,7 @@ class Atomics(Accesses):
     """Translates `cuda.atomic`."""
 
     def atomic(self, node: ast.Call, name: str) -> ast.expr:
-        """`cuda.atomic.add(x, i, value)`, which gives what was there before."""
+        """Translate `cuda.atomic.add(x, i, value)`, which returns the old value."""
         given = [kind(argument) for argument in node.args]
         known = not any(part.loaded for part in _flat(given[1:2]))
         if self._is_direct(node, name, given):
@@ -35,7 +35,7 @@ class Atomics(Accesses):
         return self.plain(node, node)
 
     def _is_direct(self, node: ast.Call, name: str, given: list[Kind]) -> bool:
-        """Whether an operation can be done in the kernel, without a call."""
+        """Return whether an operation can be done in the kernel, without a call."""
         if len(given) != 3 or node.keywords or not self._lifting:
             return False
         of, value = given[0], given[2]

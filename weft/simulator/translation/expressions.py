@@ -45,7 +45,7 @@ class Expressions(Atomics):
         return made
 
     def _summed(self, node: ast.expr, made: ast.expr, flops: int) -> ast.expr:
-        """An expression whose arithmetic is counted, where it is on real numbers."""
+        """Count the arithmetic of an expression, if it is on real numbers."""
         found = kind(node)
         number = syntax.constant(self.function.number(node, flops) << OPERATION, node)
         if not self._lifting or not isinstance(found, Num):
@@ -87,7 +87,7 @@ class Expressions(Atomics):
         return node
 
     def _lambda(self, node: ast.Lambda) -> ast.expr:
-        """A function of one expression; its arguments are indexed without aliases."""
+        """Translate a `lambda`, whose arguments are indexed without aliases."""
         own = {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)}
         before, self._bare = self._bare, self._bare | own
         with self.inline():
@@ -113,7 +113,7 @@ class Expressions(Atomics):
         return node
 
     def _of_module(self, node: ast.Attribute, path: tuple[str, ...]) -> ast.expr:
-        """Something of `cuda` or `math`."""
+        """Translate an attribute of `cuda` or `math`."""
         if path[0] == "math" and isinstance(kind(node), Num):
             return syntax.constant(getattr(math, path[1]), node)
         place = path[0] == "cuda" and (
@@ -127,14 +127,14 @@ class Expressions(Atomics):
         return self._position("_".join(path[1:]), node)
 
     def _position(self, part: str, node: ast.expr) -> ast.expr:
-        """What a thread knows from the beginning."""
+        """Translate a value that a thread knows from the start, such as its index."""
         self.made.positions.setdefault(part, node)
         return syntax.name(f"__{part}", node)
 
     # Calls
 
     def _call(self, node: ast.Call) -> ast.expr:
-        """A call: of a constant's function, a type, a device function, an operation."""
+        """Translate a call: of a type, a device function, an operation, ..."""
         function: Kind = getattr(node, "callee", None)
         if (always := getattr(node, "always", None)) is not None:
             return syntax.constant(always, node)
@@ -161,7 +161,7 @@ class Expressions(Atomics):
         return self._with_numpys(node, self.several(node.args))
 
     def _with_numpys(self, node: ast.Call, made: list[ast.expr]) -> ast.expr:
-        """A call that computes with NumPy's numbers, which show their types."""
+        """Translate a call that needs NumPy's numbers, which show their types."""
         kinds = [kind(a) for a in node.args]
         node.args = []
         for one, of in zip(made, kinds, strict=True):
@@ -175,7 +175,7 @@ class Expressions(Atomics):
         return self._cast(node, self.plain(node, node), None)
 
     def _by_name(self, node: ast.Call, function: Named) -> ast.expr:
-        """A call of something of `cuda`, `math`, Python, ..."""
+        """Translate a call of a function of `cuda`, `math`, Python, ..."""
         owner, name = function.path[0], ".".join(function.path[1:])
         if (owner, name) in _SHAPED:  # its arguments are constants
             kept = name == "shared.array" and self.function.is_kernel
@@ -206,7 +206,7 @@ class Expressions(Atomics):
         return node
 
     def _kept(self, node: ast.Call) -> ast.expr:
-        """A shared array, which the first thread of a block makes for all."""
+        """Translate a shared array, which the first thread of a block makes for all."""
         self._shared += 1
 
         def shared() -> ast.expr:
@@ -221,7 +221,7 @@ class Expressions(Atomics):
     def _plainly(
         self, node: ast.Call, name: str, made: list[ast.expr], given: list[Kind]
     ) -> ast.expr | None:
-        """What Python's own function gives as well, None for most."""
+        """Use Python's own function if it has the same result, or return None."""
         found = [k.number for k in given if isinstance(k, Num)]
         if name == "range":
             node.args = made
@@ -244,7 +244,7 @@ class Expressions(Atomics):
         made: list[ast.expr],
         given: list[Kind],
     ) -> ast.expr:
-        """A call of a function of numbers."""
+        """Translate a call of a function of numbers."""
         kinds = tuple(k for k in given if isinstance(k, Num))
         parts = self._ready(operation, tuple(made), kinds, node)
         tail = "_".join(str(k.number) for k in kinds)
@@ -282,7 +282,7 @@ def _is_real(node: ast.expr) -> bool:
 
 
 def _rounds(node: ast.expr) -> bool:
-    """Whether translating an expression ends with rounding it to float32."""
+    """Return whether translating an expression ends with rounding it to float32."""
     return isinstance(node, ast.BinOp) and isinstance(
         node.op, (ast.Add, ast.Sub, ast.Mult, ast.Div)
     )

@@ -1,4 +1,4 @@
-"""What the parts of a translation have in common: kinds, accesses, what is made."""
+"""The common state of a translation's parts: kinds, accesses, results."""
 
 import ast
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ Scope = dict[str, Any]
 
 
 def kind(node: ast.AST) -> Kind:
-    """What inference has found an expression to be."""
+    """Return the kind that inference has found for an expression."""
     return getattr(node, "seen", None)
 
 
@@ -77,7 +77,7 @@ class Body:
         return self._first + len(self.numbered) - 1
 
     def local_number(self, number: int) -> int:
-        """The number of a place among those of this function."""
+        """Convert the number of a place to one within this function."""
         return number - self._first
 
     @property
@@ -88,7 +88,7 @@ class Body:
         return spot
 
     def device(self, value: Any, kinds: tuple[Kind, ...]) -> str:
-        """The name by which to call a device function with such arguments."""
+        """Return the name by which to call a device function with such arguments."""
         for name, known, given in self.devices:
             if known is value and given == kinds:
                 return name
@@ -96,14 +96,14 @@ class Body:
         return self.devices[-1][0]
 
     def outside(self, name: str) -> Any:
-        """The number that a name stands for outside, None for anything else."""
+        """Return the number that an outside name stands for, or None."""
         value = None if name in self._local else self._scope.get(name)
         if isinstance(value, np.generic):
             value = value.item()
         return value if type(value) in (bool, int, float) else None
 
     def local(self, name: str) -> bool:
-        """Whether a name is given a value in the function."""
+        """Return whether the function assigns a name."""
         return name in self._local
 
 
@@ -123,12 +123,12 @@ class Given:
 
 @dataclass
 class Made:
-    """What a translated function needs in addition to its code.
+    """The things that a translated function needs in addition to its code.
 
-    `helpers` are what names of arithmetic stand for, `positions` what threads know from
-    the beginning, `aliases` the arrays that are indexed by their names, with their
-    axes. `accesses` says what is accessed where. A kernel is `given` more than its
-    arguments.
+    `helpers` are what names of arithmetic stand for, `positions` the values that
+    threads know from the start, `aliases` the arrays that are indexed by their names,
+    with their axes. `accesses` says what is accessed where. A kernel is `given` more
+    than its arguments.
     """
 
     helpers: dict[str, Any] = field(default_factory=dict)

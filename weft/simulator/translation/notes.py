@@ -1,4 +1,4 @@
-"""What of a kernel a trace has to know: its loads, and how much it computes.
+"""Mark what a trace records of a kernel: its loads, and its amount of arithmetic.
 
 Arithmetic on what was loaded is counted from the loads: a load is marked with how many
 operations of arithmetic go with it, `flops`. Any other expression with arithmetic in it
@@ -19,7 +19,7 @@ NOTES, BASE = "__notes__", "__base__"  # what a thread notes in, and from which 
 
 
 class Noting(Enum):
-    """What a kernel notes.
+    """The detail of a kernel's notes.
 
     NONE: nothing. NUMBERS: for each place the numbers of the elements, in lists of each
     thread. ACCESSES: each access in one log, in order. CALLS: that, and loads by calls.
@@ -53,7 +53,7 @@ _TWO = {"fma"}  # functions that multiply and add
 
 
 def is_load(node: ast.AST) -> bool:
-    """Whether `node` may load one element of an array."""
+    """Return whether `node` may load one element of an array."""
     if not isinstance(node, ast.Subscript) or not isinstance(node.ctx, ast.Load):
         return False
     if hasattr(node, "chosen"):  # a form of a function, see `forms`
@@ -98,7 +98,7 @@ def _mark(node: ast.expr, more: int) -> None:
 
 
 def operations(node: ast.AST) -> int:
-    """How many operations of arithmetic `node` holds, those of its indices apart."""
+    """Count the arithmetic operations in `node`, except those in its indices."""
     if isinstance(node, ast.Subscript):
         return operations(node.value)
     own = int(isinstance(node, ast.BinOp))

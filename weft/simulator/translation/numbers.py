@@ -1,4 +1,4 @@
-"""What the names of arithmetic in a translated kernel stand for."""
+"""The functions that the names of arithmetic in a translated kernel stand for."""
 
 from functools import cache
 from typing import Any
@@ -24,12 +24,12 @@ def below(index: int) -> Any:
 
 
 def each(array: Any) -> Any:
-    """The elements of an array, as plain numbers."""
+    """Yield the elements of an array as plain numbers."""
     return map(plain, array)
 
 
 def from_data(index: Any) -> Any:
-    """An index that was computed from what memory holds; see `Trace.atomics`."""
+    """Convert an index that was computed from data; see `Trace.atomics`."""
     if type(index) is tuple:
         return tuple(map(np.int64, index))
     return np.int64(index)
@@ -37,12 +37,12 @@ def from_data(index: Any) -> Any:
 
 @cache
 def numpys_of(found: tuple[Number, ...]) -> Any:
-    """The function that makes numbers of NumPy's of a tuple of plain ones."""
+    """Return a function that makes NumPy numbers of a tuple of plain ones."""
     return lambda values: tuple(map(shown, values, found))
 
 
 def written(to: Cast | None) -> str:
-    """A conversion as part of a name: "f64", or of a tuple "of_f64_same_"."""
+    """Return a conversion as part of a name: "f64", or of a tuple "of_f64_same_"."""
     if isinstance(to, tuple):
         return f"of_{'_'.join(map(written, to))}_"
     return "same" if to is None else to.name
@@ -50,7 +50,7 @@ def written(to: Cast | None) -> str:
 
 @cache
 def wider(to: Cast | None) -> Any:
-    """What converts a variable that may have had one of two types."""
+    """Return a function that converts a variable which may have one of two types."""
     if isinstance(to, tuple):
         parts = list(map(wider, to))
         return lambda values: tuple(f(v) for f, v in zip(parts, values, strict=True))

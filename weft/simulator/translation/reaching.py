@@ -1,4 +1,4 @@
-"""Which reads a thread may come to after a store, before its block's next barrier."""
+"""Find the reads that a thread may reach after a store, before its next barrier."""
 
 import ast
 
@@ -9,10 +9,10 @@ NONE: Calls = frozenset()
 
 
 class Reaching:
-    """What may be called after the statements of a function.
+    """The functions that may be called after the statements of a function.
 
-    `after` has that for those statements with an attribute `counts`; not for those that
-    are in a function inside, or in a statement of which little is known.
+    `after` has them for the statements with an attribute `counts`, except those in an
+    inner function, or in a statement of which little is known.
     """
 
     def __init__(self, body: list[ast.stmt], is_kernel: bool) -> None:
@@ -24,7 +24,7 @@ class Reaching:
     def _block(
         self, body: list[ast.stmt], after: Calls, leave: Calls, again: Calls
     ) -> Calls:
-        """What may be called from a block on.
+        """Return what may be called from a block on.
 
         leave, again: what may be called after a `break` and after a `continue` there.
         """
@@ -35,7 +35,7 @@ class Reaching:
     def _statement(
         self, node: ast.stmt, after: Calls, leave: Calls, again: Calls
     ) -> Calls:
-        """The same, from one statement on."""
+        """Return what may be called from one statement on."""
         if hasattr(node, "counts"):
             self.after[node] = after
         match node:
@@ -66,7 +66,7 @@ class Reaching:
 
 
 def called_in(node: ast.AST) -> Calls:
-    """The names of the functions that are called in a node."""
+    """Return the names of the functions that are called in a node."""
     return frozenset(
         call.func.id
         for call in ast.walk(node)

@@ -59,7 +59,7 @@ class Statements(Expressions):
         put_first(definition, *(each.name for each in given))
 
     def _beginning(self, definition: ast.FunctionDef) -> list[ast.stmt]:
-        """The same, looked up as a device function begins."""
+        """Return a device function's first statements: positions, aliases and lists."""
         first: list[ast.stmt] = [
             syntax.assign(f"__{part}", value, definition)
             for part, value in self.made.positions.items()
@@ -72,7 +72,7 @@ class Statements(Expressions):
         return first
 
     def _lists(self, node: ast.AST) -> list[ast.stmt]:
-        """What notes in the lists of a thread: `__l3 = __notes__[base + 3]`."""
+        """Make the statements for a thread's lists: `__l3 = __notes__[base + 3]`."""
         made: list[ast.stmt] = []
         for at in sorted(self.used):
             base = syntax.name(BASE, node)
@@ -84,14 +84,14 @@ class Statements(Expressions):
     # Arrays under their names
 
     def _wanted(self, name: str) -> list[str]:
-        """What is used of an array, see `accesses.attribute_of`."""
+        """Return the used properties of an array, see `accesses.attribute_of`."""
         axes = range(self.made.aliases[name])
         parts = ["v", "w", "e", "n", "size", "shape"]
         parts += [f"{stride}{axis}" for stride in "st" for axis in axes]
         return [part for part in parts if f"__{part}_{name}" in self._mentioned]
 
     def _aliases(self, name: str, node: ast.AST) -> list[ast.stmt]:
-        """What an array is indexed through, in variables of its own."""
+        """Assign the properties that an array is indexed through to variables."""
         return [
             syntax.assign(
                 f"__{what}_{name}",
@@ -106,7 +106,7 @@ class Statements(Expressions):
         self.out.append(mark(name, node))
 
     def _renewed(self, body: list[ast.stmt]) -> list[ast.stmt]:
-        """The statements with what has to follow where arrays get a name."""
+        """Add to the statements what has to follow where a name gets an array."""
         made: list[ast.stmt] = []
         for statement in body:
             if not isinstance(statement, ast.FunctionDef):
@@ -152,7 +152,7 @@ class Statements(Expressions):
     # Blocks
 
     def block(self, body: list[ast.stmt]) -> list[ast.stmt]:
-        """A block of statements, without those that no thread comes to."""
+        """Translate a block of statements, without those that no thread reaches."""
         before, self.out = self.out, []
         for statement in body:
             if not getattr(statement, "reached", False):
@@ -166,7 +166,7 @@ class Statements(Expressions):
         return made
 
     def _casts(self, node: ast.AST, place: str) -> list[ast.stmt]:
-        """The statements that convert variables at a place of `node`."""
+        """Make the statements that convert variables at a place of `node`."""
         casts = getattr(node, "casts", {}).get(place) or {}
         where = node if isinstance(node, ast.stmt) else node.body[-1]  # type: ignore[attr-defined]
         return [
@@ -291,7 +291,7 @@ class Statements(Expressions):
         self._renew(name, node)
 
     def _augassign(self, node: ast.AugAssign) -> None:
-        """`x += y`, on a name or on an element, whose index is computed once."""
+        """Translate `x += y` for a name or an element, its index evaluated once."""
         target, given = node.target, kind(node.value)
         before = getattr(node, "old", None)
         if isinstance(target, ast.Name) and isinstance(before, (Num, Tup)):
@@ -311,12 +311,12 @@ class Statements(Expressions):
         self.out.append(node)
 
     def _is_plain(self, target: ast.Subscript, given: Kind) -> bool:
-        """Whether a number is stored to an element, without a detour."""
+        """Return whether a number is stored to an element directly."""
         parts = parts_of(target.slice)
         return isinstance(given, Num) and self.is_element(kind(target.value), parts)
 
     def _changed(self, node: ast.AugAssign, target: ast.Subscript, of: Arr) -> None:
-        """`x[i] += value`."""
+        """Translate `x[i] += value`."""
         base, alias = self.array(target.value, of)
         parts = parts_of(target.slice)
         indices = []
@@ -347,7 +347,7 @@ class Statements(Expressions):
     def _store(
         self, target: ast.Subscript, value: ast.expr, given: Kind, node: ast.stmt
     ) -> None:
-        """`x[i] = value`; `value` has been translated."""
+        """Translate `x[i] = value`; `value` has been translated."""
         of, parts = kind(target.value), parts_of(target.slice)
         if not self._is_plain(target, given):
             self._store_elsewhere(target, value, given, node)
@@ -398,7 +398,7 @@ class Statements(Expressions):
         self._loop(node, renewed)
 
     def _items(self, node: ast.expr) -> ast.expr:
-        """What a loop goes over; the elements of an array become plain numbers."""
+        """Translate a loop's iterable; an array's elements become plain numbers."""
         of = kind(node)
         made = self.expr(node)
         if isinstance(of, Arr):
@@ -432,7 +432,7 @@ class Statements(Expressions):
         self.out.append(node)
 
     def _functiondef(self, node: ast.FunctionDef) -> None:
-        """A function in the function: with aliases of its own for what is its own."""
+        """Translate an inner function, with aliases for its own arrays."""
         outer, arguments, local = self.made.aliases, self._arguments, self._local
         self._arguments, inner_local = names_of(node)
         self._local = inner_local
@@ -456,7 +456,7 @@ class Statements(Expressions):
 
 
 def mentioned(body: list[ast.stmt]) -> set[str]:
-    """The names in some statements."""
+    """Return the names in some statements."""
     found = (node for statement in body for node in ast.walk(statement))
     return {node.id for node in found if isinstance(node, ast.Name)}
 
@@ -468,7 +468,7 @@ def put_first(definition: ast.FunctionDef, *names: str) -> None:
 
 
 def given_in(definition: ast.FunctionDef) -> set[str]:
-    """The names that are given something in a function's body, or in one inside."""
+    """Return the names assigned in a function's body, or in one inside it."""
     found = [node for part in definition.body for node in ast.walk(part)]
     stored = [n.id for n in found if isinstance(n, ast.Name) and is_stored(n)]
     return {*stored, *(node.arg for node in found if isinstance(node, ast.arg))}
@@ -479,7 +479,7 @@ def is_stored(node: ast.Name) -> bool:
 
 
 def names_of(definition: ast.FunctionDef) -> tuple[set[str], set[str]]:
-    """The arguments of a function, and all names that it gives a value."""
+    """Return the arguments of a function, and all names that it assigns."""
     arguments = {a.arg for a in ast.walk(definition.args) if isinstance(a, ast.arg)}
     stored = {
         n.id
@@ -491,7 +491,7 @@ def names_of(definition: ast.FunctionDef) -> tuple[set[str], set[str]]:
 
 
 def _own_arrays(definition: ast.FunctionDef) -> set[str]:
-    """The names that are only ever given a shared or local array."""
+    """Return the names that are only ever assigned a shared or local array."""
     given: dict[str, bool] = {}
     stored = [
         n.id

@@ -32,12 +32,12 @@ def two(a: ast.expr, op: ast.operator, b: ast.expr, where: ast.AST) -> ast.BinOp
 
 
 def either(*parts: ast.expr, where: ast.AST) -> ast.BoolOp:
-    """`a or b`."""
+    """Make `a or b`."""
     return placed(ast.BoolOp(ast.Or(), list(parts)), where)
 
 
 def named(text: str, value: ast.expr, where: ast.AST) -> ast.NamedExpr:
-    """`(name := value)`."""
+    """Make `(name := value)`."""
     return placed(ast.NamedExpr(ast.Name(text, ast.Store()), value), where)
 
 
@@ -50,12 +50,12 @@ def assign(target: str, value: ast.expr, where: ast.AST) -> ast.Assign:
 
 
 def put(of: ast.expr, index: ast.expr, value: ast.expr, where: ast.AST) -> ast.Assign:
-    """`of[index] = value`."""
+    """Make `of[index] = value`."""
     return placed(ast.Assign([ast.Subscript(of, index, ast.Store())], value), where)
 
 
 def placed(node: Node, where: ast.AST) -> Node:
-    """`node`, with those new nodes directly in it, at the place of another."""
+    """Give `node`, and new nodes directly in it, the position of another node."""
     for new in (node, *ast.iter_child_nodes(node)):
         if isinstance(new, (ast.expr, ast.stmt)) and not hasattr(new, "lineno"):
             ast.copy_location(new, where)
@@ -63,7 +63,7 @@ def placed(node: Node, where: ast.AST) -> Node:
 
 
 def statements(text: str, where: ast.AST) -> list[ast.stmt]:
-    """Statements from text, all at one place."""
+    """Parse statements, all at the position of another node."""
     made = ast.parse(text).body
     for one in made:
         for new in ast.walk(one):
@@ -73,7 +73,7 @@ def statements(text: str, where: ast.AST) -> list[ast.stmt]:
 
 
 def has_effect(node: ast.AST) -> bool:
-    """Whether evaluating a made expression may change memory, or let others run."""
+    """Return whether evaluating an expression may change memory, or let others run."""
     return any(
         isinstance(inner, (ast.Yield, ast.YieldFrom))
         or (
@@ -94,7 +94,7 @@ PURE = ("__pure_", "__note")  # how the names of functions without effect begin
 
 
 def declared(node: ast.AST) -> str:
-    """'shared' or 'local' for a call such as `cuda.shared.array`, '' for others."""
+    """Return 'shared' or 'local' for a call such as `cuda.shared.array`, or ''."""
     match node:
         case ast.Call(
             func=ast.Attribute(

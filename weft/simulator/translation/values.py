@@ -53,7 +53,7 @@ class Values:
         return f"__{self._temporary}"
 
     def pure(self, what: str, node: ast.AST, *args: ast.expr) -> ast.expr:
-        """A call of one of the functions of `numbers`, which change nothing."""
+        """Make a call of a function of `numbers`, which has no side effects."""
         name = f"__pure_{what}"
         self.made.helpers[name] = numbers.FUNCTIONS[what]
         return syntax.call(name, args, node)
@@ -61,17 +61,17 @@ class Values:
     def applied(
         self, what: str, function: Any, node: ast.AST, *args: ast.expr
     ) -> ast.expr:
-        """A call of a function of arithmetic. what: its name, and the types."""
+        """Make a call of a function of arithmetic. what: its name, and the types."""
         name = f"__pure_{what}"
         self.made.helpers[name] = function
         return syntax.call(name, args, node)
 
     def plain(self, made: ast.expr, node: ast.AST) -> ast.expr:
-        """What a function of NumPy's numbers gives, as a plain number."""
+        """Make the result of a function of NumPy's numbers a plain number."""
         return self.pure("plain", node, made)
 
     def numpys(self, made: ast.expr, given: Kind, node: ast.AST) -> ast.expr:
-        """A plain number, or a tuple of them, as NumPy's, which show their types."""
+        """Make a plain number, or a tuple of them, NumPy's, which show their types."""
         if isinstance(given, Tup) and all_numbers(given.parts):
             found = tuple(part.number for part in given.parts)  # type: ignore[union-attr]
             what = f"numpys_{'_'.join(map(str, found))}"
@@ -83,7 +83,7 @@ class Values:
 
     @contextmanager
     def inline(self) -> Iterator[None]:
-        """Within, no statements can be put before the present one."""
+        """Within the context, put no statements before the current one."""
         before, self._lifting = self._lifting, False
         try:
             yield
@@ -114,7 +114,7 @@ class Values:
                 mark += 1
 
     def held(self, value: ast.expr, node: ast.AST) -> ast.expr:
-        """A value that is used more than once."""
+        """Give a name to a value that is used more than once."""
         if isinstance(value, (ast.Name, ast.Constant)):
             return value
         name = self.temporary()
@@ -122,7 +122,7 @@ class Values:
         return syntax.name(name, node)
 
     def rounded(self, made: ast.expr, node: ast.AST) -> ast.expr:
-        """A float as a float32."""
+        """Round a float to float32."""
         if not self._lifting:
             return self.pure("round32", node, made)
         self.made.helpers[CELL] = numbers.CELL
@@ -134,7 +134,7 @@ class Values:
         return syntax.name(name, node)
 
     def finished(self, made: ast.expr, to: Number | None, node: ast.AST) -> ast.expr:
-        """A result of arithmetic, brought into its type."""
+        """Bring a result of arithmetic into its type."""
         if to is None:
             return made
         if to is FLOAT32:
@@ -144,7 +144,7 @@ class Values:
     def converted(
         self, made: ast.expr, given: Kind, to: Number, node: ast.AST
     ) -> ast.expr:
-        """A number as one of another type."""
+        """Convert a number to another type."""
         if not isinstance(given, Num) or given.number is to:
             return made
         function = conversions.conversion(given.number, to)
@@ -178,7 +178,7 @@ class Values:
         right: tuple[ast.expr, Kind],
         raw: bool = False,
     ) -> ast.expr:
-        """`left op right`."""
+        """Translate `left op right`."""
         (x, a), (y, b) = left, right
         name = NAMES.get(type(op), "")
         if not isinstance(a, Num) or not isinstance(b, Num) or not name:
@@ -205,7 +205,10 @@ class Values:
         return self._cast(node, made, operation.result)
 
     def _quotient(self, x: ast.expr, y: ast.expr, node: ast.AST) -> ast.expr:
-        """`x / y if y else quotient(x, y)`."""
+        """Make `x
+
+        y if y else quotient(x, y)`.
+        """
         parts = [x]
         mark = len(self.out)
         y = self.held(y, node)
@@ -222,7 +225,7 @@ class Values:
         given: tuple[Num, ...],
         node: ast.AST,
     ) -> list[ast.expr]:
-        """Operands in the types in which they are computed with."""
+        """Convert operands to the types in which they are computed with."""
         converts = operation.converts or (None,) * len(made)
         return [
             one if function is None else self._converting(function, one, k, node)
@@ -249,11 +252,11 @@ class Values:
         return self.converted(made, num(given), cast, node)
 
     def variable(self, made: ast.expr, to: Cast, node: ast.AST) -> ast.expr:
-        """A variable that may have had one of two types, as one of the wider."""
+        """Convert a variable that may have had one of two types to the wider."""
         return self.applied(f"as_{numbers.written(to)}", numbers.wider(to), node, made)
 
     def _unaryop(self, node: ast.UnaryOp) -> ast.expr:
-        """An operator of one number, in the type that Numba gives it."""
+        """Translate a unary operator, in the type that Numba gives it."""
         given = kind(node.operand)
         node.operand = self.expr(node.operand)
         if isinstance(node.op, ast.Not) or not isinstance(given, Num):
@@ -276,7 +279,7 @@ class Values:
         return self._cast(node, self.finished(made, rounds, node), operation.result)
 
     def _compare(self, node: ast.Compare) -> ast.expr:
-        """A comparison: each pair of a chain in the type that both are brought into."""
+        """Translate a comparison: each pair of a chain in its common type."""
         nodes = [node.left, *node.comparators]
         kinds = [kind(n) for n in nodes]
         if len(nodes) > 2:
@@ -336,7 +339,7 @@ def all_numbers(kinds: Any) -> bool:
 
 
 def _may_overflow(name: str, a: Num, b: Num, by: Any) -> bool:
-    """Whether an int64 may not hold the result."""
+    """Return whether a result may be too large for an int64."""
     most = max(a.most, b.most) + 1
     if name == "mul":
         most = a.most + b.most
@@ -354,7 +357,7 @@ def name_of(base: ast.expr) -> str:
 
 
 def again(made: ast.expr) -> ast.expr:
-    """Another mention of a name or a constant."""
+    """Make another mention of a name or a constant."""
     if isinstance(made, ast.Constant):
         return syntax.constant(made.value, made)
     return syntax.name(name_of(made), made)
