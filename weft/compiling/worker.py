@@ -76,7 +76,7 @@ class Compiler:
         self.capabilities = self._choose()
 
     def _choose(self) -> list[tuple[int, int]]:
-        """The oldest and the newest capability that the toolkit here can make."""
+        """Return the oldest and newest compute capability that the toolkit supports."""
 
         def nothing(x):  # type: ignore[no-untyped-def]
             x[0] = 1

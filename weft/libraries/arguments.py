@@ -1,4 +1,4 @@
-"""What a check hands to a learner's function: handles, streams, arrays on a device."""
+"""The arguments of a check for a learner's function: handles, streams, arrays."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +14,7 @@ STREAM = 0x5EA_0000_1000  # of the model, where it is not the default stream
 
 
 def stream() -> int:
-    """The address of PyTorch's current stream; 0 where calls go to a model."""
+    """Return the address of PyTorch's current stream, or 0 if calls go to a model."""
     if model_in_use() is not None:
         return 0
     return int(torch.cuda.current_stream().cuda_stream)
@@ -66,11 +66,11 @@ class Bench:
         return int(torch.cuda.current_stream().cuda_stream)
 
     def workspace(self, nbytes: int) -> Any:
-        """Memory on the device that a library may use while it works."""
+        """Return device memory that a library may use while it works."""
         return self.place(torch.zeros(nbytes, dtype=torch.uint8))
 
     def arrays(self, values: tuple[Any, ...]) -> list[Any]:
-        """The inputs of a case on the device."""
+        """Return the inputs of a case, with every array on the device."""
         return [self.place(as_tensor(v)) if is_array(v) else v for v in values]
 
     def close(self) -> None:
@@ -105,7 +105,7 @@ def on_device(tensor: Any) -> Any:
 
 
 def room(nbytes: int) -> Any:
-    """Memory for a library to use while it works."""
+    """Return memory that a library may use while it works."""
     if model_in_use() is not None:
         return on_device(torch.zeros(nbytes, dtype=torch.uint8))
     return torch.empty(nbytes, dtype=torch.uint8, device="cuda")

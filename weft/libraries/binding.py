@@ -32,7 +32,7 @@ class LibraryError(Exception):
 
 @cache
 def error_of(library: str) -> type[LibraryError]:
-    """The library's own error, such as `cuBLASError`."""
+    """Return the library's own error class, such as `cuBLASError`."""
     title = HEADERS[library].title
     parts = {
         "header": HEADERS[library],
@@ -43,9 +43,9 @@ def error_of(library: str) -> type[LibraryError]:
 
 
 def content(library: str, module: str) -> tuple[Callable[[str], Any], Any]:
-    """What the module of a library has: `__getattr__` and `__dir__`.
+    """Return `__getattr__` and `__dir__` for the module of a library.
 
-    That is its error, its enumerations and structures, and its functions of C.
+    The module has its error, its enumerations and structures, and its C functions.
     """
     header, error = HEADERS[library], f"{HEADERS[library].title}Error"
 
@@ -63,7 +63,7 @@ def content(library: str, module: str) -> tuple[Callable[[str], Any], Any]:
 
 @cache
 def bound(name: str, each: str) -> Callable[..., Any]:
-    """The function `each` of the library `name` as a function of Python."""
+    """Return the function `each` of the library `name` as a Python function."""
     prototype = HEADERS[name].functions[each]
     names = [parameter for _, parameter in prototype.parameters]
     signature = inspect.Signature(
@@ -96,7 +96,7 @@ def called(name: str, prototype: Prototype, values: tuple[Any, ...]) -> Any:
 
 
 def checked(value: Any, kind: str, parameter: str) -> Any:
-    """`value` as ctypes will take it. Raises TypeError for what is no number."""
+    """Return `value` in a form for ctypes. Raises TypeError if it is no number."""
     if kind == "float":
         return float(value)
     if kind == "ints":

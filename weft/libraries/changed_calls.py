@@ -44,7 +44,7 @@ def cure(run: Run, call: Call) -> str:
 
 
 def changed(given: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
-    """Other values for some of the arguments, and what to ask about them."""
+    """Yield other values for some of the arguments, and a question about them."""
     turned = {name: N if given[name] else T for name in ("transa", "transb")}
     for names in (("transa",), ("transb",), ("transa", "transb")):
         yield {name: turned[name] for name in names}, OPERATION
@@ -67,7 +67,7 @@ def exchanged(given: Mapping[str, Any], pair: tuple[str, ...]) -> dict[str, Any]
 
 
 def is_right(run: Run, call: Call, changes: Mapping[str, Any]) -> bool:
-    """Whether the result is right with these arguments. All is then as it was."""
+    """Return whether the result is right with these arguments; restore everything."""
     model = run.model
     buffers = model.memory.buffers[: len(run.before)]
     after = [buffer.tensor().clone() for buffer in buffers]

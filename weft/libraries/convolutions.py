@@ -23,7 +23,10 @@ Pair = tuple[int, int]
 
 @dataclass(frozen=True)
 class Tensor:
-    """What a descriptor says: element (n, c, h, w) is at the sum of index × stride."""
+    """The contents of a descriptor.
+
+    Element (n, c, h, w) is at the sum of index × stride.
+    """
 
     kind: IntEnum
     shape: tuple[int, ...]
@@ -45,7 +48,7 @@ class Tensor:
 
 
 def strides_of(order: int, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The strides of n, c, h and w for an array of this format without gaps."""
+    """Return the strides of n, c, h and w for an array of this format without gaps."""
     _, c, h, w = shape
     if order == TensorFormat.NHWC:
         return (h * w * c, 1, w * c, c)
@@ -55,14 +58,14 @@ def strides_of(order: int, shape: tuple[int, ...]) -> tuple[int, ...]:
 def same_strides(
     shape: tuple[int, ...], one: tuple[int, ...], other: tuple[int, ...]
 ) -> bool:
-    """Whether strides lead to the same elements: those of an axis of 1 do not count."""
+    """Return whether strides lead to the same elements; axes of size 1 do not count."""
     triples = zip(shape, one, other, strict=True)
     return all(size == 1 or a == b for size, a, b in triples)
 
 
 @dataclass(frozen=True)
 class Convolution:
-    """How a filter moves, and in which type the products are added up."""
+    """The movement of a filter, and the type in which products are summed."""
 
     pad: Pair
     stride: Pair
@@ -72,7 +75,7 @@ class Convolution:
     groups: int = 1
 
     def output(self, x: tuple[int, ...], w: tuple[int, ...]) -> tuple[int, ...]:
-        """The sizes of y. They may be below 1, where the filter is too large."""
+        """Return the sizes of y. They are below 1 if the filter is too large."""
         sides = [
             (size + 2 * pad - (dilation * (taps - 1) + 1)) // stride + 1
             for size, taps, pad, stride, dilation in zip(
@@ -82,7 +85,7 @@ class Convolution:
         return (x[0], w[0], *sides)
 
     def run(self, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
-        """The convolution in double precision, (n, k, p, q)."""
+        """Compute the convolution in double precision, (n, k, p, q)."""
         x, w = x.to(torch.float64), w.to(torch.float64)
         if self.mode == ConvolutionMode.CONVOLUTION:
             w = w.flip(2, 3)

@@ -41,7 +41,7 @@ class Buffer:
         return self.storage.nbytes()
 
     def tensor(self, dtype: torch.dtype = torch.uint8) -> torch.Tensor:
-        """All of its bytes, not copied."""
+        """Return all of its bytes as a tensor, without a copy."""
         return torch.empty(0, dtype=dtype).set_(self.storage)
 
 
@@ -92,7 +92,7 @@ class DeviceArray:
 
 
 def reach(shape: Sequence[int], strides: Sequence[int]) -> int:
-    """How many elements there are from the first of an array to its last."""
+    """Return the number of elements from the first of an array to its last."""
     if not all(shape):
         return 0
     pairs = zip(shape, strides, strict=True)
@@ -103,7 +103,7 @@ INTEGERS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
 def covered(view: torch.Tensor) -> torch.Tensor:
-    """Which bytes of its buffer a view's elements take up: (bytes,), bool."""
+    """Mark the bytes of its buffer that a view's elements occupy: (bytes,), bool."""
     mask = torch.zeros(view.untyped_storage().nbytes(), dtype=torch.int8)
     dtype = INTEGERS[view.dtype.itemsize]
     whole = torch.empty(0, dtype=dtype).set_(mask.untyped_storage())
@@ -132,14 +132,14 @@ class DeviceMemory:
         return DeviceArray(buffer, view)
 
     def find(self, address: int) -> tuple[Buffer, int] | None:
-        """The buffer that an address is in, or just before or after, and the offset."""
+        """Return the buffer at or near an address, and the offset in it, or None."""
         for buffer in self.buffers:
             if -APART // 2 <= address - buffer.address < buffer.nbytes + APART // 2:
                 return buffer, address - buffer.address
         return None
 
     def cut_off(self, address: int) -> Buffer | None:
-        """The buffer whose address has the same low 32 bits as one without others."""
+        """Return the buffer whose address, cut to 32 bits, this one could be."""
         for buffer in self.buffers:
             inside = (address - buffer.address) % (1 << 32)
             if abs(address) < 1 << 32 and inside < max(buffer.nbytes, 1):

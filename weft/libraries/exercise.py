@@ -42,14 +42,14 @@ class LibraryExercise(Exercise):
 
 
 def wide(tensor: Any) -> Any:
-    """A tensor in double precision, real or complex."""
+    """Convert a tensor to double precision, real or complex."""
     if tensor.is_complex():
         return tensor.resolve_conj().cdouble()
     return tensor.double()
 
 
 def in_double(value: Any) -> Any:
-    """A tensor or an array in double precision; anything else as it is."""
+    """Convert a tensor or an array to double precision; keep anything else."""
     if hasattr(value, "untyped_storage"):
         return wide(value).numpy().copy()
     if isinstance(value, np.ndarray) and value.dtype.kind in "fc":

@@ -1,4 +1,4 @@
-"""What is wrong with a call: what the library reports, and what it would not notice."""
+"""Mistakes in a call: those the library reports, and those it would not notice."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ class Fault:
 
 
 def cut_off(parameter: str, address: int, what: str, whole: int) -> Fault:
-    """What is wrong with an address of which only the lower half has arrived."""
+    """Return the fault of an address of which only the lower half has arrived."""
     return Fault(
         "prototype",
         f"{parameter} arrives as {address:#x}, and {what} is at {whole:#x}: the upper "

@@ -53,13 +53,13 @@ class Graph(Tensors):
     # Descriptors
 
     def create(self, kind: str) -> int:
-        """A descriptor that has no attributes yet."""
+        """Create a descriptor without attributes."""
         made: int = cudnn.backend_create_descriptor(cudnn.Descriptor[kind])
         self.made.append(made)
         return made
 
     def finished(self, kind: str, **attributes: Any) -> int:
-        """A descriptor with these attributes: of one element each, or of several."""
+        """Make a finalised descriptor with attributes of one or several elements."""
         made = self.create(kind)
         for name, value in attributes.items():
             values = value if isinstance(value, Sequence) else [value]
@@ -99,7 +99,7 @@ class Graph(Tensors):
         *,
         virtual: bool,
     ) -> int:
-        """The descriptor of a tensor."""
+        """Return the descriptor of a tensor."""
         return self.finished(
             "TENSOR",
             UNIQUE_ID=uid,
@@ -149,9 +149,9 @@ class Graph(Tensors):
     # Plans
 
     def plans(self, mode: int = cudnn.HeurMode.A, most: int = 100) -> list[Plan]:
-        """Plans for the graph, those that the heuristic expects to be fastest first.
+        """Return plans for the graph, those expected to be fastest first.
 
-        An engine that cannot do it after all is left out.
+        The order is the heuristic's. An engine that turns out to be unable is left out.
         """
         if not self.graph:
             parts = {"OPS": self.operations, "HANDLE": self.handle}
@@ -167,7 +167,7 @@ class Graph(Tensors):
         return found
 
     def _configurations(self, ranked: int, most: int) -> list[int]:
-        """Engines with their settings, as the heuristic has ranked them."""
+        """Return engines with their settings, as the heuristic has ranked them."""
         made = [self.create("ENGINECFG") for _ in range(most)]
         return made[: len(self.get(ranked, "ENGINEHEUR_RESULTS", made))]
 
@@ -186,7 +186,7 @@ class Graph(Tensors):
     # Execution
 
     def pack(self, addresses: Mapping[int, int], workspace: int = 0) -> int:
-        """A variant pack: the addresses of the tensors in memory, by their numbers."""
+        """Return a variant pack: the addresses of the tensors, by their numbers."""
         return self.finished(
             "VARIANT_PACK",
             UNIQUE_IDS=list(addresses),

@@ -1,4 +1,4 @@
-"""What the course uses of the libraries' headers, read from `headers.toml`.
+"""The parts of the libraries' headers that the course uses, from `headers.toml`.
 
 Each library is an object: `cublas.ComputeType` is an enumeration, `cublas.functions`
 are the functions of C by the names that the binding has for them.
@@ -40,7 +40,7 @@ class Prototype:
 
     @property
     def result_first(self) -> bool:
-        """Whether the pointer to the result is the first parameter in C."""
+        """The pointer to the result is the first parameter in C."""
         return self.symbol.endswith(("Create", "CreateGenerator"))
 
     @property
@@ -69,7 +69,7 @@ def parsed(name: str, text: str) -> Prototype:
 
 
 def enumeration(library: str, name: str, members: dict[str, Any]) -> type[IntEnum]:
-    """The enumeration with these members, one of which is its docstring."""
+    """Make the enumeration with these members, one of which is its docstring."""
     doc = members.pop("doc")
     made = IntEnum(name, members, module=f"weft.libraries.{library.lower()}")  # type: ignore[misc]
     made.__doc__ = doc

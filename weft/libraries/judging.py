@@ -1,4 +1,4 @@
-"""What is looked at after a run on the model, and a run on a GPU."""
+"""Inspect the result of a run on the model, and of a run on a GPU."""
 
 import ast
 from collections import Counter
@@ -73,7 +73,7 @@ def faultless(run: Run) -> None:
 
 
 def raised(run: Run, error: Exception) -> Failed:
-    """What ends the check of a function that an exception has ended."""
+    """Return the error that ends the check of a function that raised an exception."""
     places = raised_at(error, run.function)
     if run.model.refusals:
         reason = run.model.refusals[-1]
@@ -89,7 +89,7 @@ def raised(run: Run, error: Exception) -> Failed:
 
 
 def members(error: Exception) -> str:
-    """The names of an enumeration that was asked for one that it has not."""
+    """List the names of an enumeration that was asked for a name it lacks."""
     kind = getattr(error, "obj", None)
     if not isinstance(error, AttributeError) or not isinstance(kind, EnumMeta):
         return ""
@@ -98,10 +98,10 @@ def members(error: Exception) -> str:
 
 
 def set_later(run: Run, places: Sequence[Note]) -> list[Note]:
-    """The lines that set something of a refused call's descriptors after the call.
+    """Return the lines that set descriptors of a refused call after the call.
 
-    That is, lines with a call whose first argument is one of its arguments; but for
-    the first, a handle.
+    That is, lines with a call whose first argument is one of the refused call's
+    arguments, except the first, a handle.
     """
     calls = [n for n in ast.walk(tree_of(run.function)) if isinstance(n, ast.Call)]
     here = [place.line for place, _ in places[-1:]]
@@ -167,7 +167,7 @@ def nothing_left(run: Run) -> None:
 
 
 def failing(exercise: LibraryExercise) -> Facts:
-    """One run in which the library reports an error: it has to be raised."""
+    """Run once with an error reported by the library, which must be raised."""
     run = Run(exercise, exercise.case(exercise.sizes[0]), exercise.refuses)
     faultless(run)
     if run.error is None:
@@ -211,14 +211,14 @@ def held(exercise: LibraryExercise, run: Run) -> Facts:
 
 
 def calls_made(model: Model) -> str:
-    """How often each function of the library was called: '2 calls of A and 1 of B'."""
+    """Count the calls of each function of the library: '2 calls of A and 1 of B'."""
     first, *others = Counter(call.symbol for call in model.calls).items()
     more = [f"{count} of {symbol}" for symbol, count in others]
     return joined([f"{several(first[1], 'call')} of {first[0]}", *more])
 
 
 def in_order(tensor: Tensor, order: int) -> bool:
-    """Whether a descriptor of four axes is of this format and of no other."""
+    """Return whether a descriptor of four axes has this format and no other."""
     return len(tensor.shape) == 4 and tensor.order == order and tensor.shape[1] > 1
 
 

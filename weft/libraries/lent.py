@@ -23,7 +23,7 @@ class Lent:
         self._watched: list[weakref.ref[Any]] = []
 
     def addressof(self, value: Any) -> int:
-        """As `ctypes.addressof`."""
+        """Return an address as `ctypes.addressof` does, and watch the object."""
         address, name = ADDRESS_OF(value), type(value).__name__
         self._ended.pop(address, None)
         self._watched.append(
@@ -32,13 +32,13 @@ class Lent:
         return address
 
     def ended(self, address: int) -> str:
-        """The type of the object whose address this was; "" if one is there."""
+        """Return the type of the object that was at this address; "" if it is."""
         name = self._ended.get(address, "")
         return "" if name and is_alive(address) else name
 
 
 def is_alive(address: int) -> bool:
-    """Whether an object of ctypes is at an address."""
+    """Return whether an object of ctypes is at an address."""
     kinds: Any = (ctypes._SimpleCData, ctypes.Array, ctypes.Structure)
     found = (x for x in gc.get_objects() if issubclass(type(x), kinds))
     return any(ADDRESS_OF(x) == address for x in found)

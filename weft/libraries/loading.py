@@ -1,4 +1,4 @@
-"""Which library a call goes to: NVIDIA's own where there is a GPU, else its model."""
+"""Choose the library for a call: NVIDIA's own if there is a GPU, or its model."""
 
 import contextlib
 import ctypes
@@ -24,10 +24,10 @@ def on_model(model: Any) -> Iterator[None]:
 
 
 def library(name: str) -> Any:
-    """The library `name`, "cublas" or "cublasLt", as `ctypes.CDLL` gives it.
+    """Return the library `name`, "cublas" or "cublasLt", as `ctypes.CDLL` does.
 
-    Without a GPU, and while a check runs, it is a model with the same functions.
-    Raises LearnerError where there is a GPU but not its library.
+    Without a GPU, and while a check runs, it is a model with the same functions. Raises
+    LearnerError if there is a GPU but not its library.
     """
     if _models:
         return modelled(_models[-1], name)
@@ -37,7 +37,7 @@ def library(name: str) -> Any:
 
 
 def modelled(model: Any, name: str) -> Any:
-    """A model's library, the same at every call."""
+    """Return a model's library, the same at every call."""
     from weft.libraries.model_cublas import CuBLAS
     from weft.libraries.model_cublaslt import CuBLASLt
     from weft.libraries.model_cudnn import CuDNN
@@ -62,14 +62,14 @@ def _prepared(loaded: Any, prototype: Prototype) -> Any:
 
 
 def function(name: str, prototype: Prototype) -> Any:
-    """One function of the library that calls go to, ready to be called."""
+    """Return a function of the library that calls go to, ready to be called."""
     if not _models and device.find().usable:
         return _real_function(name, prototype)
     return _prepared(library(name), prototype)
 
 
 def said(name: str) -> str:
-    """What the library says about the last call that failed, where it says anything.
+    """Return what the library says about the last failed call, or "".
 
     Of NVIDIA's libraries only cuDNN does; the model says why it refused.
     """
@@ -80,7 +80,7 @@ def said(name: str) -> str:
 
 
 def _last_error() -> str:
-    """The sentence that cuDNN keeps about the last call of this thread that failed."""
+    """Return cuDNN's sentence about the last failed call of this thread."""
     text = ctypes.create_string_buffer(1024)
     found = real("cudnn", "binding").cudnnGetLastErrorString
     found.argtypes, found.restype = [ctypes.c_char_p, ctypes.c_size_t], None
@@ -89,7 +89,7 @@ def _last_error() -> str:
 
 
 def model_in_use() -> Any:
-    """The model that calls go to just now; None where they go to a GPU."""
+    """Return the model that calls go to now, or None if they go to a GPU."""
     if _models:
         return _models[-1]
     return None if device.find().usable else _standing()
@@ -97,7 +97,7 @@ def model_in_use() -> Any:
 
 @cache
 def _standing() -> Any:
-    """The model for all that is called outside of checks, where there is no GPU."""
+    """Return the model for all calls outside checks, where there is no GPU."""
     from weft.libraries.model import Model
 
     return Model()
@@ -105,9 +105,9 @@ def _standing() -> Any:
 
 @cache
 def real(name: str, user: str = "learner") -> Any:
-    """NVIDIA's library, the one that PyTorch brought. Raises LearnerError.
+    """Return NVIDIA's library, as installed with PyTorch. Raises LearnerError.
 
-    user: whose it is. Each has functions with `argtypes` of their own.
+    user: whose it is. Each user has separate functions with separate `argtypes`.
     """
     import torch  # loads the libraries that it was built with
 

@@ -96,7 +96,10 @@ class Model:
         )
 
     def known(self, what: str, kind: Any, number: int) -> Any:
-        """A member of an enumeration. The library may have others than the model."""
+        """Return a member of an enumeration.
+
+        The library may have others than the model.
+        """
         if number not in list(kind):
             others = [e for e in (cublas.ComputeType, CudaType) if number in list(e)]
             meant = f"`{others[0].__name__}.{others[0](number).name}`" if others else ""
@@ -123,7 +126,7 @@ class Model:
         return alpha, beta
 
     def here(self) -> tuple[Note, ...]:
-        """The line of the learner's function that is running."""
+        """Return the line of the learner's function that is running."""
         frame = sys._getframe(1)
         while frame is not None and frame.f_code is not self.code:
             frame = frame.f_back  # type: ignore[assignment]
@@ -191,7 +194,7 @@ class Model:
         return float(self.array(parameter, address, DTYPES[kind], (), why=why))
 
     def around(self, address: int, mode: int) -> bytes:
-        """The 8 bytes at a scalar on the host, for a verdict; fewer at an end."""
+        """Return the 8 bytes at a host scalar, for a verdict; fewer at a boundary."""
         if mode != cublas.PointerMode.HOST:
             return b""
         for count in (8, 4, 2):
@@ -212,10 +215,10 @@ class Model:
         why: str = "",
         headline: str = "",
     ) -> torch.Tensor:
-        """The elements from an address of the device on: a view of their buffer.
+        """Return the elements from a device address on, as a view of their buffer.
 
         strides: in elements; by default there are no gaps. said, why, headline: of the
-        fault where the array is not wholly inside one buffer. An address between two
+        fault if the array is not wholly inside one buffer. An address between two
         elements is refused too.
         """
         steps = (
@@ -263,7 +266,7 @@ class Model:
         return whole.set_(buffer.storage, offset // size, tuple(shape), tuple(steps))
 
     def _not_on_device(self, parameter: str, address: int, why: str) -> Fault:
-        """What is wrong with an address that is in no buffer of the device."""
+        """Return the fault of an address that is in no buffer of the device."""
         cut = self.memory.cut_off(address)
         if cut is not None and address:
             return cut_off(parameter, address, cut.name, cut.address)
@@ -275,7 +278,7 @@ class Model:
         )
 
     def matrix(self, m: Matrix) -> torch.Tensor:
-        """The elements of matrices, (batch, rows, cols), not copied. See `array`."""
+        """Return the elements of matrices, (batch, rows, cols), as in `array`."""
         lines, length = m.lines
         many = f"{m.batch} matrices of " if m.batch > 1 else ""
         further = f"({m.batch} − 1) × {m.step} + " if m.batch > 1 else ""
@@ -379,7 +382,7 @@ class Library:
         model.libraries[self.name] = self
 
     def answer(self, prototype: Prototype, a: Any) -> int:
-        """The status that a function returns for these arguments."""
+        """Return the status of a call of a function with these arguments."""
         a.symbol = prototype.symbol.removesuffix("_v2")
         if status := self.model.fail_next.pop(a.symbol, 0):
             self.model.failed_at = self.model.here()
@@ -411,12 +414,12 @@ class Library:
         return getattr(self.held(first, parameter), self.gets[name])
 
     def make(self, maker: str, a: Any) -> int:
-        """A new object; `maker` is the function that makes objects of its kind."""
+        """Create an object. maker: the function that makes objects of its kind."""
         kind = self.kinds[maker]
         return self.model.objects.create(kind.what, kind.state(a), self.model.here())
 
     def held(self, address: int, parameter: str = "handle", maker: str = "") -> Any:
-        """The state of an object. Raises `Refusal` for a null address.
+        """Return the state of an object. Raises `Refusal` for a null address.
 
         maker: the function that makes objects of its kind; by default the first.
         """
@@ -446,7 +449,7 @@ _libc.read.restype = _libc.write.restype = ctypes.c_ssize_t
 
 @contextlib.contextmanager
 def pipe() -> Iterator[tuple[int, int]]:
-    """A pipe's two ends: to read from, and to write into."""
+    """Open a pipe: an end to read from, and one to write into."""
     ends = os.pipe()
     try:
         yield ends

@@ -38,7 +38,7 @@ FULL_SUMS = 16  # a flag of the math mode: no sums in less than the compute type
 
 @dataclass
 class Handle:
-    """What a handle of cuBLAS remembers between calls."""
+    """The settings that a cuBLAS handle keeps between calls."""
 
     stream: int = 0
     pointer_mode: int = 0
@@ -56,7 +56,7 @@ class Product:
         self.strides = [self(f"stride_{x}", 0) for x in "abc"]
 
     def __call__(self, name: str, default: Any = None) -> Any:
-        """An argument; `default` if the function has no such parameter."""
+        """Return an argument, or `default` if the function has no such parameter."""
         return getattr(self.a, name, default)
 
     @property
@@ -75,7 +75,7 @@ class Product:
         )
 
     def refused(self) -> tuple[str, str] | None:
-        """The parameter that is illegal, and why; None if all are legal."""
+        """Return the parameter that is illegal, and why; None if all are legal."""
         for name, value in zip(("transa", "transb"), self.trans, strict=True):
             if value not in (0, 1, 2):
                 return name, f"is {value}, which is no operation"
@@ -95,7 +95,7 @@ class Product:
         return None
 
     def compute(self, model: Model) -> IntEnum:
-        """The compute type. Raises `Refusal` where it does not take these types."""
+        """Return the compute type. Raises `Refusal` if it excludes these types."""
         number = self("compute_type", ComputeType.COMPUTE_32F)
         number = FORMER.get(number, number)
         found: IntEnum = model.known("compute type", ComputeType, number)
@@ -123,9 +123,9 @@ def product(
     compute: IntEnum,
     **operands: torch.Tensor,
 ) -> torch.Tensor:
-    """The products op(A) op(B), (batch, m, n), in double precision.
+    """Compute the products op(A) op(B), (batch, m, n), in double precision.
 
-    matrices: A, B and where the result is to go. operands: what else is read.
+    matrices: A, B and the destination. operands: what else is read.
     """
     a, b = map(model.matrix, matrices[:2])
     name = matrices[2].parameter

@@ -51,15 +51,15 @@ def needs(holds: bool, reason: str, status: int = Status.INVALID_VALUE) -> None:
 
 
 def operations(desc: dict[int, int]) -> str:
-    """What a descriptor says of the operands: 'TRANSA is T, and TRANSB is N.'"""
+    """Say what a descriptor sets for the operands: 'TRANSA is T, and TRANSB is N.'"""
     a, b = (Operation(desc[name]).name for name in (A.TRANSA, A.TRANSB))
     return f"TRANSA is {a}, and TRANSB is {b}."
 
 
 class Matmul:
-    """What one product consists of: its matrices, its types, its epilogue.
+    """One product: its matrices, its types, its epilogue.
 
-    Raises `Refusal` where descriptor and layouts do not fit together.
+    Raises `Refusal` if descriptor and layouts do not fit together.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Matmul:
         layouts: list[dict[int, int]],
         addresses: list[int],
     ) -> None:
-        """desc, layouts: attributes by their numbers. addresses: of A, B, C and D."""
+        """Check the product. desc, layouts: attributes by number. addresses: A to D."""
         self.model, self.desc, known = model, desc, model.known
         self.compute = known("compute type", ComputeType, desc[A.COMPUTE_TYPE])
         self.epilogue = known("epilogue", Epilogue, desc.get(A.EPILOGUE, 1))
@@ -101,7 +101,7 @@ class Matmul:
         return scale_type(self.compute)
 
     def has(self, part: str) -> bool:
-        """Whether the epilogue has this part: a bias, GELU, ..."""
+        """Return whether the epilogue has this part: a bias, GELU, ..."""
         return part in self.epilogue.name
 
     @property
@@ -176,16 +176,17 @@ class Matmul:
         needs(not (self.has("BIAS") and d.row_major), reason, none)
 
     def fingerprint(self) -> int:
-        """A number that two products share if an algorithm for one fits the other."""
+        """Return a number that products share if they can use the same algorithms."""
         key = [replace(p, address=0) for p in self.matrices]
         flags = self.desc[A.TRANSA], self.desc[A.TRANSB], self.epilogue
         return zlib.crc32(repr((key, flags)).encode())
 
     def algorithms(self) -> list[tuple[int, ...]]:
-        """The model's algorithms, best guess first: 8 words, the fourth its workspace.
+        """Return the model's algorithms, best guess first: 8 words each.
 
-        They are inventions. The first splits k and needs a workspace for partial sums,
-        so that a check sees whether it was passed.
+        The fourth word is the workspace. The algorithms are inventions. The first
+        splits k and needs a workspace for partial sums, so that a check sees whether it
+        was passed.
         """
         d, mark = self.matrices[3], self.fingerprint()
         split = (MAGIC, 66, 4, 16 * d.rows * d.cols, mark, 0, 0, 0)
@@ -194,7 +195,7 @@ class Matmul:
 
 
 def made(**given: int) -> Callable[[Any], dict[int, int]]:
-    """What makes an object's attributes; the arguments named here set some of them."""
+    """Return a function that makes an object's attributes from named arguments."""
     return lambda a: defaultdict(
         int, {n: getattr(a, name) for name, n in given.items()}
     )
@@ -278,7 +279,7 @@ class CuBLASLt(Library):
         self._compute(work, self.model.scaled(a, scale, mode, a.stream, matrices=taken))
 
     def _work(self, a: Any, desc: str) -> Matmul:
-        """What is to be done. Raises `Refusal` where the arguments do not fit."""
+        """Return the product to compute; raise `Refusal` for unfit arguments."""
         self.held(a.light_handle, "light_handle")
         held = self.held(getattr(a, desc), desc, "matmul_desc_create")
         layouts = [

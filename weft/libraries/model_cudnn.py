@@ -32,7 +32,7 @@ TYPES = {  # of the tensors, and of the sums
 
 @dataclass
 class Held:
-    """What an object keeps between calls: a handle's stream, or what is described.
+    """The state of an object between calls: a handle's stream, or a description.
 
     groups, math: of a convolution, which have a value from the start.
     """
@@ -70,7 +70,7 @@ class Problem:
             bad(reason, Status.NOT_SUPPORTED)
 
     def unsupported(self, algo: int) -> str | None:
-        """Why no kernel does this, or None."""
+        """Say why no kernel does this, or return None."""
         kinds = {"x": self.x.kind, "w": self.w.kind, "y": self.y.kind}
         if len(set(kinds.values())) > 1:
             each = ", ".join(f"{name} is {kind.name}" for name, kind in kinds.items())
@@ -89,7 +89,7 @@ class Problem:
         return None
 
     def able(self, algo: int) -> bool:
-        """Whether an algorithm can do this, as cuDNN 9.19 answered on an H200."""
+        """Return whether an algorithm can do this, as cuDNN 9.19 says on an H200."""
         taps, near = self.w.shape[2:], self.how.dilation == (1, 1)
         one_by_one = self.how.stride == (1, 1)
         if algo in ANY_LAYOUT:
@@ -105,7 +105,7 @@ class Problem:
         return bool(algo == ForwardAlgo.GEMM)
 
     def workspace(self, algo: int) -> int:
-        """How many bytes an algorithm asks for. (The numbers are inventions.)"""
+        """Return how many bytes an algorithm needs. The numbers are inventions."""
         if algo in (ForwardAlgo.IMPLICIT_GEMM, ForwardAlgo.GEMM):
             return 0
         if algo == ForwardAlgo.IMPLICIT_PRECOMP_GEMM:
@@ -135,7 +135,7 @@ class CuDNN(Library):
     ends_null = True
 
     def look(self, name: str, address: int, tensor: Tensor) -> torch.Tensor:
-        """The elements that a descriptor finds from an address on, not copied."""
+        """Return the elements that a descriptor finds from an address on, uncopied."""
         dtype = DTYPES[tensor.kind]
         return self.model.array(
             name,
@@ -163,7 +163,7 @@ class CuDNN(Library):
         self._set(a, "filter", shape, self._in_format(a.format, shape))
 
     def _in_format(self, order: int, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """The strides of a format. Refuses what is none."""
+        """Return the strides of a format. Refuses an unknown one."""
         if not 0 <= order <= VECTORS:
             bad(f"{order} is no tensor format.")
         if order == VECTORS:
@@ -273,21 +273,21 @@ class CuDNN(Library):
         y.copy_(rounded(total, y.dtype))
 
     def _described(self, address: int, parameter: str, kind: str) -> Any:
-        """What a descriptor describes."""
+        """Return the object that a descriptor describes; refuse an unset one."""
         held = self.held(address, parameter, f"create_{kind}_descriptor")
         if held.described is None:
             bad(f"{parameter} has been created, and never been set.")
         return held.described
 
     def _parts(self, x: int, w: int, how: int) -> tuple[Tensor, Tensor, Convolution]:
-        """What the descriptors of a convolution without its result describe."""
+        """Return what a convolution's descriptors, except the result's, describe."""
         image = self._described(x, "x_desc", "tensor")
         filters = self._described(w, "w_desc", "filter")
         moves = self._described(how, "conv_desc", "convolution")
         return image, filters, replace(moves, groups=self._how(how).groups)
 
     def _problem(self, a: Any, algo: int) -> Problem:
-        """A convolution from its descriptors. Refuses one that cannot be done."""
+        """Return a convolution from its descriptors. Refuses an impossible one."""
         self.held(a.handle)
         parts = self._parts(a.x_desc, a.w_desc, a.conv_desc)
         found = Problem(*parts, self._described(a.y_desc, "y_desc", "tensor"))
@@ -321,7 +321,7 @@ USE_GRAPH = "It has tensors; `Graph` makes and executes the rest."
 
 
 def misdescribed(found: tuple[int, ...], right: tuple[int, ...]) -> str:
-    """What is wrong with the described sizes of a convolution's result."""
+    """Say what is wrong with the described sizes of a convolution's result."""
     sides = f"as {sizes(found)}, and the convolution gives {sizes(right)}"
     return f"y is described {sides}."
 

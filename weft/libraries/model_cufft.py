@@ -39,9 +39,9 @@ class Layout:
     usual: bool = False
 
     def in_place(self, last: int) -> "Layout":
-        """The same where reals give way to complex numbers: their rows are padded.
+        """Return the same layout with rows padded, for an in-place transform of reals.
 
-        last: how many complex numbers a row has.
+        last: the number of complex numbers in a row.
         """
         if not self.usual or self.sizes[-1] == last:
             return self
@@ -50,7 +50,7 @@ class Layout:
 
     @property
     def steps(self) -> tuple[int, ...]:
-        """How far apart neighbours are, per dimension."""
+        """The distance between neighbours along each dimension."""
         rank = len(self.sizes)
         return tuple(self.stride * math.prod(self.embed[d + 1 :]) for d in range(rank))
 
@@ -106,7 +106,7 @@ class CuFFT(Library):
         return len(self.numbers)
 
     def held(self, address: int, parameter: str = "plan", maker: str = "") -> Any:
-        """What a number stands for. Raises `Refusal`: cuFFT notices this by itself."""
+        """Return the plan of a number. Raises `Refusal`: cuFFT checks this itself."""
         if not 1 <= address <= len(self.numbers):
             never = f"{address} is no plan: `create` has not returned it"
             raise Refusal(Result.INVALID_PLAN, never)
@@ -185,7 +185,7 @@ class CuFFT(Library):
         return 0
 
     def _ints(self, address: int, count: int, name: str) -> tuple[int, ...] | None:
-        """An array of int in the host's memory; None for a null address."""
+        """Read an array of int from host memory; None for a null address."""
         if not address:
             return None
         return struct.unpack(f"<{count}i", self.model.read(address, 4 * count, name))
@@ -227,7 +227,7 @@ class CuFFT(Library):
     def _side(
         self, parameter: str, address: int, plan: Plan, side: Layout
     ) -> torch.Tensor:
-        """The elements of the batch on one side, (batch, *sizes), not copied."""
+        """Return the elements of the batch on one side, (batch, *sizes), uncopied."""
         dtype = DTYPES[plan.kind][parameter == "odata"]
         letter, kind = parameter[0], "complex" if dtype.is_complex else "float"
         verb = "read" if letter == "i" else "written"

@@ -93,7 +93,7 @@ class CuRAND(Library):
 
 
 def stream_words(seed: int, place: philox.Array) -> philox.Array:
-    """The words at these places of cuRAND's Philox sequence, in its default order.
+    """Return the words at positions of cuRAND's Philox sequence, in default order.
 
     65,536 subsequences take turns, four numbers at a time.
     """

@@ -77,15 +77,15 @@ class Pack:
 
 
 class Tensors:
-    """What `Graph` and its model have in common: tensors that are like arrays.
+    """The common part of `Graph` and its model: tensors that are like arrays.
 
-    described: gives the descriptor of a tensor with a number, sizes, strides, a type.
+    described: returns the descriptor of a tensor with a number, sizes, strides, a type.
     """
 
     described: Callable[..., int]
 
     def tensor(self, uid: int, like: Any, shape: Sequence[int] | None = None) -> int:
-        """A tensor that will be in memory: its number, and an array that is like it.
+        """Describe a tensor in memory by its number and an array that is like it.
 
         shape: four sizes for an array of fewer axes, such as (1, k, 1, 1) for a bias.
         """
@@ -94,7 +94,7 @@ class Tensors:
         return self.described(uid, shape, steps, like.dtype, virtual=False)
 
     def virtual(self, uid: int, like: Any, dtype: torch.dtype = torch.float32) -> int:
-        """A tensor between two operations, of which nothing is stored."""
+        """Describe a tensor between two operations, which is never stored."""
         shape, steps = tuple(like.shape), tuple(like.stride())
         return self.described(uid, shape, steps, dtype, virtual=True)
 
@@ -110,7 +110,7 @@ class ModelGraph(Tensors):
         self.complete = False
 
     def _keep(self, state: Any, descriptors: int = 1) -> int:
-        """An object that is so many descriptors in cuDNN; the address of the last."""
+        """Keep an object of several cuDNN descriptors, and return the last address."""
         for _ in range(descriptors):
             here = self.model.here()
             self.made.append(self.model.objects.create(DESCRIPTOR, state, here))
@@ -123,7 +123,7 @@ class ModelGraph(Tensors):
         raise error_of("cudnn")(status, f"cudnnBackend{function}", reason)
 
     def _find(self, *addresses: int) -> tuple[Described, ...]:
-        """The tensors at these addresses."""
+        """Return the tensors at these addresses."""
         get = self.model.objects.get
         found = tuple(get(each, DESCRIPTOR, "the element") for each in addresses)
         if not all(isinstance(each, Described) for each in found):
@@ -200,7 +200,7 @@ class ModelGraph(Tensors):
     # Plans
 
     def plans(self, mode: int = cudnn.HeurMode.A, most: int = 100) -> list[Plan]:
-        """The model's two plans, whatever the graph: one of them needs a workspace."""
+        """Return the model's two plans, whatever the graph; one needs a workspace."""
         if not self.complete:
             self._complete()
             self._keep(self.operations)
@@ -339,13 +339,13 @@ class ModelGraph(Tensors):
 
 
 def whole(numbers: Sequence[int]) -> list[int]:
-    """Numbers as C has them, in 64 bits."""
+    """Convert numbers to 64-bit integers, as in C."""
     found: list[int] = np.array(numbers, np.int64).tolist()
     return found
 
 
 def packed(shape: Sequence[int]) -> tuple[int, ...]:
-    """The strides of an array without gaps whose last axis is the fastest."""
+    """Return the strides of an array without gaps whose last axis is the fastest."""
     steps = [1]
     for size in reversed(shape[1:]):
         steps.insert(0, steps[0] * size)
@@ -353,13 +353,13 @@ def packed(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def tensors(operations: list[Operation]) -> list[Described]:
-    """All tensors of a graph, each once."""
+    """Return all tensors of a graph, each once."""
     parts = [part for each in operations for part in (*each.inputs, each.y)]
     return list(dict.fromkeys(parts))
 
 
 def ordered(operations: list[Operation]) -> list[Operation]:
-    """Operations, each after those whose results it reads."""
+    """Sort operations so that each follows those whose results it reads."""
     left, done = list(operations), []
     while left:
         unmade = {each.y for each in left}

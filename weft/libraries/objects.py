@@ -40,7 +40,7 @@ class Objects:
         return address
 
     def get(self, address: int, what: str, parameter: str) -> Any:
-        """The state of an object; None for a null address. Refuses any other."""
+        """Return the state of an object; None for a null address; else refuse."""
         if address == 0:
             return None
         found = self.made.get(address)
@@ -107,5 +107,5 @@ class Objects:
         return True
 
     def left(self) -> list[Opaque]:
-        """What was made and not destroyed, and was not given."""
+        """Return the objects that the learner's code made and did not destroy."""
         return [x for x in self.made.values() if x.alive and not x.given]

@@ -35,15 +35,16 @@ def philox_words(
 
 
 def split(value: int) -> tuple[int, int]:
-    """A number of 64 bits as two of 32, the lower one first."""
+    """Split a 64-bit number into two of 32 bits, the lower one first."""
     return value & 0xFFFFFFFF, value >> 32 & 0xFFFFFFFF
 
 
 def words(seed: int, subsequence: Any, counter: Any, word: Any) -> Array:
-    """The random words of cuRAND's Philox at these places.
+    """Return the random words of cuRAND's Philox at these positions.
 
-    The seed is the key. The lower half of the 128-bit counter counts fours, the upper
-    half is the subsequence. subsequence, counter, word: integers, or arrays of them.
+    The seed is the key. The lower half of the 128-bit counter counts blocks of four
+    words, the upper half is the subsequence. subsequence, counter, word: integers, or
+    arrays of them.
     """
     wide = np.broadcast_arrays(subsequence, counter, word)
     thread, fours, which = (np.asarray(each, np.uint64).ravel() for each in wide)
@@ -55,7 +56,7 @@ def words(seed: int, subsequence: Any, counter: Any, word: Any) -> Array:
 
 
 def open_at_zero(bits: Array) -> Array:
-    """Words as cuRAND's uniform float32: above 0, up to and including 1.
+    """Convert words to cuRAND's uniform float32: above 0, up to and including 1.
 
     One fused multiplication and addition, rounded once.
     """

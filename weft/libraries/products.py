@@ -49,7 +49,7 @@ MANTISSA = {  # bits that the inputs keep before they are multiplied
 
 
 def scale_type(compute: IntEnum) -> IntEnum:
-    """The type in which alpha and beta are read."""
+    """Return the type in which alpha and beta are read."""
     found: IntEnum = SUMS[compute.name.split("_")[1]][0]
     return found
 
@@ -74,17 +74,17 @@ class Matrix:
 
     @property
     def lines(self) -> tuple[int, int]:
-        """How many runs of contiguous elements there are, and how long they are."""
+        """The number of runs of contiguous elements, and their length."""
         return (self.rows, self.cols) if self.row_major else (self.cols, self.rows)
 
     @property
     def line(self) -> str:
-        """What such a run is called."""
+        """The name of such a run."""
         return "row" if self.row_major else "column"
 
 
 def multiply(a: torch.Tensor, b: torch.Tensor, compute: IntEnum) -> torch.Tensor:
-    """The products (…, m, k) @ (…, k, n) as the compute type adds, in double precision.
+    """Multiply (…, m, k) @ (…, k, n) with the compute type's sums, in double precision.
 
     Sums in fp16 are rounded after every step. Sums in fp32 are made exactly and rounded
     once: a GPU's order of addition is not known. Sums of integers are exact.
@@ -110,11 +110,11 @@ def kept_bits(x: torch.Tensor, bits: int) -> torch.Tensor:
 
 
 def rounded(total: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Sums as they are stored: added up in single precision, or in the type itself."""
+    """Round sums as they are stored: via single precision, or in the type itself."""
     wide = dtype in (torch.float64, torch.int32)
     return (total if wide else total.float()).to(dtype)
 
 
 def gelu(x: torch.Tensor) -> torch.Tensor:
-    """GELU by the formula with tanh, which cuBLASLt uses."""
+    """Compute GELU by the formula with tanh, which cuBLASLt uses."""
     return torch.nn.functional.gelu(x, approximate="tanh")

@@ -63,7 +63,7 @@ class Run:
         places: Sequence[Note] = (),
         **more: Any,
     ) -> Failed:
-        """What ends the check, with a verdict on this run."""
+        """Return the error that ends the check, with a verdict on this run."""
         given = {"when": self.when} | more
         return self.exercise.failed(kind, message, why, places, **given)
 
@@ -90,7 +90,7 @@ class Run:
 
 
 def found_in(arrays: list[Any], arg: Any) -> Any:
-    """The array that an argument is, or is the address of; None if it is none."""
+    """Return the array that an argument is, or is the address of, or None."""
     if hasattr(arg, "data_ptr"):
         return arg
     plain = isinstance(arg, int) and not isinstance(arg, bool) and arg != 0

@@ -60,7 +60,7 @@ class ModelFunction(ctypes._CFuncPtr):  # type: ignore[name-defined,misc]
 
 
 def mismatch(kind: str, value: Any, declared: Any) -> tuple[str, str] | None:
-    """Why a value does not reach a parameter of this kind as it is, or None."""
+    """Say why a value does not reach a parameter of this kind unchanged, or None."""
     passed, wanted = declared or type(value), TYPES[kind]
     if (passed in SORTS or wanted in SORTS) and passed is not wanted:
         usual = "an address" if kind == "address" else "an integer"
@@ -96,7 +96,7 @@ def mismatch(kind: str, value: Any, declared: Any) -> tuple[str, str] | None:
 
 
 def converts(declared: Any, value: Any) -> bool:
-    """Whether ctypes takes a value for a parameter that is declared so."""
+    """Return whether ctypes accepts a value for a parameter declared like this."""
     try:
         declared.from_param(value)
     except (TypeError, ctypes.ArgumentError):
@@ -121,7 +121,7 @@ class ModelLibrary:
     def _function(
         self, prototype: Prototype, refuse: Callable[[Fault], None]
     ) -> ModelFunction:
-        """A function at an address; what it raises is raised again by the caller."""
+        """Return a function at an address; its caller raises what it raised."""
         raised: list[BaseException] = []
 
         def call(*args: Any) -> int:

@@ -1,4 +1,4 @@
-"""Why a library refuses a call, and why a result may be wrong."""
+"""Explain why a library refuses a call, and why a result may be wrong."""
 
 import math
 from collections.abc import Callable
@@ -27,7 +27,7 @@ WORDS = ["the", "a", "this", "there", "two", "attribute", "type", "algorithm", "
 
 
 def worded(text: str) -> str:
-    """A sentence, with a capital unless it begins with the name of a parameter."""
+    """Capitalise a sentence unless it begins with the name of a parameter."""
     return capital(text) if text.split()[0] in WORDS else text
 
 
@@ -71,7 +71,7 @@ DNN_ADVICE = (
 
 
 def why_refused(library: str, reason: str) -> str:
-    """What to look at after a refusal."""
+    """Say what to check after a refusal."""
     if "handle is null" in reason:
         return "A handle is what the library's own create function has returned."
     if library == "cufft":
@@ -136,7 +136,7 @@ def overflow(result: Result) -> str:
 
 
 def by_columns(result: Result) -> str:
-    """Whether a result is right if it is read column by column."""
+    """Say whether a result is right if it is read column by column."""
     got, run = result.got, result.run
     if got.ndim != 2 or not run.out.is_contiguous():
         return ""
@@ -150,7 +150,7 @@ def by_columns(result: Result) -> str:
 
 
 def taken_for(result: Result) -> str:
-    """Which array is read or written as another type than it has; "" if none is."""
+    """Say which array is read or written as another type than it has, or ""."""
     run, call = result.run, result.call
     held = {x.buffer: x.dtype for x in run.arrays if hasattr(x, "buffer")}
     taken = [(m.parameter, m.address, m.kind, DTYPES) for m in call.matrices]
@@ -167,7 +167,7 @@ def taken_for(result: Result) -> str:
 
 
 def described_otherwise(result: Result) -> str:
-    """Which array has other strides than its descriptor says; "" if none has."""
+    """Say which array has other strides than its descriptor, or ""."""
     run, call = result.run, result.call
     for name, address, tensor in call.tensors:
         buffer, offset = run.model.memory.find(address) or (None, 0)
@@ -194,7 +194,7 @@ def alpha_is_zero(result: Result) -> str:
 
 
 def scalars_read(result: Result) -> str:
-    """Which scalars a product was scaled with, if with others it would be right."""
+    """Say which scalars a product was scaled with, if others would make it right."""
     call, run = result.call, result.run
     alpha, beta = call.scalars
     if not call.arguments or not alpha or len(run.model.calls) > 1:
@@ -277,7 +277,7 @@ TYPES = {
 
 
 def read_as(data: bytes, dtype: Any) -> float | None:
-    """The number of another type in some bytes, if it looks like one on purpose."""
+    """Return the number of another type in some bytes, if it looks deliberate."""
     wide = np.dtype(dtype).itemsize
     if len(data) < wide:
         return None

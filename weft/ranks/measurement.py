@@ -31,7 +31,7 @@ Measure = Callable[[Any, "Log"], None]
 
 
 class Log:
-    """What one rank measures. Every rank makes the same calls; rank 0's times count.
+    """The measurements of one rank. All ranks make the same calls; rank 0's count.
 
     times: case → name → ms of a call, several times. values: case → name → number.
     """

@@ -145,7 +145,7 @@ def one_sided(row: str, work: Work) -> RankFault:
 
 
 def not_by_all(size: int, together: Sequence[Work], works: Sequence[Work]) -> RankFault:
-    """Some ranks wait in a collective that others do not call."""
+    """Return the fault of a collective that some ranks wait in and others skip."""
     name = together[0].call
     inside = [work.rank for work in together]
     others = [rank for rank in range(size) if rank not in inside]

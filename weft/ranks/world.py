@@ -221,7 +221,7 @@ class World:
             k = 0
 
     def ahead_of(self, work: Work) -> Work | None:
-        """An unfinished transfer of an earlier group of the same rank, if any."""
+        """Return an unfinished transfer of the same rank's earlier group, or None."""
         group = self._groups[work.rank][0]
         return None if work in group else next(w for w in group if w.done is None)
 

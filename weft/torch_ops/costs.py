@@ -74,9 +74,9 @@ def synchronisations(most: int, record: Record, given: int) -> Wrong | str:
 
 
 def copied(most: float, record: Record, given: int) -> Wrong | str:
-    """Check how many bytes are copied to the device, and from what memory.
+    """Check how many bytes are copied to the device, and that the memory is pinned.
 
-    The inputs' own bytes, `given`, do not count.
+    most: the limit, as a multiple of the inputs' bytes, `given`.
     """
     total = sum(heard.amount for heard in record.copies)
     if total <= most * given:

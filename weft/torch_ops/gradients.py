@@ -141,7 +141,7 @@ class Pass:
             )
 
     def expanded(self) -> None:
-        """The gradient that `result.sum()` sends: one number, with strides of zero."""
+        """Check the gradient of `result.sum()`: one number, with strides of zero."""
         ones = [
             torch.ones((), dtype=r.dtype, device=r.device).expand(r.shape)
             for r in self.results
@@ -177,7 +177,7 @@ class Pass:
             )
 
     def one_input_at_a_time(self) -> None:
-        """Only one of the inputs requires a gradient, as a frozen weight has none."""
+        """Check with only one input requiring a gradient, as with frozen weights."""
         positions = differentiable(self.inputs)
         if len(positions) < 2 or not all(self.aims[k] is not None for k in positions):
             return
@@ -342,7 +342,7 @@ class Pass:
     def failed(
         self, message: str, why: str = "", headline: str = "", **more: Any
     ) -> Failed:
-        """What ends the check, on the line that returns the gradients."""
+        """Return the error that ends a check, on the line that returns gradients."""
         written = self.exercise.written
         places = returns(written.backward or written.main)
         given = {"kind": "gradient", "places": places, "when": self.when} | more
@@ -460,7 +460,7 @@ def analytic(exercise: TorchExercise, wide: list[Any], grads: list[Array]) -> li
 def in_steps(
     exercise: TorchExercise, wide: list[Any], k: int, grads: list[Array]
 ) -> Array:
-    """The gradient of input `k` by central differences of the spec, in float64."""
+    """Return input `k`'s gradient by central differences of the spec, in float64."""
     value = wide[k]
     found = np.zeros(value.shape)
 

@@ -71,7 +71,7 @@ class Heard:
 
 @dataclass
 class Record:
-    """What one call did. Only `peak` counts what the learner's lines did not cause.
+    """The record of one call: what the learner's lines caused, and the memory `peak`.
 
     waits, copies: with a note, and bytes; operators: each with its name; products: the
     dtype of each; images: of each convolution whether its input and its weights were
@@ -298,7 +298,7 @@ class _Functions(TorchFunctionMode):
         return out
 
     def homeward(self, name: str, args: Any, kwargs: Any) -> bool:
-        """Whether a call brings a tensor to the host from what stands for a device."""
+        """Return whether a call copies a tensor from the stand-in device to a host."""
         if not self.ear.is_near(args[0]) or args[0].device.type != "cpu":
             return False
         if name in HOMEWARD:

@@ -229,7 +229,7 @@ def compare(call: Call, name: str, got: Tensor, wanted: np.ndarray[Any, Any]) ->
 
 
 def is_whole(got: Tensor, aim: torch.dtype) -> bool:
-    """Return whether integers were returned instead of floats, which explains it."""
+    """Return whether a result has integers where floats are wanted."""
     return not got.is_floating_point() and aim.is_floating_point
 
 

@@ -177,7 +177,7 @@ class ufunc:
         return found
 
     def accumulate(self, given: Any, axis: int = 0, dtype: Any = None) -> Any:
-        """The same, with all that comes up on the way."""
+        """Apply the function along an axis, and return each partial result."""
         a = asarray(given)
         gives = _dtype(dtype) if dtype else self._gives(a.dtype)
         if self.__name__ in ("add", "multiply") and not dtype and a.dtype.kind in "biu":
