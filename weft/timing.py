@@ -279,7 +279,7 @@ class BurstStopwatch(GraphStopwatch):
     """
 
     def __init__(self, most: int | None = None) -> None:
-        """Prepare for at most so many repetitions."""
+        """Prepare. most: the largest number of repetitions per function."""
         super().__init__()
         self.most = MOST if most is None else most
         self.warm = WARM if most is None else (0.0, WARM[1])
@@ -375,7 +375,7 @@ def measure(
     turn = 0
     while left := [r for r in runs if not r.done]:
         shift = turn % len(left)
-        for run in (*left[shift:], *left[:shift]):  # nobody is always first
+        for run in (*left[shift:], *left[:shift]):  # rotated: none is always first
             run.add(stopwatch)
         turn += 1
     whole = getattr(stopwatch, "whole", False)

@@ -17,7 +17,7 @@ UNITS = {  # of what results say of a build, in the order of its fields
 
 
 class Build(NamedTuple):
-    """A kernel as it was compiled last, for blocks of so many threads.
+    """A kernel as it was last compiled, for blocks of a given number of threads.
 
     registers, local: of a thread, local in bytes; shared: bytes of a block, without
     what is given at the launch; blocks: how many an SM holds; occupancy: which part of

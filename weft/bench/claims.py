@@ -1,4 +1,4 @@
-"""What a lesson says of speed, held against what is measured.
+"""Claims of a lesson about speed, checked against what is measured.
 
 Where a claim is checked decides what it takes to hold:
 
@@ -189,14 +189,14 @@ def _why(claim: Claim) -> str:
 
 
 def _to_the_letter(claim: Claim, value: float) -> Outcome:
-    """Hold a recorded value against the lesson's words."""
+    """Check a recorded value against the lesson's exact claim."""
     held = claim.bounds.hold(value)
     text = f"{claim.what}: {claim.bounds.written(value)}; {claim.said}"
     return Outcome(State.HELD if held else State.FAILED, text)
 
 
 def _while_recording(claim: Claim, value: float) -> Outcome:
-    """Hold a value against the lesson while it becomes this GPU's record."""
+    """Check a value against the lesson while it becomes this GPU's record."""
     if claim.on_reference and not claim.bounds.hold(value):
         return _to_the_letter(claim, value)
     least, most = _limits(replace(claim, recorded=math.nan))

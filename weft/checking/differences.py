@@ -82,7 +82,7 @@ def kind_of_number(value: Any) -> str:
 
 
 def show(value: Any, digits: int = 4) -> str:
-    """Write a number briefly: with so many significant digits."""
+    """Format a number briefly, with the given number of significant digits."""
     kind = kind_of_number(value)
     if isinstance(value, bool) or kind == "b":
         return str(bool(value))

@@ -1,4 +1,4 @@
-"""An exercise: what every kind has in common. Each room adds what is its own."""
+"""The base of all exercises. Each kind of check adds its own arguments."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -36,11 +36,11 @@ class Exercise:
     because: `(*inputs, *outputs)` → what has led to these wrong outputs, "" if that
     cannot be told; or this and the name of the input that it is about.
 
-    A subclass adds the arguments of its room. Raises ValueError where it is incomplete.
+    A subclass adds arguments. Raises ValueError if the exercise is incomplete.
     """
 
     needs: ClassVar[tuple[str, ...]] = ("spec", "inputs", "sizes")
-    unused: ClassVar[tuple[str, ...]] = ()  # of the fields below, in this room
+    unused: ClassVar[tuple[str, ...]] = ()  # of the fields below
 
     written_by_learner: Any
     spec: Any = None

@@ -55,7 +55,7 @@ class _Watch:
         self.lines = source(function).splitlines()
         self.answer = getattr(inspect.unwrap(spec), "__code__", None)
         if self.answer is not None and self.answer.co_name == "<lambda>":
-            self.answer = None  # nobody can call it by a name
+            self.answer = None  # no code can call it by a name
         self.spec, self.without = spec, without
         self.found: Borrowed | None = None
 

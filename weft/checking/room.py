@@ -1,9 +1,10 @@
-"""The seam: what a kind of exercise has to bring, and how every check goes.
+"""The interface of a kind of exercise, and the course of every check.
 
 A room is a package that checks one kind of thing: kernels, plain functions, host code,
-C, Triton programs, operators of PyTorch. It says which things are its own, what an
-exercise of its kind consists of, and in which stages such a thing is judged. All else
-is done here: a stale cell, unknown arguments, the facts, the verdict, the progress.
+C, Triton programs, operators of PyTorch. It says which things it checks, what an
+exercise of its kind consists of, and in which stages such a thing is judged. Everything
+else is done here: a stale cell, unknown arguments, the facts, the verdict, the
+progress.
 """
 
 import os
@@ -62,10 +63,10 @@ class Room(Protocol):
 
 
 def judge(room: Room, thing: Any, asked: Mapping[str, Any]) -> Verdict:
-    """Check `thing` in its room. What it prints meanwhile is part of the verdict.
+    """Check `thing`. What it prints meanwhile is part of the verdict.
 
-    Raises ValueError where the exercise is wrong: an argument or a limit that the room
-    does not know. With WEFT_STRICT=1 a failure raises CheckFailed.
+    Raises ValueError if the exercise is wrong: an argument or a limit that its kind
+    does not have. With WEFT_STRICT=1 a failure raises CheckFailed.
     """
     exercise = make(room, thing, asked)
     printed = Printed()
@@ -90,7 +91,7 @@ def judge(room: Room, thing: Any, asked: Mapping[str, Any]) -> Verdict:
 
 
 def make(room: Room, thing: Any, asked: Mapping[str, Any]) -> Any:
-    """Make the exercise. Raises ValueError for what the room does not know."""
+    """Make the exercise. Raises ValueError for an argument that it does not have."""
     name = room.exercise.title(thing)
     known = {f.name for f in fields(room.exercise)} - {"written_by_learner"}
     known -= set(room.exercise.unused)

@@ -48,8 +48,8 @@ def limited(
 ) -> Any:
     """Call a learner's function on copies of `args`, and count the lines it runs.
 
-    See `counted`. A function that the counting leaves no room on the stack is called
-    again, without it.
+    See `counted`. If counting overflows the stack, the function is called again
+    without it.
     """
     try:
         return counted(function, copies(args), most, scope)
@@ -91,7 +91,7 @@ def counted(
     stopped = 0  # how often it was found to have put an end to the counting
 
     def again(frame: FrameType | None) -> None:
-        """Go on counting where the function has put an end to it."""
+        """Resume the counting if the function has turned it off."""
         nonlocal stopped
         if sys.gettrace() is call:
             return

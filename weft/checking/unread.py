@@ -1,4 +1,4 @@
-"""Elements of the inputs that a wrong result depends on, and that nobody has read."""
+"""Find the elements of the inputs that a wrong result needs and no thread has read."""
 
 from collections.abc import Mapping
 

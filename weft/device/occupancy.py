@@ -16,7 +16,7 @@ REGISTERS = 64 * 1024  # of 32 bits, of an SM and the most a block may have
 MOST_REGISTERS = 255  # of a thread
 MOST_THREADS = 1024  # of a block
 PARTITIONS = 4  # of an SM, each with a quarter of the registers
-_REGISTER_PIECE = 256  # registers are given to a warp in pieces of so many
+_REGISTER_PIECE = 256  # registers are allocated to a warp in units of this size
 
 
 @dataclass(frozen=True)

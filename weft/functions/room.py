@@ -1,4 +1,4 @@
-"""The room of plain functions: which things it takes, and its one stage."""
+"""Checks of plain functions: the things they take, and their single stage."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager

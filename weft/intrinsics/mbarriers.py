@@ -72,7 +72,7 @@ def mbarrier_arrive(phases: Any, bars: Any, i: Any) -> None:
     needs=HOPPER,
 )
 def mbarrier_arrive_expect_tx(phases: Any, bars: Any, i: Any, nbytes: Any) -> None:
-    """Arrive at `bars[i]`, and announce that copies will bring so many bytes."""
+    """Arrive at `bars[i]`, and announce the number of bytes that copies will bring."""
     phases.arrive(bars, i, nbytes)
 
 

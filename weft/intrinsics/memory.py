@@ -88,7 +88,7 @@ def _misaligned_array(call: str, x: Any) -> Misaligned:
 
 
 def as_one(x: Any, elements: int) -> AbstractContextManager[None]:
-    """Let a traced array count the accesses within as one, of so many elements."""
+    """Let a traced array count the accesses inside as one, of several elements."""
     if not hasattr(x, "as_one"):  # a NumPy array
         return nullcontext()
     together: AbstractContextManager[None] = x.as_one(elements * x.dtype.itemsize)

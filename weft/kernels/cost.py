@@ -39,7 +39,7 @@ MEMORY = {  # name: space, limit, what to think about
 
 
 def run(exercise: KernelExercise, last: Trace) -> list[str]:
-    """Hold the counters against the exercise's limits. Gives facts; raises `Failed`.
+    """Check the counters against the exercise's limits. Returns facts; raises `Failed`.
 
     `last` is the trace of the last size.
     """
@@ -64,7 +64,7 @@ def first_of(last: Trace, place: Place) -> int:
 
 
 def counted(exercise: KernelExercise, last: Trace) -> list[str]:
-    """Hold each limit of the exercise against a trace. Raises `Failed`."""
+    """Check each limit of the exercise against a trace. Raises `Failed`."""
     lines = count(last)
     facts = [
         hold(exercise, last, lines)

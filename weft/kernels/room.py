@@ -1,4 +1,4 @@
-"""The room of kernels: which things it takes, and its stages."""
+"""Checks of kernels: the things they take, and their stages."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -170,7 +170,7 @@ def silent(helpers: dict[str, Any], places: tuple[Note, ...]) -> str:
 
 
 def configure(exercise: KernelExercise, case: KernelCase) -> Trial:
-    """Ask for the launch of a case. Raises `Failed` for one that no GPU accepts."""
+    """Return the launch of a case. Raises `Failed` for one that no GPU accepts."""
     config = (
         chosen(exercise, case)
         if exercise.checks_launch

@@ -1,4 +1,4 @@
-"""Which execution of a cell a check has judged, and whether the cell differs by now.
+"""The execution of a cell that a check has judged, and whether the cell has changed.
 
 What the kernel has of a function is what its cell was when it was last run. A verdict
 names that execution, `cell [46]`. In JupyterLab a few lines of JavaScript compare it
@@ -90,5 +90,5 @@ def note(result: Any) -> None:
 
 
 def of(name: str) -> Execution | None:
-    """Return the execution that `name` is from, None where nobody has noted it."""
+    """Return the execution that `name` is from, or None if none was noted."""
     return _last.get(name)

@@ -1,4 +1,4 @@
-"""What a kernel runs first where `make lab` started it (PYTHONSTARTUP, see lab.py).
+"""The first code of a kernel that `make lab` starts (PYTHONSTARTUP, see lab.py).
 
 After a restart nothing is defined, not even what explains a missing name. This says
 which cells to run. It must not import the package: whether kernels are simulated is

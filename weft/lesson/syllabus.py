@@ -1,4 +1,4 @@
-"""What the labs contain besides their notebooks: titles, exercises, hints, quizzes.
+"""The content of the labs besides notebooks: titles, exercises, hints, quizzes.
 
 One TOML file per lab, `chapters/<lab>/lesson.toml`, checked when it is read: an author
 is told everything that is wrong with it, and where.

@@ -183,7 +183,7 @@ def failing(exercise: LibraryExercise) -> Facts:
 
 
 def held(exercise: LibraryExercise, run: Run) -> Facts:
-    """Hold the last run against the exercise's limits. Raises `Failed`."""
+    """Check the last run against the exercise's limits. Raises `Failed`."""
     calls, limits = run.model.calls, exercise.limits
     if len(calls) > limits.get("calls", len(calls)):
         why = (

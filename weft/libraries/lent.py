@@ -32,7 +32,7 @@ class Lent:
         return address
 
     def ended(self, address: int) -> str:
-        """Return the type of the object that was at this address; "" if it is."""
+        """Return the type of the object that was at this address; "" if one is."""
         name = self._ended.get(address, "")
         return "" if name and is_alive(address) else name
 

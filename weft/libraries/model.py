@@ -318,7 +318,7 @@ class Model:
                 self.refuse(Fault("input-written", said, why))
 
     def room(self, what: str, address: int, nbytes: int, needed: int) -> None:
-        """Refuse a workspace of so many bytes that is not all in device memory."""
+        """Refuse a workspace that is not entirely in device memory."""
         if (found := self.memory.find(address)) is None:
             self.refuse(
                 Fault(
@@ -397,7 +397,7 @@ class Library:
         return 0
 
     def call(self, prototype: Prototype, a: Any) -> Any:
-        """Do what a function does. Raises `Refusal`."""
+        """Execute a function of the library. Raises `Refusal`."""
         name = prototype.name
         if hasattr(self, name):
             return getattr(self, name)(a)

@@ -232,7 +232,7 @@ class CuBLASLt(Library):
         self._set(a, "pref", "matmul_preference")
 
     def _set(self, a: Any, parameter: str, kind: str = "") -> None:
-        """Set one attribute from so many bytes at `buf`."""
+        """Set one attribute from the bytes at `buf`."""
         maker = f"{kind or parameter}_create"
         held = self.held(getattr(a, parameter), parameter, maker)
         what, size = self.kinds[maker].what, SIZES[maker].get(a.attr)

@@ -103,7 +103,7 @@ def multiply(a: torch.Tensor, b: torch.Tensor, compute: IntEnum) -> torch.Tensor
 
 
 def kept_bits(x: torch.Tensor, bits: int) -> torch.Tensor:
-    """Round to so many bits of the mantissa, to the nearest."""
+    """Round to nearest, keeping the given number of mantissa bits."""
     mantissa, exponent = torch.frexp(x)
     scale = 2.0 ** (bits + 1)
     return torch.ldexp(torch.round(mantissa * scale) / scale, exponent)

@@ -1,4 +1,4 @@
-"""The room of the libraries: code that calls them runs on a model, then on a GPU."""
+"""Checks of code that calls libraries: it runs on a model, then on a GPU."""
 
 from collections.abc import Iterator, Mapping
 from types import FunctionType

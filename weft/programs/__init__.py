@@ -1,5 +1,5 @@
 """Programs of a grid that load and store blocks, in whatever language they are written.
 
-What the rooms of Triton and of cuTile have in common: memory in which every address
+The common parts of the checks of Triton and cuTile: memory in which every address
 belongs to an array, a trace of accesses, hazards, and what a launch leaves behind.
 """

@@ -76,7 +76,7 @@ class Done:
 def launches(
     exercise: ProgramExercise, case: KernelCase, every: bool = False
 ) -> Iterator[Launch]:
-    """Lay out memory and launch on a case: with the first configuration, or `every`.
+    """Set up memory and launch on a case, with the first configuration or `every`.
 
     Raises `Failed` where the program's parameters or the learner's grid do not fit.
     """

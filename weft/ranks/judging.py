@@ -185,7 +185,7 @@ def bound(limit: Any, case: RankCase) -> float:
 
 
 def held(exercise: RankExercise, case: RankCase, world: World) -> Facts:
-    """Hold a run against the limits; what it came to. Raises `Failed`."""
+    """Check a run against the limits, and return its costs. Raises `Failed`."""
     limits, name, ranks = exercise.limits, exercise.name, case.ranks
     facts = []
 

@@ -59,7 +59,7 @@ class Distributed:
     ReduceOp = Reduction()
 
     def __init__(self, world: World, rank: int, names: dict[str, Any]) -> None:
-        """Be rank number `rank`. names: the globals of the learner's functions."""
+        """Act for rank number `rank`. names: the globals of the learner's functions."""
         self._world, self._rank, self._names = world, rank, names
 
     def __getattr__(self, name: str) -> NoReturn:

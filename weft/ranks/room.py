@@ -1,4 +1,4 @@
-"""The room of several ranks: what it takes. PyTorch is not imported for that."""
+"""Checks of code for several ranks: the things they take, without importing PyTorch."""
 
 from collections.abc import Iterator, Mapping
 from types import FunctionType

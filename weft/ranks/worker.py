@@ -59,7 +59,7 @@ def run(folder: Path, rank: int, backend: str) -> Any:
     )
     try:
         result = function(distributed, *given[rank])
-        distributed.barrier()  # nobody leaves while another still needs it
+        distributed.barrier()  # no rank leaves while another still needs it
         return result
     finally:
         distributed.destroy_process_group()
@@ -87,7 +87,7 @@ def become(
     environment: dict[str, str],
     path: list[str],
 ) -> None:
-    """Be one rank, with the surroundings of the process that asks, and end."""
+    """Act as one rank, in the environment of the requesting process, and exit."""
     import numpy as np
 
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)

@@ -13,7 +13,7 @@ Outcome = tuple[list[Tensor | None], int, int]  # results, steps, bytes sent per
 
 
 def blank(tensor: Tensor) -> None:
-    """Fill a tensor with what nobody has sent: NaN, or its type's lowest number."""
+    """Fill a tensor that no rank has sent: with NaN, or its type's lowest number."""
     with torch.no_grad():
         if tensor.is_floating_point() or tensor.is_complex():
             tensor.fill_(float("nan"))
@@ -116,7 +116,7 @@ def reduced(parts: list[Tensor], op: str) -> Tensor:
 
 
 def combine(calls: list[Collective]) -> Outcome:
-    """Do a collective: what each rank gets, in how many steps, with how many bytes.
+    """Execute a collective: what each rank gets, in how many steps and bytes.
 
     The costs are those of a ring: each rank sends (p - 1) / p of a tensor once, for an
     all-reduce twice.

@@ -249,7 +249,7 @@ class World:
         self.received[target] += nbytes
 
     def _end_group(self, rank: int) -> None:
-        """Go on to a rank's next group, if every transfer of this one has moved."""
+        """Begin a rank's next group, if every transfer of this one has moved."""
         group = self._groups[rank][0]
         ends = [work.done for work in group if work.done is not None]
         if len(ends) == len(group):
@@ -276,7 +276,7 @@ class World:
         return own.work
 
     def _together(self, calls: list[Collective]) -> None:
-        """Do a collective that every rank has called."""
+        """Complete a collective that every rank has called."""
         begin = max(*self._out, *self._into, *(call.work.posted for call in calls))
         results, steps, moved = combine(calls)
         end = begin + steps * self.latency + moved / self.bandwidth

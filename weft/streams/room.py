@@ -1,4 +1,4 @@
-"""The room of host code: a function is run on a model of a GPU, and looked at."""
+"""Checks of host code: a function is run on a model of a GPU, and analysed."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -103,7 +103,7 @@ class Run:
     """
 
     def __init__(self, exercise: HostExercise, case: Case, launches: Launches) -> None:
-        """Lay out the arguments, call the function, and keep what it leaves."""
+        """Set up the arguments, call the function, and keep its results."""
         self.exercise, self.case, self.launches = exercise, case, launches
         function: FunctionType = exercise.written_by_learner
         self.function = function
@@ -270,7 +270,7 @@ def traffic(run: Run) -> Traffic:
 
 
 def limits(run: Run) -> Facts:
-    """Hold the last run against the exercise's limits. Raises `Failed`."""
+    """Check the last run against the exercise's limits. Raises `Failed`."""
     name, machine, held = run.name, run.machine, run.exercise.limits
     facts = []
 
@@ -347,7 +347,7 @@ def another(exercise: HostExercise, got: Any, wanted: str, when: str) -> Failed:
 
 
 def refuse_blank(run: Run) -> None:
-    """Refuse a result that is missing since nobody had written what was read."""
+    """Refuse a result that comes from memory read before it was written."""
     if run.got.dtype.kind != "f" or not np.isnan(run.got).any():
         return
     for made, region in run.machine.blanks:

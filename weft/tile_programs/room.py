@@ -1,4 +1,4 @@
-"""The room of tile kernels: which things it takes, and its stages."""
+"""Checks of tile kernels: the things they take, and their stages."""
 
 from collections.abc import Iterator, Mapping
 from types import FunctionType

@@ -20,7 +20,7 @@ class TorchExercise(Exercise):
         names `torch`, or is one of its functions, gets tensors.
     call: `(thing, *inputs)` → results, where it is not called as `thing(*inputs)`: for
         a class of modules, or a step that needs more than its inputs.
-    tensors: true where a plain function is checked by this room.
+    tensors: true for a plain function that is to be checked with tensors.
     mutates: the parameters whose tensors a function changes on purpose; of an operator
         its schema says it. They are results, after what is returned.
     dtype: the results' dtype, such as "float16", where it is not that of the inputs.

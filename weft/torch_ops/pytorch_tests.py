@@ -24,7 +24,7 @@ TESTS = {
 
 
 def opcheck(exercise: TorchExercise, calls: Calls) -> Facts:
-    """Ask `torch.library.opcheck`. Raises `Failed`."""
+    """Run `torch.library.opcheck`. Raises `Failed`."""
     case = smallest(exercise)
     if case is None:
         return []
@@ -96,10 +96,10 @@ def cause(error: BaseException) -> str:
 
 
 def gradcheck(exercise: TorchExercise, calls: Calls, case: Case) -> None:
-    """Ask `torch.autograd.gradcheck`, where the kernels compute in float64.
+    """Run `torch.autograd.gradcheck`, where the kernels compute in float64.
 
-    It looks for what our stages do not: results that differ from call to call, and
-    gradients of results that nobody uses. Raises `Failed`.
+    It finds what our stages do not: results that differ from call to call, and
+    gradients of unused results. Raises `Failed`.
     """
     given = tensors(case.inputs, device=calls.device, grad=True, dtype=torch.float64)
     try:

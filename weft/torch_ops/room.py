@@ -1,4 +1,4 @@
-"""The room of PyTorch: which things it takes, and in which stages it judges them."""
+"""Checks of PyTorch operators: the things they take, and the stages of judging."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""The room of Triton programs: which things it takes, and its stages."""
+"""Checks of Triton programs: the things they take, and their stages."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -66,7 +66,7 @@ def of_cuda(name: str, *given: Number) -> Operation | None:
         rounds = None if rule.result is FLOAT64 else rule.result
         return Operation(rule.results, cbrt, converts, "", rounds)
     if not given[0].whole:
-        return None  # Numba makes it an int8, which nobody means
+        return None  # Numba makes it an int8, which is never meant
     return Operation(rule.results, _ON_BITS[name](given[0]), converts)
 
 

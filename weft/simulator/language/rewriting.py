@@ -169,7 +169,7 @@ def _rewrite(
         return None if found is None else found.waits
 
     source = Source.of(fn, FoldPowers(), kernel)
-    if source.definition is None:  # a lambda of which nobody knows the source
+    if source.definition is None:  # a lambda without a known source
         rules.refuse_code(code, "__weft_lambda__", source.lines)
         if waiting.waits_in(code, scope, waits):
             raise rules.without_source(fn.__name__, kernel)

@@ -417,7 +417,7 @@ MOST_LINES = 1_000  # that one launch may print
 
 
 class Printer:
-    """`print` in a kernel: so many lines of a launch, and then no more."""
+    """The `print` of a kernel: a limited number of lines per launch."""
 
     def __init__(self) -> None:
         self._left = MOST_LINES

@@ -264,7 +264,7 @@ class Array:
     # What takes every element: each thread that calls it reads the whole array.
 
     def _reduced(self, step: Callable[[Any, Any], Any], start: Any) -> Any:
-        """Go through the elements, from `start`; integers become as wide as can be."""
+        """Fold the elements, from `start` on; integers become as wide as can be."""
         number = of_dtype(self.dtype)
         give = cast_to(wide(number)) if number is not None else lambda value: value
         start = give(start)

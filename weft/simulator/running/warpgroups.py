@@ -460,10 +460,10 @@ class Warpgroups:
     # Barriers of a part of the block
 
     def barrier(self, number: Any, threads: Any) -> Waiting:
-        """Wait until so many threads are at the barrier with this number.
+        """Wait until enough threads are at the barrier with this number.
 
-        PTX ISA, "bar, barrier": 16 barriers, 0 is that of `syncthreads`; the count is
-        a multiple of the size of a warp.
+        PTX ISA, "bar, barrier": 16 barriers, 0 is that of `syncthreads`; the count is a
+        multiple of the size of a warp.
         """
         run, thread, count = self._run, self._run.current, int(threads)
         if not 1 <= int(number) < MOST_BARRIERS:

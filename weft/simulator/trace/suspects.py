@@ -142,9 +142,9 @@ class Memory:
 
 
 def intervals(block: Block, number: int) -> dict[int, Source]:
-    """Cut a block's lists, those with this number, at its barriers.
+    """Split a block's lists with this number at its barriers.
 
-    Gives, by the barrier that follows, what those threads noted that noted something.
+    Returns, by the barrier that follows, the entries of those threads that noted any.
     """
     lists = block.lists[number]
     if lists is None:
