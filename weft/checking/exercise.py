@@ -69,7 +69,7 @@ class Exercise:
         return self.title(self.written_by_learner)
 
     def verdict(self, kind: str, *said: Any, **more: Any) -> Verdict:
-        """Make a verdict on the exercise. The arguments follow `Verdict`'s name."""
+        """Make a verdict on the exercise. Takes `Verdict`'s arguments but the name."""
         return Verdict(self.name, kind, *said, **more)
 
     def failed(self, kind: str, *said: Any, **more: Any) -> Failed:

@@ -14,9 +14,9 @@ class FunctionExercise(Exercise):
 
     inputs: its argument tuples, or `(rng)` → argument tuples.
     because: for a function that answers questions or returns a number, `(*arguments,
-        answer)` → why this answer is wrong, "" if that is unknown. The verdict on a wrong
-        text does not say what would be right; that on a number does. For questions
-        `weft.lesson.answers` gives it, with spec and inputs.
+        answer)` → why this answer is wrong, "" if that is unknown. The verdict on a
+        wrong text does not say what would be right; that on a number does. For
+        questions `weft.lesson.answers` gives it, with spec and inputs.
     without: what it may not call, modules such as "numpy.fft" or functions such as
         "math.gcd", or "layouts.coalesce" for one of the chapter's `layouts`. It may
         never call its spec.

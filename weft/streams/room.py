@@ -172,7 +172,7 @@ class Run:
             raise self.failed("no-kernel")
 
     def failed(self, row: str, places: Sequence[Note] = (), **fields: Any) -> Failed:
-        """Return the error that ends a check with a row of `wording.toml`."""
+        """Return the error that ends a check, as a row of `wording.toml` words it."""
         said = wording.verdict(self.name, row, places, when=self.when, **fields)
         return Failed(said)
 

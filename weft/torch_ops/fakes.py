@@ -199,7 +199,11 @@ def raised(exercise: TorchExercise, error: Exception, when: str) -> Failed:
 
 
 def differences(fake: Any, real: Any) -> dict[str, tuple[str, str]]:
-    """Return how a fake tensor differs from the real one; the first is reported."""
+    """Return the first difference between a fake tensor and the real one.
+
+    The key is its kind, the values are how the fake and the real one are described. {}
+    if there is none.
+    """
     found: dict[str, tuple[str, str]] = {}
     if any(isinstance(size, torch.SymInt) for size in fake.shape):
         pass  # a size that depends on the data

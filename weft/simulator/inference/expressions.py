@@ -201,7 +201,7 @@ class Expressions:
         return None if value is None else bool(value)
 
     def _is_none(self, test: ast.Compare) -> bool | None:
-        """Evaluate `x is None` if `x` is None, or return None."""
+        """Evaluate `x is None` where `x` is known to be None; else return None."""
         sides = [self.kind(test.left), self.kind(test.comparators[0])]
         if sides != [NOTHING, NOTHING]:
             return None

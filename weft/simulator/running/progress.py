@@ -144,7 +144,7 @@ class Progress:
     def repeats(self, state: Iterable[Any]) -> bool:
         """Return whether the state equals an earlier one.
 
-        The same state is compared with for LOOKS calls in a row.
+        Up to LOOKS states are kept; then the comparison starts afresh.
         """
         self._worried = True
         now = hash(tuple(state))
