@@ -235,7 +235,10 @@ def loops_around(code: CodeType, stopped: int) -> list[ast.While | ast.For]:
 
 
 def ended(function: Any, again: Callable[[], Any]) -> list[Note]:
-    """Return the `return` that ends the call `again`, which is made once more."""
+    """Return the `return` with which a call ends, by making the call `again`.
+
+    Returns the function's first `return` if that fails.
+    """
     inner = source_function(function)
     lines: list[int] = []
 

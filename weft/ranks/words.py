@@ -52,7 +52,7 @@ def deadlock(
     size: int,
     held_up: Callable[[Sequence[Work]], list[tuple[Work, Work]]],
 ) -> RankFault:
-    """Return the fault that names which rank waits for what, as none can go on.
+    """Return the fault of ranks of which none can go on: which waits for what.
 
     waiting, ended: ranks. size: how many there are. held_up: what stops messages whose
     two sides are there.

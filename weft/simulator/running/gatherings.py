@@ -63,7 +63,10 @@ class Gatherings:
         return gathering
 
     def wait(self, gathering: Gathering, site: Site) -> bool:
-        """Return whether the current thread, which is at `site`, has to wait."""
+        """Make the current thread, which is at `site`, wait for others if it has to.
+
+        Returns whether it waits.
+        """
         if not gathering.done:
             self._wait(GroupWait(gathering, site))
             return True
