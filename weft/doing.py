@@ -35,7 +35,7 @@ def again(what: str) -> None:
 def watch(shell: Any, late: float = LATE, every: float = EVERY) -> None:
     """Show a line below each cell of a notebook that runs for longer than `late` s.
 
-    shell: IPython's. In a terminal, which is no notebook, nothing happens.
+    shell: IPython's. In a terminal, which is not a notebook, nothing happens.
     """
     if getattr(shell, "kernel", None) is None or id(shell) in _lines:
         return

@@ -1,7 +1,7 @@
 """Count the work that has been done here: the same on every machine.
 
 The simulator counts launches, threads, turns (a thread runs until it waits or ends),
-loop iterations and accesses written down; a check also counts the lines it watches a
+loop iterations and accesses recorded; a check also counts the lines it watches a
 Python function run, the kernels it compiles and the C programs it builds and runs.
 """
 

@@ -1,6 +1,6 @@
 """Classes of the learner's own that Numba compiles: enums, named tuples, exceptions.
 
-Another process cannot import them, so what makes them up is written down and built
+Another process cannot import them, so what makes them up is recorded and built
 again there. Only that is kept: members, fields and bases, no methods.
 """
 
@@ -78,7 +78,7 @@ def written(kind: Any, value_of: Callable[[Any], Any]) -> Written:
 
 
 def built(item: Written, value_of: Callable[[Any], Any]) -> Any:
-    """Build a class as it was written down. value_of: reads the value of a member."""
+    """Build a class as it was recorded. value_of: reads the value of a member."""
     what, name, *rest = item
     if what == "enum":
         base, members = rest

@@ -1,7 +1,7 @@
 """`weft.trace`: what a launch does to memory, line by line, on any machine.
 
 The kernel's Python function runs in the simulator, also where there is a GPU, and every
-access is written down. The result is a table to look at, and columns to compute with.
+access is recorded. The result is a table to look at, and columns to compute with.
 """
 
 import html
@@ -27,7 +27,7 @@ def trace(kernel: Any) -> "Tracer":
 
     kernel: what `@cuda.jit` made, or a Python function. It runs in the simulator and
     writes into the arrays given, as a launch would; arrays that live on a GPU are
-    copied there and back. Of a grid with more than 64 blocks a sample is written down.
+    copied there and back. Of a grid with more than 64 blocks a sample is recorded.
 
     Raises Fault where the kernel does what a GPU would not survive, and LaunchError
     for a configuration that no GPU accepts.

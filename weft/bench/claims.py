@@ -3,7 +3,7 @@
 Where a claim is checked decides what it takes to hold:
 
 - rows of the reference GPU, where there is no GPU: what the lesson says, to the letter;
-- a GPU that has a record of its own: `SLOWED` of the recorded factor, `SLOWED_HOST`
+- a GPU that has its own record: `SLOWED` of the recorded factor, `SLOWED_HOST`
   where the host's time is part of it; it fails if three measurements fall short;
 - a GPU without one: the direction, where a tie counts. Upper bounds and shares of a
   ceiling differ from GPU to GPU: they are shown, not asserted;

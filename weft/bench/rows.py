@@ -49,7 +49,7 @@ Rows = tuple[Row, ...]
 
 
 def remark(t: Timing) -> str:
-    """Return what went into a time besides the work, "" for nothing."""
+    """Return what a time includes apart from the work, "" for nothing."""
     if t.host_bound:
         return "queued more slowly than the GPU runs it, so the time includes Python's"
     if t.short:

@@ -1,6 +1,6 @@
 """Compiling a kernel for GPUs that need not be there.
 
-Numba compiles in a process of its own, as it may be running as a simulator here. The
+Numba compiles in a separate process, as it may be running as a simulator here. The
 process starts in the background when the first kernel is to be compiled, and ends with
 this one. Where it hangs or dies, the kernel counts as not compiled.
 """

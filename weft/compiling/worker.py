@@ -60,7 +60,7 @@ def read(stream: IO[bytes]) -> Any:
 
 
 class Compiler:
-    """Numba, made ready to compile for a GPU that is not there."""
+    """Numba, prepared to compile for a GPU that is not there."""
 
     def __init__(self) -> None:
         # Importing `weft` would choose the simulator; its modules are needed alone.

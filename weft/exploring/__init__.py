@@ -39,7 +39,7 @@ def explore(kernel: Any) -> "Explorer":
 
     The launch runs in the simulator, also where there is a GPU, so keep it small. What
     the kernel writes is in its arguments afterwards, as after any launch. Instead
-    of a number, `choose(1, 2, 4)` makes a control: each choice is a launch of its own,
+    of a number, `choose(1, 2, 4)` makes a control: each choice is a separate launch,
     with the arrays as they were before the first.
     """
     return Explorer(kernel)

@@ -130,7 +130,7 @@ def _filled(trace: Trace, read: Access, write: Access) -> bool:
 
 
 def collision(trace: Trace, race: Race) -> Verdict | None:
-    """Word a race with an operation beside the threads; None for any other race."""
+    """Word a race with an operation alongside the threads; None for any other race."""
     one, two = race.first, race.second
     first, second = apart_of(trace, one.row), apart_of(trace, two.row)
     if first is None and second is None:

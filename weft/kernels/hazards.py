@@ -310,7 +310,7 @@ def _passed_between(trace: Trace, race: Race) -> Place | None:
 def _next_turn(
     trace: Trace, one: Access, two: Access, barrier: Place, told: Row
 ) -> str:
-    """Ask about a barrier that two threads pass, in different turns of a loop."""
+    """Ask about a barrier that two threads pass, in different iterations of a loop."""
     late, early = told["one"], told["two"]
     if one.place.line >= barrier.line:
         late, early = early, late

@@ -20,7 +20,7 @@ Facts = list[str]
 
 
 def refuse_other(exercise: KernelExercise) -> None:
-    """Raise `Failed` for what is no kernel, or cannot be read."""
+    """Raise `Failed` for what is not a kernel, or cannot be read."""
     if not is_kernel(exercise.kernel):
         raise Failed(not_a_kernel(exercise.kernel, exercise.name))
     if hidden := unreadable(exercise.kernel):

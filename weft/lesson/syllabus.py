@@ -1,4 +1,4 @@
-"""The content of the labs besides notebooks: titles, exercises, hints, quizzes.
+"""The content of the labs apart from notebooks: titles, exercises, hints, quizzes.
 
 One TOML file per lab, `chapters/<lab>/lesson.toml`, checked when it is read: an author
 is told everything that is wrong with it, and where.
@@ -43,7 +43,7 @@ class Exercise:
     """One exercise: the name of its function, a title, its hints in order.
 
     questions: those that the function answers, where it is not a kernel to be written.
-    unseen: a size that its check runs besides those it lists, where one between them
+    unseen: a size that its check runs apart from those it lists, where one between them
     would not tell a right kernel from a wrong one; () where it does. larger: a size far
     above those it lists, which it runs as well; () for none, None for one that follows
     from them.

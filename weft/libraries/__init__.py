@@ -3,7 +3,7 @@
     from weft.libraries import cublas, cublasLt, cudnn, cufft, curand
 
 With a GPU, the functions of `cublas` are NVIDIA's. Without one, and in a check, they
-belong to a model, which does the same arithmetic and keeps book of what is passed.
+belong to a model, which does the same arithmetic and records what is passed.
 """
 
 from typing import Any

@@ -150,7 +150,7 @@ class Matmul:
             )
 
     def supported(self) -> None:
-        """Refuse a product for which there is no kernel (fp8: on Hopper)."""
+        """Refuse a product that no kernel computes (fp8: on Hopper)."""
         (a, b, _, d), none = self.matrices, Status.NOT_SUPPORTED
         if a.kind in FP8:
             order = bool(self.desc[A.TRANSA]) and not self.desc[A.TRANSB]

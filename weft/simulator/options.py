@@ -26,7 +26,7 @@ WITHOUT = (
 
 @dataclass(frozen=True)
 class Signature:
-    """One signature that was written down. types: those of its arguments."""
+    """One declared signature. types: those of its arguments."""
 
     text: str
     types: tuple[Any, ...]

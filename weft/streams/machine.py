@@ -1,8 +1,8 @@
 """A model of a GPU with streams: what was asked of it, in which order, and when.
 
-Everything is carried out at once, in the order in which the host asks for it. That
+Everything is executed at once, in the order in which the host asks for it. That
 order is one of many: what a stream does is bound only by what came before it in the
-stream, by events, and by the host's waiting. The machine keeps book of these bounds in
+stream, by events, and by the host's waiting. The machine records these bounds in
 vector clocks (Lamport 1978; Mattern 1989), so that two accesses to one place of which
 neither is bound to come first are found whatever the order was. Times are those of a
 machine with one engine for each direction of the bus and one for kernels.

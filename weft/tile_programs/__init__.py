@@ -1,7 +1,7 @@
 """cuTile's kernels, checked without a GPU.
 
-cuTile is a package of its own, `cuda-tile`. Its compiler turns a kernel into typed
-instructions in Python; these are carried out here, in NumPy, with every access traced.
+cuTile is a separate package, `cuda-tile`. Its compiler turns a kernel into typed
+instructions in Python; these are executed here, in NumPy, with every access traced.
 Nothing here imports it before a check does.
 """
 

@@ -1,6 +1,6 @@
 """Stage 2: the machine code that `tileiras` makes of a kernel; it needs no GPU.
 
-The instructions that a check carries out say nothing of registers, of shared memory, or
+The instructions that a check executes say nothing of registers, of shared memory, or
 of what does not fit into them. Where CUDA's compiler of tiles is installed, it does.
 """
 

@@ -1,4 +1,4 @@
-"""The instructions of a tile kernel, carried out in NumPy, one program at a time.
+"""The instructions of a tile kernel, executed in NumPy, one program at a time.
 
 A tile is an array of NumPy, a view is a `View`. Values have the type that cuTile's
 compiler gave them; what NumPy has no type for (bfloat16, float8) is a float32 that is

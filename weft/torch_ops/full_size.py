@@ -43,7 +43,7 @@ def called(
 ) -> list[Any]:
     """Call it on a GPU and wait, though not for ever. Raises `Failed`.
 
-    busy: on a stream of its own, which has the data only after a while.
+    busy: on a separate stream, which has the data only after a while.
     """
     stream = cuda.Stream() if busy else cuda.current_stream()
     inputs = given

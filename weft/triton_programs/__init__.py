@@ -1,6 +1,6 @@
 """Triton programs, checked in Triton's own interpreter with every access traced.
 
-Triton is a package of its own, for Linux alone. PyTorch's CUDA builds bring it along.
+Triton is a separate package, for Linux alone. PyTorch's CUDA builds bring it along.
 Nothing here imports it before a check does.
 """
 

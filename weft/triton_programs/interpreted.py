@@ -27,7 +27,7 @@ MOST_LINES = 3_000  # of the learner's, that one program may run; about 3 s
 class Session:
     """The learner's functions, rewritten for the interpreter as they are called.
 
-    Each works on a copy of its globals: the interpreter adds names of its own to them.
+    Each works on a copy of its globals: the interpreter adds its own names to them.
     masked: whether the last atomic was given a mask.
     """
 

@@ -107,7 +107,7 @@ def _half(value: Any) -> bytes:
 
 
 class generic:
-    """A number with a type of its own."""
+    """A number with its own type."""
 
     __module__ = "numpy"
     __slots__ = ()

@@ -4,7 +4,7 @@
 thread lets others run. `for x in y` becomes `for x in loop(y)`, and so does what other
 things go over: `sum(y)`. In a loop with a barrier in it, or with a call of a function
 that has one, `rounds[3] += 1` comes first, by the number of the loop: threads meet at a
-barrier only in the same turn of the loop.
+barrier only in the same iteration of the loop.
 """
 
 import ast

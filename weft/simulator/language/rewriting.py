@@ -296,7 +296,7 @@ def enclose(definition: ast.FunctionDef, free: tuple[str, ...]) -> ast.FunctionD
 
 
 class FoldPowers(ast.NodeTransformer):
-    """Replace a number to a negative power, both written down, by its value.
+    """Replace a literal number to a literal negative power by its value.
 
     Numba sees `2**-24` as the float that Python's compiler has made of it; as an
     operation on two integers it would be 0.

@@ -6,7 +6,7 @@ else is called an error, though hardware may let it pass: since Volta it counts 
 threads that arrive at any barrier, and does not ask at which one. CUDA promises nothing
 there. It allows a barrier in conditional code only where the condition is the same for
 the whole block (CUDA C++ Programming Guide, "Synchronization Functions"); threads that
-come to it from two branches, or in different turns of a loop, are past different
+come to it from two branches, or in different iterations of a loop, are past different
 conditions. Those that have ended are not waited for, as on every GPU since Volta.
 """
 

@@ -484,7 +484,7 @@ class Run:
         self.current.waiting = wait
 
     def stored(self, part: np.ndarray[Any, Any]) -> None:
-        """Mark what something beside the threads has stored."""
+        """Mark what something alongside the threads has stored."""
         for data, marks in self.watched:
             if part.size and np.may_share_memory(data, part):
                 mark(data, marks, part)

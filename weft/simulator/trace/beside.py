@@ -1,6 +1,6 @@
 """Record the operations alongside the threads of a traced launch: see `Beside`.
 
-An operation of the TMA or of wgmma is a thread of its own in the trace. It knows what
+An operation of the TMA or of wgmma is a separate thread in the trace. It knows what
 the thread that started it knew then. Its accesses are recorded when it begins, again
 after each barrier of the block, and when it is done: an access in between collides with
 one or the other. A wait tells the thread that they are done.

@@ -1,4 +1,4 @@
-"""The accesses of a traced launch, as they are written down: four integers each.
+"""The accesses of a traced launch, as they are recorded: four integers each.
 
 That is quickest. Every so often they are packed, and at the end they become columns.
 Which thread made an access follows from whose turn it was.

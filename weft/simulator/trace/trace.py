@@ -34,7 +34,7 @@ class Copied:
 
 @dataclass
 class Apart:
-    """An operation beside the threads: its call, and the number of its thread."""
+    """An operation alongside the threads: its call, and the number of its thread."""
 
     call: str
     thread: int
@@ -111,7 +111,7 @@ class Trace:
     whose index does not depend on data ("known") and of relaxed loads and stores
     ("relaxed": READ and WRITE in `operation`), and of the stores that stand for the
     beginning of an asynchronous copy ("begun"). `flops` counts the floating-point
-    operations of each line. `blocks` of `all_blocks` were written down. `partial` lists
+    operations of each line. `blocks` of `all_blocks` were recorded. `partial` lists
     the barriers that a block passed without some of its threads: block, place, and the
     threads that came; `excused` the warp operations that lanes of the mask missed,
     having ended. `barriers` counts for block and place how often the block passed the
