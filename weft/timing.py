@@ -124,8 +124,8 @@ def reader(
 ) -> Callable[[], object]:
     """Return a function that queues reading `times` as many bytes as L2 holds.
 
-    least: bytes to read at least. What is written, sums of 8192 floats each, is one
-    byte for 8192 that are read.
+    least: the minimum of bytes to read. It writes sums of 8192 floats each: a byte for
+    every 8192 that are read.
     """
     l2 = torch.cuda.get_device_properties(0).L2_cache_size
     rows = math.ceil(max(times * l2, least) / (4 * READ_ROW))

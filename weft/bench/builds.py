@@ -19,9 +19,9 @@ UNITS = {  # of what results say of a build, in the order of its fields
 class Build(NamedTuple):
     """A kernel as it was last compiled, for blocks of a given number of threads.
 
-    registers, local: of a thread, local in bytes; shared: bytes of a block, without
-    what is given at the launch; blocks: how many an SM holds; occupancy: which part of
-    its warps those are, in %.
+    registers, local: per thread, local memory in bytes; shared: bytes per block,
+    without the launch's dynamic memory; blocks: the number that an SM holds; occupancy:
+    the share of an SM's warps in those blocks, in %.
     """
 
     registers: int

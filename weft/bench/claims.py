@@ -275,8 +275,8 @@ def always(what: str, holds: bool) -> None:
 def sometimes(what: str, happens: Callable[[], bool], tries: int = CHANCES) -> None:
     """Claim something that happens by chance: it is tried until it does.
 
-    happens: whether it does, this time. What never happens is a warning, no failure: no
-    number of tries can show that it cannot.
+    happens: returns whether it did, this time. If it never happens, that is a warning,
+    not a failure: no number of tries can show that it cannot.
     """
     for _ in range(tries):
         if happens():

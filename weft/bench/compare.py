@@ -144,7 +144,7 @@ class Way:
 
     @property
     def by_host(self) -> bool:
-        """Return whether the host's time is part of what is measured."""
+        """Return whether the time includes the host's."""
         own = self.stopwatch is not None and getattr(self.stopwatch, "host", True)
         return self.host or own
 
@@ -212,9 +212,9 @@ NEAR = 1.1  # a factor; a guess nearer than that was right
 
 
 def held_against(table: Table, guesses: Guesses, lab: str | None) -> Table:
-    """Return a table that covers what is still to be guessed, and judges the rest.
+    """Return a table that hides what is still to be guessed, and judges the rest.
 
-    Only a learner's tables are covered: those of solutions show everything.
+    Only a learner's tables are hidden: those of solutions show everything.
     """
     open_names = [name for name, value in guesses.items() if value is None]
     if not board.counts(lab):

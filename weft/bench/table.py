@@ -10,10 +10,10 @@ from weft.errors import LearnerError
 
 
 class Measurements:
-    """A table's rows as they were measured first, and again where that is asked for.
+    """The rows of a table as first measured, and further measurements on request.
 
     It keeps the functions that were timed, and with them the arrays that they use. A
-    builder of candidates is kept instead of what it built, and called anew.
+    builder of candidates is kept instead of its results, and called again.
     """
 
     def __init__(self, lab: str | None, host: bool, again: Callable[[], Rows]) -> None:

@@ -20,9 +20,9 @@ SEED = 20_26  # of the cases that an exercise lists
 class Case:
     """The data of one size.
 
-    inputs: what the learner's code gets. expected: what the spec returns for them,
-    computed in double precision. listed: whether the exercise names the size. told: how
-    a verdict names it, "" for 'size 16 × 1,024'.
+    inputs: the arguments of the learner's code. expected: the spec's results for them,
+    computed in double precision. listed: whether the exercise names the size. told: the
+    name of the case in a verdict, "" for 'size 16 × 1,024'.
     """
 
     size: tuple[Any, ...]
@@ -64,7 +64,7 @@ def is_array(value: Any) -> bool:
 
 
 def widened(value: Any) -> Any:
-    """Give `value` in double precision, so that the spec's own rounding is no issue."""
+    """Convert `value` to double precision, so that the spec rounds hardly at all."""
     if getattr(getattr(value, "dtype", None), "kind", "") != "f":
         return value
     return value.astype("float64") if is_array(value) else float(value)

@@ -54,9 +54,9 @@ NOTHING: Looks = (Pattern.NONE, "")
 
 
 def apart(got: Any, wanted: Any) -> tuple[str, str]:
-    """Write two numbers with as many digits as it takes to tell them apart.
+    """Format two numbers with enough digits to distinguish them.
 
-    The float32 just below 1 is not written as 1: where it comes up, this matters.
+    The float32 just below 1 is not written as 1: where it occurs, this matters.
     """
     pairs = [(show(got, digits), show(wanted, digits)) for digits in (4, 5, 6, 8, 12)]
     different = [pair for pair in pairs if pair[0] != pair[1]]

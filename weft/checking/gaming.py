@@ -23,12 +23,12 @@ def watched(
     most_lines: int | None = None,
     scope: Any = None,
 ) -> tuple[Any, Borrowed | None]:
-    """Call `function` on copies of `args`; what it returns, and who does its work.
+    """Call `function` on copies of `args`; return its result, and what did its work.
 
-    That is its spec, or what `without` names: a function, or one of a module. Its name,
-    and the line that calls it; None for work of its own. scope: the learner's function,
-    where `function` is ours and only calls it. Raises `Endless`, or what the function
-    raises.
+    The latter is its spec, or a function or module that `without` names: its name, and
+    the line that calls it; None if the function did the work. scope: the learner's
+    function, where `function` is ours and only calls it. Raises `Endless`, or what the
+    function raises.
     """
     watch = _Watch(scope or function, spec, without)
     if not watch.needed:

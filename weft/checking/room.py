@@ -27,7 +27,7 @@ Facts = list[str]
 
 @dataclass(frozen=True)
 class Checked:
-    """A check that was made: of what, as which exercise, and what was said."""
+    """A completed check: its object, its exercise, and its verdict."""
 
     thing: Any
     exercise: Any

@@ -71,7 +71,7 @@ class Execution:
 
 
 def digest(source: str) -> int:
-    """Return a number that tells one text of a cell from another, as SCRIPT does."""
+    """Return a number that distinguishes the texts of cells, as SCRIPT computes it."""
     found = 0
     for character in source.strip():
         found = (found * 31 + ord(character)) % MODULUS

@@ -121,7 +121,7 @@ class _Reader:
         self.wrong: list[str] = []
 
     def lesson(self, name: str, data: dict[str, Any]) -> Lesson:
-        """Read a whole lesson; what is wrong with it is collected."""
+        """Read a whole lesson, and collect what is wrong with it."""
         known = {"title", "minutes", "exercises", "quiz", "gpu", "triton", "shortcut"}
         self.only(data, known | {"tools", "gpu_tools"}, "the file")
         exercises = tuple(
@@ -185,7 +185,7 @@ class _Reader:
             self.wrong.append(f"{key} must be a list of some of {', '.join(TOOLS)}")
 
     def exercise(self, data: dict[str, Any], at: str) -> Exercise:
-        """Read an exercise; `at` says where it is in the file."""
+        """Read an exercise. at: where it is in the file."""
         known = {"name", "title", "hints", "questions", "unseen", "larger"}
         self.only(data, known, at)
         name = self.text(data, "name", at)

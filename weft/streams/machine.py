@@ -82,7 +82,7 @@ class Worker:
 
 @dataclass(frozen=True)
 class Mark:
-    """A point in a stream: what is known to be done there, and when that is, ms."""
+    """A point in a stream: the operations known to be done there, and its time, ms."""
 
     clock: Clock
     end: float

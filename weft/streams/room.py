@@ -311,7 +311,7 @@ def limits(run: Run) -> Facts:
 
 
 def right(run: Run) -> None:
-    """Compare what a run left with what its spec gives. Raises `Failed`."""
+    """Compare the results of a run with those of its spec. Raises `Failed`."""
     got, (wanted, *_) = run.got, run.case.expected
     result = run.exercise.result or "result"
     where = returns(run.function)

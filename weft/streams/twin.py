@@ -40,7 +40,7 @@ from weft.streams.machine import (
 
 
 class HostArray(np.ndarray[Any, Any]):
-    """A NumPy array that tells a machine when the host looks into it."""
+    """A NumPy array that tells a machine when the host reads or writes it."""
 
     machine: Machine | None = None
 
