@@ -64,7 +64,7 @@ def is_array(value: Any) -> bool:
 
 
 def widened(value: Any) -> Any:
-    """Convert `value` to double precision, so that the spec rounds hardly at all."""
+    """Convert `value` to double precision: the spec's rounding is then negligible."""
     if getattr(getattr(value, "dtype", None), "kind", "") != "f":
         return value
     return value.astype("float64") if is_array(value) else float(value)
