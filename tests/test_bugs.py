@@ -172,7 +172,7 @@ def test_what_goes_wrong_in_c_is_in_its_chapter() -> None:
     for heading in {kind.heading for kind in KINDS.values()} - {""}:
         assert re.search(rf"^###? {re.escape(heading)}$", chapter, re.MULTILINE)
     shown = Verdict("swap", "double-free", "Message.")
-    assert "book: C for Python people, “Stack and heap”" in repr(shown)
+    assert "book: C for Python programmers, “Stack and heap”" in repr(shown)
     assert f"{PUBLIC}/book/04_c_for_python.html#stack-and-heap" in shown._repr_html_()
 
 

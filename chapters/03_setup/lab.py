@@ -1,5 +1,5 @@
 # %% [markdown]
-# # 03 · Driver, toolkit, roofline
+# # 03 · Setup: driver, toolkit, roofline
 #
 # [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/03_setup.ipynb)
 #

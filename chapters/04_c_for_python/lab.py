@@ -5,7 +5,7 @@
 # ---
 
 # %% [markdown]
-# # 04 · C for Python people
+# # 04 · C for Python programmers
 #
 # [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/04_c_for_python.ipynb)
 #

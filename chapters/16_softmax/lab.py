@@ -797,7 +797,7 @@ for table in in_triton.values():
 #    blocks of its SM, or by its own next rows, if it is persistent and looks later.
 #
 # Items 4 and 5, and the quiz's third question, come from the chapter's second page,
-# *Rows over several blocks*.
+# *Softmax across blocks*.
 
 # %% [markdown]
 # ## If you want more

@@ -4,7 +4,7 @@ Several blocks hold a row. Each publishes the pair of its piece, as one word of 
 and waits for the pairs of the others. Launches are numbered 0 and 1 in alternation, and
 the last bit of a word's sum says which launch stored it. `turns` holds that number, the
 *turn*, and a counter: the last block to have read the turn changes it for the next
-launch. The chapter's second page, Rows over several blocks, explains why this works.
+launch. The chapter's second page, Softmax across blocks, explains why this works.
 
 Instead of the maximum m, these kernels keep a = m log2 e, the exponent for a power of
 2. Then 2^(x log2 e - a) takes one multiply-add before the power. (A score beyond

@@ -5,7 +5,7 @@
 # ---
 
 # %% [markdown]
-# # 20 · Layouts
+# # 20 · Layout algebra (CuTe)
 #
 # [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/20_layouts.ipynb)
 #

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # 28 · Several GPUs
+# # 28 · Multi-GPU programming
 #
 # [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/28_multi_gpu.ipynb)
 #

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # 30 · Tensors
+# # 30 · Inside PyTorch tensors
 #
 # [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/30_tensors.ipynb)
 #

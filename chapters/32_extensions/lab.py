@@ -1,5 +1,5 @@
 # %% [markdown]
-# # 32 · Extensions
+# # 32 · Custom PyTorch operators
 #
 # [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/32_extensions.ipynb)
 #

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # 33 · Training speed
+# # 33 · Making training fast
 #
 # [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/33_training_speed.ipynb)
 #

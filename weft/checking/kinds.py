@@ -10,7 +10,7 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-C_CHAPTER, C_PAGE = "C for Python people", "04_c_for_python"
+C_CHAPTER, C_PAGE = "C for Python programmers", "04_c_for_python"
 PASSED, TO_DO, FAILED = "passed", "to do", "failed"
 
 
