@@ -601,6 +601,7 @@ def test_names_of_lines_that_end_together_stay_apart() -> None:
     assert placed == {"c": 29.0, "a": 47.0, "b": 65.0, "d": 200.0}
 
 
+DRAWINGS = sorted((ROOT / "book" / "figures").glob("*.svg"))
 SVG = """<?xml version="1.0"?>
 <svg xmlns="http://www.w3.org/2000/svg" width="300" viewBox="0 0 300 100">
 <title>old</title><defs><marker id="tip"/></defs>
@@ -634,6 +635,14 @@ def test_a_drawing_is_wide_enough_for_its_smallest_text() -> None:
     svg = '<svg viewBox="0 0 500 90"><style>.axis { font-size: 10px }</style>'
     assert legible_width(svg + '<text font-size="12">a</text></svg>') == 550
     assert legible_width('<svg viewBox="0 0 500 90"></svg>') == 0
+
+
+@pytest.mark.parametrize("path", DRAWINGS, ids=lambda path: path.stem)
+def test_a_drawing_has_no_colours_but_the_two_dyes(path: Path) -> None:
+    svg = path.read_text(encoding="utf-8")
+    colours = re.findall(r'\b(?:fill|stroke|color)="(?!none|currentColor|url)', svg)
+    assert colours == []
+    assert set(re.findall(r'\bclass="([^"]*)"', svg)) <= {"warp", "weft"}
 
 
 def test_a_drawing_needs_words_for_it(render: Render) -> None:
