@@ -642,7 +642,11 @@ def test_a_drawing_has_no_colours_but_the_two_dyes(path: Path) -> None:
     svg = path.read_text(encoding="utf-8")
     colours = re.findall(r'\b(?:fill|stroke|color)="(?!none|currentColor|url)', svg)
     assert colours == []
-    assert set(re.findall(r'\bclass="([^"]*)"', svg)) <= {"warp", "weft"}
+    assert set(re.findall(r'\bclass="([^"]*)"', svg)) <= {
+        "warp",
+        "weft",
+        "words",
+    }
 
 
 def test_a_drawing_needs_words_for_it(render: Render) -> None:

@@ -16,7 +16,12 @@ _ids = re.compile(r'\bid="([^"]+)"')
 _taken = re.compile(r'\s(?:role|aria-[\w-]+|width|height)="[^"]*"')
 _tag = re.compile(r"<svg\b[^>]*>")
 _size = re.compile(r'\bfont-size\s*[=:]\s*"?([\d.]+)')
+_narrow = re.compile(r'\sdata-narrow="([^"]*)"')
+_words = re.compile(
+    r'<text class="words"[^>]*?\by="([\d.]+)"([^>]*)>(.*?)</text>', re.S
+)
 READABLE = 11  # pixels; smaller text cannot be read on a phone
+LINE = 24  # units; lines of text nearer than this are one paragraph
 
 
 def inline_svg(svg: str, name: str, alt: str) -> str:
@@ -42,8 +47,65 @@ def inline_svg(svg: str, name: str, alt: str) -> str:
     tag = _tag.match(svg)
     assert tag is not None
     attributes = _taken.sub("", tag[0][4:-1])
+    attributes = _narrow.sub("", attributes)
     opening = f'<svg role="img" aria-label="{escape(alt)}"{attributes}>'
-    return opening + svg[tag.end() :]
+    drawn = svg[tag.end() : svg.rindex("</svg>")]
+    return f'{opening}<g id="{name}-all">{drawn}</g></svg>'
+
+
+def windows(svg: str) -> list[tuple[float, float, float, float]]:
+    """Return the parts that a phone shows one below the other: x, y, width, height.
+
+    They are what data-narrow of the root says, each as four numbers, with semicolons
+    between them.
+    """
+    listed = _narrow.search(svg)
+    parts = listed[1].split(";") if listed else []
+    return [(x, y, w, h) for x, y, w, h in (map(float, part.split()) for part in parts)]
+
+
+def narrow_html(svg: str, name: str) -> str:
+    """Return the drawing for a phone, or "" if it has no windows.
+
+    The windows look at the parts of the inline SVG, in the order of data-narrow. A line
+    of class "words", too wide for a window, is set between them as a paragraph.
+    """
+    views = windows(svg)
+    if not views:
+        return ""
+    tag = re.search(_tag, svg)
+    assert tag is not None
+    attributes = re.sub(r'\s(?:viewBox|xmlns)="[^"]*"', "", tag[0][4:-1])
+    attributes = _narrow.sub("", _taken.sub("", attributes))
+    widest = max(width for _, _, width, _ in views)
+    parts = []
+    top = 0.0
+    for x, y, width, height in views:
+        top = max(top, y)
+        size = f"width:min({100 * width / widest:.1f}%,{width * 1.25:.0f}px)"
+        view = f'viewBox="{x:g} {y:g} {width:g} {height:g}"'
+        seen = f'<use href="#{name}-all"/>'
+        parts.append((top, f'<svg style="{size}" {view}{attributes}>{seen}</svg>'))
+    parts += paragraphs(svg)
+    inside = "".join(html for _, html in sorted(parts, key=lambda part: part[0]))
+    return f'<div class="weft-narrow" aria-hidden="true">{inside}</div>'
+
+
+def paragraphs(svg: str) -> list[tuple[float, str]]:
+    """Return the tops and the HTML of lines of class "words", joined where near."""
+    joined: list[tuple[float, float, bool, str]] = []
+    for y, attributes, words in _words.findall(svg):
+        bold = "font-weight" in attributes
+        text = re.sub(r"<[^>]*>", "", words)
+        if joined and joined[-1][2] == bold and 0 < float(y) - joined[-1][1] < LINE:
+            first, _, _, before = joined.pop()
+            joined.append((first, float(y), bold, f"{before} {text}"))
+        else:
+            joined.append((float(y), float(y), bold, text))
+    return [
+        (y, f'<p class="weft-line{" weft-bold" if bold else ""}">{text}</p>')
+        for y, _, bold, text in joined
+    ]
 
 
 def width_of(svg: str) -> float:
@@ -89,7 +151,7 @@ class DrawingDirective(WeftDirective):
             f"--weft-legible:{legible_width(text):.0f}px;max-width:{width * 1.25:.0f}px"
         )
         frame = f'<div class="weft-frame"><div style="{limits}">{svg}</div></div>'
-        figure += self.html(frame)
+        figure += self.html(frame + narrow_html(text, name))
         if self.content:
             caption = " ".join(self.content)
             inlines, messages = self.state.inline_text(caption, self.lineno)
