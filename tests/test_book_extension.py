@@ -32,7 +32,13 @@ from weft_book import (
     verdict,
 )
 from weft_book.citing import letters
-from weft_book.drawing import inline_svg, legible_width
+from weft_book.drawing import (
+    inline_svg,
+    legible_width,
+    narrow_html,
+    width_of,
+    windows,
+)
 
 from weft import links
 from weft.bench.results import REFERENCE
@@ -601,6 +607,7 @@ def test_names_of_lines_that_end_together_stay_apart() -> None:
     assert placed == {"c": 29.0, "a": 47.0, "b": 65.0, "d": 200.0}
 
 
+PHONE = 342  # pixels that a drawing has on a screen of 390
 DRAWINGS = sorted((ROOT / "book" / "figures").glob("*.svg"))
 SVG = """<?xml version="1.0"?>
 <svg xmlns="http://www.w3.org/2000/svg" width="300" viewBox="0 0 300 100">
@@ -647,6 +654,33 @@ def test_a_drawing_has_no_colours_but_the_two_dyes(path: Path) -> None:
         "weft",
         "words",
     }
+
+
+@pytest.mark.parametrize("path", DRAWINGS, ids=lambda path: path.stem)
+def test_the_parts_of_a_drawing_can_be_read_on_a_phone(path: Path) -> None:
+    svg = path.read_text(encoding="utf-8")
+    widest = max((width for _, _, width, _ in windows(svg)), default=0)
+    assert legible_width(svg) * widest / width_of(svg) <= PHONE
+
+
+def test_a_phone_shows_the_parts_of_a_drawing_and_the_lines_between() -> None:
+    svg = """<svg viewBox="0 0 400 90" data-narrow="0 9 99 40; 200 5 198 40" fill="red">
+<text class="words" x="0" y="7" font-weight="600">a long</text>
+<text class="words" x="0" y="70">and <tspan>so</tspan></text>
+<text class="words" x="0" y="85">on</text></svg>"""
+    assert windows(svg) == [(0, 9, 99, 40), (200, 5, 198, 40)]
+    html = narrow_html(svg, "09_row")
+    order = [
+        '<p class="weft-line weft-bold">a long</p>',
+        'width:min(50.0%,124px)" viewBox="0 9 99 40" fill="red"',
+        '<use href="#09_row-all"/>',
+        'width:min(100.0%,248px)" viewBox="200 5 198 40"',
+        '<p class="weft-line">and so on</p>',
+    ]
+    places = [html.index(part) for part in order]
+    assert places == sorted(places)
+    assert 'id="09_row-all"' in inline_svg(svg, "09_row", "A row.")
+    assert narrow_html(SVG, "09_row") == ""
 
 
 def test_a_drawing_needs_words_for_it(render: Render) -> None:

@@ -21,7 +21,7 @@ _words = re.compile(
     r'<text class="words"[^>]*?\by="([\d.]+)"([^>]*)>(.*?)</text>', re.S
 )
 READABLE = 11  # pixels; smaller text cannot be read on a phone
-LINE = 24  # units; lines of text nearer than this are one paragraph
+LINE = 20  # units; lines of text nearer than this are one paragraph
 
 
 def inline_svg(svg: str, name: str, alt: str) -> str:
@@ -150,8 +150,10 @@ class DrawingDirective(WeftDirective):
         limits = (
             f"--weft-legible:{legible_width(text):.0f}px;max-width:{width * 1.25:.0f}px"
         )
-        frame = f'<div class="weft-frame"><div style="{limits}">{svg}</div></div>'
-        figure += self.html(frame + narrow_html(text, name))
+        narrow = narrow_html(text, name)
+        frame = "weft-frame weft-whole" if narrow else "weft-frame"
+        whole = f'<div class="{frame}"><div style="{limits}">{svg}</div></div>'
+        figure += self.html(whole + narrow)
         if self.content:
             caption = " ".join(self.content)
             inlines, messages = self.state.inline_text(caption, self.lineno)
