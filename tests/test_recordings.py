@@ -334,6 +334,20 @@ def test_times_say_what_made_them_and_are_shown(path):
         assert not numbers or name in source or "early fragments" in name, name
 
 
+@pytest.mark.parametrize(
+    "path", sorted((RECORDINGS / "switches").glob("*.txt")), ids=lambda p: p.stem
+)
+def test_what_switches_print_says_what_made_it_and_is_shown(path):
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith("# PyTorch ")
+    assert "\n$ " in text
+    assert "Traceback" not in text
+    assert not re.search(r"/(tmp|root|home|work)/", text)
+    assert max(map(len, text.splitlines())) <= 88
+    page = (RECORDINGS.parent / "switches.md").read_text(encoding="utf-8")
+    assert f"recordings/switches/{path.name}" in page
+
+
 def test_the_recorded_instructions_are_what_triton_makes_of_the_lab():
     """Counts, layouts and the inner loop of lab 29, where this is the same Triton."""
     from weft.device import for_triton
