@@ -31,6 +31,8 @@ COMMANDS = {
     "deterministic": "python deterministic.py",
     "packaged": "python packaged.py",
     "twice": "python twice.py",
+    "unchecked": "torchrun --nproc_per_node 2 ranks.py",
+    "ranks": "TORCH_DISTRIBUTED_DEBUG=DETAIL torchrun --nproc_per_node 2 ranks.py",
 }
 PARTS = {
     "breaks": r"^Graph .*$",
@@ -38,7 +40,9 @@ PARTS = {
     "code": r"^ +def call\(self(?:.*\n)+? +return .*$",
 }
 PREFIX = re.compile(r"^[VIW]\d{4} .*?\] (?:\[\S+\] )*(?:\[__\w+\] )?", re.MULTILINE)
-NOISE = re.compile(r"^(?:USDT:.*|.*FutureWarning.*|  return cls.__new__.*)\n", re.M)
+NOISE = re.compile(
+    r"^(?:USDT:.*|.*FutureWarning.*|  return cls.__new__.*|\*+|Setting OMP_.*)?\n", re.M
+)
 
 
 def said(name: str, command: str, folder: Path) -> str:
@@ -50,7 +54,8 @@ def said(name: str, command: str, folder: Path) -> str:
             folder,
         )
         assert not made, made
-    python = command.replace("python", sys.executable)
+    python = command.replace("torchrun", "python -m torch.distributed.run")
+    python = python.replace("python", sys.executable, 1)
     with TemporaryDirectory() as cache:
         text = run(python, folder, TORCHINDUCTOR_CACHE_DIR=cache)
     if name == "debug":
