@@ -60,7 +60,6 @@ SHOWN: list[tuple[str, dict[str, Any]]] = [
     ("trace", {"code": [[7, "    out[i] = x[j]"]], "accesses": [ACCESS]}),
 ]
 PAGES = {
-    "book/index": ["warp_access", "banks"],
     "book/03_setup": ["roofline"],
     "book/01_why_gpus": ["latency"],
     "book/05_first_kernel": ["grid_index", "roofline"],

@@ -8,7 +8,7 @@ from built_book import Book
 
 
 @pytest.mark.parametrize(
-    "page", ["index", "05_first_kernel", "13_shared_memory", "11_profiling"]
+    "page", ["12_global_memory", "05_first_kernel", "13_shared_memory", "11_profiling"]
 )
 def test_figures_play_in_a_page_from_a_folder(
     book: Book, open_page: Callable[..., Any], page: str

@@ -37,6 +37,7 @@ SETTINGS = {
     ),
 }
 PATIENCE = 600  # seconds for the server to answer
+RUNS = 20  # of a cell, until the kernel answers
 
 
 @dataclass(frozen=True)
@@ -218,8 +219,14 @@ def test_a_verdict_keeps_to_the_cell_that_it_judged(
         cell.locator(".cm-content").click()
         page.keyboard.press("Control+Enter")
 
-    run(starter)  # as after a restart
-    starter.get_by_text("the first cell of this lab has not been run").wait_for()
+    said = starter.get_by_text("the first cell of this lab has not been run")
+    for look in range(RUNS * 100):  # as after a restart; a kernel may not listen yet
+        if said.count():
+            break
+        if look % 100 == 0:
+            run(starter)
+        page.wait_for_timeout(200)
+    said.first.wait_for()
 
     run(code.first)
     code.first.get_by_role("link", name="chapter").wait_for()

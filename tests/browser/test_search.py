@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "book" / "_ext"))
 from weft_book.searching import terms_of
 
 ROOT = Path(__file__).parents[2]
+PATIENCE = 200  # looks, 50 ms apart, for what is on its way
 MOST = 300_000  # bytes of one search, on a server that compresses nothing
 # What learners type, and the page that must be first or second.
 TYPED = {
@@ -167,9 +168,15 @@ def test_a_search_transfers_little(open_page: Callable, site: str, query: str) -
     shown = asked(page, query)
     filled = shown.locator("li p:not(:empty)")
     filled.first.wait_for()
-    page.wait_for_load_state("networkidle")
-    texts = [one for one in done if re.search("/_search/(book|labs)/", one.url)]
-    assert 1 <= len(texts) == filled.count() < 10  # those in sight
+
+    def texts() -> int:
+        return sum(bool(re.search("/_search/(book|labs)/", one.url)) for one in done)
+
+    for _ in range(PATIENCE):
+        if texts() == filled.count():
+            break
+        page.wait_for_timeout(50)
+    assert 1 <= texts() == filled.count() < 10  # those in sight
 
     shown.locator("li").last.scroll_into_view_if_needed()
     shown.locator("li").last.locator("p:not(:empty)").wait_for()

@@ -10,7 +10,7 @@ import numpy as np
 
 from weft.checking.history import Step
 from weft.checking.source import parameter_names
-from weft.checking.verdict import Verdict
+from weft.checking.verdict import Failed, Verdict
 from weft.kernels.advice import Facts
 from weft.kernels.trial import Trial
 from weft.places import Place, named, unravel
@@ -33,7 +33,12 @@ def add_steps(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
     find = FOUND_BY.get(verdict.kind)
     if find is None or facts.trace is None or trial.exercise.checks_launch:
         return verdict
-    trace = facts.trace.full if isinstance(facts.trace, Recorded) else facts.trace
+    trace = facts.trace
+    if isinstance(trace, Recorded):
+        try:
+            trace = trace.full
+        except Failed:  # its launch, run again, ends at the race that ended it
+            return verdict
     if not 0 < len(trace) <= LONGEST:
         return verdict
     steps = find(trial, facts.backwards, trace, verdict)
