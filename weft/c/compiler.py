@@ -101,9 +101,14 @@ def call(folder: Path, *arguments: str) -> tuple[bool, str]:
     program = find()
     if program is None:
         raise FileNotFoundError("no C compiler")
+    return ask(folder, program, *FLAGS, *strict(program), *arguments)
+
+
+def ask(folder: Path, *command: str) -> tuple[bool, str]:
+    """Run a compiler in `folder`; return whether it succeeded, and what it said."""
     effort.done["programs"] += 1
     run = subprocess.run(
-        [program, *FLAGS, *strict(program), *arguments],
+        command,
         cwd=folder,
         env=english(),
         capture_output=True,

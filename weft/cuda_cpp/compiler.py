@@ -3,11 +3,9 @@
 import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
-from weft import effort
 from weft.c import compiler, words
 from weft.c.source import Source
 from weft.checking.verdict import Failed, Verdict, Verdicts
@@ -45,18 +43,7 @@ def call(folder: Path, *arguments: str) -> tuple[bool, str]:
     program = find()
     if program is None:
         raise FileNotFoundError("no C++ compiler")
-    effort.done["programs"] += 1
-    run = subprocess.run(
-        [program, *FLAGS, *arguments],
-        cwd=folder,
-        env=compiler.english(),
-        capture_output=True,
-        text=True,
-        errors="replace",
-        stdin=subprocess.DEVNULL,
-        timeout=compiler.SECONDS,
-    )
-    return run.returncode == 0, run.stderr
+    return compiler.ask(folder, program, *FLAGS, *arguments)
 
 
 def compiled(source: Source, prototype: str, program: str, folder: Path) -> list[str]:

@@ -25,7 +25,7 @@ MOST = 40  # steps of a history
 LED = 4  # accesses to other elements that are shown before one of the fault
 LONGEST = 500_000  # accesses of a launch that is run again
 NOTHING = "nothing yet"
-NONE = (None, None)  # of a row that nobody has looked at
+NONE = (None, None)  # of a row at which the run has not looked
 
 
 def add_steps(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
