@@ -15,6 +15,7 @@ from pipeline import labs, notebook
 
 ROOT = Path(__file__).parents[1]
 RECORDINGS = ROOT / "book" / "recordings"
+OF_A_MACHINE = re.compile(r"/(tmp|root|home|work)/")  # folders
 FOLDER = RECORDINGS / "10_debugging"
 PROFILES = RECORDINGS / "11_profiling"
 C = RECORDINGS / "04_c_for_python"
@@ -131,7 +132,7 @@ def test_recordings_of_c_name_the_processor_and_no_folders():
         text = path.read_text(encoding="utf-8")
         assert text.startswith("$ "), path.name
         assert re.search(r"^# .+, \d{4}-\d\d-\d\d\n# gcc \d", text, re.M), path.name
-        assert not re.search(r"/(tmp|root|home|work)/", text), path.name
+        assert not OF_A_MACHINE.search(text), path.name
 
 
 def test_a_recorder_runs_its_programs_elsewhere_and_cuts_the_name(tmp_path):
@@ -280,7 +281,7 @@ def test_counters_say_what_made_them_and_are_shown(path):
     text = path.read_text(encoding="utf-8")
     assert text.startswith("$ ncu ")
     assert "\n# NVIDIA" in text
-    assert not re.search(r"/(tmp|root|home|work)/", text)
+    assert not OF_A_MACHINE.search(text)
     if text.startswith(profiled.COMMAND):  # or it is from before there was `record`
         assert max(map(len, text.splitlines())) <= profiled.WIDTH
 
@@ -322,7 +323,7 @@ def test_times_say_what_made_them_and_are_shown(path):
     text = path.read_text(encoding="utf-8")
     assert text.startswith(timed.COMMAND)
     assert "\n# NVIDIA" in text
-    assert not re.search(r"/(tmp|root|home|work)/", text)
+    assert not OF_A_MACHINE.search(text)
     assert max(map(len, text.splitlines())) <= timed.WIDTH
     shown = f"recordings/{path.parent.name}/factors.txt"
     pages = RECORDINGS.parent.glob(f"{path.parent.name[:2]}_*.md")
@@ -342,7 +343,7 @@ def test_what_switches_print_says_what_made_it_and_is_shown(path):
     assert text.startswith("# PyTorch ")
     assert "\n$ " in text
     assert "Traceback" not in text
-    assert not re.search(r"/(tmp|root|home|work)/", text)
+    assert not OF_A_MACHINE.search(text)
     assert max(map(len, text.splitlines())) <= 88
     page = (RECORDINGS.parent / "switches.md").read_text(encoding="utf-8")
     assert f"recordings/switches/{path.name}" in page
