@@ -87,7 +87,10 @@ ROWS = [
 
 @pytest.fixture
 def render(tmp_path: Path) -> Render:
-    """Build one page in a small repository; return its article and the warnings."""
+    """Build one page in a small repository; return its article and the warnings.
+
+    With `keep`, what an earlier call built is used where it has not changed.
+    """
     source = tmp_path / "source"
     for folder in (
         "book/figures",
@@ -104,7 +107,10 @@ def render(tmp_path: Path) -> Render:
     path.write_text(json.dumps(measured))
 
     def build(
-        text: str, builder: str = "html", files: dict[str, str] | None = None
+        text: str,
+        builder: str = "html",
+        files: dict[str, str] | None = None,
+        keep: bool = False,
     ) -> tuple[str, list[str]]:
         for name, content in (files or {}).items():
             (source / name).parent.mkdir(exist_ok=True)
@@ -126,7 +132,7 @@ def render(tmp_path: Path) -> Render:
                 },
                 status=None,
                 warning=warnings,
-                freshenv=True,
+                freshenv=not keep,
             )
             app.build()
         suffix = "html" if builder == "html" else "txt"
@@ -477,6 +483,18 @@ def test_the_search_has_the_text_of_each_section_packed(
     assert sections[0][2].endswith("x = 1")  # code after prose
     assert index["docnames"] == ["book/index"]
     assert {"four", "three"} <= index["terms"].keys() | index["titleterms"].keys()
+
+
+def test_the_index_keeps_terms_of_pages_that_are_not_written_again(
+    render: Render, tmp_path: Path
+) -> None:
+    other = {"book/other.md": "# Other", "book/search_terms.toml": 'other = ["loom"]'}
+    render("One.", files=other)
+    render("Two.", keep=True)
+    packed = tmp_path / "html" / "_search" / "index.bin"
+    index = json.loads(gzip.decompress(packed.read_bytes()))
+    assert index["docnames"] == ["book/index", "book/other"]
+    assert index["indexentries"] == {"loom": [[1, "", True]]}
 
 
 def test_a_page_with_groups_has_a_script_and_others_do_not(

@@ -21,6 +21,7 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
+from sphinx.util.index_entries import split_index_msg
 
 SOLUTIONS = "solutions/"
 TERMS = Path("book", "search_terms.toml")
@@ -30,6 +31,7 @@ PROSE, CODE = (nodes.paragraph, nodes.term), (nodes.literal_block,)
 UNREAD = (nodes.raw, nodes.image)
 
 Section = tuple[str, str, str]  # its anchor, its title, its text
+Entry = tuple[int, str, bool]  # the page's number, the anchor, whether it explains
 
 logger = logging.getLogger(__name__)
 
@@ -131,7 +133,25 @@ def pack_index(app: Sphinx, failure: Exception | None) -> None:
     path = Path(app.outdir) / INDEX
     if failure is None and app.builder.format == "html" and path.is_file():
         text = path.read_text("utf8").removeprefix(START).rstrip(");\n")
-        pack(Path(app.outdir), "index", json.loads(text))
+        index = json.loads(text)
+        # Sphinx keeps no index entries of pages that this build did not write.
+        index["indexentries"] = entries_of(app.env, index["docnames"])
+        pack(Path(app.outdir), "index", index)
+
+
+def entries_of(env: BuildEnvironment, pages: list[str]) -> dict[str, list[Entry]]:
+    """Return the index's terms, each with the places that explain or name it."""
+    known = env.get_domain("index").data["entries"]
+    found: dict[str, list[Entry]] = {}
+    for number, page in enumerate(pages):
+        entries = {
+            (term.lower(), anchor or "", main == "main")
+            for kind, value, anchor, main, _ in known.get(page, ())
+            for term in split_index_msg(kind, value)
+        }
+        for term, anchor, main in sorted(entries):
+            found.setdefault(term, []).append((number, anchor, main))
+    return found
 
 
 def setup(app: Sphinx) -> None:
