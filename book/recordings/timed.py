@@ -5,6 +5,11 @@ A folder's factors.py builds the launches of each of its tables, and hands them 
 """
 
 import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +19,7 @@ from profiled import WIDTH, facts
 
 COMMAND = "$ python3 factors.py\n"
 HOW = "# medians of launches timed in turns, L2 emptied before each\n"
+GRAPHS = "# medians of launches in CUDA graphs timed in turns, with a warm cache\n"
 BURSTS = "# medians of bursts of launches timed in turns, each after a pause\n"
 EACH = 11  # characters of a column
 
@@ -91,3 +97,56 @@ def record(
     how = BURSTS if bursts else HOW
     text = COMMAND + facts(ncu=False) + made_by + how + "\n" + "\n".join(tables)
     (given.out / "factors.txt").write_text(text, encoding="utf-8")
+
+
+def compiled_anew(
+    about: str,
+    file: str,
+    title: str,
+    once: Callable[[], dict[str, float]],
+    compiled: str,
+    rows: Sequence[str],
+    baseline: str,
+    how: str = HOW,
+) -> None:
+    """Run `once` in processes of their own, and write what its launches take.
+
+    A compiler that tunes may choose another kernel each time. about: the program's
+    help. file: the program; the recording beside it has its name, with .txt. once:
+    returns name → ms. compiled: the launch that gets one of the rows per process; of
+    the others, the least time counts. baseline: the row whose speed is 1.
+    """
+    program = Path(file)
+    options = argparse.ArgumentParser(
+        description=about, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument("--out", type=Path, default=program.parent, metavar="FOLDER")
+    options.add_argument("--once", action="store_true", help=argparse.SUPPRESS)
+    given = options.parse_args()
+    if given.once:
+        print(json.dumps(once()))
+        return
+    runs = [_in_a_process(file) for _ in rows]
+    times = {
+        name: min(run[name] for run in runs) for name in runs[0] if name != compiled
+    }
+    times |= {row: run[compiled] for row, run in zip(rows, runs, strict=True)}
+    text = table(Experiment(title, dict, baseline, print), times)
+    given.out.mkdir(parents=True, exist_ok=True)
+    command = f"$ python3 {program.name}\n"
+    target = given.out / program.with_suffix(".txt").name
+    target.write_text(f"{command}{facts(ncu=False)}{how}\n{text}", encoding="utf-8")
+
+
+def _in_a_process(file: str) -> dict[str, float]:
+    """Run `once` of a program with empty caches of compiled kernels."""
+    with tempfile.TemporaryDirectory() as empty:
+        caches = dict.fromkeys(("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"), empty)
+        said = subprocess.run(
+            [sys.executable, file, "--once"],
+            env=os.environ | caches,
+            check=True,
+            stdout=subprocess.PIPE,
+        )
+    found: dict[str, float] = json.loads(said.stdout.splitlines()[-1])
+    return found

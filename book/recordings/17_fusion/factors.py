@@ -4,19 +4,14 @@ python factors.py [--out FOLDER], on a machine with a GPU, Numba and PyTorch. Ea
 process tunes anew, with an empty cache, and may choose another kernel.
 """
 
-import argparse
-import json
-import os
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from profiled import facts, lab  # noqa: E402
-from timed import COMMAND, HOW, Experiment, table  # noqa: E402
+from profiled import lab  # noqa: E402
+from timed import compiled_anew  # noqa: E402
 
 CASE = 16384, 4096
 PROCESSES = (
@@ -45,38 +40,7 @@ def once() -> dict[str, float]:
     return {name: found[name].ms for name in launches}
 
 
-def in_a_process() -> dict[str, float]:
-    """Run `once` in a process of its own, with empty caches of compiled kernels."""
-    with tempfile.TemporaryDirectory() as empty:
-        caches = dict.fromkeys(("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"), empty)
-        command = [sys.executable, __file__, "--once"]
-        said = subprocess.run(
-            command, env=os.environ | caches, check=True, stdout=subprocess.PIPE
-        )
-    found: dict[str, float] = json.loads(said.stdout.splitlines()[-1])
-    return found
-
-
-def main() -> None:
-    options = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    options.add_argument("--out", type=Path, default=HERE, metavar="FOLDER")
-    options.add_argument("--once", action="store_true", help=argparse.SUPPRESS)
-    given = options.parse_args()
-    if given.once:
-        print(json.dumps(once()))
-        return
-    runs = [in_a_process() for _ in PROCESSES]
-    times = {name: min(run[name] for run in runs) for name in ("copy", "PyTorch")}
-    tuned = [run["torch.compile"] for run in runs]
-    times |= dict(zip(PROCESSES, tuned, strict=True))
-    title = "RMSNorm, {} x {} float32".format(*CASE)
-    text = table(Experiment(title, dict, "PyTorch", print), times)
-    given.out.mkdir(parents=True, exist_ok=True)
-    target = given.out / "factors.txt"
-    target.write_text(f"{COMMAND}{facts(ncu=False)}{HOW}\n{text}", encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    title = "RMSNorm, {} x {} float32".format(*CASE)
+    what = title, once, "torch.compile", PROCESSES, "PyTorch"
+    compiled_anew(__doc__, __file__, *what)
