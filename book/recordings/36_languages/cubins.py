@@ -10,8 +10,10 @@ where the folder is used.
 import ctypes
 import inspect
 import json
+import struct
 import sys
 import tempfile
+from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -19,6 +21,7 @@ from typing import Any
 
 from languages import TASKS, Program, loaded, programs
 
+from weft.launching import driver_call
 from weft.tile_programs.compiled import read
 
 PACKAGES = ("cuda-tile", "nvidia-cuda-tileiras", "nvidia-cuda-nvcc", "nvidia-nvvm")
@@ -100,7 +103,7 @@ def main() -> None:
 
 def stand_in(folder: Path, name: str) -> ModuleType:
     """Return a module like `cuda.tile`, whose `launch` launches a compiled kernel."""
-    functions: dict[bool, tuple[Any, int]] = {}
+    functions: dict[bool, tuple[Callable[..., None], int]] = {}
 
     def launch(stream: Any, grid: tuple[int, ...], kernel: Any, given: Any) -> None:
         tensors = [each for each in given if hasattr(each, "data_ptr")]
@@ -112,7 +115,13 @@ def stand_in(folder: Path, name: str) -> ModuleType:
         )
         if multiples not in functions:
             functions[multiples] = function(folder / file_name(name, multiples))
-        run(*functions[multiples], stream.cuda_stream, grid, tensors)
+        call, threads = functions[multiples]
+        buffer = packed(tensors)
+        size = ctypes.c_size_t(len(buffer))
+        addresses = ctypes.addressof(buffer), ctypes.addressof(size)
+        # what cuda.h calls CU_LAUNCH_PARAM_BUFFER_POINTER, _BUFFER_SIZE and _END
+        extra = (ctypes.c_void_p * 5)(1, addresses[0], 2, addresses[1], 0)
+        call(grid, threads, 0, extra)
 
     module: Any = ModuleType("cuda.tile")
     module.launch = launch
@@ -124,36 +133,37 @@ def stand_in(folder: Path, name: str) -> ModuleType:
     return found
 
 
-def function(path: Path) -> tuple[Any, int]:
-    """Load a cubin; return its kernel and how many threads its blocks must have."""
-    driver, module = ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p()
-    cubin, kernel = path.read_bytes(), ctypes.c_void_p()
-    for status in (
-        driver.cuModuleLoadData(ctypes.byref(module), cubin),
-        driver.cuModuleGetFunction(ctypes.byref(kernel), module, ENTRY.encode()),
-    ):
-        if status:
-            raise RuntimeError(f"{path.name}: CUDA error {status}")
-    return kernel, read(cubin, (9, 0), ENTRY).threads
+def function(path: Path) -> tuple[Callable[..., None], int]:
+    """Load a cubin; return what launches it, and the threads its blocks must have."""
+    cubin, module, handle = path.read_bytes(), ctypes.c_void_p(), ctypes.c_void_p()
+    threads = threads_of(cubin, path.name)
+    driver = ctypes.CDLL("libcuda.so.1")
+    error = driver.cuModuleLoadData(
+        ctypes.byref(module), cubin
+    ) or driver.cuModuleGetFunction(ctypes.byref(handle), module, ENTRY.encode())
+    if error:
+        raise RuntimeError(f"the driver does not load {path.name}: CUDA error {error}")
+    assert handle.value is not None
+    return driver_call(handle.value), threads
 
 
-def run(
-    kernel: Any, threads: int, stream: int, grid: tuple[int, ...], tensors: list[Any]
-) -> None:
-    """Launch a kernel on tensors: of each, its address, its shape and its strides."""
-    values: list[Any] = []
+def threads_of(cubin: bytes, name: str) -> int:
+    """Return the threads that a kernel's blocks must have. Raises ValueError."""
+    threads = read(cubin, (9, 0), ENTRY).threads
+    if not 32 <= threads <= 1024 or threads % 32:
+        raise ValueError(f"{name} asks for blocks of {threads} threads")
+    return threads
+
+
+def packed(tensors: list[Any]) -> Any:
+    """Pack a launch's parameters: of each tensor, its address, shape and strides."""
+    form, values = "", []
     for tensor in tensors:
-        values.append(ctypes.c_uint64(tensor.data_ptr()))
-        values += [ctypes.c_int32(n) for n in (*tensor.shape, *tensor.stride())]
-    pointers = (ctypes.c_void_p * len(values))(
-        *(ctypes.cast(ctypes.pointer(value), ctypes.c_void_p) for value in values)
+        form += "Q" + 2 * tensor.dim() * "i"
+        values += [tensor.data_ptr(), *tensor.shape, *tensor.stride()]
+    return ctypes.create_string_buffer(
+        struct.pack(form, *values), struct.calcsize(form)
     )
-    x, y, z = (*grid, 1, 1)[:3]
-    status = ctypes.CDLL("libcuda.so.1").cuLaunchKernel(
-        *(kernel, x, y, z, threads, 1, 1, 0, ctypes.c_void_p(stream), pointers, None)
-    )
-    if status:
-        raise RuntimeError(f"CUDA error {status}")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 import cuda.tile as ct
 import torch
 
-TILE, BLOCKS, OCCUPANCY = 2048, 264, 2
+TILE, BLOCKS, OCCUPANCY, TMA = 2048, 264, 2, True
 ZERO = ct.PaddingMode.ZERO
 
 
@@ -12,7 +12,9 @@ def add_up(x, out, TILE: ct.Constant[int]):
     acc = ct.zeros((TILE,), ct.float32)
     tiles = ct.num_tiles(x, axis=0, shape=(TILE,))
     for i in range(ct.bid(0), tiles, ct.num_blocks(0)):
-        acc = acc + ct.load(x, index=(i,), shape=(TILE,), padding_mode=ZERO)
+        acc = acc + ct.load(
+            x, index=(i,), shape=(TILE,), padding_mode=ZERO, allow_tma=TMA
+        )
     ct.atomic_add(out, 0, ct.sum(acc))
 
 

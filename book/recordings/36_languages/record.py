@@ -4,13 +4,16 @@ python record.py [--out FOLDER] [--cubins FOLDER], on a machine with a Hopper GP
 Numba, PyTorch, Triton and nvcc. --cubins: what `cubins.py` made, where cuTile's
 compiler is missing. First each language is checked in a process of its own, so that a
 kernel that hangs or destroys the context stops no other. Those that passed are then
-timed in one process. What fails is written down with its reason.
+timed, a task after the other, each in a process that has compiled and loaded its
+kernels meanwhile. What fails is written down with its reason, and languages.json is
+written anew after each step.
 
 python record.py --table writes languages.txt from languages.json, without a GPU.
 """
 
 import argparse
 import json
+import os
 import platform
 import re
 import shutil
@@ -67,8 +70,9 @@ NAMES = {
     "cutile": "cuTile",
     "cuda": "CUDA C++",
 }
-PATIENCE = 90.0  # s that a process may take to check one kernel
-ENOUGH = 150.0  # s after which no process is begun again
+PATIENCE = 45.0  # s that a process may be silent
+ENOUGH = 60.0  # s after which no process is begun again
+LOST = 3  # a process ends with that where a kernel has destroyed its context
 
 
 def said(error: BaseException) -> str:
@@ -142,12 +146,25 @@ def judge(language: str, names: list[str], folder: Path, cubins: Path | None) ->
             continue
         begun = time.perf_counter()
         try:
-            text = judged(program, folder, cubins)
+            text, lost = judged(program, folder, cubins), False
         except Exception as error:
-            text = said(error)
+            text, lost = said(error), is_lost()
             traceback.print_exc()
         took = round(time.perf_counter() - begun, 1)
         print(json.dumps({program.name: text, "s": took}), flush=True)
+        if lost:
+            os._exit(LOST)
+
+
+def is_lost() -> bool:
+    """Return whether a kernel has made the GPU useless for this process."""
+    import torch
+
+    try:
+        torch.cuda.synchronize()
+    except Exception:
+        return torch.cuda.is_available()
+    return False
 
 
 def judged_apart(
@@ -160,36 +177,43 @@ def judged_apart(
         command = [sys.executable, __file__, "--judge", language, *todo]
         command += ["--folder", str(folder)]
         command += [] if cubins is None else ["--cubins", str(cubins)]
-        text, reason = watched(command, folder / f"{language}.log")
+        text, reason, status = watched(command, folder / f"{language}.log")
         for line in text.splitlines():
             if line.startswith("{"):
                 print(line, flush=True)
                 found |= {k: v for k, v in json.loads(line).items() if k != "s"}
         left = [name for name in todo if name not in found]
-        if left:
+        if left and (status != LOST or left == todo):
             found[left[0]] = f"stopped: {reason}"
             print(left[0], found[left[0]], flush=True)
-        todo = left[1:]
+            left = left[1:]
+        todo = left
     return found | dict.fromkeys(todo, "not checked")
 
 
-def watched(command: list[str], log: Path) -> tuple[str, str]:
-    """Run a command until it writes nothing more; return what it wrote, and its end."""
+def watched(command: list[str], log: Path) -> tuple[str, str, int]:
+    """Run a command; return what it wrote, how it ended, and its status."""
     with log.open("w", encoding="utf-8") as out:
         process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT)
-        size, since = 0, time.perf_counter()
-        while process.poll() is None:
-            time.sleep(0.2)
-            if log.stat().st_size != size:
-                size, since = log.stat().st_size, time.perf_counter()
-            elif time.perf_counter() - since > PATIENCE:
-                process.kill()
-                break
-        process.wait()
+    return waited(process, log)
+
+
+def waited(process: subprocess.Popen[str], log: Path) -> tuple[str, str, int]:
+    """Wait for a process, but not if it writes nothing for PATIENCE; as `watched`."""
+    size, since = log.stat().st_size, time.perf_counter()
+    while process.poll() is None:
+        time.sleep(0.1)
+        if log.stat().st_size != size:
+            size, since = log.stat().st_size, time.perf_counter()
+        elif time.perf_counter() - since > PATIENCE:
+            process.kill()
+            break
+    status = process.wait()
     text = log.read_text(encoding="utf-8", errors="replace")
-    if process.returncode < 0:
-        return text, f"nothing for {PATIENCE:.0f} s, or signal {-process.returncode}"
-    return text, " ".join(text[-300:].split())
+    if status < 0:
+        reason = f"nothing for {PATIENCE:.0f} s, or signal {-status}"
+        return text, reason, status
+    return text, " ".join(text[-300:].split()), status
 
 
 def judge_all(
@@ -263,12 +287,88 @@ def built_cub(folder: Path) -> Path:
 # Timing
 
 
+class Timer:
+    """A process that loads the kernels of a task, and times them when it is told to.
+
+    Before, it launches nothing of ours, as nothing is checked yet.
+    """
+
+    def __init__(self, task: str, folder: Path, cubins: Path | None) -> None:
+        self.task = task
+        self.rows = folder / f"rows_{task}.json"
+        self.log = folder / f"rows_{task}.log"
+        command = [sys.executable, __file__, "--time", task, "--folder", str(folder)]
+        command += [] if cubins is None else ["--cubins", str(cubins)]
+        with self.log.open("w", encoding="utf-8") as out:
+            self.process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
+
+    def timed(self, wrong: dict[str, str]) -> tuple[list[dict[str, Any]], str]:
+        """Return the rows, and why there are none or not all.
+
+        wrong: program -> what the check has found wrong with it.
+        """
+        reason = ""
+        try:
+            assert self.process.stdin is not None
+            self.process.stdin.write(json.dumps(wrong) + "\n")
+            self.process.stdin.close()
+        except OSError as error:  # it has ended
+            reason = said(error)
+        text, end, status = waited(self.process, self.log)
+        print(text, flush=True)
+        rows = []
+        if self.rows.is_file():
+            rows = json.loads(self.rows.read_text(encoding="utf-8"))
+        return rows, (reason or end) if status else ""
+
+
+def time_task(task: str, folder: Path, cubins: Path | None) -> None:
+    """Load the kernels of a task, wait for the verdicts, time, and write the rows."""
+    import torch
+
+    import weft  # noqa: F401  before Numba
+    from weft.chapters import Chapter
+
+    if task == "gemm":
+        assert Chapter("22_hopper_gemm").measure
+    if torch.cuda.is_available():
+        torch.zeros(1, device="cuda")
+    binds: dict[str, Any] = {}
+    for program in (p for p in programs() if p.task == task):
+        if program.language == "cuda":  # nvcc is at work
+            continue
+        try:
+            binds[program.name] = prepared(program, folder, cubins)
+        except Exception as error:
+            binds[program.name] = error
+            traceback.print_exc()
+        print(f"{program.name}: loaded", flush=True)
+    wrong = json.loads(sys.stdin.readline())
+
+    def keep(rows: list[dict[str, Any]]) -> None:
+        text = json.dumps(rows, ensure_ascii=False)
+        (folder / f"rows_{task}.json").write_text(text, encoding="utf-8")
+
+    keep(rows_of(task, folder, binds, wrong, keep))
+
+
 def rows_of(
-    task: str, folder: Path, cubins: Path | None, wrong: dict[str, str]
+    task: str,
+    folder: Path,
+    binds: dict[str, Any],
+    wrong: dict[str, str],
+    keep: Callable[[list[dict[str, Any]]], None],
 ) -> list[dict[str, Any]]:
     """Time everything of a task; what fails is a row with its reason.
 
-    wrong: program -> what the check has found wrong with it.
+    binds: program -> its `bind`, or why there is none. wrong: program -> what the check
+    has found wrong with it. keep: is given the rows when all have been launched once.
     """
     import torch
 
@@ -308,12 +408,16 @@ def rows_of(
         def own(program: Program = program) -> Launch:
             if text := wrong[program.name]:
                 raise ValueError(f"wrong: {text}")
-            launch: Launch = prepared(program, folder, cubins)(*given, out)
+            bind = binds.get(program.name) or loaded(program, folder)
+            if isinstance(bind, Exception):
+                raise bind
+            launch: Launch = bind(*given, out)
             return launch
 
         about = {"kind": program.language, "constants": program.constants}
         attempt(name, about, own)
 
+    keep(list(rows.values()))
     timed(task, launches, rows, timing)
     return list(rows.values())
 
@@ -339,7 +443,8 @@ def timed(task: str, launches: dict[str, Launch], rows: Any, timing: Any) -> Non
                 "value": value,
                 "unit": UNITS[task],
             }
-            print(f"{task}: {name} {timing_of.ms:.4f} ms, {value:.4g} {UNITS[task]}")
+            rate = f"{value:.4g} {UNITS[task]}"
+            print(f"{task}: {name} {timing_of.ms:.4f} ms, {rate}", flush=True)
         return
 
 
@@ -369,32 +474,40 @@ def machine(cubins: Path | None) -> dict[str, Any]:
 
 
 def measure(out: Path, cubins: Path | None) -> None:
-    """Check and time all; write languages.json after each task."""
+    """Check and time all; write languages.json after each step."""
     begun = time.perf_counter()
+    out.mkdir(parents=True, exist_ok=True)
     data: dict[str, Any] = {"digest": digest(), **machine(cubins)}
     data["lines"] = {
         f"{language} {task}": code_lines(Program(language, task).path)
         for task in TASKS
         for language in LANGUAGES
     }
+    data["rows"] = []
+
+    def keep(step: str) -> None:
+        data["seconds"] = round(time.perf_counter() - begun, 1)
+        print(f"{step}: {data['seconds']} s", flush=True)
+        text = json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+        (out / "languages.json").write_text(text, encoding="utf-8")
+
     folder = Path(tempfile.mkdtemp())
+    timers = [Timer(task, folder, cubins) for task in TASKS]
     found, data["not compiled"] = judge_all(folder, cubins, begun)
     mistakes = {p.name: p for k in LANGUAGES for p in of_language(k) if p.wrong}
     data["mistakes"] = {
         f"{p.language} {p.task}": found[name] for name, p in mistakes.items()
     }
-    data["checked after s"] = round(time.perf_counter() - begun, 1)
-    data["rows"] = []
-    for task in TASKS:
-        try:
-            data["rows"] += rows_of(task, folder, cubins, found)
-        except Exception as error:
-            data[f"{task} failed"] = said(error)
-            traceback.print_exc()
-        data["seconds"] = round(time.perf_counter() - begun, 1)
-        out.mkdir(parents=True, exist_ok=True)
-        text = json.dumps(data, indent=1, ensure_ascii=False) + "\n"
-        (out / "languages.json").write_text(text, encoding="utf-8")
+    data["refused"] = {
+        name: text for name, text in found.items() if text and name not in mistakes
+    }
+    keep("checked")
+    for timer in timers:
+        rows, reason = timer.timed(found)
+        data["rows"] += rows
+        if reason:
+            data[f"{timer.task} failed"] = reason
+        keep(timer.task)
 
 
 # The table
@@ -463,10 +576,14 @@ def main() -> None:
     options.add_argument("--cubins", type=Path, metavar="FOLDER")
     options.add_argument("--table", action="store_true")
     options.add_argument("--judge", nargs="+", help=argparse.SUPPRESS)
+    options.add_argument("--time", choices=TASKS, help=argparse.SUPPRESS)
     options.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     given = options.parse_args()
     if given.judge:
         judge(given.judge[0], given.judge[1:], given.folder, given.cubins)
+        return
+    if given.time:
+        time_task(given.time, given.folder, given.cubins)
         return
     if not given.table:
         measure(given.out, given.cubins)
