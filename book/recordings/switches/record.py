@@ -1,13 +1,15 @@
-"""Write down what PyTorch's switches print on a CPU.
+"""Write down what PyTorch's switches, and those of the libraries below it, print.
 
-python record.py [--out FOLDER] [NAME ...], on Linux with PyTorch and g++; it needs no
-GPU. Prefixes of log lines, and folders, are cut. Of long logs, PARTS says what is kept.
+python record.py [--out FOLDER] [NAME ...], on Linux with PyTorch and g++. With --gpu
+or --gpus, what needs one GPU, or two. Prefixes of log lines, addresses and folders are
+cut. Of long logs, PARTS says what is kept.
 """
 
 import argparse
 import datetime
 import re
 import sys
+import textwrap
 from importlib import metadata
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -34,12 +36,39 @@ COMMANDS = {
     "unchecked": "torchrun --nproc_per_node 2 ranks.py",
     "ranks": "TORCH_DISTRIBUTED_DEBUG=DETAIL torchrun --nproc_per_node 2 ranks.py",
 }
+FAILED = "TORCH_NCCL_TRACE_BUFFER_SIZE=2000 TORCH_NCCL_DUMP_ON_TIMEOUT=1 "
+FAILED += "TORCH_NCCL_DEBUG_INFO_TEMP_FILE=trace_ torchrun --nproc_per_node 2 waits.py"
+ON_GPU = {
+    "products": "CUBLASLT_LOG_LEVEL=2 python product.py",
+    "convolution": "CUDNN_FRONTEND_LOG_INFO=1 CUDNN_FRONTEND_LOG_FILE=stderr "
+    "python convolved.py",
+    "calls": "CUDNN_LOGLEVEL_DBG=3 CUDNN_LOGDEST_DBG=stdout "
+    "python convolved.py | wc -l",
+    "graphs": "TORCH_LOGS=cudagraphs python replayed.py",
+    "grown": "python grown.py",
+    "expandable": "PYTORCH_ALLOC_CONF=expandable_segments:True python grown.py",
+    "collected": "PYTORCH_ALLOC_CONF=garbage_collection_threshold:0.8 python grown.py",
+    "limited": "PYTORCH_ALLOC_CONF=garbage_collection_threshold:0.8 "
+    "python grown.py 0.1",
+    "budget": "python budget.py",
+}
+ON_GPUS = {"waits": FAILED}
 PARTS = {
     "breaks": r"^Graph .*$",
     "recompiles": r"^Recompiling.*$|^ *- \d+/\d+: .*$",
     "code": r"^ +def call\(self(?:.*\n)+? +return .*$",
+    "convolution": r"^.*(?:Called engine|EXECUTION_PLAN).*$",
+    "graphs": r"^skipping.*$|^ *File .*$|^ *calls.*$|^Running.*$|^Recording.*$|"
+    r"^RuntimeError.*$",
 }
 PREFIX = re.compile(r"^[VIW]\d{4} .*?\] (?:\[\S+\] )*(?:\[__\w+\] )?", re.MULTILINE)
+POINTERS = re.compile(
+    r"^\[.*?\]\[cublasLt\]\[\d+\]\[Trace\]| [A-D]desc=\[.*?\]|"
+    r" \w*(?:pointer|stream|workspace|[A-D])=0x\w+|, data_ptr=\w+|"
+    r" workSpaceSizeInBytes=\d+",
+    re.IGNORECASE | re.MULTILINE,
+)
+WIDTH = 88
 NOISE = re.compile(
     r"^(?:USDT:.*|.*FutureWarning.*|  return cls.__new__.*|\*+|Setting OMP_.*)?\n", re.M
 )
@@ -60,25 +89,43 @@ def said(name: str, command: str, folder: Path) -> str:
         text = run(python, folder, TORCHINDUCTOR_CACHE_DIR=cache)
     if name == "debug":
         text = run(f"cd {DEBUG} && LC_ALL=C ls -1", folder)
+    return text.replace(f"{folder}/", "")
+
+
+def cut(name: str, text: str) -> str:
+    """Return what a listing shows of what a program printed."""
     text = NOISE.sub("", PREFIX.sub("", text))
     if name in PARTS:
         text = "\n".join(re.findall(PARTS[name], text, re.MULTILINE)) + "\n"
     text = re.sub(r" +#.*$", "", text, flags=re.MULTILINE)
-    return text.replace(f"{folder}/", "")
+    if name in ON_GPU | ON_GPUS:
+        lines = POINTERS.sub("", text).splitlines()
+        text = "".join(f"{part}\n" for line in lines for part in wrapped(line))
+    return text
+
+
+def wrapped(line: str) -> list[str]:
+    return textwrap.wrap(line, WIDTH, subsequent_indent="    ") or [""]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=HERE)
-    parser.add_argument("names", nargs="*", default=COMMANDS, metavar="NAME")
+    parser.add_argument("--gpu", action="store_const", const=ON_GPU, dest="kind")
+    parser.add_argument("--gpus", action="store_const", const=ON_GPUS, dest="kind")
+    parser.add_argument("names", nargs="*", metavar="NAME")
     given = parser.parse_args()
     python = ".".join(map(str, sys.version_info[:3]))
     facts = f"# PyTorch {metadata.version('torch')}, Python {python}, "
+    if given.kind:
+        facts += f"{torch.cuda.get_device_name()}, "
     facts += f"{datetime.date.today()}; by record.py"
-    for name in given.names:
-        command = COMMANDS[name]
+    commands = given.kind or COMMANDS
+    given.out.mkdir(parents=True, exist_ok=True)
+    for name in given.names or commands:
+        command = commands[name]
         with copied(HERE, ".py", ".cpp") as folder:
-            text = said(name, command, folder)
+            text = cut(name, said(name, command, folder))
         (given.out / f"{name}.txt").write_text(f"{facts}\n$ {command}\n{text}", "utf-8")
 
 
