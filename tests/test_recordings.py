@@ -316,19 +316,22 @@ def test_a_variant_that_computes_something_else_is_not_timed():
         timed.timed(experiment(right))
 
 
+TIMED = [*RECORDINGS.glob("*/factors.txt"), *RECORDINGS.glob("*/norms.txt")]
+
+
 @pytest.mark.parametrize(
-    "path", sorted(RECORDINGS.glob("*/factors.txt")), ids=lambda p: p.parent.name
+    "path", sorted(TIMED), ids=lambda p: f"{p.parent.name}-{p.stem}"
 )
 def test_times_say_what_made_them_and_are_shown(path):
     text = path.read_text(encoding="utf-8")
-    assert text.startswith(timed.COMMAND)
+    assert text.startswith(f"$ python3 {path.stem}.py\n")
     assert "\n# NVIDIA" in text
     assert not OF_A_MACHINE.search(text)
     assert max(map(len, text.splitlines())) <= timed.WIDTH
-    shown = f"recordings/{path.parent.name}/factors.txt"
+    shown = f"recordings/{path.parent.name}/{path.name}"
     pages = RECORDINGS.parent.glob(f"{path.parent.name[:2]}_*.md")
     assert any(shown in page.read_text("utf-8") for page in pages)
-    source = (path.parent / "factors.py").read_text(encoding="utf-8")
+    source = path.with_suffix(".py").read_text(encoding="utf-8")
     for line in text.splitlines():
         name = re.split(r"  +", line)[0]
         numbers = re.search(r"  \d", line)
