@@ -48,8 +48,7 @@ ON_GPU = {
     "grown": "python grown.py",
     "expandable": "PYTORCH_ALLOC_CONF=expandable_segments:True python grown.py",
     "collected": "PYTORCH_ALLOC_CONF=garbage_collection_threshold:0.8 python grown.py",
-    "limited": "PYTORCH_ALLOC_CONF=garbage_collection_threshold:0.8 "
-    "python grown.py 0.1",
+    "limited": "PYTORCH_ALLOC_CONF=garbage_collection_threshold:0.1 python grown.py 1",
     "budget": "python budget.py",
 }
 ON_GPUS = {"waits": FAILED}
@@ -70,7 +69,9 @@ POINTERS = re.compile(
 )
 WIDTH = 88
 NOISE = re.compile(
-    r"^(?:USDT:.*|.*FutureWarning.*|  return cls.__new__.*|\*+|Setting OMP_.*)?\n", re.M
+    r"^(?:USDT:.*|.*FutureWarning.*|  return cls.__new__.*|.*TensorFloat32.*|"
+    r"  warnings.warn.*|\*+|Setting OMP_.*)?\n",
+    re.MULTILINE,
 )
 
 
