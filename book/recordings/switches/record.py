@@ -48,7 +48,8 @@ ON_GPU = {
     "grown": "python grown.py",
     "expandable": "PYTORCH_ALLOC_CONF=expandable_segments:True python grown.py",
     "collected": "PYTORCH_ALLOC_CONF=garbage_collection_threshold:0.8 python grown.py",
-    "limited": "PYTORCH_ALLOC_CONF=garbage_collection_threshold:0.1 python grown.py 1",
+    "limited": "PYTORCH_ALLOC_CONF=garbage_collection_threshold:0.8 "
+    "python grown.py 0.1",
     "budget": "python budget.py",
 }
 ON_GPUS = {"waits": FAILED}
