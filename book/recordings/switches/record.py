@@ -47,7 +47,7 @@ ON_GPU = {
     "graphs": "TORCH_LOGS=cudagraphs python replayed.py",
     "grown": "python grown.py",
     "expandable": "PYTORCH_ALLOC_CONF=expandable_segments:True python grown.py",
-    "collected": "PYTORCH_ALLOC_CONF=garbage_collection_threshold:0.8 python grown.py",
+    "collected": "PYTORCH_ALLOC_CONF=garbage_collection_threshold:0.01 python grown.py",
     "limited": "PYTORCH_ALLOC_CONF=garbage_collection_threshold:0.8 "
     "python grown.py 0.1",
     "budget": "python budget.py",
