@@ -4,18 +4,18 @@ import json
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-import weft
 from weft import tile_programs
 from weft.device import for_triton
+from weft.tile_programs.compiled import MachineCode
 from weft.triton_programs import machine_code
 
 torch = pytest.importorskip("torch")
@@ -23,9 +23,11 @@ torch = pytest.importorskip("torch")
 FOLDER = Path(__file__).parents[1] / "book" / "recordings" / "36_languages"
 sys.path.insert(0, str(FOLDER))
 
+import cubins  # noqa: E402
 import languages  # noqa: E402
 import record  # noqa: E402
-from languages import LANGUAGES, MISTAKES, SMALL, TASKS, Program  # noqa: E402
+import verdicts  # noqa: E402
+from languages import LANGUAGES, MISTAKES, TASKS, Program  # noqa: E402
 
 RECORDED = FOLDER / "languages.json"
 without_triton = pytest.mark.skipif(
@@ -92,53 +94,22 @@ def test_the_check_accepts_triton_and_refuses_a_mistake():
         assert "are wrong" in wrong, wrong
 
 
-ARRAYS: dict[str, dict[str, Any]] = {
-    "sum": {
-        "launch": lambda n: ((2,), {"TILE": 2048}),
-        "out": lambda x: np.zeros(1, np.float32),
-    },
-    "softmax": {"launch": lambda rows, cols: ((rows,), {"WIDTH": 4096})},
-    "gemm": {
-        "launch": lambda m, n, k: (
-            (-(-m // 128) * -(-n // 256),),
-            {"TM": 128, "TN": 256, "TK": 64},
-        )
-    },
-}
-
-
-def verdict_of(task: str, program: Program, folder: Path) -> Any:
-    """The verdict of weft's check, with the reference and the inputs of ours."""
-    bind = languages.loaded(program, folder)
-    (kernel,) = (
-        value for value in bind.__globals__.values() if hasattr(value, "_pyfunc")
-    )
-
-    def spec(*given: Any) -> Any:
-        exact, _ = languages.reference(task, *map(torch.as_tensor, given))
-        return exact.numpy().astype(np.float32)
-
-    def made(rng: Any, *size: int) -> tuple[Any, ...]:
-        given = languages.inputs(task, size, "cpu", "float16")
-        return tuple(each.numpy() for each in given)
-
-    return weft.check(
-        kernel,
-        spec=spec,
-        inputs=made,
-        sizes=list(SMALL[task]),
-        tolerance=1e-2 if task == "gemm" else 1e-4,
-        **ARRAYS[task],
-    )
-
-
 @pytest.mark.skipif(bool(tile_programs.missing()), reason="cuTile is not installed")
 @pytest.mark.parametrize("task", TASKS)
 def test_the_check_accepts_cutile_and_refuses_a_mistake(task, tmp_path):
-    right = verdict_of(task, Program("cutile", task), tmp_path)
+    right = verdicts.verdict(Program("cutile", task), tmp_path)
     assert right, str(right)
-    wrong = verdict_of(task, Program("cutile", task, wrong=True), tmp_path)
+    wrong = verdicts.verdict(Program("cutile", task, wrong=True), tmp_path)
     assert not wrong
+
+
+@without_triton
+@pytest.mark.skipif(bool(tile_programs.missing()), reason="cuTile is not installed")
+def test_one_mistake_has_one_verdict_in_three_languages():
+    found = verdicts.text()
+    assert found == (FOLDER / "verdicts.txt").read_text(encoding="utf-8")
+    same = "`x[4096]` is never read (nor are 2 others), and this result needs it."
+    assert found.count(same) == len(verdicts.SHOWN) == 3
 
 
 def tensors(task: str) -> list[Any]:
@@ -185,6 +156,68 @@ def test_gluon_compiles_to_the_same_loads_and_products_as_triton(
 def test_cuda_compiles(task, tmp_path):
     library = languages.built(Program("cuda", task), tmp_path)
     assert b"launch" in library.read_bytes()
+
+
+class Processes:
+    """Stands in for `record.watched`: each process says what it found, and ends."""
+
+    def __init__(self, *ends: tuple[list[str], str, int]) -> None:
+        self.ends = list(ends)
+        self.asked: list[list[str]] = []
+
+    def __call__(self, command: list[str], log: Path) -> tuple[str, str, int]:
+        start = command.index("--judge") + 2
+        self.asked.append(command[start : command.index("--folder")])
+        names, reason, status = self.ends.pop(0)
+        return "".join(f'{{"{name}": "", "s": 1}}\n' for name in names), reason, status
+
+
+def test_a_kernel_that_hangs_or_destroys_the_context_stops_no_other(
+    tmp_path, monkeypatch
+):
+    names = [program.name for program in record.of_language("numba")]
+    processes = Processes(
+        (names[:2], "an illegal address", record.LOST),  # said of the second
+        ([], "nothing for 45 s", -9),  # the third hangs
+        (names[3:], "", 0),
+    )
+    monkeypatch.setattr(record, "watched", processes)
+    begun = record.time.perf_counter()
+    found = record.judged_apart("numba", tmp_path, None, begun)
+    assert processes.asked == [names, names[2:], names[3:]]
+    assert found == dict.fromkeys(names, "") | {names[2]: "stopped: nothing for 45 s"}
+
+
+def test_a_process_that_says_nothing_is_stopped(tmp_path, monkeypatch):
+    monkeypatch.setattr(record, "PATIENCE", 0.2)
+    waiting = [sys.executable, "-c", "input()"]
+    log = tmp_path / "log"
+    process = subprocess.Popen(waiting, stdin=subprocess.PIPE, stdout=log.open("w"))
+    _, reason, status = record.waited(process, log)
+    process.stdin.close()
+    assert status < 0
+    assert "signal 9" in reason
+
+
+def test_a_cubin_needs_whole_warps(monkeypatch):
+    code = {"cubin": b"", "capability": (9, 0), "name": cubins.ENTRY}
+    code |= {"registers": 1, "shared": 0, "local": 0}
+    for threads in (0, 1, 48, 2048):
+        found = MachineCode(**code, threads=threads)
+        monkeypatch.setattr(cubins, "read", lambda *_, found=found: found)
+        with pytest.raises(ValueError, match=f"blocks of {threads} threads"):
+            cubins.threads_of(b"", "a.cubin")
+    monkeypatch.setattr(cubins, "read", lambda *_: MachineCode(**code, threads=384))
+    assert cubins.threads_of(b"", "a.cubin") == 384
+
+
+def test_a_launch_has_addresses_shapes_and_strides():
+    x, out = torch.empty(3, 5), torch.empty(1)
+    buffer = cubins.packed([x, out])
+    assert struct.unpack("QiiiiQii", buffer.raw) == (
+        *(x.data_ptr(), 3, 5, 5, 1),
+        *(out.data_ptr(), 1, 1),
+    )
 
 
 def row(kind: str, name: str, ms: float | None = None) -> dict[str, Any]:
