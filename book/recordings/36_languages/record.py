@@ -519,14 +519,19 @@ def best(rows: list[dict[str, Any]]) -> dict[str, Any] | None:
 
 
 def table(data: dict[str, Any]) -> str:
-    """Set the tables: the library and five languages, each with its best constants."""
+    """Set the tables: the library and five languages, each with its best constants.
+
+    Below them is what else was tried, and what the check said of the mistakes.
+    """
     about, versions = data["device"], data["versions"]
-    named = ("torch", "triton", "numba-cuda", "cuda-tile", "nvcc")
-    text = (
-        "$ python3 record.py\n"
-        f"# {about['name']}, driver {about['driver']}, {data['date']}\n"
-        f"# {', '.join(f'{n} {versions[n]}' for n in named if n in versions)}\n"
-    )
+    text = "$ python3 record.py\n"
+    text += f"# {about['name']}, driver {about['driver']}, {data['date']}\n"
+    for named in (
+        ("torch", "triton", "numba", "numba-cuda"),
+        ("cuda-tile", "nvidia-cuda-tileiras", "nvcc"),
+    ):
+        found = [f"{name} {versions[name]}" for name in named if name in versions]
+        text += f"# {', '.join(found)}\n"
     for task in TASKS:
         rows = [row for row in data["rows"] if row["case"] == task]
         library = best([r for r in rows if r["kind"] == "library"])
@@ -544,7 +549,8 @@ def table(data: dict[str, Any]) -> str:
             .rstrip() + "\n"
             for name, *cells in lines
         )  # fmt: skip
-    return text + "".join(f"\n{tried(data, task)}" for task in TASKS)
+    text += "".join(f"\n{tried(data, task)}" for task in TASKS)
+    return text + "".join(f"\n{refused(data, task)}" for task in TASKS)
 
 
 def tried(data: dict[str, Any], task: str) -> str:
@@ -558,6 +564,19 @@ def tried(data: dict[str, Any], task: str) -> str:
             name = f"{NAMES[row['kind']]}: {values}"
             lines.append((name, measured(row, None)[0]))
     return "".join(f"{name:64}{rate:>12}\n" for name, rate in lines)
+
+
+def refused(data: dict[str, Any], task: str) -> str:
+    """List what the check said of a mistake, and in which languages it said that."""
+    said: dict[str, list[str]] = {}
+    for language in LANGUAGES:
+        text = data["mistakes"][f"{language} {task}"] or "accepted"
+        said.setdefault(text, []).append(NAMES[language])
+    lines = []
+    for text, names in said.items():
+        lines += [f"mistake, {task}, in {', '.join(names)}"]
+        lines += [f"  {part}" for part in text.split("; ")]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def measured(row: dict[str, Any], library: dict[str, Any] | None) -> tuple[str, ...]:
