@@ -182,6 +182,30 @@ def test_a_large_tile_spills_with_four_warps_and_not_with_eight() -> None:
     assert compiled.compiled(wide, *given).local == 0
 
 
+@ct.kernel
+def softmax(x, out, WIDTH: Constant, LOAD: ct.Constant[bool], STORE: ct.Constant[bool]):
+    at = (ct.bid(0), 0)
+    low = ct.PaddingMode.NEG_INF
+    row = ct.load(x, at, (1, WIDTH), padding_mode=low, allow_tma=LOAD)
+    power = ct.exp(row - ct.max(row, axis=1, keepdims=True))
+    total = ct.sum(power, axis=1, keepdims=True)
+    ct.store(out, at, power / total, allow_tma=STORE)
+
+
+@needs_tileiras
+def test_of_a_softmax_only_the_store_goes_through_the_tma() -> None:
+    """As the page of chapter 36 says: the hint changes nothing for the load."""
+    x = torch.empty(8192, 4096, device="meta")
+
+    def held(load: bool, store: bool) -> tuple[int, int, int]:
+        code = compiled.compiled(softmax, x, x, 4096, load, store)
+        return code.threads, code.registers, code.shared
+
+    assert held(False, True) == held(True, True)
+    assert held(True, False) == held(False, False)
+    assert held(True, False)[0] == held(True, True)[0] // 2
+
+
 @needs_tileiras
 def test_the_recorded_table_is_what_tileiras_says() -> None:
     recorded = (ROOT / "chapters" / "36_tiles" / "resources.txt").read_text("utf-8")
