@@ -97,6 +97,36 @@ def gathered(x, y, out, TILE: Constant):
     ct.scatter(out, where, ct.gather(x, where) + ct.gather(y, where))
 
 
+PAIRS: dict[str, Any] = {
+    "spec": lambda x: x[1::2].copy(),
+    "inputs": lambda rng, n: (normal(rng, n),),
+    "sizes": [16],
+    "launch": lambda n: ((1,), {"N": n}),
+}
+
+
+@ct.kernel
+def halved(x, out, N: Constant):
+    """Two values for each element: NumPy keeps the last, a GPU any."""
+    i = ct.arange(N, dtype=ct.int32)
+    ct.scatter(out, i // 2, ct.gather(x, i))
+
+
+@ct.kernel
+def halved_alike(x, out, N: Constant):
+    """The same element twice, with the same value."""
+    i = ct.arange(N, dtype=ct.int32) // 2
+    ct.scatter(out, i, ct.gather(x, 2 * i + 1))
+
+
+def test_a_scatter_that_stores_two_values_to_an_element_is_a_race() -> None:
+    verdict = check(halved, **PAIRS)
+    assert verdict.kind == "race"
+    assert "Program 0 stores 2 different values to `out[0]` at once." in str(verdict)
+    assert "ct.scatter(" in str(verdict)
+    assert check(halved_alike, **PAIRS)
+
+
 @ct.kernel
 def in_turns(x, y, out, TILE: Constant):
     """The same sum by fewer programs, each of which takes several tiles."""

@@ -41,8 +41,21 @@ def run(launch: Launch, backwards: bool = False, zeros: Collection[Place] = ()) 
     def stored(call: Call, owners: Columns) -> None:
         hazards.into_input(launch, call, owners)
 
+    def twice(call: Call, cell: int, count: int) -> None:
+        region, index = arena.index(cell)
+        where = ", ".join(map(str, index))
+        said = launch.verdict(
+            "several-values",
+            called(call.places),
+            topic="stores-race",
+            Who=capital(who(call.program, launch.grid)),
+            count=count,
+            element=f"`{region.name}[{where}]`",
+        )
+        raise Failed(said)
+
     typed = compiled(launch)
-    memory = Traced(arena, outside, past, stored, zeros)
+    memory = Traced(arena, outside, past, stored, twice, zeros)
     evaluator = Evaluator(memory, launch.grid, MOST)
     given = dict(zip(typed.parameters, flat(launch), strict=True))
     count = launch.programs

@@ -25,7 +25,9 @@ class Traced:
     outside: called with a call, the lanes concerned, their offsets and the arrays they
     belong to, where an address is not an element of its array. past: called with an
     access that has no element in its array. stored: called with a call and the arrays
-    before a store. zeros: the loads in which zeros fill what lies outside.
+    before a store. twice: called with a call, an element and a count, where one store
+    has that many different values for the element. zeros: the loads in which zeros fill
+    what lies outside.
     """
 
     def __init__(
@@ -34,15 +36,17 @@ class Traced:
         outside: Outside,
         past: Callable[[Call, Access], None],
         stored: Callable[[Call, Columns], None],
+        twice: Callable[[Call, int, int], None],
         zeros: Collection[Place] = (),
     ) -> None:
         self._arena, self.log, self._zeros = arena, Log(), zeros
         self._outside, self._past, self._stored = outside, past, stored
+        self._twice = twice
         self.program = 0
 
     def load(self, at: Access, dtype: np.dtype[Any]) -> Array:
         """Load the elements of an access, and padding for those outside the array."""
-        inside = self._note(READ, at)
+        inside, _, _ = self._note(READ, at)
         found = np.empty(at.addresses.shape, dtype)
         found[...] = self._padding(at, dtype)
         found[inside] = self._values(at.addresses[inside], dtype)
@@ -50,15 +54,26 @@ class Traced:
 
     def store(self, at: Access, values: Array) -> None:
         """Store what is inside."""
-        inside = self._note(WRITE, at)
-        values = np.broadcast_to(values, at.addresses.shape)
-        self._put(at.addresses[inside], values[inside])
+        inside, call, cells = self._note(WRITE, at)
+        values = np.broadcast_to(values, at.addresses.shape)[inside]
+        if at.whole is None and np.unique(cells).size < cells.size:
+            self._compare(call, cells, values)
+        self._put(at.addresses[inside], values)
+
+    def _compare(self, call: Call, cells: Columns, values: Array) -> None:
+        """Look for an element that is stored to more than once, and not the same."""
+        raw = np.ascontiguousarray(values).reshape(-1, 1).view(np.uint8)
+        pairs = np.unique(np.column_stack([cells, raw.astype(np.int64)]), axis=0)
+        found, counts = np.unique(pairs[:, 0], return_counts=True)
+        if (counts > 1).any():
+            first = int((counts > 1).argmax())
+            self._twice(call, int(found[first]), int(counts[first]))
 
     def update(
         self, at: Access, function: Callable[[Array, Array], Array], values: Array
     ) -> Array:
         """Change one element after the other; what each was before."""
-        inside = self._note(ATOMIC, at)
+        inside, _, _ = self._note(ATOMIC, at)
         values = np.broadcast_to(values, at.addresses.shape)
         before = np.zeros(at.addresses.shape, self._dtype(at))
         for k in map(tuple, np.argwhere(inside)):  # () for a single number
@@ -96,8 +111,8 @@ class Traced:
         raw = np.ascontiguousarray(values).reshape(-1, 1).view(np.uint8)
         self._arena.bytes[self._bytes(addresses.reshape(-1), raw.shape[1])] = raw
 
-    def _note(self, operation: int, at: Access) -> Array:
-        """Write an access down; return which elements are inside."""
+    def _note(self, operation: int, at: Access) -> tuple[Array, Call, Columns]:
+        """Write an access down; return which elements are inside, and their numbers."""
         arena = self._arena
         inside = np.asarray(at.inside)
         lanes = np.flatnonzero(inside)
@@ -125,4 +140,4 @@ class Traced:
         if operation != READ:
             self._stored(call, owner)
         self.log.add(call, cells, lanes)
-        return inside
+        return inside, call, cells
