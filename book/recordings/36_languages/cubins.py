@@ -25,8 +25,11 @@ from weft.launching import driver_call
 from weft.tile_programs.compiled import read
 
 PACKAGES = ("cuda-tile", "nvidia-cuda-tileiras", "nvidia-cuda-nvcc", "nvidia-nvvm")
-KINDS = {"sum": ("float32", (1, 1)), "softmax": ("float32", (2, 2))}
-KINDS["gemm"] = "bfloat16", (2, 2, 2)
+KINDS: dict[str, tuple[str, tuple[int, ...]]] = {
+    "sum": ("float32", (1, 1)),
+    "softmax": ("float32", (2, 2)),
+    "gemm": ("bfloat16", (2, 2, 2)),
+}
 ENTRY = "tile_kernel"
 
 

@@ -198,7 +198,7 @@ def watched(command: list[str], log: Path) -> tuple[str, str, int]:
     return waited(process, log)
 
 
-def waited(process: subprocess.Popen[str], log: Path) -> tuple[str, str, int]:
+def waited(process: subprocess.Popen[Any], log: Path) -> tuple[str, str, int]:
     """Wait for a process, but not if it writes nothing for PATIENCE; as `watched`."""
     size, since = log.stat().st_size, time.perf_counter()
     while process.poll() is None:
