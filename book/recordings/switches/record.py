@@ -38,6 +38,7 @@ COMMANDS = {
 }
 FAILED = "TORCH_NCCL_TRACE_BUFFER_SIZE=2000 TORCH_NCCL_DUMP_ON_TIMEOUT=1 "
 FAILED += "TORCH_NCCL_DEBUG_INFO_TEMP_FILE=trace_ torchrun --nproc_per_node 2 waits.py"
+READ = "torchfrtrace --prefix trace_ ."
 ON_GPU = {
     "products": "CUBLASLT_LOG_LEVEL=2 python product.py",
     "convolution": "CUDNN_FRONTEND_LOG_INFO=1 CUDNN_FRONTEND_LOG_FILE=stderr "
@@ -47,17 +48,20 @@ ON_GPU = {
     "graphs": "TORCH_LOGS=cudagraphs python replayed.py",
     "grown": "python grown.py",
     "expandable": "PYTORCH_ALLOC_CONF=expandable_segments:True python grown.py",
-    "collected": "PYTORCH_ALLOC_CONF=garbage_collection_threshold:0.01 python grown.py",
+    "collected": "PYTORCH_ALLOC_CONF=garbage_collection_threshold:0.001 "
+    "python grown.py",
     "limited": "PYTORCH_ALLOC_CONF=garbage_collection_threshold:0.8 "
     "python grown.py 0.1",
     "budget": "python budget.py",
 }
-ON_GPUS = {"waits": FAILED}
+ON_GPUS = {"waits": f"{FAILED}\n{READ}"}
 PARTS = {
     "breaks": r"^Graph .*$",
     "recompiles": r"^Recompiling.*$|^ *- \d+/\d+: .*$",
     "code": r"^ +def call\(self(?:.*\n)+? +return .*$",
     "convolution": r"^.*(?:Called engine|EXECUTION_PLAN).*$",
+    "waits": r"^Collective.*$|^collective: .*$|^error msg.*$|^<module>.*$|^Not all.*$|"
+    r"^missing ranks.*$",
     "graphs": r"^skipping.*$|^ *File .*$|^ *calls.*$|^Running.*$|^Recording.*$|"
     r"^RuntimeError.*$",
 }
@@ -78,6 +82,7 @@ NOISE = re.compile(
 
 def said(name: str, command: str, folder: Path) -> str:
     """Run a program in `folder` with empty caches; return what it prints."""
+    command = command.splitlines()[0]
     if name == "twice":
         made = run(
             f"{COMPILE} twice.cpp -o twice.so -I{FOUND}/include -L{FOUND}/lib "
@@ -89,6 +94,8 @@ def said(name: str, command: str, folder: Path) -> str:
     python = python.replace("python", sys.executable, 1)
     with TemporaryDirectory() as cache:
         text = run(python, folder, TORCHINDUCTOR_CACHE_DIR=cache)
+    if name == "waits":
+        text = run(READ, folder)
     if name == "debug":
         text = run(f"cd {DEBUG} && LC_ALL=C ls -1", folder)
     return text.replace(f"{folder}/", "")
@@ -110,6 +117,12 @@ def wrapped(line: str) -> list[str]:
     return textwrap.wrap(line, WIDTH, subsequent_indent="    ") or [""]
 
 
+def typed(commands: str) -> str:
+    """Return the commands as one would type them, in lines that are not too wide."""
+    lines = [textwrap.wrap(line, WIDTH - 4) for line in commands.splitlines()]
+    return "".join("$ " + " \\\n    ".join(parts) + "\n" for parts in lines)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=HERE)
@@ -128,7 +141,8 @@ def main() -> None:
         command = commands[name]
         with copied(HERE, ".py", ".cpp") as folder:
             text = cut(name, said(name, command, folder))
-        (given.out / f"{name}.txt").write_text(f"{facts}\n$ {command}\n{text}", "utf-8")
+        shown = f"{facts}\n{typed(command)}{text}"
+        (given.out / f"{name}.txt").write_text(shown, "utf-8")
 
 
 if __name__ == "__main__":
