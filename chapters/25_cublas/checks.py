@@ -267,3 +267,67 @@ SCALES = result_if(
     },
     tolerance=1e-2,
 )
+
+
+# Codes and scales
+
+
+def with_scale(x, most, nearest=np.rint, largest=127, zero=1):
+    """Return codes and scales; most: the largest magnitudes, one per row."""
+    scales = np.where(most > 0, most / largest, zero)
+    codes = nearest(x / np.where(scales > 0, scales, 1)[:, None])
+    wrapped = codes.astype(np.int32).astype(np.int8)  # as on a GPU
+    return wrapped, scales.astype(np.float32)
+
+
+def coded(x):
+    """Return the codes and the scale of each row of x."""
+    return with_scale(x, np.abs(x).max(axis=1))
+
+
+def rows_of_all_sizes(rng, rows, cols):
+    """Return rows of different sizes, row 1 all zeros, whose codes are no ties.
+
+    The largest magnitude of a row is at a random column. It belongs to a negative
+    number in every other row.
+    """
+    shape, row = (rows, cols), np.arange(rows)
+    codes = rng.integers(-126, 127, shape) + rng.uniform(-0.48, 0.48, shape)
+    codes[row, rng.integers(0, cols, rows)] = np.where(row % 2, 127, -127)
+    x = codes * 2.0 ** rng.uniform(-8, 8, (rows, 1))
+    x[1:2] = 0
+    return (x.astype(np.float32),)
+
+
+def half_up(x):
+    """Round as int(x + 0.5) does."""
+    return np.trunc(x + 0.5)
+
+
+OTHER_CODES = result_if(
+    {
+        "the largest element of a row is taken with its sign": lambda x: with_scale(
+            x, x.max(axis=1)
+        ),
+        "quotients are cut off instead of rounded": lambda x: with_scale(
+            x, np.abs(x).max(axis=1), np.trunc
+        ),
+        "0.5 is added to a quotient, and the sum cut off": lambda x: with_scale(
+            x, np.abs(x).max(axis=1), half_up
+        ),
+        "the largest magnitude gets the code 128": lambda x: with_scale(
+            x, np.abs(x).max(axis=1), largest=128
+        ),
+        "a row of zeros has the scale 0": lambda x: with_scale(
+            x, np.abs(x).max(axis=1), zero=0
+        ),
+        "all rows have the scale of the whole matrix": lambda x: with_scale(
+            x, np.full(len(x), np.abs(x).max())
+        ),
+    }
+)
+
+
+def why_other_codes(x, codes, scales):
+    """Say what wrong codes or scales are the result of."""
+    return OTHER_CODES(x, codes, scales)

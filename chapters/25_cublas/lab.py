@@ -11,9 +11,10 @@
 # - choose the types, the compute type and the scalars of a product in mixed precision;
 # - compute many small products with one call, and share an operand among them;
 # - fuse a bias and an activation into a product with cuBLASLt, and choose among its
-#   algorithms by measuring.
+#   algorithms by measuring;
+# - store a matrix in 8 bits, with one scale per row.
 #
-# **You need** about 120 minutes. You do not need a GPU: without one, your calls go to a
+# **You need** about 135 minutes. You do not need a GPU: without one, your calls go to a
 # model of the library. The model computes the same products, keeps track of handles,
 # addresses and workspaces, and has been compared with NVIDIA's library. The
 # measurements then show times from the reference GPU, an H200. If you use a GPU, it
@@ -31,6 +32,7 @@ from ctypes import byref, c_float, c_int, c_void_p
 
 import numpy as np
 import torch
+from numba import cuda, float32, int8
 
 from weft import check, hint, quiz
 from weft.libraries import CudaType, cublas, cublasLt, library
@@ -523,6 +525,74 @@ check(
 # each algorithm is left out. `weft.bench` does the same with the rows of a table.
 
 # %% [markdown]
+# ## 7 · A scale per row
+#
+# To multiply in 8 bits, a layer first turns its activations into **codes** and
+# **scales**, and this takes a kernel. Each element of `x` is about its code times the
+# scale of its row. The scale is chosen so that the largest magnitude of the row gets
+# the code 127 or -127:
+#
+# - the scale is the largest magnitude of the row, divided by 127;
+# - a code is the element divided by the scale, rounded to the nearest integer;
+# - a row of zeros gets the scale 1 and the codes 0.
+#
+# One block of 256 threads processes one row. `block_max(value)` returns the largest of
+# the values that the block's threads pass to it, to all of them; call it once.
+# `nearest(value)` rounds a float32 to an integer, and returns a float32. (Python's
+# `round` computes in float64 in a kernel.)
+#
+# ```python
+# quantise(x, codes, scales)    # x (rows, cols) float32
+#                               # -> codes (rows, cols) int8, scales (rows,) float32
+# ```
+#
+# Stuck? `hint("quantise")`.
+
+# %% tags=["given"]
+block_max, nearest = chapter.kernels.block_max, chapter.kernels.nearest
+
+# %%
+@cuda.jit
+def quantise(x, codes, scales):
+    """Write the codes of each row of x, and its scale."""
+    row, t = cuda.blockIdx.x, cuda.threadIdx.x
+    cols, width = x.shape[1], cuda.blockDim.x
+
+    # about 9 lines
+    # BEGIN SOLUTION
+    most = float32(0)
+    for col in range(t, cols, width):
+        most = max(most, abs(x[row, col]))
+    most = block_max(most)
+
+    scale = most / float32(127) if most > 0 else float32(1)
+    if t == 0:
+        scales[row] = scale
+    for col in range(t, cols, width):
+        codes[row, col] = int8(nearest(x[row, col] / scale))
+    # END SOLUTION
+
+# %%
+check(
+    quantise,
+    spec=checks.coded,
+    inputs=checks.rows_of_all_sizes,
+    sizes=[(1, 1), (3, 40), (4, 700)],
+    launch=lambda rows, cols: (rows, 256),
+    full=(300, 5001),
+    limits={"sectors": 5, "loads": 8, "float64": 0},
+    because=checks.why_other_codes,
+)
+
+# %% [markdown] tags=["solution"]
+# The scale belongs to a row of `x`, so it is the same for all terms of a sum over k.
+# The product adds up codes alone, and multiplies each sum by the scale of its row and
+# that of its column. A scale for each *column* of `x` would change from term to term.
+#
+# For e4m3, put 448 instead of 127. The conversion then rounds, and `nearest` is not
+# needed.
+
+# %% [markdown]
 # ## More measurements
 #
 # You have done the exercises. The rest of the lab is for the curious: six more
@@ -725,6 +795,8 @@ costs.expect("binding", at_least=3, times="a handle per call")
 #    often one product.
 # 5. cuBLASLt adds epilogues and lets you choose the algorithm. The heuristic's first
 #    algorithm is a good guess. Before you replace it, time the candidates in turns.
+# 6. A number in 8 bits is a code times a scale. Scales that do not change along k can
+#    be taken out of the sum.
 
 # %%
 quiz()
