@@ -39,7 +39,9 @@ def decoded(codes: Any, scales: Any) -> Any:
     return (tiles * scales.double().view(down, 1, across, 1)).view(m, k)
 
 
-def rounded(x: Any, kind: torch.dtype, block: Block, largest: float | None = None):
+def rounded(
+    x: Any, kind: torch.dtype, block: Block, largest: float | None = None
+) -> Any:
     """Return a matrix as its codes and scales give it back, in float64."""
     return decoded(*quantise(x, kind, block, largest))
 

@@ -203,12 +203,20 @@ class Operands:
 
         return product
 
-    def by_torch(self, x_block, w_block, fast=False) -> Launch:
+    def by_torch(
+        self, x_block: formats.Block, w_block: formats.Block, fast: bool = False
+    ) -> Launch:
         """Return the product by PyTorch's public function for scaled operands."""
         product = self.multiply(x_block, w_block, fast)
         return partial(product, *self.codes("x", x_block))
 
-    def by_cublas(self, x_block, w_block, modes, fast=False) -> Launch:
+    def by_cublas(
+        self,
+        x_block: formats.Block,
+        w_block: formats.Block,
+        modes: tuple[int, int],
+        fast: bool = False,
+    ) -> Launch:
         """Return the fastest of cuBLASLt's algorithms for scaled operands."""
         (x, by_x), (w, by_w) = self.codes("x", x_block), self.codes("w", w_block)
         y = self.place()
