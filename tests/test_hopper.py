@@ -8,12 +8,15 @@ from pathlib import Path
 
 import pytest
 
-import weft  # noqa: F401  before Numba
+import weft  # before Numba
 from weft import templates
 from weft.device import toolkit
+from weft.intrinsics import griddep_launch, griddep_wait
 from weft.kernels import hazards
 from weft.simulator.launch import record
 from weft.tensor_maps import tensor_map
+
+from numba import cuda  # isort: skip
 
 ROOT = Path(__file__).parents[1]
 KERNELS = ROOT / "chapters" / "22_hopper_gemm" / "kernels.py"
@@ -112,3 +115,21 @@ def test_the_kernels_run_in_the_simulator(kernels, name, sizes, more):
     trace, _ = record(made, (grid, block, 0, shared), args)
     assert hazards.find(trace) is None
     assert torch.equal(c, (a @ w.T).bfloat16())
+
+
+def test_a_launch_in_the_simulator_is_never_early():
+    torch = pytest.importorskip("torch")
+
+    @cuda.jit("void(int32[::1], int32)")
+    def double(x, times):
+        griddep_launch()
+        griddep_wait()
+        i = cuda.grid(1)
+        if i < x.size:
+            x[i] *= times
+
+    x = torch.arange(5, dtype=torch.int32)
+    launch = weft.prepare(double, early=True)
+    for times in (2, 3):
+        launch(1, 32, x, times)
+    assert x.tolist() == [0, 6, 12, 18, 24]

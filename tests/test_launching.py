@@ -114,6 +114,55 @@ def test_each_thread_has_a_buffer_of_its_own() -> None:
     assert len(addresses) > 1
 
 
+class Driver:
+    """What a launch tells the driver: by which function, and with which attributes."""
+
+    def __init__(self) -> None:
+        self.seen: list[Any] = []
+
+    def __getattr__(self, name: str) -> Any:
+        def call(*given: Any) -> int:
+            found: Any = given[1:8]
+            if name == "cuLaunchKernelEx":
+                config = weft.launching._Config.from_address(given[0])
+                size = config.count * ctypes.sizeof(weft.launching._Attribute)
+                raw = ctypes.string_at(config.attributes, size)
+                words = struct.unpack(f"{size // 4}I", raw)
+                parts = (words[i : i + 5] for i in range(0, len(words), 18))
+                found = (*config.sizes, *parts)
+            self.seen.append((name, found))
+            return 0
+
+        setattr(self, name, call)
+        return call
+
+
+@pytest.mark.parametrize(
+    ("how", "name", "attributes"),
+    [
+        ({}, "cuLaunchKernel", ()),
+        ({"cluster": 2}, "cuLaunchKernelEx", ((4, 0, 2, 1, 1),)),
+        ({"early": True}, "cuLaunchKernelEx", ((6, 0, 1, 0, 0),)),
+        (
+            {"cluster": 4, "early": True},
+            "cuLaunchKernelEx",
+            ((4, 0, 4, 1, 1), (6, 0, 1, 0, 0)),
+        ),
+    ],
+)
+def test_clusters_and_early_launches_are_attributes(
+    monkeypatch: pytest.MonkeyPatch, how: Any, name: str, attributes: Any
+) -> None:
+    driver = Driver()
+    monkeypatch.setattr(ctypes, "PyDLL", lambda path: driver)
+    stream = "_cuda_getCurrentRawStream"
+    monkeypatch.setattr(torch._C, stream, lambda device: 7, raising=False)
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
+    call = weft.launching.driver_call(1234, **how)
+    call((8, 2), 256, 64, None)
+    assert driver.seen == [(name, (8, 2, 1, 256, 1, 1, 64, *attributes))]
+
+
 def test_kernels_that_cannot_be_prepared() -> None:
     with pytest.raises(LearnerError, match=r"write float32\[::1\] for a vector"):
         compiled_launch([array(float32, 1, "A")], print)

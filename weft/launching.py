@@ -31,14 +31,17 @@ NUMBERS = {  # Numba's types, and how `struct` packs them
 }
 
 
-def prepare(kernel: Any, cluster: int = 1) -> Launch:
+def prepare(kernel: Any, cluster: int = 1, early: bool = False) -> Launch:
     """Return a function that launches a kernel: `launch(grid, block, *arguments)`.
 
     kernel: made by `@cuda.jit` with one signature, of contiguous arrays and numbers.
     Arrays are contiguous tensors on the current device; one of any shape can be given
     for a vector. A last argument `shared=` gives the bytes of dynamic shared memory. In
     the simulator, launches go through Numba. cluster: how many neighbouring blocks
-    along x make a cluster, a power of 2; it takes compute capability 9.0.
+    along x make a cluster, a power of 2; it takes compute capability 9.0. early: let
+    blocks begin while the kernel before in the stream still runs, also in a CUDA graph
+    (programmatic dependent launch, compute capability 9.0). The kernel calls
+    `griddep_wait` before it accesses global memory that others have written or read.
     Raises LearnerError for a kernel without a signature, or with one that does not fit.
     """
     types = signature_of(kernel)
@@ -53,7 +56,7 @@ def prepare(kernel: Any, cluster: int = 1) -> Launch:
 
         return simulated
     handle = backend.handle_of(kernel, types)
-    return compiled_launch(types, driver_call(handle, cluster))
+    return compiled_launch(types, driver_call(handle, cluster, early))
 
 
 def signature_of(kernel: Any) -> tuple[Any, ...]:
@@ -149,7 +152,7 @@ def _refuse(tensor: Any, wanted: str) -> None:
 
 
 class _Attribute(ctypes.Structure):
-    """CUlaunchAttribute with a value of three numbers; the union has 64 bytes."""
+    """CUlaunchAttribute with a value of 16 numbers; the union has 64 bytes."""
 
     _fields_ = (
         ("id", ctypes.c_uint),
@@ -170,19 +173,24 @@ class _Config(ctypes.Structure):
 
 
 CLUSTER_DIMENSION = 4  # CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+EARLY = 6  # CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
 
 
-def driver_call(handle: int, cluster: int = 1) -> Callable[..., None]:
+def driver_call(
+    handle: int, cluster: int = 1, early: bool = False
+) -> Callable[..., None]:
     """Return a function that launches a kernel of the driver's by its parameters."""
     import torch
 
     driver = ctypes.PyDLL("libcuda.so.1")  # keeps Python's lock: a launch is short
     launch = driver.cuLaunchKernel
     launch.argtypes = [ctypes.c_void_p, *[ctypes.c_uint] * 7, *[ctypes.c_void_p] * 3]
-    if cluster > 1:  # drivers before CUDA 11.8 have none
+    asked = [_Attribute(CLUSTER_DIMENSION, 0, (cluster, 1, 1))] if cluster > 1 else []
+    asked += [_Attribute(EARLY, 0, (1,))] if early else []
+    if asked:  # drivers before CUDA 11.8 have none
         with_config = driver.cuLaunchKernelEx
         with_config.argtypes = [ctypes.c_void_p] * 4
-    attribute = _Attribute(CLUSTER_DIMENSION, 0, (cluster, 1, 1))
+    attributes = (_Attribute * len(asked))(*asked)
     internal: Any = torch._C
     stream_of, device = internal._cuda_getCurrentRawStream, torch.cuda.current_device
 
@@ -190,9 +198,9 @@ def driver_call(handle: int, cluster: int = 1) -> Callable[..., None]:
         x, y, z = (grid, 1, 1) if type(grid) is int else (*grid, 1, 1)[:3]
         u, v, w = (block, 1, 1) if type(block) is int else (*block, 1, 1)[:3]
         stream = stream_of(device())
-        if cluster > 1:
-            sizes, at = (x, y, z, u, v, w, shared), ctypes.addressof(attribute)
-            config = _Config(sizes, stream, at, 1)
+        if asked:
+            sizes, at = (x, y, z, u, v, w, shared), ctypes.addressof(attributes)
+            config = _Config(sizes, stream, at, len(asked))
             error = with_config(ctypes.addressof(config), handle, None, extra)
         else:
             error = launch(handle, x, y, z, u, v, w, shared, stream, None, extra)

@@ -399,6 +399,31 @@ mbarrier_arrive_at = _only_on_a_gpu(
 )
 
 
+# Launches that begin early (programmatic dependent launch)
+
+griddep_wait = _register(
+    "griddep_wait",
+    """Wait until the grids before this one have ended, and see all they have written.
+
+    For a kernel that is launched early (`weft.prepare`): a thread calls it before it
+    accesses global memory that these grids access. In any other launch it returns at
+    once, as in the simulator, where each launch ends before the next begins.
+    """,
+    instruction("griddepcontrol.wait;"),
+    lambda hopper: None,
+)
+griddep_launch = _register(
+    "griddep_launch",
+    """Let the next grid begin, if it is launched early, once all blocks have said so.
+
+    A block that ends has said so too. The next grid's blocks start where there is room
+    for them, and see what this grid has written only after `griddep_wait`.
+    """,
+    instruction("griddepcontrol.launch_dependents;"),
+    lambda hopper: None,
+)
+
+
 tma_load_plane = _register(
     "tma_load_plane",
     """Start to load a box: `(tile, i, stack_map, col, row, plane, bars, s)`.
