@@ -1,5 +1,6 @@
 """The kernels of chapter 22 compile for an H100, and run in the simulator."""
 
+import json
 import os
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from numba import cuda  # isort: skip
 
 ROOT = Path(__file__).parents[1]
 KERNELS = ROOT / "chapters" / "22_hopper_gemm" / "kernels.py"
+EARLY = ROOT / "book" / "recordings" / "22_hopper_gemm" / "early.py"
 SCRIPT = """
 import re, sys, types
 package = types.ModuleType("weft")  # the package itself would choose the simulator
@@ -36,18 +38,24 @@ first, last = text.index("BM, BN, DEPTH ="), text.index("def compiled(")
 scope = vars(intrinsics) | dict(cuda=cuda, float32=float32, int32=int32)
 scope |= dict(uint8=uint8, uint64=uint64)
 exec(compile(text[first:last], "cells", "exec"), scope)
+text = open(sys.argv[3], encoding="utf-8").read()
+first, last = text.index("@cuda.jit(device=True)"), text.index("def early_gemm(")
+scope["produce_tiles"] = scope["produce"]
+exec(compile(text[first:last], "early", "exec"), scope)
 flat, words = uint8[::1], int32[:, ::1]
 types = flat, flat, flat, words, int32, int32, int32, float32
 for name, more in (
     ("one_pipeline", {}),
     ("warp_specialised", {"CLUSTER": 2}),
     ("warp_specialised", {"fp8": True}),
+    ("warp_specialised", {"produce": scope["produce_early"]}),
 ):
     named, shared = scope["sized"](scope[name], 128, 256, **more)
     assert shared <= scope["ROOM"]
     made = templates._specialised(scope[name].py_func, set(), named)
     ptx, _ = cuda.compile_ptx(made, types, cc=(9, 0, "a"))
-    what = re.findall(r"wgmma.mma_async\\S+|setmaxnreg.\\w+|multicast", ptx)
+    sought = r"wgmma.mma_async\\S+|setmaxnreg.\\w+|multicast|griddepcontrol.\\w+"
+    what = re.findall(sought, ptx)
     fences = len(re.findall("fence.proxy.tensormap::generic.acquire.sys", ptx))
     kinds = (kind in ptx for kind in ("sm_90a", ".local", ".f64"))
     print(name, fences, *kinds, *sorted(set(what)))
@@ -58,7 +66,7 @@ for name, more in (
 def test_the_kernels_compile_for_hopper():
     environment = {k: v for k, v in os.environ.items() if "CUDASIM" not in k}
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, str(ROOT), str(KERNELS)],
+        [sys.executable, "-c", SCRIPT, str(ROOT), str(KERNELS), str(EARLY)],
         capture_output=True,
         text=True,
         env=environment,
@@ -70,19 +78,30 @@ def test_the_kernels_compile_for_hopper():
         for k, kind in ((16, "bf16"), (32, "e4m3"))
     )
     more = "setmaxnreg.dec setmaxnreg.inc"
+    early = "griddepcontrol.launch_dependents griddepcontrol.wait"
     assert done.stdout.splitlines() == [
         f"one_pipeline 2 True False False {bf16}",
         f"warp_specialised 3 True False False multicast {more} {bf16}",
         f"warp_specialised 3 True False False {more} {e4m3}",
+        f"warp_specialised 3 True False False {early} {more} {bf16}",
     ]
+
+
+def loaded(name, path):
+    spec = spec_from_file_location(name, path)
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture(scope="module")
 def kernels():
-    spec = spec_from_file_location("hopper_gemm_kernels", KERNELS)
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return loaded("hopper_gemm_kernels", KERNELS)
+
+
+@pytest.fixture(scope="module")
+def early():
+    return loaded("hopper_gemm_early", EARLY)
 
 
 @pytest.mark.parametrize(
@@ -92,12 +111,14 @@ def kernels():
         ("warp_specialised", (136, 72, 136), {"STORE_BY_TMA": 0}),
         ("warp_specialised", (136, 72, 136), {}),
         ("warp_specialised", (136, 72, 256), {"fp8": True}),
+        ("warp_specialised", (136, 72, 136), {"produce": "produce_early"}),
     ],
 )
-def test_the_kernels_run_in_the_simulator(kernels, name, sizes, more):
+def test_the_kernels_run_in_the_simulator(kernels, early, name, sizes, more):
     """Ragged tiles of 64 x 64, two stages: right, and with no hazard."""
     torch = pytest.importorskip("torch")
     kernel = getattr(kernels, name)
+    more = {k: getattr(early, v) if k == "produce" else v for k, v in more.items()}
     named, shared = kernels.sized(kernel, 64, 64, depth=2, **more)
     made = templates.specialise(kernel, **named)
     templates.large_shared(made, shared)
@@ -133,3 +154,12 @@ def test_a_launch_in_the_simulator_is_never_early():
     for times in (2, 3):
         launch(1, 32, x, times)
     assert x.tolist() == [0, 6, 12, 18, 24]
+
+
+def test_the_table_of_early_launches_says_what_was_measured(early):
+    data = json.loads(EARLY.with_suffix(".json").read_text("utf-8"))
+    assert early.table(data) == EARLY.with_suffix(".txt").read_text("utf-8")
+    assert {row["case"] for row in data["rows"]} == set(early.KERNELS)
+    measure = early.chapter.measure
+    assert early.KERNELS.keys() <= measure.SHAPES.keys()
+    assert set(early.KERNELS.values()) <= measure.TILES.keys()
