@@ -15,8 +15,8 @@
 #
 # Click the grey cell below and press Shift+Enter. The cell runs, and the next one is
 # selected. Work through every lab in this way, from top to bottom. If you restart the
-# notebook, all cells above the one that you are working on have to be run again: choose
-# *Run ▸ Run All Above Selected Cell*.
+# notebook, run all cells above your current one again: choose *Run ▸ Run All Above
+# Selected Cell*.
 
 # %%
 try:
@@ -105,13 +105,13 @@ hint("double")
 # %% [markdown]
 # ## Read a verdict, then fix the kernel
 #
-# This kernel squares each element. It has a bug, one that you will meet again in real
-# code. Run the cell and its check **before** you change anything, and read the verdict
-# from the top:
+# This kernel squares each element. It has a bug that you will meet again in real code.
+# Run the cell and its check **before** you change anything, and read the verdict from
+# the top:
 #
 # - the first line names the kernel and the kind of bug;
 # - then comes the source line, as you wrote it, and what happened there;
-# - the last lines say which thread it was, and where to read more.
+# - the last lines name the thread and say where to read more.
 #
 # A GPU starts threads only in whole **blocks** of a fixed size, 32 threads in this
 # check. For 50 elements it needs two blocks, so there are 64 threads, and 14 of them
@@ -190,23 +190,23 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# With 32 elements, `cuda.threadIdx.x` would have passed: it counts within the block,
-# and there was only one block. With 50 elements, it starts again at 0 in the second
-# block. This is why every check uses awkward sizes.
+# With 32 elements, `cuda.threadIdx.x` would have passed, because it numbers the threads
+# within a block, and there is only one block. With 50 elements, the numbers start again
+# at 0 in the second block. This is why every check uses awkward sizes.
 
 # %% [markdown]
 # ## Predict, then measure
 #
 # Labs end with measurements, and before each one you write down what you expect. A
-# guess that turns out to be far off is the quickest way to find out that your picture
-# of the machine is wrong.
+# guess that is far off is the quickest way to find out what you have misunderstood
+# about the machine.
 #
 # Your `double` reads 2^26 numbers and writes 2^26, 4 bytes each, which makes 537
 # million bytes in all. PyTorch's `torch.mul` does the same with a kernel that experts
 # wrote. How fast is `double`, compared with `torch.mul`? A guess of 0.01 means a
-# hundredth of its speed, and 1.0 means the same speed. Replace `None` with your
-# guess, then run the cell. Without a GPU, the table shows times from the **reference
-# GPU**, an H200, as the book does. (The code that measures is in `measure.py`, in the
+# hundredth of its speed, and 1.0 means the same speed. Replace `None` with your guess,
+# then run the cell. Without a GPU, the table shows times from the **reference GPU**, an
+# H200, like the tables of the book. (The code that measures is in `measure.py`, in the
 # chapter's folder, `chapters/00_start_here`; chapter 5 explains such code.)
 
 # %%
@@ -221,9 +221,9 @@ table.expect("double", at_least=0.35, times="torch.mul")
 # %% [markdown] tags=["solution"]
 # You wrote one line of Python, and the experts are not even twice as fast. Doubling a
 # number costs next to nothing compared with fetching it from memory and writing it
-# back, and both kernels move the same bytes. What the library does better is to fetch
-# several elements per thread at once. Chapter 5 shows where such a gap comes from, and
-# chapter 12 closes it.
+# back, and both kernels move the same bytes. The library does one thing better: each of
+# its threads fetches several elements at once. Chapter 5 shows where such a gap comes
+# from, and chapter 12 closes it.
 
 # %% [markdown]
 # ## Your machine
@@ -232,9 +232,10 @@ table.expect("double", at_least=0.35, times="torch.mul")
 # says what it found and what that means for you. If you need to do something, the line
 # says what to do.
 #
-# - **GPU**: with one, you can run every part of every lab that its compute capability,
-#   NVIDIA's version number for GPUs, allows. Without one, the exercises run in the
-#   simulator, and measurements show times from the reference GPU, marked as such.
+# - **GPU**: with one, you can run every part of every lab that its compute capability
+#   allows. (That is NVIDIA's version number for GPUs.) Without one, the exercises run
+#   in the simulator, and measurements show times from the reference GPU, marked as
+#   such.
 # - **Driver and CUDA**: the driver decides which version of CUDA the installed packages
 #   can use.
 # - **Copy bandwidth and arithmetic rates**: how many bytes per second your GPU can
