@@ -118,9 +118,9 @@ check(
 # ## Measure: one after the other
 #
 # **One** thread works through a thousand numbers, from 1,047,577 to 1,048,576: first a
-# CPU thread, then a GPU thread. The program is the same. Which is faster, and by what
-# factor? Write down your guess (10 means that the GPU is ten times as fast as the CPU,
-# and 0.1 that it has a tenth of the CPU's speed), then run the cell.
+# CPU thread, then a GPU thread, with the same program. Which of them is faster, and by
+# what factor? Write down your guess (10 means that the GPU is ten times as fast as the
+# CPU, and 0.1 that it has a tenth of the CPU's speed), then run the cell.
 
 # %%
 guess = {"one thread of the GPU": None}
@@ -134,19 +134,18 @@ alone.expect("one thread of the CPU", at_least=5, times="one thread of the GPU")
 # %% [markdown] tags=["solution"]
 # The CPU is faster, by far. Each step needs the result of the one before, so all that
 # counts is how soon a result is available: **latency**. A CPU has a higher clock, needs
-# fewer cycles for an addition, and predicts which way a branch will go. All of that is
-# there to make one thread fast, and a GPU has little of it.
+# fewer cycles for an addition, and predicts which way a branch will go. All of this
+# makes a single thread fast, and a GPU has little of it.
 
 # %% [markdown]
 # ## Measure: all at once
 #
 # Now take the numbers from 1 to 1,048,576, and use everything that each processor has.
-# The CPU splits them among the number of threads that turns out to be fastest. That
-# need not be all of its threads: often two of them share a core, and if other programs
-# are running, the slowest thread holds up the others. So the cell tries several counts.
-# The GPU gets one thread per number and runs your kernel: once with the numbers already
-# in its memory, and once including both copies, the numbers to the GPU and the results
-# back.
+# The CPU splits them among several threads, and the cell tries how many threads are
+# fastest. That need not be all that the CPU has: often two of them share a core, and if
+# other programs are running, the slowest thread holds up the others. The GPU gets one
+# thread per number and runs your kernel: once with the numbers already in its memory,
+# and once including both copies, the numbers to the GPU and the results back.
 #
 # How many times as fast as *many* CPU threads is the GPU? (If exercise 1 is still open,
 # the cell times a kernel that does nothing, and does that very quickly.)
@@ -162,8 +161,8 @@ crowd.expect("GPU", at_least=15)
 crowd.expect("GPU and copies", at_least=4)
 
 # %% [markdown] tags=["solution"]
-# The lines of code are the same, but the result is the opposite. No thread of the GPU
-# has become any faster, but there are so many of them that it does not matter. What
+# The code is the same, but the result is the opposite. No thread of the GPU has become
+# any faster, but so many of them run at once that their speed hardly matters. What
 # counts here is how many results come out per second: **throughput**.
 
 # %% [markdown]
@@ -182,7 +181,7 @@ crowd.expect("GPU and copies", at_least=4)
 # own thread. A block has 32 threads, and `blocks` is the number of blocks that you
 # need.
 #
-# The check keeps track of what has been written where, and names any line that comes
+# The check records what has been written to each array, and names any line that comes
 # too early.
 #
 # ```python
@@ -231,9 +230,9 @@ streams.check(
 
 # %% [markdown] tags=["solution"]
 # `d_celsius` and `d_out` start out with whatever was in that memory before. Without the
-# first copy, the kernel converts rubbish. If the last copy comes too early, rubbish is
-# what you get back. Nothing reports either error, so the order is the first thing to
-# check when a GPU program gives wrong numbers.
+# first copy, the kernel converts rubbish. If the last copy comes too early, you fetch
+# rubbish. Neither error is reported, so when a GPU program gives wrong numbers, check
+# the order first.
 #
 # In CUDA C++ the lines are `cudaMalloc`, `cudaMemcpy`, `kernel<<<blocks, threads>>>`
 # and `cudaMemcpy` again. The chapter shows the two programs side by side.
@@ -244,11 +243,11 @@ streams.check(
 # A launch and two copies take time, and for a small amount of data they take nearly all
 # of it. So there is often a **crossover**, a size from which the GPU is faster.
 #
-# You get a table of measurements as arrays: the `sizes`, from small to large, and for
-# each size the time in milliseconds that the CPU takes, and the times of the three
-# parts of the GPU's work: `send`, `kernel` and `fetch`. Return the smallest size such
-# that the GPU is faster at that size and at every larger size in the table. If the GPU
-# is still behind at the last size, return `math.inf`.
+# You get a table of measurements as arrays of equal length. `sizes` is in ascending
+# order. For each size, `cpu` has the CPU's time in milliseconds, and `send`, `kernel`
+# and `fetch` have the times of the three parts of the GPU's work. Return the smallest
+# size from which on the GPU is always faster, at that size and at every larger one in
+# the table. If the GPU is still behind at the last size, return `math.inf`.
 #
 # Measurements are noisy. If the GPU is ahead once, that does not mean that it stays
 # ahead.
@@ -285,8 +284,7 @@ check(
 
 # %% [markdown] tags=["solution"]
 # If you start from the largest size and go down for as long as the GPU is ahead, a
-# lucky win among losses does not count. Note that all three parts belong to the GPU's
-# time.
+# lucky win among losses does not count. All three parts belong to the GPU's time.
 
 # %% [markdown]
 # ## 4 · Amdahl's law
@@ -299,7 +297,7 @@ check(
 # of the boxes gets shorter with more workers, and how long do the two take together
 # then? The speed-up is the old time divided by the new one.
 #
-# The check uses no formula: it simulates the workers and looks at the clock.
+# The check uses no formula. It simulates the workers and measures how long they take.
 #
 # ```python
 # amdahl(serial, workers)    # fraction from 0 to 1, int -> speed-up
@@ -340,9 +338,9 @@ check(
 # ## 5 · Gustafson's law
 #
 # In 1988 John Gustafson had a machine with 1024 processors, and programs that ran more
-# than 1000 times as fast on it as on one processor. He had not broken Amdahl's law. He
-# had asked a different question. Nobody buys a thousand processors to get the same
-# small problem done in the blink of an eye. They buy them to solve a larger problem.
+# than 1000 times as fast on it as on one processor. He had not broken Amdahl's law, but
+# asked a different question. People do not buy a thousand processors to solve the same
+# small problem a thousand times as fast. They buy them to solve a larger problem.
 #
 # So now keep the *time* the same. With `workers` workers, a program takes an hour. For
 # the fraction `serial` of that hour, one worker works and the others watch; for the
@@ -379,17 +377,17 @@ check(
 )
 
 # %% [markdown]
-# Here are the two laws side by side, for a program of which 5 % is serial.
+# The cell prints both laws side by side, for a program that is 5 % serial.
 
 # %%
 chapter.measure.both_laws(amdahl, gustafson)
 
 # %% [markdown] tags=["solution"]
-# With the same 5 %, the two results for 1024 workers differ by a factor of 50. They
-# do not contradict each other, because the 5 % are of different hours: in Amdahl's
-# law, of the hour that one worker takes; in Gustafson's, of the hour in which all of
-# them work. If your problem has a fixed size, ask Amdahl. If it grows with the
-# machine, as data, models and images do, ask Gustafson.
+# With the same 5 %, the two results for 1024 workers differ by a factor of 50. They do
+# not contradict each other, because the two hours differ. Amdahl takes 5 % of the hour
+# that one worker needs, and Gustafson takes 5 % of the hour in which all of them work.
+# If your problem has a fixed size, use Amdahl's law. If it grows with the machine, as
+# data, models and images do, use Gustafson's.
 
 # %% [markdown]
 # ## 6 · Little's law
@@ -397,8 +395,8 @@ chapter.measure.both_laws(amdahl, gustafson)
 # A load from a GPU's memory takes a certain time (its latency), and the memory delivers
 # a certain number of bytes per second (its bandwidth). You can measure both at the end
 # of this lab. To use all of that bandwidth, new loads have to be issued while others
-# are still in flight. How many threads have to wait at once, if each waits for `each`
-# bytes?
+# are still in flight. How many threads have to wait at once, if each of them waits for
+# a number of bytes called `each`?
 #
 # Think of a pipe. Its contents are what flows in per second, times the seconds it takes
 # to flow through: **bytes in flight = latency × bandwidth**. (This is Little's law,
@@ -438,14 +436,14 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# This is what all those threads are for. A GPU does not shorten the wait; it has other
-# work to do in the meantime. An H200 holds 270,336 threads. With 4 bytes each, that is
-# not enough to keep its memory busy, even if all of them do nothing but wait. With 16
-# bytes each, four in ten of its threads are enough. Chapters 5 and 12 measure this.
+# This is why a GPU needs so many threads. It does not shorten the wait, but does other
+# work in the meantime. An H200 holds 270,336 threads. With 4 bytes each, that is not
+# enough to keep its memory busy, even if all of them do nothing but wait. With 16 bytes
+# each, four in ten of its threads are enough. Chapters 5 and 12 measure this.
 #
 # The H200 needs 340 ns × 4.8 TB/s = 1.6 MB in flight, whereas the CPU next to it needs
-# about 20 KB. A few cores, each with a few dozen loads in flight, can do that, and
-# caches make most loads short.
+# about 20 KB. A few cores with a few dozen loads each can keep that many bytes in
+# flight, and their caches shorten most loads.
 
 # %% [markdown]
 # ## More measurements
@@ -522,7 +520,7 @@ tables["matmul"][4096].expect("kernel", at_least=8, times="CPU, many threads")
 #   product itself, and the CPU next to the H200 takes about ten times as long as the
 #   copies and the product together.
 # - In `steps`, each number of 8 bytes takes about a hundred steps, and a result of 8
-#   bytes comes back. What sets this crossover is the cost of a launch, most of which is
+#   bytes comes back. This crossover is set by the cost of a launch, which is mostly
 #   time spent in Python.
 
 # %% [markdown]
@@ -543,8 +541,8 @@ chapter.measure.apply_amdahl(amdahl, measured)
 # ### Memory latency and bandwidth
 #
 # Here are two more races, this time between memories. In the first, each of a million
-# loads has to wait for the one before it: memory holds links, and `link[i]` says where
-# to go next. That measures **latency**. (There are a million loads, so you can read the
+# loads has to wait for the one before it: `link[i]` is the index of the next element to
+# load. That measures **latency**. (There are a million loads, so you can read the
 # milliseconds as nanoseconds per load.) In the second, many threads add up 2^28 float32
 # numbers, and no load has to wait for another. That measures **bandwidth**.
 #
@@ -591,7 +589,7 @@ chapter.measure.apply_threads_needed(threads_needed, far_off, wide)
 # ## What you learned
 #
 # 1. A CPU is built for latency: one thing, soon. A GPU is built for throughput: many
-#    things, each in its own time.
+#    things at once, each of them slowly.
 # 2. A GPU program allocates, sends, launches and fetches. Each step takes time.
 # 3. Whether a GPU pays off depends on the size, and on how much work it does per byte
 #    copied.

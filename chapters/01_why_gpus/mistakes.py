@@ -40,20 +40,26 @@ def crossover(
     return reason(
         answer,
         [
-            (first_win(gpu), "There the GPU is ahead, and at a later size it is not."),
-            (place, "That is a place in the table. Which size stands there?"),
+            (first_win(gpu), "The GPU is ahead at this size, but not at a later one."),
+            (place, "That is an index into the table. Which size is at that index?"),
             (0, "The smallest size is the first in the table."),
-            (first_win(kernel), "There the kernel alone is faster. And the copies?"),
-            (first_win(send + kernel), "The results have to come back, too."),
-            (first_win(kernel + fetch), "The numbers have to get there first."),
+            (
+                first_win(kernel),
+                "At this size, the kernel alone is faster. Add the copies.",
+            ),
+            (first_win(send + kernel), "The results have to be copied back, too."),
+            (
+                first_win(kernel + fetch),
+                "The numbers have to be copied to the GPU first.",
+            ),
             (
                 lost,
-                "At the largest size, too, the CPU is ahead. So the GPU never is for "
-                "good."
+                "The CPU is ahead at the largest size, too. So the GPU is never ahead "
+                "for good."
                 if never
-                else "There the CPU is ahead, for the last time. And then?",
+                else "That is the last size at which the CPU is ahead. What is next?",
             ),
-            (math.inf, "From some size on the GPU is ahead, to the end of the table."),
+            (math.inf, "From some size on, the GPU is ahead to the end of the table."),
             (
                 sizes[1] if lost == 0 else math.nan,
                 "The GPU is ahead at the first size as well: look at the whole table.",
@@ -69,19 +75,22 @@ def amdahl(serial: float, workers: int, answer: Any) -> str:
     return reason(
         answer,
         [
-            (workers, "That is as if all of it could be shared."),
+            (workers, "That would be right if all of the work could be shared."),
             (
                 serial + shared / workers,
-                "That is the time it takes. How many times as fast is it, then?",
+                "That is the new time. How many times as fast is the program?",
             ),
             (
                 serial + shared * workers,
                 "That adds up speed-ups, and speed-ups do not add up: the slow part "
                 "takes longer. Add up the times of both parts; then divide.",
             ),
-            (shared * workers, "And the serial part? It takes as long as before."),
-            (workers / shared, "And the serial part? It takes as long as before."),
-            (1 / serial, "So it is with endless workers; with these it is less."),
+            (shared * workers, "The serial part still takes as long as before."),
+            (workers / shared, "The serial part still takes as long as before."),
+            (
+                1 / serial,
+                "That is the limit for infinitely many workers. Here it is less.",
+            ),
             (
                 1 / serial + shared / workers,
                 "Divide 1 by the whole sum: put it in brackets.",
@@ -96,11 +105,11 @@ def amdahl(serial: float, workers: int, answer: Any) -> str:
             ),
             (
                 1 / (serial + 1 / workers),
-                "What is shared is not the whole, but the part that is left.",
+                "Only the rest of the hour is shared, not the whole hour.",
             ),
             (
                 1 / (shared + serial / workers),
-                "The other way round: `serial` is the part that is not shared.",
+                "It is the other way around: `serial` is the part that is not shared.",
             ),
             (
                 1 / (serial / 100 + (1 - serial / 100) / workers),
@@ -121,18 +130,21 @@ def gustafson(serial: float, workers: int, answer: Any) -> str:
                 "That is Amdahl's law, where `serial` is a part of the hour that one "
                 "worker takes. Here it is a part of the hour that all of them take.",
             ),
-            (workers, "For a part of the hour, all but one look on."),
-            (shared * workers, "And what the one did while the others looked on?"),
+            (workers, "For a part of the hour, all workers but one are idle."),
+            (shared * workers, "Add what one worker did while the others were idle."),
             (
                 shared + serial * workers,
-                "The other way round: in `serial` of the hour only one works.",
+                "It is the other way around: for `serial` of the hour, only one works.",
             ),
-            (serial * workers, "In `serial` of the hour only one of them works."),
-            (1 + shared * workers, "The one works alone for less than the hour."),
+            (serial * workers, "For `serial` of the hour, only one of them works."),
+            (
+                1 + shared * workers,
+                "One worker works alone for a part of the hour, not for all of it.",
+            ),
             (serial + shared / workers, "One worker needs more time, not less."),
             (
                 serial + shared * (workers - 1),
-                "In the rest of the hour all of them work, the one included.",
+                "In the rest of the hour, all of them work, the first included.",
             ),
         ],
     )
@@ -143,27 +155,39 @@ def threads_needed(latency: float, bandwidth: float, each: float, answer: Any) -
     right = latency * bandwidth * 1000 / each
     if near(answer, right):
         return ""
-    quotient = "The longer the way, the more is on it: a product, not a quotient."
+    quotient = "The longer a load takes, the more bytes are in flight: multiply."
     return reason(
         answer,
         [
             (right / 1000, "ns × TB/s is not bytes: 10⁻⁹ × 10¹² is 1000."),
             (right * 1e9, "The latency is in nanoseconds, 10⁻⁹ s each."),
-            (right / 1e12, "The bandwidth is in terabytes a second, 10¹² bytes each."),
+            (
+                right / 1e12,
+                "The bandwidth is in terabytes per second, 10¹² bytes each.",
+            ),
             (right * 1000, "The latency is in nanoseconds, 10⁻⁹ s each."),
-            (340 * 4.8 * 1000 / each, "For an H200, yes. And for other memories?"),
+            (
+                340 * 4.8 * 1000 / each,
+                "That is right for an H200, but not for other memories.",
+            ),
             (latency * bandwidth * 1000 / 4, "Not every load has 4 bytes."),
             (
                 right * 1.024**4,
                 "Rates count in powers of ten: a terabyte is 10¹² bytes.",
             ),
             (right * 1.024, "Rates count in powers of ten: a kilobyte is 1000 bytes."),
-            (right * each, "So many bytes are in flight. And how many threads?"),
-            (right * each**2, "The more bytes each waits for, the fewer it takes."),
+            (
+                right * each,
+                "That is the number of bytes in flight. How many threads is it?",
+            ),
+            (
+                right * each**2,
+                "The more bytes each thread waits for, the fewer threads it takes.",
+            ),
             (right * 8, "A byte has 8 bits, and all of this is in bytes."),
             (right / 8, "A byte has 8 bits, and all of this is in bytes."),
-            (right / 32, "So many warps. How many threads?"),
-            (right * 2, "The data come back while the next requests go there."),
+            (right / 32, "That is the number of warps. How many threads is it?"),
+            (right * 2, "Data come back while the next requests are on their way."),
             (bandwidth / latency / each, quotient),
             (bandwidth * 1000 / latency / each, quotient),
             (bandwidth * 1e12 / (latency * 1e-9) / each, quotient),
