@@ -45,10 +45,9 @@ checks = chapter.checks
 # ## The model
 #
 # The model has three linear layers, with a ReLU after each of the first two; 64 numbers
-# go in, and 10 come out. It is the smallest thing that deserves the name of a network.
-# The model is not trained. The weights are random, and so are the data, which makes no
-# difference to the machine: it moves as many bytes, and adds up as many products, as in
-# a trained model.
+# go in, and 10 come out. A network can hardly be smaller. It is not trained: the
+# weights are random, and so are the data. That makes no difference to the machine,
+# which moves as many bytes, and adds up as many products, as in a trained model.
 #
 # Read `forward` as a recipe. `nn.Linear` multiplies by a matrix of weights and adds a
 # bias; ReLU replaces negative numbers by 0.
@@ -66,13 +65,12 @@ print(chapter.model.model)
 print("out:", tuple(chapter.model.model(chapter.model.few).shape))
 
 # %% [markdown]
-# How long should a *batch* of 32, that is, 32 inputs at once, take on an H200?
-# Compute it before you go on.
+# How long should a *batch* of 32 inputs take on an H200? Compute it before you go on.
 #
 # - **Arithmetic.** A layer with `k` inputs and `n` outputs requires `2 * k * n`
 #   operations per item of the batch. An H200 does 51 trillion float32 operations per
 #   second (chapter 18 measures that).
-# - **Bytes.** Each weight has 4 bytes and has to be read once. An H200's memory
+# - **Bytes.** Each weight takes 4 bytes, which have to be read once. An H200's memory
 #   delivers 4.2 trillion bytes per second.
 
 # %%
@@ -96,10 +94,9 @@ print(f"bytes       {4 * weights / 4.2e12 * 1e6:5.2f} us")
 #
 # Mind the weights: PyTorch keeps a **row for each output**, so the weight is `w[col,
 # k]` and not `w[k, col]`. The index, the guard and the two coordinates are given. (`//`
-# and `%` turn a thread's number into a row and a column.) What is missing is the loop
-# over `k` and what comes before and after it. Write zeros as `float32(0)`; chapter 5
-# says why. The check allows a thread two loads per product and one load for the bias,
-# and no float64.
+# and `%` turn a thread's number into a row and a column.) Write the loop over `k`, and
+# what comes before and after it. Write zeros as `float32(0)`; chapter 5 says why. The
+# check allows a thread two loads per product and one load for the bias, and no float64.
 #
 # ```python
 # linear_relu(x, w, b, out)    # (m, k), (n, k), (n,) -> (m, n)  float32
@@ -160,11 +157,11 @@ check(
 #
 # Use a **relative error**: how far off is the worst element, compared with the largest
 # magnitude among the wanted elements? Return that ratio. Some outputs come as float16
-# or as bytes, in which a difference may overflow, so compute in float64. Two kinds of
-# output cannot be compared at all, those whose shape is not the wanted one and those
-# with a NaN: their error is infinite, `math.inf`. If all wanted numbers are zero, there
-# is no magnitude to compare with: the error is 0 if the output is all zeros, and
-# infinite otherwise.
+# or as bytes, in which a difference may overflow, so compute in float64. An output with
+# another shape than the wanted one, or with a NaN, cannot be compared at all, so its
+# error is infinite, `math.inf`. If all wanted numbers are zero, there is no magnitude
+# to compare with. Then the error is 0 for an output of zeros, and infinite for any
+# other.
 #
 # ```python
 # relative_error(pair)    # pair.got, pair.wanted: NumPy arrays -> a float
@@ -199,8 +196,8 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Why relative to the largest element, and not to each element itself? Because an output
-# near 0 is usually the small difference of large terms. Its own last digits are
+# The error is relative to the largest element, not to each element itself, because an
+# output near 0 is usually the small difference of large terms. Its own last digits are
 # rounding errors, and no order of adding makes them right.
 #
 # The shapes have to be compared first, since NumPy would broadcast 32 × 1 against 32 ×
@@ -215,15 +212,15 @@ check(
 # %% [markdown]
 # ## Ways to run it
 #
-# Now run the same model in one way after another. `chapter.measure.doors` contains
-# one function for each way. It takes no arguments and returns the output for the 32
-# inputs. The right answer is computed once, on the CPU in float64.
+# Now run the same model in several ways. `chapter.measure.doors` contains one function
+# for each way, which takes no arguments and returns the output for the 32 inputs. The
+# right answer is computed once, on the CPU in float64.
 #
 # **ONNX** is a file format: a graph of operations with their weights, and no Python.
 # **ONNX Runtime** runs such files, from C++, C#, Java, JavaScript or Python. PyTorch's
 # exporter runs your model once with an example, so you have to tell it which sizes may
-# change later: in `measure.py`, `dynamic_shapes` says that the first one may, and calls
-# it `batch`.
+# change later. In `measure.py`, `dynamic_shapes` says that the first size may change,
+# and calls it `batch`.
 
 # %%
 chapter.measure.print_operations()
@@ -233,9 +230,9 @@ chapter.measure.print_operations()
 # it depends on a GPU or on PyTorch.
 #
 # The next ways need a GPU. **`torch.compile`** traces the Python code once, turns it
-# into a graph, and has **Inductor** write new kernels where that pays. A **CUDA graph**
-# keeps the kernels as they are, records their launches, and starts all of them with a
-# single call.
+# into a graph, and has **Inductor** write new kernels where that is worthwhile. A
+# **CUDA graph** keeps the kernels as they are, records their launches, and starts all
+# of them with a single call.
 #
 # The last way is **by hand**. The first layer is your kernel. The second layer is a
 # kernel in **Triton**, which is, like Numba, a language for kernels embedded in Python
@@ -291,9 +288,10 @@ small.expect("compile, CUDA graph", at_least=1.2)
 # %% [markdown] tags=["solution"]
 # No row comes near two microseconds, and the table falls into two parts. Both graphs
 # take about 40 µs, which is the time of the kernels. In the other rows on the GPU, the
-# host sets the time: PyTorch's path from `nn.Linear` to a launch, eight operators in
-# all, takes as long as the GPU's work or longer. The GPU is idle for half of the time
-# or more. Compared with that, the CPU with eight threads is only a few times slower.
+# host sets the time. PyTorch calls eight operators, and getting from `nn.Linear` to the
+# launches takes at least as long as the GPU's work. The GPU is idle for half of the
+# time or more. Compared with that, the CPU with eight threads is only a few times
+# slower.
 #
 # `torch.compile` is *slower* than eager here. Each call first checks that nothing has
 # changed since the graph was made, then runs a Python function that Inductor wrote. Its
@@ -385,8 +383,8 @@ check(read_record, **answers("read_record"))
 # bias while it writes the result. The ReLU is the next operator, with a kernel of its
 # own. Inductor has seen both operators. It takes the bare product and makes one kernel
 # of the bias and the ReLU. So both ways have five kernels, and the fusion saves none.
-# (It would pay if there were more operations between the products: a normalisation, a
-# dropout, a residual connection.)
+# (It would save some if there were more operations between the products, such as a
+# normalisation, a dropout or a residual connection.)
 
 # %% [markdown]
 # ## 4 · What an exporter sees
@@ -398,9 +396,9 @@ check(read_record, **answers("read_record"))
 # but built on the same idea.
 
 # %% [markdown]
-# Here is a function that runs before the model: it scales a batch down if any
-# element is larger than 1, and then subtracts the mean of each column. In Python it is
-# right. It is about to be exported with an example of 6 rows that contain only small
+# Here is a function that runs before the model: it scales a batch down if any element
+# is larger than 1, and then subtracts the mean of each column. As Python, the function
+# is right. It is about to be exported with an example of 6 rows that contain only small
 # numbers.
 
 # %% tags=["given"]
@@ -426,8 +424,8 @@ prepare.graph
 # On the example, there is no difference. Now read the graph, line by line. Two things
 # that the Python function does are missing from it. Which?
 #
-# Fix the function so that its graph does what the Python did, for any batch. Every
-# decision has to become an *operation* on arrays, which the graph can record. The
+# Fix the function so that its graph does what the Python function does, for any batch.
+# Every decision has to become an *operation* on arrays, which the graph can record. The
 # line with the `@` exports the function with `calm` as the example. The check exports
 # it in the same way, and runs the graph on other batches.
 #
@@ -484,7 +482,8 @@ prepare.graph
 # %% [markdown]
 # ## 5 · What does it cost?
 #
-# Prices of GPUs go out of date within months. How to compute a bill does not. A run has
+# Prices of GPUs go out of date within months, but the way to compute a bill does not. A
+# run has
 #
 # - `steps` steps of `ms` milliseconds each, measured without interruptions;
 # - a share of the time, `busy` per cent, in which steps are computed. During the rest
@@ -533,8 +532,8 @@ check(
 # GPUs wait together, so the idle minutes are paid for each of them.
 #
 # Now put numbers in. What saves more on the run of 500,000 steps: steps that take a
-# tenth less time, or a data loader that raises the share from 40 % to 60 %? Note that
-# if only the steps get faster, the waiting takes as long as before, so the share falls.
+# tenth less time, or a data loader that raises the share from 40 % to 60 %? If only the
+# steps get faster, the waiting takes as long as before, so the share falls.
 
 # %% tags=["solution"]
 run = {"steps": 500_000, "ms": 90, "busy": 40}
@@ -584,8 +583,8 @@ large.expect("compile, CUDA graph", at_least=0.7)
 #
 # What makes a difference now is the *format*. TF32 and bfloat16 send the products to
 # the tensor cores, the subject of chapter 21. Both are several times as fast, but their
-# results are not the same: your `relative_error` said so. Whether 5e-4 matters depends
-# on the model, not on the GPU.
+# results are not the same, as your `relative_error` showed. Whether 5e-4 matters
+# depends on the model, not on the GPU.
 
 # %% [markdown]
 # ### The second layer alone
@@ -613,7 +612,8 @@ layer.expect("eager, TF32", at_least=3)
 # nearly a hundred times as long as cuBLAS to compute the same result. In float32 the
 # Triton kernel, with about twenty lines, reaches half the speed of cuBLAS. In TF32, it
 # is ahead of PyTorch's two kernels, probably because it fuses the ReLU. That is
-# Triton's strength: its compiler knows tensor cores, and you did not have to.
+# Triton's strength: its compiler uses the tensor cores, and you need not know how they
+# work.
 
 # %% [markdown]
 # ### Your own records
@@ -627,10 +627,10 @@ chapter.measure.print_records()
 # %% [markdown] tags=["solution"]
 # On the H200 the third layer takes the longest, with only one per cent of the
 # arithmetic: a product with 10 columns makes four entries in the record and takes
-# nearly half of the time. Probably no kernel has been tuned for that shape. The large
-# layer, if it is cut into tiles of 32 × 32, makes 32 blocks, for 132 SMs. So neither
-# bytes nor arithmetic explain the 40 µs. Most of the GPU is probably idle while a few
-# blocks run.
+# nearly half of the time. Probably no kernel has been tuned for that shape. If the
+# large layer is cut into tiles of 32 × 32, it has only 32 blocks for 132 SMs. So
+# neither bytes nor arithmetic explain the 40 µs. Most of the GPU is probably idle while
+# a few blocks run.
 
 # %% [markdown]
 # ### The real ones
@@ -712,15 +712,15 @@ for table, batch in ((small, 32), (large, chapter.measure.MANY)):
 #
 # 1. Every way to run a model ends in kernels. The ways differ in what chooses the
 #    kernels, when it does so, and how much Python still runs at the same time.
-# 2. For small work, you pay for the path to the kernel; for large work, every path
-#    leads to the same product.
+# 2. If there is little work, you pay for the path to the kernel. If there is much,
+#    every path leads to the same product.
 # 3. "The same" is a number: the largest error over the largest magnitude, in float64,
 #    once shapes and NaNs have been checked.
 # 4. An exporter keeps operations on arrays. An `if`, a `len` and a `float()` are
 #    evaluated once, on the example.
-# 5. A bill is a time multiplied by the number of GPUs and their price, and the time
-#    is that of the steps divided by the share, plus the idle time. Measure the share
-#    before you pay for a faster GPU.
+# 5. A bill is a time multiplied by the number of GPUs and their price. The time is what
+#    the steps take, divided by the share, plus the idle time. Measure the share before
+#    you pay for a faster GPU.
 
 # %% [markdown]
 # ## If you want more
