@@ -60,7 +60,7 @@ checks = chapter.checks
 # Write one function that calls any of them. It makes a variable for the answer, calls
 # `function` with a pointer to that variable and with any other arguments, and returns
 # the answer. If the status is not 0, the variable contains nothing useful. In that
-# case, return the negative status, as many C libraries do. The check calls it with
+# case, return the negative status, as many C libraries do. The check calls `ask` with
 # toy versions of four of these functions.
 #
 # ```python
@@ -84,11 +84,11 @@ def ask(function, *arguments):
 check(ask, spec=checks.told, inputs=checks.ASKED, because=checks.why_not)
 
 # %% [markdown] tags=["solution"]
-# An unchecked status is how a program comes to compute with -1 GPUs. Python would
-# raise an exception. C has none, so you have to test the status after every call.
+# An unchecked status is how a program comes to compute with -1 GPUs. Python would raise
+# an exception. C has no exceptions, so you have to test the status after every call.
 # `ctypes` cannot know what a C function expects: pass `number` to the real library
-# instead of `ctypes.byref(number)`, and it writes to address 0. There is no
-# exception, and no Python process any more.
+# instead of `ctypes.byref(number)`, and it writes to address 0. That does not raise an
+# exception. It ends the Python process.
 
 # %% [markdown]
 # ## Your GPU
@@ -223,9 +223,9 @@ check(
 # both true, as they should be. Compared as numbers, 8.10 comes before 8.9; compared as
 # texts, "12.0" comes before "9.0".
 #
-# This is why a two-year-old wheel may run on a GPU that is newer than the wheel: it
-# contains PTX. It is also why the wheel may start slowly: the driver translates all
-# of the PTX once, and keeps the result in `~/.nv/ComputeCache`.
+# A two-year-old wheel may run on a newer GPU because the wheel contains PTX. Its first
+# start may then be slow, because the driver translates all of the PTX once. The driver
+# keeps the result in `~/.nv/ComputeCache`.
 
 # %% [markdown]
 # ## 4 · What does the message want?
@@ -239,7 +239,7 @@ check(
 # | --- | --- |
 # | `"driver"` | the driver is older than the program |
 # | `"build"` | the program has no code for this GPU |
-# | `"package"` | the installed package is one without CUDA |
+# | `"package"` | the installed package contains no CUDA |
 # | `"hidden"` | the GPU is not visible to this process |
 # | `"toolkit"` | the compiler no longer supports this GPU |
 #
@@ -326,9 +326,9 @@ check(global_bytes, spec=checks.counted, inputs=checks.listings)
 # Twelve bytes for one addition: that ratio, 1/12 of an operation per byte, is all you
 # need to say how fast `vector_add` can be on any GPU. The next exercise computes it.
 #
-# The listing shows one thing more: of 22 instructions, three move data and one does the
-# addition. Most of the others compute addresses. A GPU hides that work while it waits
-# for memory, and chapter 12 shows when it cannot.
+# Of the 22 instructions in the listing, three move data and one does the addition. Most
+# of the others compute addresses. A GPU hides that work while it waits for memory, and
+# chapter 12 shows when it cannot.
 
 # %% [markdown]
 # ## 6 · Under which roof
@@ -377,11 +377,11 @@ check(
 # %% [markdown]
 # ## Measure: the roofs of this machine
 #
-# The peaks of exercise 2 are never reached. What can be reached in practice is what the
-# best existing programs reach: a copy within the GPU's memory, and cuBLAS for
-# arithmetic, on the ordinary cores (float32) and on the **tensor cores** (TF32, bf16).
-# What share of its peak will the copy reach, and what share will cuBLAS reach in
-# float32? The column `ceiling` shows the answers.
+# No program reaches the peaks of exercise 2. The practical limits are what the best
+# programs reach: a copy within the GPU's memory, and cuBLAS for arithmetic, on the
+# ordinary cores (float32) and on the **tensor cores** (TF32, bf16). What share of its
+# peak will the copy reach, and what share will cuBLAS reach in float32? The column
+# `ceiling` shows the answers.
 
 # %%
 moved = chapter.measure.moved()
@@ -395,7 +395,7 @@ multiplied
 # A copy reaches 88 % of what an H200's wires could carry, and 90 % on an H100, probably
 # because the memory has to be refreshed, and has to turn around between reading and
 # writing. cuBLAS reaches 77 % of the float32 peak on both; chapter 19 tries to reach
-# the same rate, and meets the obstacles.
+# the same rate, and shows what makes that hard.
 
 # %% [markdown]
 # ## Your roofline
@@ -424,9 +424,9 @@ multiplied.expect("float32", ceiling=0.4)
 added.expect("vector_add", at_least=0.5)
 
 # %% [markdown] tags=["solution"]
-# A first kernel in Python is just below the roof, and nothing that you do to its
-# arithmetic will make it faster: there is hardly any. What you can still gain is the
-# rest of the copy's rate, and chapter 12 shows how.
+# A first kernel in Python is close to the roof. It has hardly any arithmetic, so
+# nothing that you do to its arithmetic will make it faster. You can still gain the rest
+# of the copy's rate, and chapter 12 shows how.
 #
 # The figure shows the two measured roofs and the kernel. Move the mark: how many
 # operations per byte would it take before arithmetic is the limit?
@@ -481,9 +481,9 @@ if weft.on_gpu("Numba compiles for one"):
 # %% [markdown]
 # ### Tensor cores
 #
-# Here is the product of two 4096 × 4096 matrices on the tensor cores, which have
-# their own roof: TF32 keeps 10 of float32's 23 bits of fraction, and bf16 keeps 7.
-# How many times as fast as in float32 is the product in each?
+# The tensor cores have their own roof. Here they multiply two 4096 × 4096 matrices in
+# TF32, which keeps 10 of float32's 23 bits of fraction, and in bf16, which keeps 7. How
+# many times as fast as in float32 is the product in each format?
 
 # %%
 guess = {"TF32": None, "bf16": None}
@@ -501,7 +501,7 @@ if weft.device.find().capability >= (8, 0):
 # - Give `load` in `measure.py` PTX for a GPU newer than yours (`compute_120`, for
 #   example). Which status does it return?
 # - `weft.device.ceilings(again=True)` measures again. How much do two measurements
-#   differ? And while another program uses the GPU?
+#   differ? How much do they differ while another program uses the GPU?
 # - Look up your GPU's data sheet. Which of its rates does it give for "boost" clocks,
 #   and which "with sparsity"?
 #
@@ -513,8 +513,9 @@ if weft.device.find().capability >= (8, 0):
 # 3. The driver must be at least as new as the toolkit, and there must be code for the
 #    GPU: most error messages are about one of these two conditions.
 # 4. PTX shows how many bytes a kernel moves, before it runs.
-# 5. A machine is two measured rates, and a kernel is bytes and operations. The longer
-#    of the two times is the least that the kernel can take.
+# 5. Two measured rates describe a machine, and its bytes and operations describe a
+#    kernel. The longer of the two resulting times is the least that the kernel can
+#    take.
 
 # %%
 quiz()
