@@ -44,7 +44,7 @@ checks = chapter.checks
 #
 # C is a compiled language. A program called the **compiler** translates your text once,
 # and the result runs without it. So there are two steps where Python has one, and two
-# kinds of errors: those that the compiler finds, and those that you meet when the
+# kinds of errors: those that the compiler finds, and those that show only when the
 # program runs.
 #
 # A cell that begins with `%%c greet` contains C. Running the cell does not run the C
@@ -195,8 +195,8 @@ check(
 # no bounds, no negative indices. That is why C functions that work on arrays take a
 # pointer **and** a length.
 #
-# `p + 1` is the address of the *next element*, not of the next byte: for a `float *`,
-# it is 4 bytes further on. And `x[i]` is defined as `*(x + i)`.
+# `p + 1` is the address of the *next element*, not of the next byte. For a `float *`,
+# that is 4 bytes further on. `x[i]` is defined as `*(x + i)`.
 #
 # NumPy's `x[::step]` walks through an array in steps of `step` elements. Do the same in
 # C: add up every `step`-th element of `x`, beginning with the first; `n` is the length
@@ -254,9 +254,9 @@ check(
 # pointer to a struct, the field is `(*m).rows`, for which C has a shorter form:
 # `m->rows`.
 #
-# The struct below is what is left of a NumPy matrix when you take away the comforts.
-# The data are in one block of memory, row after row, so element (`row`, `col`) is at
-# index `row * cols + col`.
+# The struct below is a NumPy matrix reduced to the bare minimum. The data are in one
+# block of memory, row after row, so element (`row`, `col`) is at index `row * cols +
+# col`.
 #
 # Multiply one column of the matrix by a factor, in place. The struct itself must stay
 # as it is.
@@ -384,9 +384,9 @@ check(
 # The order matters when freeing: after `free(x)`, the row pointers are gone, and `x[i]`
 # reads memory that is no longer yours.
 #
-# A real program tests whether `malloc` returned `NULL`, as it does when no memory is
-# left. And it would rather allocate one block of `rows * cols` floats, as NumPy does:
-# the rows are then side by side, and there is only one block to free.
+# A real program tests whether `malloc` returned `NULL`, which means that no memory is
+# left. It would also allocate a single block of `rows * cols` floats, as NumPy does.
+# The rows are then side by side, and there is only one block to free.
 #
 # In such a table, `x[i][j]` takes two loads, first the row pointer, then the element,
 # and the second load has to wait for the first. A kernel on a GPU is given a flat array
@@ -395,11 +395,10 @@ check(
 # %% [markdown]
 # ## 5 · `void *`: any type at all
 #
-# `memcpy`, `qsort` and `cudaMemcpy` work on any type. They take a `void *`, an address
-# without a type, and also a size in bytes, which the address alone does not tell them.
-# The compiler refuses both `*p` and `p + 1` for a `void *`. To move around in such a
-# block, convert its address to a pointer to bytes first:
-# `unsigned char *bytes = base;`.
+# `memcpy`, `qsort` and `cudaMemcpy` work on any type. They take a `void *`, and also a
+# size in bytes, because the address alone does not say how much is there. The compiler
+# refuses both `*p` and `p + 1` for a `void *`. To move around in such a block, convert
+# its address to a pointer to bytes first: `unsigned char *bytes = base;`.
 #
 # Reverse an array of `count` elements of `size` bytes each, in place. The bytes within
 # an element keep their order.
@@ -445,8 +444,8 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# One function for `float`, `double` and structs: that is what `void *` buys you. The
-# price is that the compiler cannot tell when you pass the wrong size.
+# With `void *`, one function works for `float`, `double` and structs. The price is that
+# the compiler cannot tell when you pass the wrong size.
 #
 # A size is enough to move elements, but not to compare them. For that, `qsort` also
 # takes a **function pointer**, the address of a function that compares two elements:
@@ -490,10 +489,10 @@ if library.exists():
 
 # %% [markdown]
 # If you leave out `restype`, ctypes takes the result for an `int`, and you get nonsense
-# without an error. If you leave out `argtypes`, it guesses the types from the values
-# you pass. And if you pass a length that is too large, your notebook's own process
-# reads past the end of the array. No sanitizer protects you here, and a crash takes
-# the notebook with it. That is why the checks run in a process of their own.
+# without an error. If you leave out `argtypes`, ctypes guesses the types from the
+# values you pass. If you pass a length that is too large, the notebook's own process
+# reads past the end of the array. No sanitizer protects you here, and a crash takes the
+# notebook with it. That is why the checks run in a separate process.
 #
 # How many times as fast as a loop in Python is the loop in C? And how fast are NumPy's
 # own operations? Replace each `None` with your guess, as a multiple of Python's speed.
@@ -511,17 +510,17 @@ if library.exists():
 
 # %% [markdown] tags=["solution"]
 # The arithmetic is the same in all three: a million multiplications and additions.
-# Python's extra time goes into everything around it. Each `value` is an object on the
-# heap, reached through a pointer, and its type has to be looked up before `*` means
-# anything. In each iteration, the C loop reads 8 bytes, multiplies and adds.
+# Python spends its extra time on everything else. Each `value` is an object on the
+# heap, reached through a pointer, and its type has to be looked up before `*` can be
+# executed. In each iteration, the C loop reads 8 bytes, multiplies and adds.
 #
 # NumPy's two operations are loops in C as well. The first writes a million squares to
-# memory, and the second reads them back; our C loop never stores them. Doing in one
-# pass what would otherwise take two is called *fusion*, and chapter 17 is about it.
+# memory, and the second reads them back; our C loop never stores them. Doing the work
+# of two passes in one is called *fusion*, the subject of chapter 17.
 #
 # NumPy may be ahead all the same. Its loops handle several numbers with one
-# instruction. Ours adds one number after another, in the order we wrote, and each
-# addition waits for the one before.
+# instruction. Our loop adds one number after another, in the order we wrote, and each
+# addition waits for the previous one.
 
 # %% [markdown]
 # ## 6 · A Makefile
@@ -545,10 +544,10 @@ if library.exists():
 # object files. Since that rule makes no file called `clean`, you also need a line that
 # says so: `.PHONY: clean`.
 #
-# `$(CC)` is the compiler, and `$(CFLAGS)` are our options for it. In a real Makefile, a
-# line with a command has to begin with a **tab**, or make reports a
-# `missing separator`. A notebook's Tab key types spaces, so in a `%%makefile` cell four
-# spaces count as a tab.
+# `$(CC)` is the compiler, and `$(CFLAGS)` contains its options. In a real Makefile, a
+# line with a command has to begin with a **tab**, or make reports a `missing
+# separator`. A notebook's Tab key types spaces, so in a `%%makefile` cell four spaces
+# count as a tab.
 #
 # The check runs make, changes files, and looks at what make has rebuilt.
 #
@@ -579,8 +578,8 @@ check(build, files=checks.FILES, steps=checks.STEPS)
 # %% [markdown] tags=["solution"]
 # make knows nothing about C. It only compares times, so if no rule names a header, you
 # can change it as often as you like and nothing is rebuilt. Compilers can write such
-# rules for you: `gcc -MMD` writes a rule with the headers that it met into `main.d`,
-# for the Makefile to include.
+# rules for you: with `-MMD`, gcc lists the headers that it has read in a rule in
+# `main.d`, which the Makefile can include.
 
 # %% [markdown]
 # ## When it crashes: gdb
@@ -637,9 +636,9 @@ terminal(
 
 # %% [markdown] tags=["solution"]
 # The debugger names the line and shows that `found` is 0, the null pointer, which
-# `find` returns when it reaches the end of the list. And where is the line about green?
-# `printf` had put it into a buffer, and the buffer was lost in the crash. So the last
-# line printed does not tell you where a program stopped. The chapter has a longer
+# `find` returns when it reaches the end of the list. The line about green is missing
+# because `printf` had only put it into a buffer, which was lost in the crash. So the
+# last line printed does not tell you where a program stopped. The chapter has a longer
 # session, with breakpoints.
 
 # %% [markdown]
@@ -776,8 +775,8 @@ if weft.GPU:
 #    you call `free`: once for each block, and not before its last use.
 # 5. `void *` is an address without a type; a function that takes one takes a size as
 #    well.
-# 6. A `.cu` file is all of this, with `__global__` before the kernel and a grid to
-#    launch it on.
+# 6. A `.cu` file contains all of this, with `__global__` before the kernel and a grid
+#    to launch it on.
 
 # %%
 quiz()
