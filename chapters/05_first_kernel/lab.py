@@ -39,8 +39,8 @@ chapter = weft.lab("05_first_kernel")
 #
 # A launch takes two numbers: `kernel[blocks, threads](...)` starts `blocks` blocks of
 # `threads` threads each. You choose the number of threads, 128 for example. The number
-# of blocks follows from it: just enough for each of the `n` elements to get a thread
-# of its own.
+# of blocks follows from it: just enough for each of the `n` elements to get its own
+# thread.
 #
 # | n | threads | blocks | idle threads |
 # | ---: | ---: | ---: | ---: |
@@ -48,12 +48,12 @@ chapter = weft.lab("05_first_kernel")
 # | 129 | 128 | 2 | 127 |
 # | 1000 | 256 | 4 | 24 |
 #
-# What you write here is not a kernel yet, just ordinary Python that runs on the host.
-# The check's `spec` computes the same number the slow way: it counts the blocks, which
+# This function is not a kernel yet, but ordinary Python that runs on the host. The
+# check's `spec` computes the same number the slow way: it counts the blocks, which
 # begin at elements 0, `threads`, 2 × `threads` and so on, below `n`.
 #
-# Stuck? Run `hint("blocks_for")` in a cell of its own. There are three hints, and each
-# call gives you the next one.
+# Stuck? Run `hint("blocks_for")` in a separate cell. Each call gives you the next of
+# three hints.
 
 # %%
 def blocks_for(n, threads):
@@ -152,7 +152,7 @@ explore(vector_add)[2, 64](ones, ones, np.zeros_like(ones))
 #
 # - `cuda.blockIdx.x`: which block the thread is in;
 # - `cuda.blockDim.x`: how many threads a block has;
-# - `cuda.threadIdx.x`: which thread of the block it is.
+# - `cuda.threadIdx.x`: the thread's number within the block.
 #
 # This time, compute the index from them yourself, and use it to write `x` backwards, so
 # that the first element of `out` is the last element of `x`.
@@ -161,7 +161,7 @@ explore(vector_add)[2, 64](ones, ones, np.zeros_like(ones))
 # reverse(x, out)    # (n,) -> (n,)  float32
 # ```
 #
-# In Python, `x[-1]` is the last element. Resist the temptation: an index in a kernel
+# In Python, `x[-1]` is the last element. Do not use that in a kernel. Its indices
 # should count from the start of the array, because in CUDA C++ a negative index reads
 # the memory before the array.
 #
@@ -194,11 +194,11 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Skip the blocks before yours, then count within your own:
-# `blockIdx.x * blockDim.x + threadIdx.x`. The mirror image of element `i` among `n` is
-# `n - 1 - i`; with `n - i`, thread 0 would read element `n`, which does not exist.
-# Reading `x[i]` and writing to `out[n - 1 - i]` is just as good. A thread may read any
-# element it likes. What matters is that no two threads write to the same element.
+# Skip the blocks before yours, then count within your own: `blockIdx.x * blockDim.x +
+# threadIdx.x`. The mirror image of element `i` among `n` is `n - 1 - i`; with `n - i`,
+# thread 0 would read element `n`, which does not exist. Reading `x[i]` and writing to
+# `out[n - 1 - i]` is equally good. A thread may read any element, as long as no two
+# threads write to the same one.
 
 # %% [markdown]
 # ## 4 · Which thread does what
@@ -252,10 +252,10 @@ check(
 # %% [markdown]
 # ## 5 · The launch
 #
-# Now write the other side of a launch. Given: the kernel, with the guard that it
-# needs. Your part is the function that chooses a launch for any `n`. It returns two
-# integers, the number of blocks and the number of threads per block, and five things
-# can go wrong with them:
+# Now write the host's part of a launch. The kernel is given, with the guard that it
+# needs. Write the function that chooses a launch for any `n`. It returns two integers,
+# the number of blocks and the number of threads per block. Five things can go wrong
+# with them:
 #
 # - too few threads in all, so that elements are left out;
 # - whole blocks that have nothing to do;
@@ -298,9 +298,9 @@ check(
 
 # %% [markdown] tags=["solution"]
 # Any number of threads from 32 to 1024 is correct here, and a multiple of 32 is
-# sensible: otherwise the last lanes of each block have nothing to do. What you must not
-# do is fit the block to the data: `(1, n)` works for 255 elements, and then `n` grows.
-# Further down you will measure what a poor choice costs.
+# sensible: otherwise the last lanes of each block have nothing to do. But do not fit
+# the block to the data: `(1, n)` works for 255 elements, and fails as soon as `n`
+# exceeds 1024. Further down you will measure what a poor choice costs.
 
 # %% [markdown]
 # ## 6 · The grid-stride loop
@@ -384,7 +384,7 @@ explore(saxpy)[choose(1, 2, 4, 8), 64](np.float32(2.5), ones, y)
 # ## 7 · The same kernel in CUDA C++
 #
 # Most of what you will read about GPUs is in CUDA C++, and you now know enough to write
-# some. Translate your `saxpy`. These things differ from Python:
+# some. Translate your `saxpy`. C++ differs from Python in four ways:
 #
 # - `__global__` before the type of the result makes a function a kernel. The type is
 #   always `void`.
@@ -441,9 +441,9 @@ check(
 
 # %% [markdown] tags=["solution"]
 # The three parts of the `for` are those of Python's `range`: start, end and step. The
-# end is now `n`, because `x.size` does not exist. Nothing connects `n` with the arrays
-# except the caller's word. If it is too large, the kernel reads and writes what follows
-# them, and no guard helps.
+# end is now `n`, because `x.size` does not exist. Nothing but the caller's word
+# connects `n` with the arrays. If `n` is too large, the kernel reads and writes what
+# follows the arrays, and no guard helps.
 #
 # `int` has 32 bits. For an `n` close to 2^31, `i += stride` would go beyond the largest
 # `int` and become negative. Kernels for arrays of that size count in `size_t`.
@@ -480,11 +480,11 @@ large.expect("torch.add", at_least=1.05, times="CUDA C++")
 # %% [markdown] tags=["solution"]
 # Your first kernel gets most of the way to the ceiling. No kernel can be many times as
 # fast, because all of them have to move the same bytes. The language makes little
-# difference either: yours and the CUDA C++ are the same kernel, though Numba's machine
-# code is a little longer, with 64-bit indices and a test for negative indices. PyTorch
-# and Triton, which do reach the ceiling, handle eight elements per thread and fetch 16
-# bytes at a time, so more bytes are in flight while a thread waits. The last stretch
-# goal below lets you try that.
+# difference either. Your kernel and the one in CUDA C++ do the same, though Numba's
+# machine code is a little longer, with 64-bit indices and a test for negative indices.
+# PyTorch and Triton, which do reach the ceiling, handle eight elements per thread and
+# fetch 16 bytes at a time, so more bytes are in flight while a thread waits. The last
+# stretch goal below lets you try that.
 
 # %% [markdown]
 # ## More measurements
@@ -521,7 +521,7 @@ one.expect("2^26", at_least=1 / 1000, times="2^10")  # 65,536 times
 # %% [markdown]
 # ### Many small launches
 #
-# That was the GPU's share of the cost of a launch. The host has a share too: Python
+# So far you have seen what a launch costs the GPU. It also costs the host time: Python
 # inspects the arguments, finds the compiled kernel and calls the driver. With
 # `host=True`, the times are measured on the host. Each row of the table is the time per
 # launch when many launches follow one another, each on 1024 elements. Does the language
@@ -539,8 +539,8 @@ many.expect("torch.add", at_least=1.5, times="Numba")
 # %% [markdown] tags=["solution"]
 # Now the language does matter, or rather the path from Python to the driver: the host
 # cannot keep up, and the GPU is idle between launches. One launch on a million elements
-# would do the work of a thousand of these launches for the price of one. Chapter 17
-# removes most of the cost where launches cannot be merged.
+# would replace a thousand of these launches, and cost the host no more than one of
+# them. Where launches cannot be merged, chapter 17 removes most of their cost.
 
 # %% [markdown]
 # ### Threads per block
@@ -562,9 +562,9 @@ grouped.expect("32", at_least=16, times="1")  # 32 times fewer blocks
 grouped.expect("64", at_least=1.6, times="32")  # half as many
 
 # %% [markdown] tags=["solution"]
-# Blocks of 1 thread leave 31 of 32 lanes empty, so you might expect them to be 32 times
-# slower than blocks of 256. They are far slower than that. Divide the number of blocks
-# by the time, row by row: for 1, 32, 64 and 128 threads you get nearly the same rate.
+# Blocks of 1 thread leave 31 of 32 lanes empty, so you might expect them to take 32
+# times as long as blocks of 256. They take far longer. Divide the number of blocks by
+# the time, row by row: for 1, 32, 64 and 128 threads you get nearly the same rate.
 # These launches are not waiting for lanes or for memory, but for the GPU to start
 # blocks. From 256 threads up there are few enough blocks, and memory is the limit
 # again.
@@ -572,8 +572,8 @@ grouped.expect("64", at_least=1.6, times="32")  # half as many
 # %% [markdown]
 # ### How many threads fill a GPU
 #
-# A grid-stride loop gives the right result for any launch, which lets you find out how
-# many blocks of 256 threads it takes to reach full speed. One block runs on one
+# A grid-stride loop gives the right result for any launch, so you can find out how many
+# blocks of 256 threads it takes to reach full speed. One block runs on one
 # multiprocessor (SM); the reference GPU has 132 of them. How fast is one block,
 # compared with the n / 256 blocks that give each element its own thread?
 
