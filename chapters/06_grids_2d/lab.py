@@ -97,8 +97,8 @@ check(
 # %% [markdown] tags=["solution"]
 # There are two divisions that round up, one for each dimension: columns over the
 # block's x, rows over its y. If you swap them, you get away with it on square images
-# only. 32 × 8 is one of many right choices; you will measure some of them. The number
-# of blocks is a product, so a ragged edge on both sides costs idle threads on both.
+# only. 32 × 8 is one of many right choices; you will measure some of them. If neither
+# side is a multiple of the block's, there are idle threads at both edges.
 
 # %% [markdown]
 # ## Launch limits
@@ -208,13 +208,13 @@ pictures.show(picture=picture, grey=pictures.run(grey, picture))
 # z, and a warp is 32 consecutive threads. In a block of 32 × 8, the lanes of a warp
 # have the same y, and x from 0 to 31.
 #
-# By hand: memory is fetched in **sectors** of 32 bytes. If lanes run along the fast
-# index, a warp reads 32 × 4 = 128 bytes in one piece, which is 4 sectors. If they run
-# along the slow index, the warp reads from 32 places, which is 32 sectors, and needs
-# only 4 bytes of each. One kernel of the table begins with
-# `col, row = cuda.grid(2)`, so x is the column, and the other one with `row, col =
-# cuda.grid(2)`. How fast will the four combinations of layout and kernel be,
-# compared with `torch.mul`? (The matrix is 8192 × 8192: 268 MB read, 268 MB written.)
+# Compute the cost by hand first. Memory is fetched in **sectors** of 32 bytes. If lanes
+# run along the fast index, a warp reads 32 × 4 = 128 bytes in one piece, which is 4
+# sectors. If they run along the slow index, the warp reads from 32 places, which is 32
+# sectors, and needs only 4 bytes of each. One kernel of the table begins with `col, row
+# = cuda.grid(2)`, so x is the column, and the other one with `row, col = cuda.grid(2)`.
+# How fast will the four combinations of layout and kernel be, compared with
+# `torch.mul`? (The matrix is 8192 × 8192: 268 MB read, 268 MB written.)
 #
 # Every guess in these labs is a speed, as a multiple of the baseline's: here 1.0 is as
 # fast as `torch.mul`, and 0.25 takes four times as long.
@@ -245,17 +245,17 @@ order.expect("torch.mul", at_least=1.3, times="row-major, x is col")
 # what counts is that lanes run along the index that is fast *in memory*. Swap the
 # layout or swap the unpacking, and the speed is gone; swap both, and it is back.
 #
-# The slow combinations do not take eight times as long, as 32 sectors instead of 4
-# would suggest. A block of 32 × 8 has 8 lanes in y, which are now neighbours in
-# memory: the next warps probably find in the cache what one warp leaves unused of a
-# sector. And the fast combinations are still much slower than `torch.mul`, probably
-# for the reason found in chapter 5: one element per thread.
+# The slow combinations take less than eight times as long, although they need 32
+# sectors instead of 4. In a block of 32 × 8, the 8 threads along y are now neighbours
+# in memory. So the next warps probably find in the cache the part of a sector that the
+# first one does not use. The fast combinations are still much slower than `torch.mul`,
+# probably because each thread handles one element, as in chapter 5.
 
 # %% [markdown]
 # ## 3 · The other major
 #
-# A matrix comes from Fortran, or goes to cuBLAS: it is **column-major**, and you get it
-# as a flat array of `m * n` elements. Column 0 comes first, with all its `m` elements,
+# A matrix that comes from Fortran or goes to cuBLAS is **column-major**. You get it as
+# a flat array of `m * n` elements. Column 0 comes first, with all its `m` elements,
 # then column 1. Element (`row`, `col`) is at
 #
 # ```python
@@ -303,16 +303,16 @@ check(
 # do. Do not ask *which is the column* but *which index moves by one element*.
 #
 # The mirroring itself costs nothing: whole columns change places, and the order within
-# a column stays. In a row-major matrix the lanes would run backwards along a row, which
-# is just as good: the hardware gathers the same 128 bytes in any order.
+# a column is kept. In a row-major matrix the lanes would run backwards along a row,
+# which is equally fast, because the hardware gathers the same 128 bytes in any order.
 
 # %% [markdown]
 # ## 4 · A device function
 #
 # To blur a picture, give each pixel the mean of the 3 × 3 pixels around it. At the
 # border some of these nine do not exist. A common rule is to take the nearest pixel
-# that does exist: clamp the row and the column into the picture. Doing that in nine
-# places makes a kernel unreadable, so the clamping gets its own function.
+# that does exist: clamp the row and the column into the picture. Clamping in nine
+# places would make the kernel unreadable, so it gets its own function.
 #
 # A **device function** is called by kernels and by other device functions, and never
 # launched. Unlike a kernel it returns a value. In Numba it is marked
@@ -384,9 +384,9 @@ pictures.show(grey=plain, blurred=blurred)
 # %% [markdown]
 # ## 5 · A matrix product
 #
-# There are two inputs of two dimensions and one output: `out[row, col]` is the sum over
-# `i` of `a[row, i] * b[i, col]`. A thread takes one element of `out`, and runs along a
-# row of `a` and down a column of `b`.
+# Two matrices go in, and one comes out: `out[row, col]` is the sum over `i` of `a[row,
+# i] * b[i, col]`. A thread takes one element of `out`, and runs along a row of `a` and
+# down a column of `b`.
 #
 # ```python
 # matmul(a, b, out)    # (m, k), (k, n) -> (m, n)  float32
@@ -485,10 +485,10 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Again x, the fast index of the launch, goes with the fast index of the array, which is
-# its last, and z, the slow one, goes with the first. `blockIdx.z` alone would be the
-# number of the matrix only if a block were one thread deep; here it would leave half of
-# the batch unwritten.
+# Again the fast index of the launch, x, goes with the fast index of the array, its
+# last. The slowest, z, goes with the first. `blockIdx.z` alone would be the number of
+# the matrix only if a block were one thread deep; here it would leave half of the batch
+# unwritten.
 #
 # A batch of more than 65,535 × 2 would not fit into z. Then let z be the start of a
 # grid-stride loop: `for z in range(z, batch, cuda.gridsize(3)[2])`.
@@ -567,21 +567,21 @@ colours.expect("grey, interleaved", ceiling=0.7)
 # SM that keeps what was read last. There are many sectors per request, but every byte
 # of them is used a moment later. Count sectors for a *thread's work*, not for one line.
 #
-# And with sixteen bytes per pixel, each thread has enough to do for a kernel of four
-# lines to get close to the copy. PyTorch is slower, probably because it has no kernel
-# for this: it sends a product with a vector of three numbers to a library that is made
+# Each thread moves sixteen bytes per pixel, which is enough work for this kernel of
+# four lines to get close to the copy. PyTorch is slower, probably because it has no
+# kernel for this, and passes a product with a vector of three numbers to a library made
 # for long vectors.
 
 # %% [markdown]
 # ### What does a function cost?
 #
-# There are nine calls per pixel, on 8192 × 8192 pixels. Compare your kernel with the
-# same kernel with the clamping written out, with the same computation in CUDA C++, and
-# with PyTorch's average pooling after padding with the border.
+# Your kernel calls `at` nine times per pixel, for 8192 × 8192 pixels. Compare it with
+# the same kernel with the clamping written out, with the same computation in CUDA C++,
+# and with PyTorch's average pooling after padding with the border.
 #
-# By hand: at least 4 bytes are read and 4 written for each pixel, 537 MB, as in a copy.
-# Each pixel is read nine times, and eight of these reads should find it in a cache.
-# What will the calls themselves cost, and which row gets closest to the copy?
+# For each pixel, at least 4 bytes are read and 4 written. In all, these are 537 MB, as
+# in a copy. Each pixel is read nine times, and eight of these reads should find it in a
+# cache. What will the calls themselves cost, and which row gets closest to the copy?
 
 # %%
 guess = {"blur": None, "written out": None, "CUDA C++": None}
@@ -599,11 +599,11 @@ blurs.expect("CUDA C++", at_least=1.5, times="blur")
 # The call costs nothing, because there is none: the compiler copies the body of a
 # device function into the kernel that uses it. Use as many as make the code readable.
 #
-# And yet Numba's rows are far slower than the copy, whereas the row in C++ is closer to
-# it. The bytes are the same, and a cache can answer eight of nine reads, so what counts
-# here is probably instructions. Which instructions? Here are two guesses. Numba's
-# indices have 64 bits, whereas those in C++ have 32. And in Numba an index may be
-# negative, so each read tests its indices and adds the size if one is below zero. An
+# Numba's rows are nevertheless far slower than the copy, whereas the row in C++ is
+# closer to it. The bytes are the same, and a cache can answer eight of nine reads, so
+# the difference is probably in the instructions. There are two suspects. Numba's
+# indices have 64 bits, whereas those in C++ have 32. Numba also allows negative
+# indices, so each read tests its indices and adds the size if one is below zero. An
 # unsigned index needs no test.
 
 # %% tags=["solution"]
@@ -625,7 +625,7 @@ indices
 # - Work: 2 × 2048^3 = 17.2 billion operations, which take 0.26 ms at the H200's 67
 #   TFLOP/s.
 # - Bytes, with each matrix moved once: 3 × 4 × 2048^2 = 50 MB, which take 0.01 ms at
-#   4.8 TB/s. A product of this size is limited by arithmetic, by far.
+#   4.8 TB/s. So arithmetic is by far the stricter limit for a product of this size.
 # - Requests: the kernel makes two loads for every multiplication and addition. Assume
 #   that a multiprocessor (SM) serves one request of a warp per clock cycle. Two
 #   requests take two cycles, and bring the numbers for 32 × 2 = 64 operations. The
@@ -653,21 +653,21 @@ products.expect("torch.matmul", at_least=5, times="CUDA C++")
 
 # %% [markdown] tags=["solution"]
 # The C++ kernel reaches four fifths of what the last calculation allows: it makes two
-# requests for each multiplication and addition, and has no way around them. cuBLAS is
-# not bound by that limit, because it fetches each element once and uses it many times;
-# `matmul` loads every element of `a` 2048 times. Chapters 18 and 19 close that gap,
-# with shared memory and with registers.
+# requests for each multiplication and addition. That limit does not apply to cuBLAS,
+# which fetches each element once and uses it many times; `matmul` loads every element
+# of `a` 2048 times. Chapters 18 and 19 close that gap, with shared memory and with
+# registers.
 #
 # On column-major matrices the lanes run down columns of the output and of one of the
 # inputs, so again there are 32 sectors where 4 would do.
 #
 # Numba's kernel is several times slower than the one in C++, and it is not waiting for
 # loads. Count: all warps together execute 2048^3 / 32 = 268 million iterations. 132 SMs
-# issue four instructions per cycle each, at up to 1.98 GHz. Divide, and you find how
-# many instructions per iteration there was time for. An iteration needs two loads and
-# one multiply-add. The rest is probably index arithmetic, `row * k + i` and `i * n +
-# col`, in 64 bits and with tests for negative indices. So tell the compiler what you
-# know:
+# issue four instructions per cycle each, at up to 1.98 GHz. Multiply that rate by the
+# kernel's time, and divide by the number of iterations, to see how many instructions
+# there was time for in each of them. An iteration needs two loads and one multiply-add.
+# The rest is probably index arithmetic, `row * k + i` and `i * n + col`, in 64 bits and
+# with tests for negative indices. So tell the compiler what you know:
 
 # %% tags=["solution"]
 steps = chapter.measure.side**3 / 32
@@ -689,9 +689,9 @@ typed
 # %% [markdown]
 # ### One launch or a thousand
 #
-# 1024 products of 64 × 64 × 64 are 0.54 billion operations. There are four ways to do
-# them: one `torch.bmm`; one launch of your kernel; a Python loop over your `matmul`; a
-# Python loop over `torch.matmul`. Remember what a launch costs (chapter 5). How fast is
+# 1024 products of 64 × 64 × 64 are 0.54 billion operations. You can do them with one
+# call of `torch.bmm`, with one launch of your kernel, or in a Python loop over your
+# `matmul` or over `torch.matmul`. Remember what a launch costs (chapter 5). How fast is
 # your single launch, compared with `torch.bmm` (1.0), and how fast are 1024 launches?
 
 # %%
