@@ -103,7 +103,7 @@ check(
 
 # %% [markdown] tags=["solution"]
 # There are two copies and no more: `d_out` is made on the device, where its initial
-# contents do not matter. Numba would also take `cool[...](x, out, STEPS)` with NumPy
+# contents do not matter. Numba would also accept `cool[...](x, out, STEPS)` with NumPy
 # arrays. But then it copies *both* to the device and *both* back, and the next launch
 # does it all again.
 #
@@ -115,8 +115,8 @@ check(
 # A launch only puts the kernel into a queue, and returns. If you read the clock then,
 # you measure the queueing.
 #
-# An **event** is a mark that the host puts into the queue. The GPU records the time
-# when it gets there:
+# An **event** is a mark that the host puts into the queue. When the GPU reaches the
+# mark, it records the time:
 #
 # ```python
 # event = cuda.event()
@@ -126,8 +126,8 @@ check(
 # ```
 #
 # Write a function that times any other function. `work()` takes no arguments, queues a
-# kernel and returns at once. Note that the GPU may still be busy with something else
-# when your function is called.
+# kernel and returns at once. The GPU may still be busy with something else when your
+# function is called.
 #
 # ```python
 # milliseconds(work)    # a function -> float, ms on the GPU
@@ -157,19 +157,19 @@ check(milliseconds, timer=[(12.5, 0), (0.5, 0), (3, 8)])
 # it. Whatever was queued earlier is finished when the GPU reaches the first. The host
 # waits only for the second mark, and only before it asks for the time.
 #
-# `time.perf_counter()` can do this too, with `cuda.synchronize()` before each reading:
-# before the first reading, so that earlier work is finished, and before the second, so
-# that yours is. The difference then includes the launch, which the host makes while the
-# GPU waits. So does the time between the events if the GPU was idle, because it then
-# passes the first event before the launch has arrived.
+# You can also use `time.perf_counter()`, with `cuda.synchronize()` before each reading:
+# before the first, so that earlier work is finished, and before the second, so that
+# yours is. The difference then includes the launch, for which the GPU has to wait. The
+# time between two events also includes the launch if the GPU was idle, because then it
+# reaches the first event before the launch arrives.
 
 # %% [markdown]
 # ## 3 · Pieces and streams
 #
-# The queues have a name: **streams**. In one stream, things happen one after another.
-# Things in *different* streams may happen at the same time. The GPU has one engine that
-# copies data in, one that copies data out, and its SMs for kernels, so it can do three
-# things at once if they are in different streams.
+# These queues are called **streams**. Operations in one stream run one after another.
+# Operations in *different* streams may run at the same time. The GPU has one engine
+# that copies data in, one that copies data out, and its SMs for kernels, so it can do
+# three things at once if they are in different streams.
 #
 # So cut the data into pieces, and assign them to the streams in turn. For each piece,
 # in one stream: copy in, launch, copy out.
@@ -231,8 +231,8 @@ check(
 # order; between pieces there is no order to keep, since they share no data.
 #
 # If you leave the `stream` out of a launch, the launch goes into the **default
-# stream**. What is queued there begins only when all other streams are idle, and they
-# wait for it, so nothing overlaps any more.
+# stream**. What is queued there begins only when all other streams are idle, and the
+# other streams wait until it has finished, so nothing overlaps any more.
 
 # %% [markdown]
 # ## See it
@@ -266,9 +266,9 @@ bench.expect(
 # %% [markdown]
 # ## Measure: what overlap is worth
 #
-# By hand: to copy 268 MB in at 55 GB/s takes 4.9 ms, the kernel takes about as long,
-# and the copy out takes 4.9 ms again. One after another, the three take 15 ms. If they
-# ran at the same time from start to end, they would take 4.9 ms.
+# Copying 268 MB in at 55 GB/s takes 4.9 ms, the kernel takes about as long, and the
+# copy out takes 4.9 ms again. One after another, the three take 15 ms. If they ran at
+# the same time from start to end, they would take 4.9 ms.
 #
 # `one stream` has everything in one stream, in 8 pieces. The rows from `2 pieces` to
 # `128 pieces` use three streams. `pageable` has 8 pieces and three streams, but its
@@ -292,8 +292,9 @@ overlap.expect("one stream", at_least=1.5, times="pageable")
 # long that takes, divide the time of 128 pieces by their number. (If you make the
 # slices once, outside the function, you pay for them once.)
 #
-# With pageable memory, streams are of no use. A copy from or to it keeps the host busy
-# until the copy is finished, while the host should be queueing the other pieces.
+# With pageable memory, streams are of no use. A copy from or to pageable memory keeps
+# the host busy until the copy has finished, so the host cannot queue the other pieces
+# meanwhile.
 
 # %% [markdown]
 # ## 4 · One stream for each job
@@ -360,8 +361,8 @@ check(
 
 # %% [markdown] tags=["solution"]
 # Record in the stream that does the work, wait in the stream that needs it.
-# `leave.synchronize()` at the end is enough, because each piece has an order by then:
-# `leave` comes after `compute`, which comes after `arrive`.
+# `leave.synchronize()` at the end is enough, because `leave` comes after `compute` for
+# each piece, and `compute` after `arrive`.
 #
 # An event may be recorded again. A wait refers to the last record *when the wait was
 # queued*, so one event would be enough for the whole loop. And a wait for an event that
@@ -376,10 +377,10 @@ check(
 # host, `d_x` and `d_out` contain two arrays each on the device, and everything with
 # index `b` uses the stream `streams[b]`.
 #
-# The starter forgets something. It is right for two pieces, but not for more. Run the
-# check, read which line runs ahead of which, and add **one line**. Not just any line:
-# with `cuda.synchronize()` in the loop everything waits for everything, and the check
-# will say so.
+# The starter is right for two pieces, but not for more. Run the check, read which line
+# runs ahead of which, and add the **one line** that is missing. `cuda.synchronize()` in
+# the loop would not do: everything would wait for everything, and the check will say
+# so.
 #
 # ```python
 # feed(parts, out, near, d_x, d_out, streams)    # a list of (m,) -> out (pieces, m)
@@ -441,14 +442,14 @@ check(
 #
 # The operating system may move or swap out the pages of a NumPy array at any time. They
 # are **pageable**, and the bus cannot read from them. So the driver first copies the
-# data, piece by piece, into its own memory, which stays where it is. Such memory is
-# called **pinned** (or page-locked), and you can have it too: `cuda.pinned_array(shape,
-# dtype)` makes a NumPy array in it.
+# data, piece by piece, into memory of its own that stays where it is. Such memory is
+# called **pinned** (or page-locked). You can allocate it yourself:
+# `cuda.pinned_array(shape, dtype)` makes a NumPy array in it.
 #
 # 2^26 float32 are 268 MB. The reference GPU's bus is PCIe of the fifth generation with
 # 16 lanes: 63 GB/s on paper, so the copy takes at least 4.3 ms. How many times as fast
-# as from pageable memory is the copy from pinned memory? And how many times for 1,024
-# float32, which are 4 KB? Guess, then run the cells.
+# as from pageable memory is the copy from pinned memory? And how many times as fast is
+# it for 1,024 float32, which are 4 KB? Guess, then run the cells.
 
 # %%
 guess = {"pinned": None}
@@ -470,10 +471,10 @@ sent.expect("pinned", at_least=20, times="pinned", of=few)  # GB/s
 # From pinned memory, the bus runs at nearly its full speed. From pageable memory, the
 # CPU first makes a copy, and everything waits for that.
 #
-# 4 KB are another matter. There is hardly anything to copy, and what remains is the
-# cost of the call, most of which is time spent in Python. PyTorch makes the call in a
-# fraction of Numba's time, and still uses only a small share of the bus's rate. So send
-# few large pieces, not many small ones.
+# For 4 KB, there is hardly anything to copy. What remains is the cost of the call, most
+# of which is time spent in Python. PyTorch makes the call in a fraction of Numba's
+# time, and still uses only a small share of the bus's rate. So send few large pieces,
+# not many small ones.
 
 # %% [markdown]
 # ### What memory costs
@@ -482,9 +483,9 @@ sent.expect("pinned", at_least=20, times="pinned", of=few)  # GB/s
 # the device, as pinned memory, and as a plain NumPy array of ones, and frees it. The
 # second table fetches 268 MB from the device: into a new array, as `copy_to_host()`
 # makes it, into a NumPy array that has been used before, and into a pinned array. How
-# does making pinned memory compare with making device memory? Is `new` any slower than
-# `used`? Express your guesses as the tables do, relative to `device` and to `new`: 2
-# means half the time, and 0.01 a hundred times as long.
+# fast is allocating pinned memory, compared with device memory? Is `new` any slower
+# than `used`? Express your guesses as the tables do, relative to `device` and to `new`:
+# 2 means half the time, and 0.01 a hundred times as long.
 
 # %%
 guess = {"pinned": None}
@@ -561,8 +562,8 @@ some.expect("mapped", at_least=10)
 # the other side. Managed memory offers convenience, and arrays larger than the device's
 # memory.
 #
-# For a few elements of many, mapped memory wins by far, because the other elements are
-# never copied.
+# If a kernel needs only a few of many elements, mapped memory wins by far, because the
+# other elements are never copied.
 
 # %% [markdown]
 # ### A speed-up that is not one
@@ -594,10 +595,10 @@ long.expect("no wait", at_least=1 / 3, times="no wait", of=short)
 short.expect("synchronise", at_least=0.9)
 
 # %% [markdown] tags=["solution"]
-# The false time does not depend on the work. You can recognise it by that: do ten times
-# as much work, and see whether it takes ten times as long. A second test is to divide
-# the bytes moved by the time. If the result is more than the memory can deliver, the
-# kernel is not brilliant: the timing is wrong.
+# The false time does not depend on the work, and that is how you can recognise it: do
+# ten times as much work, and see whether it takes ten times as long. A second test is
+# to divide the bytes moved by the time. If the result is more than the memory can
+# deliver, the kernel is not brilliant: the timing is wrong.
 
 # %% [markdown]
 # ### What a race looks like
@@ -637,8 +638,7 @@ if weft.GPU:
 # way, every element is there in time, by luck: on the reference GPU the first line
 # shows hardly anything old. Give the kernel more to do, and the copy overtakes it.
 #
-# So a right result proves nothing, here as with any race. In the simulator nothing is
-# ever old, because it does one thing after another. So the check does not look only at
+# As with any race, a right result proves nothing. So the check does not look only at
 # the numbers. It also looks for what orders the copy after the kernel.
 
 # %% [markdown]
@@ -660,8 +660,7 @@ feeding.expect("its own", at_least=1.15)
 # %% [markdown]
 # ### Priorities, callbacks, threads
 #
-# Here are three short measurements, in which there is nothing for you to write but the
-# guesses.
+# In these three short measurements, you write nothing but the guesses.
 #
 # **Priorities.** A long kernel is running. A small kernel arrives in another stream,
 # with the same priority or a higher one. How much earlier is it finished?
@@ -701,10 +700,10 @@ threaded.expect("1 thread", at_least=1.0, times="4 threads")
 # the small kernel waits until the large one has no more blocks to start.
 #
 # A callback needs a thread of the driver and Python's lock, and must not call CUDA. It
-# is for signals, not for work. And a Python program queues with one thread at a time,
-# however many there are, because the lock allows only that; four are slower, probably
-# because they compete for it. Threads help where they *wait*: `synchronize()` releases
-# the lock.
+# is for signals, not for work. Because of that lock, only one thread of a Python
+# program queues work at a time, however many there are. Four threads are slower,
+# probably because they compete for the lock. Threads help where they *wait*:
+# `synchronize()` releases the lock.
 
 # %% [markdown]
 # ## If you want more
@@ -714,7 +713,7 @@ threaded.expect("1 thread", at_least=1.0, times="4 threads")
 # - In `feed`, wait for an event that is recorded right after the copy in. Does the
 #   model get faster? Does your GPU?
 # - Give `cool` ten times as many steps. How many times as fast can overlap make
-#   `pipeline` now, at most? And with a tenth as many steps?
+#   `pipeline` now, at most? What is the answer for a tenth as many steps?
 # - Draw the timeline of `by_job`, with `timeline(by_job, checks.on_jobs(8),
 #   chapter.measure.warm)`. How does it differ from that of `pipeline`?
 # - Run `pipeline` from two threads at once, each with its own arrays and streams. Then
