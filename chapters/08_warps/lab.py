@@ -125,18 +125,18 @@ def obvious(x, table, out):
 
 
 # %% [markdown]
-# Nothing says that thread `i` must process element `i`. Assign the elements
-# differently: let all lanes of a warp take elements of the same parity, so the branch
-# has the same outcome for a whole warp. Each element is still processed by exactly one
-# thread, and goes through its own formula only. (To compute both formulas and choose
-# one result would avoid the branch, but do twice the work.) The launch has at least as
-# many threads as elements, in blocks of 128.
+# Thread `i` need not process element `i`. Assign the elements differently: let all
+# lanes of a warp take elements of the same parity, so that the branch has the same
+# outcome for the whole warp. Each element is still processed by exactly one thread, and
+# goes through its own formula only. (Computing both formulas and choosing one result
+# would avoid the branch, but double the work.) The launch has at least as many threads
+# as elements, in blocks of 128.
 #
 # ```python
 # even_odd(x, table, out)    # (n,), (k,) -> (n,)  float32
 # ```
 #
-# The check counts how many lanes of a warp take part when it reads the table: it
+# The check counts how many lanes of a warp take part in a load from the table, and
 # requires 32 wherever `n` is a multiple of 128. It also counts the operations: one
 # formula needs about 16 per element. Stuck? `hint("even_odd")`.
 
@@ -174,19 +174,19 @@ check(
 # %% [markdown] tags=["solution"]
 # Two neighbouring warps share 64 neighbouring elements: the even warp takes the even
 # elements, and the odd warp takes the odd elements. Both read the same 256 bytes at
-# about the same time, so what the first has fetched the second probably finds in the L1
-# cache.
+# about the same time, so the second warp probably finds in the L1 cache what the first
+# has fetched.
 #
-# Other solutions are as good. A thread may take a pair, one element of each kind, and
-# there is no branch at all. Or the first half of the grid may take the even elements
-# and the second half the odd ones, with at most one warp that has both. All these
-# solutions have one thing in common: hardly any warp takes both sides of the branch.
+# Other solutions are equally good. If each thread takes a pair, one element of each
+# kind, there is no branch at all. Or the first half of the grid takes the even elements
+# and the second half the odd ones, with at most one warp that has both. In all these
+# solutions, hardly any warp takes both sides of the branch.
 
 # %% [markdown]
 # ## Measure: even and odd samples
 #
-# There are 2^24 samples, and the table of both formulas has 64 entries. How fast is
-# your kernel, compared with the obvious one (1.0)?
+# The signal has 2^24 samples, and the table that both formulas read has 64 entries. How
+# fast is your kernel, compared with the obvious one (1.0)?
 
 # %%
 guess = {"even_odd": None}
@@ -336,8 +336,9 @@ check(
 # others:
 #
 # - `cuda.popc(votes)` counts the bits that are set: how many elements the warp keeps;
-# - `cuda.lanemask_lt()` has the bits of the lanes *below* mine set. So
-#   `popc(votes & lanemask_lt())` counts the kept elements before mine: my place.
+# - `cuda.lanemask_lt()` returns a mask with the bits of the lanes *below* mine. So
+#   `popc(votes & lanemask_lt())` is the number of kept elements before mine, and that
+#   is my place.
 #
 # | lane | 0 | 1 | 2 | 3 | 4 | 5 |
 # | --- | --- | --- | --- | --- | --- | --- |
@@ -397,13 +398,14 @@ check(
 # %% [markdown]
 # ## 6 · The sum of a block
 #
-# A shuffle cannot reach beyond its warp. To add up a whole block, warps have to meet,
-# and they meet in shared memory. `sums = cuda.shared.array(WARPS, float32)` is such
-# memory, with one number per warp.
+# A shuffle cannot reach beyond its warp. To add up a whole block, the warps have to
+# exchange their sums through shared memory. `sums = cuda.shared.array(WARPS, float32)`
+# declares an array there, with one number per warp.
 #
 # 1. Each warp adds up its 32 values, with shuffles.
 # 2. Lane 0 of each warp stores the sum in `sums`, at the index of its warp.
-# 3. Every thread waits, `cuda.syncthreads()`. What was stored before can be read after.
+# 3. Every thread waits at `cuda.syncthreads()`. What was stored before this line can be
+#    read after it.
 # 4. Warp 0 loads the sums, one per lane, and adds them up, with shuffles. Warp 0 has 32
 #    lanes, but there are only 8 sums: what do the other lanes contribute?
 #
@@ -461,8 +463,8 @@ check(
 # of a warp, and the mask refers to one warp only. Inside `if lane < WARPS:` a shuffle
 # would be wrong. All 32 lanes of warp 0 take part, and 24 of them contribute a zero.
 #
-# The barrier is the block's. `cuda.syncwarp()` would not be enough, because eight warps
-# write `sums` and one reads it.
+# The barrier has to be that of the block. `cuda.syncwarp()` would not be enough,
+# because eight warps write `sums` and one reads it.
 
 # %% [markdown]
 # ## More measurements
@@ -491,10 +493,11 @@ print(chapter.kernels.source(2))
 # two rows use the kernels with 8 and with 32 branches again, but now `which` is the
 # *warp* number modulo 8 or 32: all branches are taken, and each warp takes only one.
 #
-# By hand, without divergence: 2^22 threads × 1024 = 2^32 multiply-adds, which are 2^27
-# warp instructions. An H200 has 132 SMs, each of which issues 4 such instructions per
-# clock cycle: 132 × 4 × 1.98 GHz = 1045 billion per second, so 2^27 of them take **128
-# µs**, plus what the loop itself needs.
+# Compute the time without divergence first. 2^22 threads do 1024 multiply-adds each.
+# These are 2^32 multiply-adds, or 2^27 instructions for whole warps. An H200 has 132
+# SMs, each of which issues 4 such instructions per clock cycle, at 1.98 GHz. That makes
+# 1045 billion per second, so 2^27 of them take **128 µs**, and the loop itself takes
+# some more time.
 #
 # How fast are 2 and 32 paths, compared with one (1.0)? And how fast are 8 and 32 paths
 # if each warp takes only one of them?
@@ -517,17 +520,18 @@ paths.expect("8, a warp each", at_least=0.8, times="1 path")
 paths.expect("8, a warp each", at_least=6, times="8 paths")
 
 # %% [markdown] tags=["solution"]
-# The cost is the number of *different* paths that the lanes of one warp take, provided
-# that the paths are long. It does not matter which lanes take which path, nor how many
+# If the paths are long, the cost depends on the number of *different* paths that the
+# lanes of one warp take. It does not matter which lanes take which path, nor how many
 # lanes take each. Across warps a branch is free: the same kernel with the same 8
 # branches, assigned warp by warp, takes hardly longer than the kernel with a single
 # path.
 #
-# With 32 branches it is not free, although no warp diverges. What else is there 32
-# times? The code. The compiler has unrolled each branch to about 130 instructions of 16
-# bytes each, 2 KB. That makes 66 KB for 32 branches, and the warps of an SM are spread
-# over all of it. Perhaps the code no longer fits in the instruction cache. Test that
-# with the same 32 branches and one multiply-add per iteration, which take 24 KB.
+# With 32 branches, the branch is not free, although no warp diverges. The suspect is
+# the code, because every branch has its own. The compiler has unrolled each to about
+# 130 instructions of 16 bytes, or 2 KB. That makes 66 KB for 32 branches, and the warps
+# of an SM are spread over all of it. Perhaps that no longer fits in the instruction
+# cache. Test that with the same 32 branches and one multiply-add per iteration, which
+# take 24 KB.
 
 # %% tags=["solution"]
 small = chapter.measure.small()
@@ -543,10 +547,10 @@ small
 # %% [markdown]
 # ### One lane is enough
 #
-# The next kernel has only one branch, to take or to skip. The branch is taken by every
-# lane; by lane 0 of every warp; by every lane of one warp in 32; or by no lane. In the
-# second and the third case, 1/32 of the threads take the branch. How fast are these two
-# cases, compared with the first?
+# The next kernel has only one branch, to take or to skip. The rows differ in who takes
+# it: every lane, lane 0 of every warp, every lane of one warp in 32, or no lane. In the
+# second and the third row, 1/32 of the threads take the branch. How fast are these two
+# rows, compared with the first?
 
 # %%
 guess = {"a lane of each warp": None, "a warp of 32": None}
@@ -561,8 +565,9 @@ one.expect("a warp of 32", at_least=10, times="a lane of each warp")
 # %% [markdown] tags=["solution"]
 # A warp with one lane on the long path takes as long as a warp with 32 lanes there. So
 # watch the rare, expensive case. If it occurs at random for one element in 32, most
-# warps meet it, and you pay nearly as if every element were rare. Collect the rare
-# elements first, so they fill whole warps: the filter of exercise 5 does that.
+# warps contain such an element, and you pay nearly as much as if all elements were of
+# that kind. Collect the rare elements first, so they fill whole warps: the filter of
+# exercise 5 does that.
 
 # %% [markdown]
 # ### Short branches
@@ -598,7 +603,8 @@ short.expect("64 together", at_least=1.6, times="64 apart")
 # or computes one side and selects its operands. No lane diverges, and every lane pays
 # for both sides, *together* or *apart*. From eight multiply-adds on there is a real
 # branch. If the lanes stay *together*, the branch saves time, since one side is
-# skipped; if they are *apart*, it costs both sides, and the branching.
+# skipped. If they are *apart*, the warp runs both sides, and the branching takes time
+# as well.
 #
 # So do not fear `if x[i] > 0: y = a else: y = b`. Fear long branches, and loops whose
 # number of iterations differs between lanes: a loop is a branch too, and a warp leaves
@@ -630,12 +636,12 @@ summed.expect("warp_sum", at_least=1.5, times="torch")
 # PyTorch's kernel is made for all shapes, and rows this short probably do not suit it.
 
 # %% [markdown] tags=["solution"]
-# The copy is still much faster. Count instructions. 2^26 threads are 2^21 warps. Each
-# warp computes an index, loads, shuffles five times, adds five times, and stores for
-# one lane: about 50 instructions, which at 1045 billion per second take 100 µs in all.
-# So give each lane more. With `load4` of chapter 12, a lane takes four elements of a
-# row, eight lanes share a row, and a warp takes four rows. Three shuffles serve all
-# four rows.
+# The copy is still much faster. To see why, count instructions. 2^26 threads are 2^21
+# warps. Each warp computes an index, loads, shuffles five times, adds five times, and
+# stores for one lane: about 50 instructions, which at 1045 billion per second take 100
+# µs in all. So give each lane more elements. With `load4` of chapter 12, a lane takes
+# four elements of a row, eight lanes share a row, and a warp takes four rows. Three
+# shuffles serve all four rows.
 
 # %% tags=["solution"]
 fours = chapter.measure.fours(sums)
@@ -667,11 +673,11 @@ for row in total:
         print(f"{row.name:18}  {each:.2f} ns each")
 
 # %% [markdown] tags=["solution"]
-# Divide the times by the numbers of additions, and the quotients are almost the same.
-# Additions to one element queue up, wherever they come from, and hardly anything else
-# counts here. Adding up within a warp first saves 31 of 32 atomic additions, at the
-# price of five shuffles, and adding up within a block saves 7 of 8 of the remaining
-# additions, at the price of a barrier. Chapter 14 goes on from here.
+# In all three rows, the time per addition is almost the same. Additions to one element
+# queue up, wherever they come from, and hardly anything else counts here. Adding up
+# within a warp first saves 31 of 32 atomic additions, at the price of five shuffles,
+# and adding up within a block saves 7 of 8 of the remaining additions, at the price of
+# a barrier. Chapter 14 goes on from here.
 
 # %% [markdown]
 # ### A filter for a whole array, if order does not matter
@@ -695,9 +701,9 @@ filtered.expect("an atomic a block", at_least=1.2, times="torch")
 # The vote has gained nothing over the plain kernel. Votes are not slow: the compiler
 # recognises this pattern, and has put the vote, the `popc` and a single atomic addition
 # per warp into `filter_by_threads` as well. Both kernels wait for the same thing, 2^21
-# additions to one element, one after another. It helps to add less often.
+# additions to one element, one after another. What helps is to make fewer additions.
 # `filter_by_blocks` makes one addition for 256 elements, and overtakes PyTorch, which
-# has more to do: it keeps the order.
+# has more to do because it keeps the order.
 
 # %% [markdown]
 # ### Beyond the block: the grid
@@ -730,9 +736,10 @@ print("turned round:", (out.copy_to_host() == np.arange(256)[::-1]).all())
 # GPUs from compute capability 9.0 on have one more level between block and grid: a
 # **cluster** of up to 8 blocks that run at the same time, near one another, can wait
 # for one another, and can read and write each other's shared memory. Numba does not
-# support clusters, so their kernels are CUDA C++. In the first of them, each block puts
-# its number into its shared memory, and reads the number of the next block in its
-# cluster: the next cell prints what they read, if the GPU has clusters.
+# support clusters, so their kernels are CUDA C++. In the first of them, each block
+# writes its number into its own shared memory, and reads the number of the next block
+# in its cluster. The next cell prints what the blocks have read, if the GPU has
+# clusters.
 #
 # It also times four barriers, by scope: a warp, a block of 256 threads, a cluster of 8
 # such blocks, and a grid of 128 such blocks. Each of these kernels does nothing but
@@ -752,12 +759,12 @@ if chapter.measure.has_clusters:
     scopes.expect("syncthreads", at_least=3, times="cluster")
 
 # %% [markdown] tags=["solution"]
-# The wider the scope, the longer the wait. A warp's barrier is next to nothing: in this
-# kernel the compiler sees that the lanes are together, and you measure the loop. A
-# block's is handled within the SM. A cluster's goes between SMs that are near one
-# another; on the H100 that we measured it took three times as long as on the H200. The
-# grid's goes through memory: each block adds to a counter, and reads it again and again
-# until all blocks have arrived.
+# The wider the scope, the longer the wait. A warp's barrier costs next to nothing: in
+# this kernel the compiler sees that the lanes are together, and you measure the loop. A
+# block's barrier is handled within the SM. A cluster's barrier connects SMs that are
+# near one another; on the H100 that we measured it took three times as long as on the
+# H200. The grid's barrier goes through memory: each block adds to a counter, and reads
+# the counter again and again until all blocks have arrived.
 
 # %% [markdown]
 # ## What you learned
@@ -768,8 +775,8 @@ if chapter.measure.has_clusters:
 # 3. Every lane that a mask names must reach the operation: let lanes without an element
 #    contribute the neutral one; guard loads and stores, never a shuffle.
 # 4. Shuffles add up a warp in five steps; a ballot, `popc` and `lanemask_lt` filter it.
-# 5. Warps meet in shared memory after a barrier; the wider the scope, the more a wait
-#    costs.
+# 5. Warps exchange values through shared memory and a barrier; the wider the scope, the
+#    longer the wait.
 
 # %% [markdown]
 # ## If you want more
