@@ -36,17 +36,17 @@ chapter = weft.lab("09_atomics")
 # %% [markdown]
 # ## 1 · The update that got lost
 #
-# An image is a long array of bytes, its pixels. How many of them have a certain value,
-# `wanted`? Each thread looks at one pixel, once, and adds 1 to a common counter if the
-# pixel matches.
+# An image is a long array of bytes, one for each pixel. How many pixels have a certain
+# value, `wanted`? Each thread looks at one pixel, once, and adds 1 to a common counter
+# if the pixel matches.
 #
 # First write the obvious line, `out[0] += 1`, inside a guard. Run the check and read
 # what it says. Only then fix the kernel.
 #
 # The fix is an **atomic operation**. `cuda.atomic.add(array, index, value)` does what
-# `array[index] += value` does, but reads, changes and writes in one step: no other
-# thread can come in between. The call returns the *old* value, which you do not need
-# here.
+# `array[index] += value` does, but it reads, changes and writes the element in one
+# step, and no other thread can come in between. The call returns the *old* value, which
+# you do not need here.
 #
 # ```python
 # count_matches(x, wanted, out)    # uint8 (n,), uint8 -> int32 (1,), starts at 0
@@ -114,8 +114,8 @@ if weft.GPU:
 
 # %% [markdown] tags=["solution"]
 # On the reference GPU the counter ends below 100: of 10,000 updates, fewer than four
-# survive, and the number differs from run to run. A race is not a rare accident here.
-# Thousands of threads are in flight at any moment, a load takes hundreds of
+# survive, and the number differs from run to run. Lost updates are not a rare accident
+# here. Thousands of threads are in flight at any moment, a load takes hundreds of
 # nanoseconds, and all threads that load the counter during that time get the same
 # value.
 #
@@ -164,9 +164,9 @@ check(
 
 # %% [markdown] tags=["solution"]
 # Two threads whose pixels differ update different bins and never meet. If their pixels
-# are equal, the atomic makes one thread wait for the other. A right answer needs
-# nothing more. But the speed depends on how often threads meet at a bin, which is
-# called **contention**.
+# are equal, the atomic makes one thread wait for the other. That is all it takes to get
+# the right answer. The speed, however, depends on how often threads meet at a bin,
+# which is called **contention**.
 
 # %% [markdown]
 # ## 3 · A histogram for each block
@@ -324,12 +324,12 @@ ladder.expect("words", at_least=1.2, times="shared")
 ladder.expect("words", at_least=100, times="global")
 
 # %% [markdown] tags=["solution"]
-# `torch.amax` is there for scale: it reads the same bytes once and does next to
-# nothing with them. A histogram that is about as fast has little to be ashamed of.
+# `torch.amax` is there for comparison: it reads the same bytes once and does next to
+# nothing with them. A histogram can hardly be faster than that.
 #
 # Still, `histogram_words` is not limited by memory. Each SM sends 15,900 requests to
-# its shared memory. Divide the time by that number, and a request takes about five
-# clock cycles. The limit is now probably the atomics.
+# its shared memory. If you divide the time by that number, you get about five clock
+# cycles per request, so the limit is now probably the atomics.
 #
 # Now take the same pixels in other types. PyTorch's index type is `int64`, and many
 # programs store pixels as `int32`. In these types there is nothing to unpack, but there
@@ -355,12 +355,12 @@ wide["int64"]
 # has changed the bin meanwhile; otherwise try again. Lanes with the same bin take
 # turns.
 #
-# So privatise once more: keep 32 copies of the bins, one for each lane,
-# `counts[bin, lane]`. Then no two lanes of a warp ever need the same element. There is
-# a second advantage. Shared memory has 32 **banks**: word `w` is in bank `w % 32`, and
-# a bank serves one word at a time. `counts[bin, lane]` is word `32 * bin + lane`, which
-# is in bank `lane`, whatever the bin. The lanes of a warp are always in 32 different
-# banks.
+# So privatise once more: keep 32 copies of the bins, one for each lane, `counts[bin,
+# lane]`. Then no two lanes of a warp ever need the same element, and the copies also
+# avoid bank conflicts. Shared memory has 32 **banks**: word `w` is in bank `w % 32`,
+# and a bank serves one word at a time. `counts[bin, lane]` is word `32 * bin + lane`,
+# which is in bank `lane`, whatever the bin. The lanes of a warp are always in 32
+# different banks.
 #
 # If two lanes need different words in the same bank, that is a **bank conflict**. The
 # check allows none, not even while you clear the copies and add them up. It also counts
@@ -437,8 +437,8 @@ check(
 # Find the largest of many floats. (When a tensor is to be stored in 8 bits, for
 # example, its largest value sets the scale.) The hardware has an atomic maximum for
 # integers, but none for float32. (Numba's `cuda.atomic.max` accepts floats all the
-# same, but it is just such a loop as you build here, so the check rejects it.) The
-# hardware does have one operation from which every other can be made,
+# same. But it contains the kind of loop that you are about to write, so the check
+# rejects it.) The hardware does have one operation from which every other can be made,
 # **compare-and-swap**:
 #
 # ```python
@@ -450,14 +450,14 @@ check(
 # replace it, and try to swap. If `old == guess`, the swap has worked. If not, another
 # thread was faster, and `old` is your next guess.
 #
-# Two remarks on this exercise:
+# Two things to know before you start:
 #
 # - `cas` compares integers, bit for bit. `out.view(int32)` shows the bits of `out` as
 #   an integer; `to_bits` and `to_float` turn a float into its bits and back.
 # - The cheapest atomic is the one you do not execute. Each thread first finds the
 #   largest of *its* elements in a register, which is as private as memory can be. That
-#   part is written for you. And if `out` already contains a larger number, the thread
-#   need not swap.
+#   part is written for you. If `out` already contains a larger number, the thread need
+#   not swap at all.
 #
 # ```python
 # atomic_max_float(x, out)    # float32 (n,) -> (1,), starts at minus infinity
@@ -544,12 +544,12 @@ spread.expect("2^20", at_least=1.5, times="2^24")
 
 # %% [markdown] tags=["solution"]
 # Divide 2^24 by the time in the first row: a single counter accepts a little over one
-# increment per nanosecond, whatever 132 SMs would like. 256 counters help less than you
-# might hope. They fill only a kilobyte, or 32 sectors, which are in few parts of the L2
-# cache. (Eight counters do even better, probably because they are in one sector, so a
-# warp's 32 increments can travel as one request. Spread over 32 sectors, the increments
-# need about twenty requests.) A million counters are spread over the whole cache, and
-# 2^24 counters no longer fit in it.
+# increment per nanosecond, however many SMs are waiting. 256 counters help less than
+# you might hope. They fill only a kilobyte, or 32 sectors, so they are all in a few
+# parts of the L2 cache. (Eight counters do even better, probably because they are in
+# one sector, so a warp's 32 increments can travel as one request. Spread over 32
+# sectors, the increments need about twenty requests.) A million counters are spread
+# over the whole cache, and 2^24 counters no longer fit in it.
 #
 # So a histogram of 256 bins is close to the worst case for global atomics: nearly every
 # increment has to queue.
@@ -564,8 +564,8 @@ spread.expect("2^20", at_least=1.5, times="2^24")
 # searches for the largest value (and for the smallest, unless the values are bytes),
 # and its counters have 64 bits. How fast are your two kernels compared with it (1.0 is
 # PyTorch's speed)? Then guess again for **a dark image**, in which more than nine
-# pixels in ten are 0, and for an image that is all black. How does the speed of each of
-# the three change?
+# pixels in ten are 0, and for an image that is all black. How does the speed of PyTorch
+# and of each of your kernels change?
 
 # %%
 guess = {"global": None, "shared": None}
@@ -593,8 +593,8 @@ even.expect("torch.bincount", at_least=5, times="torch.bincount", of=dark)
 
 # %% [markdown] tags=["solution"]
 # Private bins make the kernel over a hundred times as fast. Now compare the tables. The
-# dark image slows the global kernel, as the last measurement predicted. It slows
-# `torch.bincount` more than tenfold. It does not slow `histogram_shared` at all.
+# dark image slows the global kernel, as you could expect from the measurement above. It
+# slows `torch.bincount` more than tenfold, and `histogram_shared` not at all.
 #
 # PyTorch's kernel and `histogram_shared` both count in shared memory. They differ in
 # their counters. On the reference GPU, adding **1** to an `int32` in shared memory is a
@@ -610,8 +610,8 @@ even.expect("torch.bincount", at_least=5, times="torch.bincount", of=dark)
 # `torch.bincount` takes weights too. It keeps one copy of the bins per block, as you
 # did in exercise 3. How many times as fast is your kernel with its 32 copies on random
 # pixels, and on the dark image? The third row is `histogram_shared` on the same pixels,
-# without the weights: it has one copy, but always adds 1. Which of the three times
-# depend on the image?
+# without the weights. That kernel has one copy, but always adds 1. Which of the three
+# times depend on the image?
 
 # %%
 guess = {"weighted, 32 copies": None}
@@ -634,11 +634,11 @@ even.expect("torch.bincount", at_least=3, times="torch.bincount", of=dark)
 
 # %% [markdown] tags=["solution"]
 # The copies make the time nearly independent of the image. But are they the only reason
-# why your kernel is faster than PyTorch's? `torch.bincount` is someone else's kernel,
-# and differs from yours in other details. So measure once more with everything else
-# equal: compare your kernel with a weighted histogram that has a single copy per block.
-# The last two rows are the *unweighted* histogram, with one copy and with 32. What do
-# the copies gain there?
+# why your kernel is faster than PyTorch's? `torch.bincount` differs from your kernel in
+# other details, too. So measure once more with everything else equal: compare your
+# kernel with a weighted histogram that has a single copy per block. The last two rows
+# are the *unweighted* histogram, with one copy and with 32. What do the copies gain
+# there?
 
 # %% tags=["solution"]
 guess = {"weighted, 32 copies": 1}
@@ -662,10 +662,10 @@ dark.expect("counted, 1 copy", at_least=0.9, times="counted, 32 copies")
 # With weights, the copies gain a little on random pixels and an enormous amount on the
 # dark image, which now takes less than a fifth longer than random pixels. Without
 # weights they cost something and gain nothing: the instruction that counts lanes has
-# already done the work. All that is left is the price of the copies, 32 times as many
-# elements to clear and to add up.
+# already done the work. All that is left is the price of the copies: there are 32 times
+# as many elements to clear and to add up.
 #
-# Privatisation is an answer to contention. First measure whether there is any.
+# Privatisation helps only against contention. So first measure whether there is any.
 
 # %% [markdown]
 # ### Atomics you do not execute
@@ -762,11 +762,11 @@ if weft.GPU:
 # On GPUs from before 2017 this could hang. A warp had *one* program counter for its 32
 # lanes. One lane got the lock and left the `while`; the other 31 went on spinning.
 # Lanes waited for one another at the end of a loop, so the winner waited for the losers
-# to leave the loop, and the losers waited for the winner to release the lock. Here is a
-# model of such a warp, with no GPU that could hang: each `lap` is one iteration of the
-# `while`, for all lanes that are still in it. With `release_inside`, the lane that has
-# the lock does its work and releases the lock before the iteration ends. How many
-# iterations do 32 lanes need in that case?
+# to leave the loop, and the losers waited for the winner to release the lock. The next
+# cell models such a warp in Python, which cannot hang your GPU. Each `lap` is one
+# iteration of the `while`, for all lanes that are still in it. With `release_inside`,
+# the lane that has the lock does its work and releases the lock before the iteration
+# ends. How many iterations do 32 lanes need in that case?
 
 # %%
 def lockstep(lanes, release_inside, laps=1000):
@@ -794,27 +794,27 @@ assert lockstep(32, release_inside=True) == 32
 
 # %% [markdown] tags=["solution"]
 # Since Volta (2017), and so on every GPU that this course runs on, each lane has its
-# own program counter, and the hardware lets each make progress. So the first form
-# usually finishes there. A lock is still a bad idea: 32 lanes take 32 turns, thousands
-# of threads hammer one address while they wait, and a missing fence
-# (`cuda.threadfence()`) lets stale values through. Nearly always, an atomic, a private
-# copy or a reduction does the job. Do not try a lock on a GPU that others use.
+# own program counter, and the hardware lets each make progress. So the lock above
+# usually works there. It is still a bad idea: 32 lanes take 32 turns, thousands of
+# threads hammer one address while they wait, and a missing fence (`cuda.threadfence()`)
+# lets stale values through. Nearly always, an atomic, a private copy or a reduction
+# does the job. Do not try a lock on a GPU that others use.
 
 # %% [markdown]
 # ## What you learned
 #
-# 1. `x[i] += 1` is three steps. If another thread may do the same to the same
-#    element, updates get lost, and on a GPU that can be nearly all of them.
-# 2. An atomic does all three in one. Its price is the queue at its address: an H200
-#    executes a little over a billion atomics per second at one address, and many more
-#    when they are spread over many addresses.
+# 1. `x[i] += 1` is three steps. If other threads may do the same to the same element,
+#    updates get lost. On a GPU, nearly all of them can be lost.
+# 2. An atomic does all three steps in one. Its price is the queue at its address: an
+#    H200 executes a little over a billion atomics per second at one address, and many
+#    more when they are spread over many addresses.
 # 3. Privatise: per block in shared memory, per lane in copies, or per thread in a
 #    register. Merge the private results once, at the end. But first measure whether
 #    there is contention.
 # 4. Any atomic can be built from compare-and-swap: guess, compute, try, and try again
 #    with what was there.
-# 5. Atomic does not mean ordered: float sums differ from run to run. And locks fight
-#    the way a warp runs.
+# 5. Atomic does not mean ordered: float sums differ from run to run. Locks do not suit
+#    the way in which warps run.
 
 # %% [markdown]
 # ## If you want more
