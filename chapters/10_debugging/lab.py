@@ -61,10 +61,10 @@ checks = chapter.checks
 # - **k** · a thread relies on another block having got far enough
 # - **l** · arithmetic is done in 64 bits where 32 were meant
 #
-# Two terms, in case you have not met them: **shared memory** is a small memory that
-# each block has to itself, created with `cuda.shared.array`. A **barrier**,
+# You need two terms of chapter 13. **Shared memory** is a small memory that each block
+# has to itself; `cuda.shared.array` makes an array there. A **barrier**,
 # `cuda.syncthreads()`, is a line that no thread of a block passes before all of the
-# block's threads have reached it. Chapter 13 covers both.
+# block's threads have reached it.
 
 # %% [markdown]
 # ## 1 · Inverting a picture
@@ -231,13 +231,13 @@ check(
 
 # %% [markdown] tags=["solution"]
 # **j.** The guard is right: a thread whose second element is missing must not touch it.
-# But then no thread writes the element that is left over, and there `out` keeps what
-# its memory held before: 0 in a fresh process, but later on it could be anything. If a
-# result depends on what ran *earlier*, suspect memory that was never written.
+# But then no thread writes the element that is left over, which keeps the value that
+# was in its memory before. In a fresh process that is 0; later on it could be anything.
+# If a result depends on what ran *earlier*, suspect memory that was never written.
 #
 # `initcheck` detects this, though not in this kernel: it reports a line in the kernel
-# that **reads** the element afterwards. The search begins there and goes back to the
-# kernel that should have written the element.
+# that **reads** the element afterwards. From there, search backwards for the kernel
+# that should have written the element.
 
 # %% [markdown]
 # ## 4 · Differences
@@ -247,7 +247,7 @@ check(
 #
 # **Observed:** for the numbers 1 to 100, every difference should be 1, but the first
 # one is -99. memcheck reports nothing. The same kernel in CUDA C++ gives other numbers,
-# and there memcheck does report an error.
+# and memcheck does report an error in it.
 #
 # ```python
 # differences(x, out)    # (n,) -> (n,)  float32
@@ -428,10 +428,10 @@ check(
 
 # %% [markdown] tags=["solution"]
 # **f.** Nothing clears shared memory for you. In a fresh process it happened to be
-# zero, which is why the first run was right; after that it holds what the last block on
-# the same multiprocessor left. When you set the counters to zero, you also need a
-# barrier after that. Otherwise a fast thread counts before a slow one has cleared its
-# counter.
+# zero, which is why the first run was right. After that, it contains what the last
+# block on the same multiprocessor has left there. Once you set the counters to zero,
+# you also need a barrier. Otherwise a fast thread counts before a slow one has cleared
+# its counter.
 #
 # `initcheck` is silent: by default it watches global memory only. (Newer versions have
 # an option for shared memory.) But `check` does report the bug, since the simulator
@@ -501,17 +501,17 @@ check(
 # %% [markdown] tags=["solution"]
 # **i.** In the last iteration, the threads without an element skip the `if` and wait at
 # the *second* barrier while the others wait at the *first*. The CUDA programming guide
-# calls the result undefined, and an H200 did two different things. With 992 elements,
-# the last stretch has 32 elements. Warp 0 waited at the first barrier and warp 1 at the
-# second, and since both had reached some barrier, both went on. With 1000 elements, it
-# has 40. Some lanes of warp 1 waited at the first barrier and its other lanes at the
-# second, and none of them ever went on.
+# calls the result undefined, and an H200 behaved in two different ways. With 992
+# elements, the last stretch has 32 elements. Warp 0 waited at the first barrier and
+# warp 1 at the second, and since both had reached some barrier, both went on. With 1000
+# elements, the last stretch has 40 elements. Some lanes of warp 1 waited at the first
+# barrier and its other lanes at the second, and none of them ever went on.
 #
 # `synccheck` reports the first case. The second one never ends, so there is no report.
-# And in a kernel with a single iteration and no second barrier, neither `synccheck` nor
+# In a kernel with a single iteration and no second barrier, neither `synccheck` nor
 # `check` finds anything, because a barrier does not wait for threads that have *ended*.
-# A barrier in such an `if` is a bug all the same, which shows as soon as a line is
-# added below it.
+# A barrier in such an `if` is still a bug, and it shows as soon as someone adds another
+# barrier below.
 
 # %% [markdown]
 # ## 8 · Gathering
@@ -581,12 +581,12 @@ check(
 # an allocation. From then on the process's **context** on the GPU is lost. Every call
 # fails with the same error until the process ends.
 #
-# So the program that fails must not be this notebook. The cells below print another
-# program, and run it in a separate process. That program launches a broken `gather` and
-# then a correct `double`, and copies the result of `double`. **Which line will report
-# the error?** And which line will, with `CUDA_LAUNCH_BLOCKING=1` in the environment,
-# which makes every launch wait for its kernel? Guess, then run. (No GPU? The chapter
-# has a recording from an H200.)
+# So the failing program must not run in this notebook. The cells below print it, and
+# run it in a separate process. It launches a broken `gather` and then a correct
+# `double`, and copies the result of `double`. **Which line will report the error?**
+# Then the program runs once more, with `CUDA_LAUNCH_BLOCKING=1` in the environment,
+# which makes every launch wait for its kernel. Which line will report the error now?
+# Guess, then run. (No GPU? The chapter has a recording from an H200.)
 
 # %%
 print(chapter.measure.LATE)
@@ -606,10 +606,10 @@ if weft.GPU:
     assert "launch gather  failed" in blocking
 
 # %% [markdown] tags=["solution"]
-# The copy gets the blame, but it is innocent. With blocking launches, the right line
-# reports the error, and every call after it fails as before, because a lost context
-# stays lost. In a notebook that means *restart the kernel*. Nothing else helps, and any
-# results in the device's memory are gone.
+# The copy reports the error, but it did nothing wrong. With blocking launches, the
+# right line reports the error, and every call after it fails as before, because a lost
+# context stays lost. In a notebook that means *restart the kernel*. Nothing else helps,
+# and any results in the device's memory are gone.
 #
 # So if an error makes no sense where it appears, run the program again with
 # `CUDA_LAUNCH_BLOCKING=1` to get the launch, then with `compute-sanitizer` to get the
@@ -673,8 +673,8 @@ check(
 
 # %% [markdown] tags=["solution"]
 # **a.** With `low = 9` and `high = 10`, `mid` is 9. If `edges[9]` is less than `x[i]`,
-# `low = mid` leaves everything as it was, for ever. But `edges[mid]` is then known to
-# be less, so the search can continue after it: `low = mid + 1`.
+# `low = mid` changes nothing, and the loop never ends. But then `edges[mid]` is known
+# to be less, so the search can continue after it: `low = mid + 1`.
 #
 # As long as a kernel hangs, no tool writes a report. But a debugger can stop the kernel
 # and look inside: the chapter has a session of `cuda-gdb` that finds 10 threads of 128
@@ -754,14 +754,14 @@ check(
 # - `debug`: `@cuda.jit(debug=True, opt=False)`, for a debugger: no optimisation, and
 #   errors raised in the kernel reach the host.
 #
-# And there are two ways to launch a small kernel 100 times: without checking for errors
-# (`no look`), and with a `cuda.synchronize()` after each launch, which reports an error
-# where it happens.
+# The second table compares two ways to launch a small kernel 100 times: without
+# checking for errors (`no look`), and with a `cuda.synchronize()` after each launch,
+# which reports an error where it happens.
 #
 # Calculate first: the saxpy moves 3 × 4 × 2^24 = 201 MB. Without optimisation, every
 # variable is in memory and not in a register, so it is loaded for every use and stored
-# after every change. How fast will `debug` be, as a multiple of `plain`? And
-# `synchronise`, as a multiple of `no look`? Guess, then run.
+# after every change. How fast will `debug` be, as a multiple of `plain`? How fast will
+# `synchronise` be, as a multiple of `no look`? Guess, then run.
 
 # %%
 guess = {"lineinfo": 1.0, "debug": None}
@@ -783,10 +783,10 @@ waiting
 waiting.expect("no look", at_least=1.1, times="synchronise")
 
 # %% [markdown] tags=["solution"]
-# Line information is free, so leave it in. `debug` is for the debugger and for nothing
-# else; a race that shows in `plain` may well stay hidden in `debug`, because the timing
-# is different. Waiting costs time at each launch. A program with a few long kernels
-# hardly notices, but a program with many short kernels does.
+# Line information is free, so leave it in. Use `debug` only with a debugger. A race
+# that shows in `plain` may well stay hidden in `debug`, because the timing is
+# different. Waiting costs time at each launch. A program with a few long kernels hardly
+# notices, but a program with many short kernels does.
 
 # %% [markdown]
 # ## If you want more
@@ -806,12 +806,14 @@ waiting.expect("no look", at_least=1.1, times="synchronise")
 #
 # ## What you learned
 #
-# 1. Look at the symptom first: only at ragged sizes, only after other kernels, only
-#    with several blocks, only sometimes. The symptom points to the class of the bug.
-# 2. memcheck reports accesses outside an allocation; initcheck, memory that is read
-#    before it is written (by default, global memory); racecheck, two threads that use
-#    shared memory with no barrier in between; and synccheck, misplaced barriers. If
-#    legal accesses give wrong numbers, only a comparison shows it.
+# 1. Look at the symptom first. Does the bug show only at ragged sizes, only after other
+#    kernels, only with several blocks, or only sometimes? The symptom points to the
+#    class of the bug.
+# 2. memcheck reports accesses outside an allocation, and initcheck reports memory that
+#    is read before it is written (by default, global memory). racecheck reports two
+#    threads that use shared memory with no barrier in between, and synccheck reports
+#    misplaced barriers. If legal accesses give wrong numbers, only a comparison finds
+#    the bug.
 # 3. A test that passes a hundred times does not disprove a race.
 # 4. A launch does not report its kernel's error. A later, innocent call does:
 #    `CUDA_LAUNCH_BLOCKING=1` finds the launch, and compute-sanitizer the line.
