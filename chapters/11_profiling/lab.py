@@ -46,21 +46,21 @@ checks = chapter.checks
 # **event**: a mark that you put into the queue. When the GPU reaches the mark, it
 # records the time.
 #
-# The exercise takes a toy GPU with the same two clocks, both in ms:
+# In this exercise you use a toy GPU that has the same two clocks, both in ms:
 #
 # - `gpu.launch()` queues its kernel, and `gpu.event()` makes an event;
-# - `event.record()` queues the mark: the GPU records the time when it gets there;
+# - `event.record()` queues the mark: the GPU records the time when it reaches the mark;
 # - `event.synchronize()` makes the host wait until the GPU has reached the mark;
 # - `start.elapsed_time(end)` returns the ms from one mark to the other.
 #
 # The last three work like the methods of PyTorch's events that have the same names.
 # (The toy's code is in `chapters/11_profiling/checks.py`.)
 #
-# Write a function that times a launch. A single number proves little: the first launch
-# of a kernel compiles it, and now and then something else gets in the way. So launch
-# the kernel once without timing it. Then time 20 launches, each between two new events,
-# and return the **median**, in ms. (The check has a toy with 11 fast launches and 9
-# slow ones. One more slow launch would change the median.)
+# Write a function that times a launch. A single number proves little, because the first
+# launch also compiles the kernel, and any launch may be disturbed by something else. So
+# launch the kernel once without timing it. Then time 20 launches, each between two new
+# events, and return the **median**, in ms. (The check has a toy with 11 fast launches
+# and 9 slow ones. One more slow launch would change the median.)
 #
 # ```python
 # gpu_time(gpu)    # gpu.launch(), gpu.event() -> ms
@@ -97,9 +97,9 @@ check(
 
 # %% [markdown] tags=["solution"]
 # There are four easy mistakes. Without `synchronize`, you read an event that the GPU
-# has not reached yet. Without the launch before the loop, one compilation ends up among
-# the 20 times, and would spoil a mean. The smallest of the 20 times is the luckiest
-# run. And the host's clock times the queueing.
+# has not reached yet. Without the launch before the loop, one of the 20 times includes
+# the compilation, which would spoil a mean. The smallest of the 20 times is the
+# luckiest run. And the host's clock times the queueing.
 #
 # The check has a tolerance of 2 %, for a reason. When the queue is empty, the GPU
 # reaches the first event at once and then waits for the launch, so the time includes
@@ -112,9 +112,9 @@ check(
 #
 # - **springs**: move 16,384 masses on springs through 64 small time steps, one launch
 #   per step;
-# - **speeds**: compute how fast 16.8 million particles are. Each particle has 8
-#   numbers, one of which is its mass and three are its velocity;
-# - **roots**: compute the cube roots of 16.8 million numbers, by 20 steps of Newton's
+# - **speeds**: compute the speeds of 16.8 million particles. Each particle has 8
+#   numbers, of which one is its mass and three are its velocity;
+# - **roots**: compute the cube roots of 16.8 million numbers, in 20 steps of Newton's
 #   method;
 # - **columns**: compute the sums of the 1024 columns of a matrix with 32,768 rows.
 #
@@ -125,8 +125,8 @@ check(
 #   kernels;
 # - **memory**: bytes move as fast as the memory can move them;
 # - **compute**: some arithmetic unit is as busy as it can be;
-# - **latency**: none of these. The GPU is at work, but hardly anything in it is busy,
-#   because the warps spend their time waiting.
+# - **latency**: the GPU is at work, but none of its units is busy, because the warps
+#   spend their time waiting.
 #
 # Write down what you suspect before you measure.
 
@@ -140,9 +140,9 @@ waited = chapter.measure.waited()
 waited
 
 # %% [markdown]
-# That is how long you wait. Now measure the GPU's part alone. (Python cannot queue 64
-# launches as fast as the GPU runs them, so here they are recorded beforehand and
-# started together. Exercise 3 comes back to this.)
+# The table shows how long you wait. Now measure the GPU's part alone. (Python cannot
+# queue 64 launches as fast as the GPU runs them, so here they are recorded beforehand
+# and started together. Exercise 3 comes back to this.)
 
 # %%
 alone = chapter.measure.alone()
@@ -154,7 +154,7 @@ alone
 # The **roofline** gives a lower bound on a kernel's time. The kernel has to move its
 # bytes, which takes at least bytes / (rate of a copy), and to do its operations, which
 # takes at least operations / (rate of a matrix product). The larger of these two times
-# is the least that this machine could need. Measure the two rates.
+# is the shortest that is possible on this machine. Measure the two rates.
 
 # %%
 copy, product = chapter.measure.roofs()
@@ -166,9 +166,9 @@ print(copy, product, sep="\n\n")
 # bytes; the operations are 3 products, 2 sums and a root. For each cube root, 4 bytes
 # are read and 4 are written, and a step of Newton's method has 5 operations.
 #
-# The next cell does the divisions. `busy` is the share of the waiting time in which
-# the GPU works. The last two columns divide each of the two least times by the GPU's
-# time: how near is the program to each roof?
+# The next cell does the divisions. `busy` is the share of the waiting time in which the
+# GPU works. The last two columns divide each of the two least times by the GPU's time.
+# They show how close the program comes to each roof.
 
 # %%
 chapter.measure.near_roofs(waited, alone, copy, product)
@@ -197,12 +197,12 @@ for name in ("columns", "roots"):
 # | Active Warps Per Scheduler | 1.0 | 12 | 15 | 1.0 |
 # | sectors per load request | 4 | 32 | 4 | 4 |
 #
-# The throughput of a unit is a percentage of what that unit could do. A **wave** is as
-# many blocks as the GPU can hold at once. An SM has four schedulers, and each can
-# **issue** one instruction per cycle, for one of up to 16 warps. *Stalled on a load* is
-# the share of a warp's time that it spends waiting for values from memory. A
-# **request** is one load by a warp. Memory answers it in **sectors** of 32 bytes, 4 of
-# which hold 32 float32.
+# The throughput of a unit is a percentage of what that unit could do. A **wave** is the
+# number of blocks that the GPU can hold at once. An SM has four schedulers. In each
+# cycle, a scheduler can **issue** one instruction, for one of up to 16 warps. *Stalled
+# on a load* is the share of a warp's time that it spends waiting for values from
+# memory. A **request** is one load by a warp. Memory answers it in **sectors** of 32
+# bytes, 4 of which hold 32 float32.
 #
 # Look at the counters, at the table that you printed, and at the chapter if you like.
 # Then fill in the classes. Where the check disagrees, it gives a reason.
@@ -237,8 +237,9 @@ check(classify, **answers("classify"))
 # half of the memory's rate, whereas the counters say 92 %. Both are right: at full
 # speed, the kernel moves more than twice the bytes it needs. **Is a unit busy?** The
 # roots compute in float64, at half the rate, and with a division that takes many
-# instructions. Your count could not show that. **None of these?** Then it is latency:
-# there are 1024 threads, one warp per scheduler, and each warp waits for its load.
+# instructions. Your count could not show that. **None of these?** Then the class is
+# latency. The columns have only 1024 threads, one warp per scheduler, and each warp
+# waits for its loads.
 
 # %% [markdown]
 # ## 3 · Launch: all steps at once
@@ -305,7 +306,8 @@ check(
 # You can count those bytes without a GPU, and without anyone's permission. `weft.trace`
 # runs a kernel in the simulator and records the memory that it touches. Here it does so
 # for 128 particles, for each of which you counted 16 bytes: 2048 in total. How many
-# bytes are moved? And how many of them are distinct, which no cache can save?
+# bytes are moved? How many of them are distinct, so that even a perfect cache would
+# have to fetch them?
 
 # %%
 some = np.ones((128, 8), np.float32)
@@ -469,13 +471,13 @@ columns
 columns.expect("piece_sums", at_least=10)
 
 # %% [markdown] tags=["solution"]
-# Not one instruction has become faster, but more loads are in flight. On the H200, at
-# two thirds of the copy's rate, the kernel reaches another bottleneck: the ALU, 71 %
-# busy, which probably computes a 64-bit index for every addition.
+# Not one instruction has become faster, but more loads are in flight. On the H200, the
+# kernel reaches two thirds of the copy's rate. Its next bottleneck is the ALU, which is
+# 71 % busy, probably with a 64-bit index for every addition.
 #
-# By the way, `nvidia-smi` shows a "GPU-Util" of 99 % for `column_sums`. That is the
-# share of the time during which any kernel runs. The power draw says more:
-# `column_sums` draws 134 W, whereas an idle H200 draws 124 W, and `speeds` draws 599 W.
+# `nvidia-smi` shows a "GPU-Util" of 99 % for `column_sums`, but that is only the share
+# of the time during which any kernel runs. The power draw tells you more: `column_sums`
+# draws 134 W, whereas an idle H200 draws 124 W, and `speeds` draws 599 W.
 
 # %% [markdown]
 # ## More measurements
@@ -530,8 +532,8 @@ small.expect("events, queued", at_least=2, times="clock, waiting")
 # %% [markdown] tags=["solution"]
 # For a long kernel, all stopwatches except `clock` agree to within about a tenth. For a
 # short kernel, three of the four measure the host. In an empty queue, a pair of events
-# is no better than the clock: the GPU passes the first event, has nothing to do, and
-# gets the kernel only when Python has finished the launch.
+# is no better than the clock. The GPU passes the first event and is then idle until
+# Python has finished the launch.
 #
 # `bench.compare` keeps the GPU busy first, as the last row does, and it clears the
 # cache as well. With `host=True` it deliberately does the opposite: it times how long a
@@ -582,16 +584,16 @@ layout.expect("a row a field", at_least=1.5)
 # to move fewer bytes. Here the *layout* decides how many bytes move, which is why
 # libraries keep fields apart ("struct of arrays").
 #
-# On an H200 the factor is less than 2.25, because the second kernel is not as near to
-# the roof as the first, probably because each thread has only three loads of 4 bytes in
-# flight. The slower memory of an H100 needs fewer bytes in flight: there the kernel
-# almost reaches the copy's rate.
+# On an H200 the factor is less than 2.25, because the second kernel does not come as
+# close to the roof as the first. It probably has too few bytes in flight, since each
+# thread makes only three loads of 4 bytes. The slower memory of an H100 needs fewer
+# bytes in flight: there the kernel almost reaches the copy's rate.
 
 # %% [markdown]
 # ### Half the width
 #
-# The new kernel does the same 20 steps with half the bits. The GPU has twice as many
-# arithmetic units for float32. So is the kernel twice as fast?
+# `cube_roots32` does the same 20 steps with half the bits. For float32, the GPU has
+# twice as many arithmetic units. Is the kernel twice as fast?
 
 # %%
 guess = {"float32": None}
@@ -603,12 +605,11 @@ width
 width.expect("float32", at_least=1.3)
 
 # %% [markdown] tags=["solution"]
-# What is the bottleneck now? For the new kernel, Nsight Compute reports the XU pipeline
-# at 80 %. This is the unit that starts reciprocals and checks the operands of
-# divisions. An SM does 16 of these operations per cycle, but 128 additions. There are
-# two divisions in a step, and one of them is by 3. You can write a division by a
-# constant as a product. The compiler must not do that, because the last bit could
-# differ.
+# The kernel has a new bottleneck: Nsight Compute reports the XU pipeline at 80 %. This
+# unit starts reciprocals and checks the operands of divisions. An SM does 16 of these
+# operations per cycle, but 128 additions. A step has two divisions, one of which is by
+# 3. You can write a division by a constant as a product, which the compiler must not
+# do, because the last bit could differ.
 
 # %% tags=["solution"]
 fewer = chapter.measure.fewer(cube_roots32)
@@ -654,10 +655,10 @@ if weft.on_gpu("the chapter shows a recorded timeline"):
 # 1. A launch returns before the kernel runs. Time with events, after a warm-up, and
 #    take the median. Queue a short kernel after something long.
 # 2. Divide the bytes by the copy's rate and the operations by the product's rate: the
-#    larger quotient is the least time. How near you are to it says how much there is to
-#    gain.
+#    larger quotient is the least time. Compare the measured time with it to see how
+#    much there is to gain.
 # 3. Ask in order: is the GPU busy? Is a roof near? Is a unit busy? If the GPU is busy
-#    but the other two answers are no, it is latency.
+#    but the other two answers are no, the class is latency.
 # 4. Fewer launches, fewer bytes, cheaper arithmetic, more threads: each cures one
 #    class and does nothing for the others.
 # 5. A count by hand says what is needed, and a counter says what is done. The gap
