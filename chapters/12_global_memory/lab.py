@@ -36,16 +36,16 @@ checks = chapter.checks
 # %% [markdown]
 # ## 1 · Who takes which element?
 #
-# A copy is the least a kernel can do: every byte is read once and written once. Here
-# each thread copies `PIECE` elements. Which elements should it take? The obvious choice
-# is eight neighbours, as you would give them to the cores of a CPU: elements 0 to 7 to
-# thread 0, elements 8 to 15 to thread 1, and so on. The kernel below does that, and its
-# results are right. Run the check and read what it says.
+# A copy is the simplest thing that a kernel can do: every byte is read once and written
+# once. Here each thread copies `PIECE` elements. Which elements should it take? The
+# obvious choice is eight neighbours, as you would give them to the cores of a CPU:
+# elements 0 to 7 to thread 0, elements 8 to 15 to thread 1, and so on. The kernel below
+# does that, and its results are right. Run the check and read what it says.
 #
 # What counts is not what one thread does over time, but what the 32 **lanes** of a
-# **warp** do in the same instruction. Memory answers in **sectors** of 32 bytes, and a
-# warp's load, a **request**, fetches every sector of which any lane needs a byte.
-# Whether the lanes need 4 bytes of a sector or all 32 makes no difference.
+# **warp** do in the same instruction. Memory answers in **sectors** of 32 bytes. A load
+# by a warp is a **request**, and it fetches every sector that contains a byte for any
+# of the lanes, whether the lanes need 4 bytes of that sector or all 32.
 #
 # | the first load of a warp | addresses | sectors | bytes used |
 # | --- | --- | ---: | ---: |
@@ -99,8 +99,8 @@ check(
 
 # %% [markdown] tags=["solution"]
 # Thread `t` takes elements `t`, `t + blockDim.x`, `t + 2 * blockDim.x`, … of its
-# block's part. Each thread now jumps about in memory, but that does no harm: what
-# counts is the warp, which touches 128 consecutive bytes in every iteration.
+# block's part. The elements of one thread are now far apart, but that does no harm.
+# What counts is the warp, which touches 128 consecutive bytes in every iteration.
 #
 # The **grid-stride loop** of chapter 5 has this property built in, with the stride of
 # the whole grid instead of the block's.
@@ -113,8 +113,8 @@ check(
 # of 4 here, since a 16-byte access has to begin on a 16-byte boundary.
 #
 # A warp's `load4` is a request for 512 consecutive bytes, 16 sectors, all of them used.
-# Such loads are as coalesced as loads of 4 bytes, take a quarter of the instructions,
-# and have four times as many bytes in flight per thread.
+# Such loads are as coalesced as loads of 4 bytes. They take a quarter of the
+# instructions, and keep four times as many bytes in flight per thread.
 #
 # Write a copy that uses them, for **any** length and **any** launch:
 #
@@ -201,17 +201,16 @@ copies.expect("copy4", ceiling=0.95)
 # flight must at every moment amount to rate × latency. On an H200 half of a copy's 4.24
 # TB/s is reading, and a load takes about 345 ns (you measure that below), so 0.7 MB
 # must be in flight, or 5.5 KB for each of 132 SMs. An SM holds 2048 threads. If each of
-# them waits for 4 bytes, 8 KB are in flight, but only while all of them wait. And a
-# thread also has to start: a million blocks that do nothing take longer than the whole
-# copy (chapter 14). `four in turn` starts a quarter of the blocks, but still has one
-# load in flight per thread, and `four each` has four: what the first gains over
-# `one each` is due to the blocks, and what the second gains over the first is due to
-# the bytes in flight.
+# them waits for 4 bytes, 8 KB are in flight, but only while all of them wait. Threads
+# also have to be started: a million blocks that do nothing take longer than the whole
+# copy (chapter 14). `four in turn` starts a quarter of the blocks, but each thread
+# still has one load in flight, so its gain over `one each` is due to the blocks. In
+# `four each`, a thread has four loads in flight, so its further gain is due to these.
 #
 # `four each` shows that the *width* is not what matters here. Four scalar loads before
 # the first store also put 16 bytes in flight per thread, and are just as fast. `load4`
 # achieves this with a quarter of the instructions. That begins to matter when the data
-# come from a level closer than memory, as you will see at the end of section 5.
+# come from a level closer than memory, as *The rates* shows, further down.
 
 # %% [markdown]
 # ## 3 · Array of structs or struct of arrays
@@ -269,19 +268,19 @@ check(
 # %% [markdown] tags=["solution"]
 # Four scalar loads `p[i, k]` give the right result too. But each of them touches all 16
 # sectors and uses a quarter of each, so 64 sectors pass through L1 to deliver the data
-# of 16. (They come from memory only once; the other three loads find them in L1.) The
-# wide load requests each sector once.
+# of 16. (The sectors come from memory only once, and the other three loads find them in
+# L1.) The wide load requests each sector once.
 
 # %% [markdown]
 # ## 4 · Rows in random order
 #
-# A **gather** reads from places that an array of indices names: `out[i] = x[idx[i]]`.
-# Every neural network that takes words begins with a gather: row `idx[i]` of a table is
-# the vector of word `i`.
+# A **gather** reads the elements whose indices are in another array: `out[i] =
+# x[idx[i]]`. Every neural network that takes words begins with a gather: row `idx[i]`
+# of a table is the vector of word `i`.
 #
-# Here each row has 32 float32, which take 128 bytes. Random rows are far apart, and no
-# order of threads brings them together. But *within* a row the elements are neighbours.
-# So let a warp take a row: lane `c` takes column `c`.
+# Here each row has 32 float32, which take 128 bytes. Random rows are far apart,
+# whatever the order of the threads. But *within* a row the elements are neighbours. So
+# let a warp take a row: lane `c` takes column `c`.
 #
 # ```python
 # gather_rows(table, idx, out)    # (m, 32), int32 (n,) -> (n, 32)  float32
@@ -331,9 +330,9 @@ check(
 #
 # Everything so far was about rates. The other number to know is the **latency**, the
 # time from request to answer. To measure it, each load must wait for the one before it.
-# So let memory hold links: `link[i]` is the next place to go to. A thread that follows
-# the links cannot request the next place before the last answer has come. This is
-# called a **pointer chase**.
+# So fill an array with links: `link[i]` is the index of the next element to load. A
+# thread that follows the links cannot make a load before the previous one has been
+# answered. This is called a **pointer chase**.
 #
 # Begin at place 0, follow `steps` links, and store the place where you end.
 #
@@ -341,8 +340,8 @@ check(
 # chase(link, steps, out)    # uint32 (n,), int -> uint32 (1,); one thread
 # ```
 #
-# The check takes links that lead through all `n` places in random order.
-# Stuck? `hint("chase")`.
+# In the check, the links lead through all `n` places in random order. Stuck?
+# `hint("chase")`.
 
 # %%
 @cuda.jit
@@ -488,9 +487,9 @@ strides.expect("stride 8", at_least=1.6, times="stride 16")
 # that neighbour; at 16 no lane does. Counted this way, stride 16 moves 64 + 4 sectors,
 # which predicts 12 % of a copy's speed.
 #
-# How much L2 fetches is a setting of your program's own CUDA context, or, as CUDA's
-# manual says, a hint: `cudaLimitMaxL2FetchGranularity`, 64 by default. Change it for a
-# moment:
+# You can set how much L2 fetches, for your program's own CUDA context. The limit is
+# called `cudaLimitMaxL2FetchGranularity`, and is 64 by default; CUDA's manual calls it
+# a hint. Change it for a moment:
 
 # %% tags=["solution"]
 fetches = chapter.measure.fetches()
@@ -516,12 +515,12 @@ usual.expect(
 # times as long on an H200 and 1.8 times as long on an H100. At stride 8, where the
 # neighbours are needed, the setting changes nothing.
 #
-# That leaves stride 32. With 32 bytes it moves as much as stride 16 but takes much
-# longer, 1.8 times as long on an H200 and 1.6 times on an H100: there the cost is per
-# access, not per byte. *Pages* of the memory chips would explain it, but no counter
-# shows them.
+# Stride 32 is still unexplained. With 32 bytes it moves as much as stride 16, but it
+# takes 1.8 times as long on an H200 and 1.6 times on an H100. So at this stride the
+# cost is per access, not per byte. *Pages* of the memory chips would explain it, but no
+# counter shows them.
 #
-# And what if the lanes *are* neighbours, but the first does not begin on a boundary? A
+# Finally, let the lanes be neighbours, but let the first not begin on a boundary. A
 # load of `x[i + 1]` touches 5 sectors instead of 4. Counting sectors predicts 8 / 9 of
 # a copy's speed.
 
@@ -586,11 +585,11 @@ hints.expect("no hint", at_least=0.98, times="cs")
 
 # %% [markdown] tags=["solution"]
 # The read-only path changes nothing, and streaming costs one or two per cent. A copy
-# uses each byte once, so there is nothing that a cache could keep or lose.
+# uses each byte once, so it does not matter what a cache keeps.
 #
-# That is different where something *is* used again. Now each element of a stream of 1
-# GiB needs an entry at a random place in a table of 32 MB. The table fits into L2, as
-# long as the stream does not push it out.
+# A hint may help if something *is* used again. Now each element of a stream of 1 GiB
+# needs an entry at a random place in a table of 32 MB. The table fits into L2, as long
+# as the stream does not push it out.
 
 # %% tags=["solution"]
 beside = chapter.measure.beside()
@@ -645,10 +644,10 @@ for f in (4, 8) if len(fields) else ():
 #   same rows with `load4`.
 #
 # Calculate first, in bytes per element: 4 are read for the index, and 4 are written.
-# And for the element itself? In order, 4 bytes are read; for a random place, a sector,
-# or rather a pair of sectors, because L2 fetches 64 bytes at a time. One place in 8 is
-# read, so sorted places often share a pair. Predict `sorted`, `random` and
-# `random rows`.
+# The element itself takes another 4 bytes if the places are in order. A random place
+# takes a pair of sectors, because L2 fetches 64 bytes at a time. One place in 8 is
+# read, so sorted places often share a pair. Predict `sorted`, `random` and `random
+# rows`.
 
 # %%
 guess = {"sorted": None, "random": None, "random rows": None}
@@ -668,11 +667,11 @@ gathered.expect("sorted", at_least=1.5, times="random")
 # more than nine times a copy's. Here bytes no longer predict the time; they only bound
 # it from below.
 #
-# What takes the rest of the time? Perhaps address translation, or the path from L2 to
-# the SMs. To find out, gather the same number of elements out of smaller tables and out
-# of a larger one: a table of 16 MB is in L2, and a table of 4 GiB has four times as
-# many addresses as one of 1 GiB. Then gather contiguous *pieces* out of 1 GiB: the
-# shorter the pieces, the more of them there are.
+# The rest of the time may go into address translation, or into the path from L2 to the
+# SMs. To find out, gather the same number of elements out of smaller tables and out of
+# a larger one: a table of 16 MB is in L2, and a table of 4 GiB has four times as many
+# addresses as one of 1 GiB. Then gather contiguous *pieces* out of 1 GiB: the shorter
+# the pieces, the more of them there are.
 
 # %% tags=["solution"]
 by_table = chapter.measure.by_table()
@@ -729,17 +728,17 @@ if weft.device.find().l2 > 1 << 25 or not weft.GPU:  # others are smaller
 
 # %% [markdown] tags=["solution"]
 # There are three plateaus: L1, L2 and memory. The links of 192 KB still come from L1,
-# those of 16 MB from L2. Of 32 MB only a part comes from L2, and of 64 MB nothing does,
-# although the driver reports 60 MB of L2 on an H200 (50 MB on an H100). Probably this
-# is because L2 has two halves, and what an SM loads is kept in the half that it is
+# those of 16 MB from L2. Only a part of the 32 MB comes from L2, and nothing of the 64
+# MB, although the driver reports 60 MB of L2 on an H200 (50 MB on an H100). Probably
+# this is because L2 has two halves, and what an SM loads is kept in the half that it is
 # attached to.
 #
 # About 40 cycles is a long time for a first-level cache. But a GPU's caches are there
 # mainly for their bandwidth. Other warps can hide their latency.
 #
 # A load from 2 GB takes about as long as one from 256 MB. A chase through so much
-# memory might also have had to wait for address translation, but nothing of that shows
-# here.
+# memory might also have had to wait for address translation, but there is no sign of
+# that here.
 
 # %% [markdown]
 # ### The rates
@@ -780,15 +779,14 @@ width.expect("16 bytes, new index", at_least=2, times="4 bytes, new index")
 
 # %% [markdown] tags=["solution"]
 # A request of 4 bytes per lane is 128 bytes, all that L1 delivers in a cycle. So wide
-# loads as such gain nothing. What they save is instructions: where each load needs a
-# dozen instructions for its index, a quarter of the loads means a quarter of these
-# instructions.
+# loads gain no bandwidth. They only save instructions: where each load needs a dozen of
+# them for its index, a quarter of the loads means a quarter of these instructions.
 
 # %% [markdown]
 # ### One word for all, or each its own
 #
 # Each of 2^22 threads makes 256 look-ups in a table of 256 float32. In one case all
-# lanes of a warp need the same word at a time; in the other, each lane needs a
+# lanes of a warp need the same word in each look-up; in the other, each lane needs a
 # different word. The table is in constant, in global or in shared memory. Which memory
 # wins in each case? (1.0 is the first row.)
 
@@ -803,11 +801,11 @@ looked.expect("constant, same", at_least=4, times="constant, own")
 looked.expect("global, own", at_least=2, times="constant, own")
 
 # %% [markdown] tags=["solution"]
-# Constant memory delivers one word at a time. 32 lanes that need 32 different words
-# take turns, and that takes many times as long. So coefficients belong in constant
-# memory, but a table indexed by data does not. Such a table belongs in shared memory,
-# or stays where it is: global loads come from L1 here, which delivers one word to all
-# lanes as fast as 32 neighbouring words.
+# Constant memory delivers one word at a time. If 32 lanes need 32 different words, they
+# take turns, which takes many times as long. So coefficients belong in constant memory,
+# but a table indexed by data does not. Such a table belongs in shared memory, or stays
+# where it is: global loads come from L1 here, which delivers one word to all lanes as
+# fast as 32 neighbouring words.
 
 # %% [markdown]
 # ## What you learned
