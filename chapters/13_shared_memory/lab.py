@@ -36,14 +36,13 @@ chapter = weft.lab("13_shared_memory")
 # A transpose computes nothing. It reads every element once and writes it once, exactly
 # like a copy, so it could be as fast as one. The two obvious kernels are in the
 # chapter's `kernels.py`. `naive_read` reads along rows, so it has to write along
-# columns: `out[col, row] = x[row, col]`. `naive_write` does the reverse,
+# columns: `out[col, row] = x[row, col]`. `naive_write` does it the other way around:
 # `out[row, col] = x[col, row]`.
 #
-# This lab relies on four terms. A **warp** is 32 threads with consecutive
-# `threadIdx.x`, and a **lane** is a thread's position in its warp. One load or store by
-# a warp is a **request**. Memory answers in **sectors** of 32 bytes, so 32 lanes that
-# read 32 neighbouring float32 values need four sectors; such a request is
-# **coalesced**.
+# You need four terms. A **warp** is 32 threads with consecutive `threadIdx.x`, and a
+# **lane** is a thread's position in its warp. One load or store by a warp is a
+# **request**. Memory answers in **sectors** of 32 bytes, so 32 lanes that read 32
+# neighbouring float32 values need four sectors; such a request is **coalesced**.
 #
 # The kernels work in two dimensions, as in chapter 6. They are launched with
 # `kernel[(blocks_x, blocks_y), (32, 32)]`, and `cuda.grid(2)` returns x first. Because
@@ -126,16 +125,16 @@ check(
 
 # %% [markdown] tags=["solution"]
 # Thread 0 needs the element that thread 63 loads. Thread 63 is in another warp, which
-# may not even have started when thread 0 wants to read the element. The barrier
-# guarantees that thread 63 has stored it by then.
+# may not even have started when thread 0 gets there. The barrier guarantees that the
+# element has been stored before thread 0 reads it.
 #
 # The barrier is **outside** the `if`. Every thread of the block that still has work to
 # do must reach it, including those that had nothing to load. If some do not, the
 # behaviour is undefined, and both "the GPU hangs" and "it works on this one" are
 # common. Only a thread that has ended is exempt. Here the threads with `t >= count`
 # have nothing left to do, so a barrier inside the `if` would pass the check, with a
-# note. In the next exercise it would not. So write two guards, one before the barrier
-# and one after it.
+# note. In the next exercise, such a barrier would be rejected. So write two guards, one
+# before the barrier and one after it.
 
 # %% [markdown]
 # ## 2 · Transpose through a tile
@@ -215,8 +214,8 @@ check(
 # %% [markdown]
 # ## 3 · Bank conflicts
 #
-# Both accesses to global memory are coalesced now. But the access down a column has not
-# gone away. It has moved into the tile, where `tile[tx, ty]` reads a column.
+# Both accesses to global memory are coalesced now. But there is still an access down a
+# column. It is now in the tile, where `tile[tx, ty]` reads a column.
 #
 # Shared memory has 32 **banks**. Word `w` (4 bytes) is in bank `w % 32`, and in one
 # **pass** each bank delivers one word. If 32 lanes request words in 32 different banks,
@@ -286,11 +285,10 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# In a tile of width 33, element (`row`, `col`) is word `33 * row + col`, in bank
-# `(row + col) % 32`. Along a row, `col` runs through 32 values, so the banks are all
-# different. Down a column, `row` does, so the banks are all different there too. Any
-# odd width works. An even width leaves conflicts: with 34, pairs of lanes share every
-# second bank.
+# In a tile of width 33, element (`row`, `col`) is word `33 * row + col`, in bank `(row
+# + col) % 32`. Along a row, `col` runs through 32 values, and down a column, `row`
+# does. In both cases, the 32 banks are all different. Any odd width works. An even
+# width leaves conflicts: with 34, pairs of lanes share every second bank.
 #
 # The price is 32 words per tile, 3 % of its memory.
 
@@ -384,8 +382,8 @@ check(
 # There is one barrier for the whole tile, not one per row: all four loads come before
 # it, and all four stores after it. Eight blocks of 256 threads fit on an SM. That is
 # 2048 threads as before, but each can now have four loads in flight, which makes up to
-# 32 KB. And whatever a thread computes once (`left`, `top`, the clamped column, most of
-# the addresses) now serves four elements.
+# 32 KB. Whatever a thread computes once (`left`, `top`, the clamped column, most of the
+# addresses) now serves four elements.
 #
 # With an `if` around the load, the kernel is also right, but slower. In its machine
 # code, each load is followed by its store to the tile. The store has to wait for the
@@ -395,7 +393,7 @@ check(
 # %% [markdown]
 # ## 5 · Swizzle
 #
-# Padding has a weakness. With a width of 33, rows begin at words 0, 33, 66, …, so only
+# Padding has a drawback. With a width of 33, rows begin at words 0, 33, 66, …, so only
 # every fourth row begins at a multiple of 16 bytes. The 16-byte accesses of the next
 # exercise require such addresses.
 #
@@ -410,9 +408,9 @@ check(
 # | 2 | c2 | c3 | c0 | c1 |
 # | 3 | d3 | d2 | d1 | d0 |
 #
-# Every row holds its own elements in another order. The elements of column 0,
-# `a0 b0 c0 d0`, are now in four different columns, and so are those of column 1. This
-# is called a **swizzle**. Because `(col ^ row) ^ row == col`, the same rule finds every
+# Every row has its own elements, but in another order. The elements of column 0, `a0 b0
+# c0 d0`, are now in four different columns, and so are those of column 1. This is
+# called a **swizzle**. Because `(col ^ row) ^ row == col`, the same rule finds every
 # element again.
 #
 # Write the transpose of exercise 2 once more, with a swizzled tile of width 32. The
@@ -458,12 +456,12 @@ check(
 
 # %% [markdown] tags=["solution"]
 # On the way in, the row `ty` is the same for a whole warp, and `tx ^ ty` runs through
-# all 32 columns, as `tx` does, in another order. On the way out, element (`tx`, `ty`)
-# is kept in column `ty ^ tx`, which also takes each value once for a fixed `ty`. In
-# both cases the width is a multiple of 32, so the column is the bank.
+# all 32 columns, though in another order than `tx`. On the way out, element (`tx`,
+# `ty`) is kept in column `ty ^ tx`, which also takes each value once for a fixed `ty`.
+# In both cases the width is a multiple of 32, so the column is the bank.
 #
-# A swizzle takes no extra memory. NVIDIA's library CuTe and the unit for copying tiles
-# of Hopper GPUs (H100, H200) offer it ready-made, and you will meet it again in
+# A swizzle takes no extra memory. It is built into NVIDIA's library CuTe, and into the
+# unit with which Hopper GPUs (H100, H200) copy tiles. You will meet it again in
 # chapters 20 and 22.
 
 # %% [markdown]
@@ -485,16 +483,16 @@ check(
 # 4. After the barrier, it takes out the square at square-row `ty` and square-column
 #    `tx` with four calls of `load4`, and writes it to `out` with four of `store4`.
 #
-# The tile is 64 wide, so squares above one another are in the same banks, and with
-# padding by one word, rows would no longer begin at multiples of 16 bytes. So swizzle
-# the squares: keep the square in square-row `r` and square-column `c` in square-column
-# `c ^ r`. In both step 3 and step 4 that is `tx ^ ty`, and the variable `swizzled`
-# below is the first element column of that square.
+# The tile is 64 wide, so squares above one another are in the same banks. Padding by
+# one word would not help, because then rows would no longer begin at multiples of 16
+# bytes. So swizzle the squares: keep the square in square-row `r` and square-column `c`
+# in square-column `c ^ r`. In both step 3 and step 4 that is `tx ^ ty`, and the
+# variable `swizzled` below is the first element column of that square.
 #
 # Here `m` and `n` are multiples of 64, and all indices are `int32`, which saves
-# registers. Note that `top` uses `blockIdx.x` and `left` uses `blockIdx.y`: consecutive
-# blocks go down `x`, so they *write* next to one another. The check allows 16 sectors
-# per request, because 32 lanes × 16 bytes are 512 bytes.
+# registers. `top` uses `blockIdx.x` and `left` uses `blockIdx.y`, so consecutive blocks
+# go down `x` and *write* next to one another. The check allows 16 sectors per request,
+# because 32 lanes × 16 bytes are 512 bytes.
 #
 # ```python
 # transpose_fast(x, out)    # (m, n) -> (n, m)  float32; block (16, 16)
@@ -549,9 +547,9 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The four loads are independent and come first: 64 bytes per thread. In each of them,
-# 16 threads with the same `ty` read 16 × 16 = 256 consecutive bytes. A warp has two
-# such groups, so a request touches 16 sectors and uses all of them.
+# The four loads are independent and come first, so each thread has 64 bytes in flight.
+# In each of them, 16 threads with the same `ty` read 16 × 16 = 256 consecutive bytes. A
+# warp has two such groups, so a request touches 16 sectors and uses all of them.
 #
 # Each `store4` into the tile writes column `i` of the square as a row. Shared memory
 # delivers 128 bytes per pass, so a request of 16 bytes per lane is served a quarter of
@@ -563,10 +561,11 @@ check(
 # Indexing a tuple in a loop, `a[i]`, is fine in a kernel as long as the compiler can
 # unroll the loop. It then costs no instruction.
 #
-# Why not pad by 4 words, so that rows still begin at multiples of 16 bytes? Then rows
-# are 68 words apart and squares are 4 × 68 = 272 words apart, and 272 % 32 = 16. The
-# eight lanes share two groups of four banks, which takes four passes instead of one. No
-# padding by a multiple of 4 does better, because squares are four rows apart.
+# Padding by 4 words would keep the rows at multiples of 16 bytes, but not avoid the
+# conflicts. Rows would be 68 words apart and squares 4 × 68 = 272, and 272 % 32 is 16.
+# The eight lanes would share two groups of four banks, which takes four passes instead
+# of one. No padding by a multiple of 4 does better, because squares are four rows
+# apart.
 
 # %% [markdown]
 # ## Measure: every kernel so far
@@ -673,15 +672,15 @@ one_tile.expect("copy kernel", at_least=1.3, times="padded")
 one_tile.expect("copy", at_least=1.3, times="copy kernel")
 
 # %% [markdown] tags=["solution"]
-# Padding pays off, as the calculation predicted: with conflicts, the passes alone take
+# Padding helps, as the calculation predicted: with conflicts, the passes alone take
 # twice as long as the whole copy on an H200, and one and a half times as long on an
 # H100. But even without conflicts, the transpose is far slower than the copy, and
-# slower than the naive kernel that writes along rows. Both accesses are coalesced, and
-# no bank has a conflict. What is still wrong?
+# slower than the naive kernel that writes along rows. So coalescing and conflicts
+# cannot explain the rest.
 #
-# The last row gives the answer. A kernel that has nothing to transpose, but also
-# handles one element per thread, is far slower than `copy_` too. So access patterns are
-# no longer the problem. One element per thread is.
+# The last row can. A kernel that has nothing to transpose, but also handles one element
+# per thread, is far slower than `copy_` too. So the problem is no longer the access
+# pattern, but that each thread handles one element.
 
 # %% [markdown]
 # ### How long does a load take?
@@ -726,10 +725,10 @@ print(f"padded keeps          {kept / 1e3:6.1f} KB in flight per SM")
 # %% [markdown] tags=["solution"]
 # 8 KB would be enough if all 2048 threads were waiting for a load all the time. From
 # the rate of `padded`, Little's law gives the number of bytes that really were in
-# flight: a fraction of that. A thread spends most of its life not waiting for a load:
-# it starts, computes a row and a column in 64 bits, waits at the barrier for the last
-# of 1024 threads, computes again, and stores. Only two such blocks fit on an SM, so
-# while one of them is storing, only the other is there to load.
+# flight: a fraction of that. Most of the time, a thread is not waiting for a load. It
+# starts, computes a row and a column in 64 bits, waits at the barrier for the last of
+# 1024 threads, computes again, and stores. Only two such blocks fit on an SM, so while
+# one of them is storing, only the other is there to load.
 #
 # There are two remedies, and they work together. The first is to let each thread
 # request more data before it waits. The second is **thread coarsening**: give each
@@ -769,7 +768,7 @@ without.expect("rows", at_least=1.4, times="no padding")
 without
 
 # %% [markdown] tags=["solution"]
-# As a ratio, padding gains more here than from `tiled` to `padded`. In time it gains
+# As a factor, padding gains more here than it did in `padded`. In milliseconds it gains
 # less, probably because more of the conflicts overlap with waiting for global memory.
 # The same fix gains different amounts in different kernels, so measure again after each
 # fix.
@@ -787,12 +786,12 @@ fast_less
 # shows why. Without it, each of 2^19 `store4` requests takes 32 passes instead of 4.
 # Together with the 4 passes of each load, that makes 36 × 2^19 = 19 million passes,
 # which at 132 per cycle take 72 µs. That is less than the copy takes, and shared memory
-# can work while the kernel waits for global memory. A conflict costs time only where
-# shared memory is what everything else waits for, as in `rows` without padding, where
+# can work while the kernel waits for global memory. Conflicts cost time only if the
+# rest of the kernel has to wait for shared memory, as in `rows` without padding, where
 # the passes take 265 µs.
 #
-# Keep the swizzle all the same. It costs next to nothing, and the 72 µs would show on a
-# GPU with more bandwidth per SM, or in a kernel that uses its tile more than once.
+# Keep the swizzle anyway. It costs next to nothing, and the 72 µs would show on a GPU
+# with more bandwidth per SM, or in a kernel that uses its tile more than once.
 
 # %% [markdown]
 # ## What you learned
@@ -806,8 +805,8 @@ fast_less
 # 4. Bytes in flight = rate × latency. One float32 per thread is too little unless
 #    nearly all threads are waiting. Give each thread several independent loads, make
 #    them wide, and leave no `if` between them.
-# 5. A conflict, like any cost, matters only if it is what everything else waits for.
-#    Calculate, measure, and measure again after each fix.
+# 5. A conflict, like any other cost, matters only if the rest of the kernel waits for
+#    it. Calculate, measure, and measure again after each fix.
 
 # %% [markdown]
 # ## If you want more
