@@ -59,14 +59,13 @@ assert abs(values.sum() / exact - 1) < 1e-6
 
 # %% [markdown] tags=["solution"]
 # At 16,777,216, which is 2^24, the sum has come to a standstill. A float32 has 24
-# significant bits. From 2^24 on, neighbouring float32 are 2 apart, and a sum to which
-# less than 1 is added rounds back to where it was. Half of the array is not in the
-# result.
+# significant bits. From 2^24 on, neighbouring float32 numbers are 2 apart, and a sum to
+# which less than 1 is added rounds back to its old value. Half of the array is missing
+# from the result.
 #
-# Nothing is wrong with float32. `np.sum` adds the same numbers in another *order*,
-# halves of halves of the array, and is right to seven digits. A GPU adds in a tree,
-# which is an order of that kind. This lab is about making the tree fast. Near its end
-# it comes back to how the order affects the result.
+# Nothing is wrong with float32. `np.sum` adds the same numbers in another *order*: it
+# adds up halves of halves of the array, and is right to seven digits. A GPU adds in a
+# tree, which is an order of that kind. This lab is about making the tree fast.
 
 # %% [markdown]
 # ## Measure: how fast can memory be read?
@@ -125,9 +124,9 @@ reading.expect("reading alone", at_least=1.0)
 # eighth thread adds the element four places further on, and so on, until element 0
 # holds the whole sum.
 #
-# The numbers are in **shared memory** (chapter 13), so threads can read each other's.
-# Between one step and the next there is a **barrier**, which all threads of the block
-# must reach, including those that have nothing left to add.
+# The numbers are in **shared memory** (chapter 13), where each thread can read those of
+# the others. Between one step and the next there is a **barrier**, which all threads of
+# the block must reach, including those that have nothing left to add.
 #
 # This tree is called **interleaved**, because the threads that add are interleaved with
 # threads that do not. The loads are given. Elements beyond the end count as 0, which
@@ -189,23 +188,22 @@ check(
 # The barrier is inside the loop because each step reads what the previous one has
 # written. It is outside the `if` because every thread must reach it.
 #
-# The result is one sum per block, not yet the sum of all. What remains is the same
-# problem, 256 times smaller: launch the kernel on its own results until one number is
-# left.
+# The result is one sum per block. Adding these up is the same problem, 256 times
+# smaller, so you can launch the kernel on its own results until one number is left.
 
 # %% [markdown]
 # ## 2 · Halves
 #
-# Look at the lanes. In the first step of the tree every second lane of every warp is
-# idle. In the fifth, one lane of each warp adds, and 31 are idle. A warp takes the same
-# time whether one lane works or all 32 do. Over the eight steps, warps execute the
+# Most lanes of this tree are idle. In the first step, every second lane of every warp
+# is. In the fifth step, one lane of each warp adds, and 31 are idle. A warp takes the
+# same time whether one lane works or all 32 do. Over the eight steps, warps execute the
 # addition 8 + 8 + 8 + 8 + 8 + 4 + 2 + 1 = 47 times, for 255 additions.
 #
 # So put the adding threads into the same warps, and let the other warps skip the
 # addition. There are two ways to do that. The first keeps the tree and renumbers the
-# threads: at a distance of `gap`, the first threads add, and thread `t` has
-# element `left = 2 * gap * t` of the array `cells`, to which it adds the element `gap`
-# further on. Call this kernel `packed`.
+# threads. At a distance of `gap`, thread `t` takes element `left = 2 * gap * t` of the
+# array `cells`, and adds to it the element `gap` further on. So the threads that add
+# are the first ones of the block. Call this kernel `packed`.
 #
 # Now warps execute the addition only 4 + 2 + 1 + 1 + 1 + 1 + 1 + 1 = 12 times. But
 # which elements do neighbouring lanes read? Word `w` of shared memory is in bank
@@ -232,9 +230,9 @@ for level in range(8):
 # distance is 64, 32, and so on down to 1. The lanes are neighbours, and so are their
 # elements. This is called **sequential addressing**.
 #
-# The inputs of this check make the order visible. An element and the one 128 further on
-# are large and nearly cancel. If these two are added first, the result is small and
-# exact. In any other order, there are rounding errors.
+# The inputs of this check make the order visible. Elements that are 128 apart are large
+# and nearly cancel. If these two are added first, the result is small and exact. In any
+# other order, there are rounding errors.
 #
 # ```python
 # sum_sequential(x, out)    # (n,) -> (blocks,)  float32; blocks of 256
@@ -356,10 +354,10 @@ check(
 # %% [markdown]
 # ## 4 · A grid-stride reduction
 #
-# Write a **grid-stride loop**: launch as many threads as the GPU holds, and let each
-# thread go through the array in steps of the whole grid, adding into a register. This
-# is **thread coarsening**. The tree comes only once, at the end of the kernel, so its
-# cost is spread over a thousand elements per thread.
+# Write a **grid-stride loop**. The launch starts as many threads as the GPU holds, and
+# each thread goes through the array in steps of the whole grid, adding into a register.
+# This is **thread coarsening**. The tree comes only once, at the end of the kernel, so
+# its cost is spread over a thousand elements per thread.
 #
 # Two more ideas come from chapter 13. The first is to read sixteen bytes at a time:
 # `load4(x, i)` reads four float32 in one instruction, where `i` is a multiple of 4. The
@@ -417,7 +415,7 @@ check(
 
 # %% [markdown] tags=["solution"]
 # The sum is `(a + b) + (c + d)` rather than `value + a + b + c + d`, because then its
-# three additions do not have to wait for the iteration before.
+# three additions need not wait for the previous iteration.
 #
 # It does not matter whether the loop or the leftover elements come first. The leftovers
 # have an ordinary guard, and `block_sum` is outside it, because all threads must reach
@@ -430,7 +428,7 @@ check(
 # them takes. Count the instructions of an iteration. How many of the thirty does it use
 # for every 32 elements?
 #
-# `out` has to be 0 first. That takes a launch of its own, which is included in the
+# `out` has to be set to 0 first. That takes another launch, which is included in the
 # times below.
 #
 # How close does `grid` come to the ceiling? Three rows are for comparison: the same
@@ -467,10 +465,11 @@ ladder.expect("grid", ceiling=0.95)
 #
 # ### Does the tree still matter?
 #
-# From `interleaved` to `sequential` the gain was large, and so was that from
-# `sequential` to `shuffle`. Now put the slowest tree into the fastest kernel: `grid,
-# slow tree` is `sum_grid` with the interleaved tree, division and all, instead of
-# `block_sum`. The first two rows show what the division alone costs.
+# `sequential` is much faster than `interleaved`, and `shuffle` than `sequential` (the
+# table is in *Why all trees are slow*, further down). Now put the slowest tree into the
+# fastest kernel: `grid, slow tree` is `sum_grid` with the interleaved tree, division
+# and all, instead of `block_sum`. The first two rows show what the division alone
+# costs.
 
 # %% tags=["solution"]
 trees = measure.trees(sum_interleaved, sum_grid, ceiling)
@@ -482,9 +481,9 @@ trees
 # With one element per thread, the slowest kernel took more than eight times as long as
 # `grid` on an H200, and six times as long on an H100. Put into `grid`, its tree costs
 # about two per cent. A thread of `sum_grid` adds about a thousand elements into a
-# register before it meets the tree, and after so many additions the kind of tree hardly
-# matters. Good trees matter in *small* sums, where the tree is a large part of the
-# work. The lab measures one such sum near its end.
+# register before it reaches the tree, and after so many additions the kind of tree
+# hardly matters. Good trees matter in *small* sums, where the tree is a large part of
+# the work.
 
 # %% [markdown]
 # ## Look: the same sum, again and again
@@ -511,8 +510,8 @@ if weft.GPU:
 # %% [markdown] tags=["solution"]
 # The sum of each block is the same every time: its threads take the same elements, in
 # the same order, and its tree always has the same shape. What changes is the order in
-# which the blocks reach `atomic.add`. Just below 2^27, neighbouring float32 are 8
-# apart, so each of the last additions rounds.
+# which the blocks reach `atomic.add`. The sum is just below 2^27, where neighbouring
+# float32 numbers are 8 apart, so each of the last additions rounds.
 #
 # The result of `torch.sum` repeats. PyTorch does what you do next.
 
@@ -520,13 +519,14 @@ if weft.GPU:
 # ## 5 · The last block
 #
 # Let no block add to a common number. Instead, each block writes its sum to its own
-# element, `parts[blockIdx.x]`, and when all have done so, *one* block adds up `parts`,
-# in an order that is always the same.
+# element, `parts[blockIdx.x]`, and when all sums have been written, *one* block adds up
+# `parts`, in an order that is always the same.
 #
-# How does that block know that all have done so? A second kernel would solve the
-# problem, since it begins after the first has ended, but it costs a launch. Within one
-# launch, blocks cannot wait for one another, because some may not have begun. But they
-# can *count*. Each block, once its part is written, adds 1 to `arrived[0]`, atomically:
+# That block has to know when the last sum has been written. A second kernel would solve
+# the problem, since it begins after the first has ended, but it costs a launch. Within
+# one launch, blocks cannot wait for one another, because some may not have begun. But
+# they can *count*. Each block, once its part is written, adds 1 to `arrived[0]`,
+# atomically:
 #
 # ```python
 # before = cuda.atomic.inc(arrived, 0, top)    # 0, 1, ... top, and 0 again
@@ -534,7 +534,7 @@ if weft.GPU:
 #
 # The call returns the value from before the addition. Pass `gridDim.x - 1` as `top`.
 # The block that gets `top` back knows that it is the last. No block waits; the last one
-# does the rest. And the counter is back at 0, ready for the next launch.
+# does the rest. By then, the counter is back at 0, ready for the next launch.
 #
 # Thread 0 of each block
 #
@@ -609,17 +609,17 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Why two fences? The first orders the writes, the part before the counter. The second
-# orders the reads, the counter before the parts. Together they make a chain from each
-# block's store to the last block's load, and the barrier extends it to the block's
-# other threads. PyTorch's reduction has both.
+# The first fence orders the writes: the part comes before the counter. The second
+# orders the reads: the counter comes before the parts. Together they make a chain from
+# each block's store to the last block's load, which the barrier extends to the other
+# threads of that block. PyTorch's reduction has both fences.
 #
 # The barrier has a second purpose. `block_sum` uses the same shared array in all of its
 # calls, and the second call must not begin to fill it while the first is still reading.
 #
 # The launch fixes the order: which elements a thread takes, the shape of the trees, and
-# the order of `parts`. None of that depends on which block comes last. But it does
-# depend on the number of blocks and threads. So for the same bits on *every* GPU,
+# the order of `parts`. None of that depends on which block comes last. But the order
+# does depend on the numbers of blocks and threads. To get the same bits on *every* GPU,
 # choose these two numbers independently of the number of SMs.
 
 # %% [markdown]
@@ -631,7 +631,7 @@ check(
 # register, shuffle, exchange through shared memory, and shuffle again. Three things
 # change.
 #
-# - What is combined is a **pair**: a value and its column. `better(top, place, other,
+# - The kernel combines **pairs** of a value and its column. `better(top, place, other,
 #   where)` returns the better of two pairs. Each step shuffles both parts.
 # - The **neutral element**, which changes no result, is minus infinity, `LOWEST`, with
 #   a column beyond the last.
@@ -704,7 +704,7 @@ check(
 # %% [markdown] tags=["solution"]
 # The check's numbers are all negative, so it notices if you start from 0 instead of
 # minus infinity. There are many ties, so it also notices a wrong rule for equal values.
-# And the largest numbers are further right from row to row, so reading part of a row is
+# From row to row, the largest number moves to the right, so reading part of a row is
 # not enough.
 #
 # Each step takes two shuffles where a sum takes one, and a comparison instead of an
@@ -723,12 +723,12 @@ check(
 # %% [markdown]
 # ### Why all trees are slow
 #
-# Calculate first, this time instructions and not bytes. A step of the tree takes a
+# This time, calculate instructions instead of bytes. A step of the tree takes a
 # comparison, an addition, two loads, a store, a barrier, and the loop's own work. That
 # makes about ten instructions, and there are eight steps. The budget is thirty
 # instructions. What does that say about `interleaved` and `sequential`? What do the
-# bank conflicts of `packed` add? And what is left to do in `shuffle`? Write down the
-# speeds that you expect, relative to `torch.sum`.
+# bank conflicts of `packed` add? What does `shuffle` still have to execute? Write down
+# the speeds that you expect, relative to `torch.sum`.
 #
 # Each kernel is launched on x, then on the sums, and so on, so that 2^28 numbers become
 # 2^20, 2^12, 2^4 and 1. Each later launch has at most 1/256 of the work of the first.
@@ -767,15 +767,15 @@ one_each.expect("torch.sum", at_least=2.5, times="shuffle")
 # each step has half the lanes of the one before, and the warps of other blocks fill the
 # gaps.
 #
-# And `shuffle`? Its 65 instructions would take 0.52 ms, but the kernel takes longer.
-# Fewer instructions would no longer help. What would?
+# The 65 instructions of `shuffle` would take 0.52 ms, but the kernel takes longer. So
+# fewer instructions would no longer help.
 
 # %% [markdown]
 # ### A million blocks
 #
-# One suspect has not been timed yet. With one element per thread, 2^28 elements take
-# 2^20 blocks of 256 threads, and the GPU has to start and end each block. So launch the
-# same number of blocks with less to do:
+# There is another suspect. With one element per thread, 2^28 elements take 2^20 blocks
+# of 256 threads, and the GPU has to start and end each block. So launch the same number
+# of blocks with less to do:
 #
 # - `nothing`: not even a load;
 # - `a load`: each thread loads its element and does nothing with it;
@@ -801,10 +801,10 @@ if len(starts):
 # Starting blocks is a limit in itself. An H200 starts about 1.65 blocks per nanosecond,
 # so a million of them take more than twice as long as reading the array. That is about
 # 70 % of the time of `shuffle`, and reading the array at the same time adds almost
-# nothing. Nor are the SMs full: each has room for 64 warps, but the profiler finds 46
-# on average. With at most 128 bytes each, 46 warps have at most 6 KB in flight, which
-# is too little, as in chapter 13. Both problems have the same remedy: **let a thread
-# load more than one element.**
+# nothing. The SMs are not full either: each has room for 64 warps, but the profiler
+# finds 46 on average. With at most 128 bytes each, 46 warps have at most 6 KB in
+# flight, which is too little, as in chapter 13. Both problems have the same remedy:
+# **let a thread load more than one element.**
 
 # %% [markdown]
 # ### What repeating costs
@@ -836,14 +836,14 @@ finish.expect("last block", ceiling=0.975)
 
 # %% [markdown] tags=["solution"]
 # There are 4096 parts, four for each thread of the last block, which is nothing
-# compared with the 65,536 elements per block. What probably costs time is that the
-# parts go to memory and come back, with a fence, while the rest of the GPU has nothing
-# left to do. On the other hand, `out` need not be set to 0, which saves a launch. So a
-# repeatable sum costs next to nothing here.
+# compared with the 65,536 elements per block. The extra time is probably spent while
+# the parts go to memory and come back, with a fence, and the rest of the GPU has
+# nothing left to do. On the other hand, `out` need not be set to 0, which saves a
+# launch. So a repeatable sum costs next to nothing here.
 #
-# And precision? Here is the same sum with **accumulators in float64**: the elements are
-# float32, and are converted as they are added. An H200 adds half as many float64 per
-# second as float32.
+# You can also have more precision. Here is the same sum with **accumulators in
+# float64**: the elements are float32, and are converted as they are added. An H200 adds
+# half as many float64 per second as float32.
 
 # %% tags=["solution"]
 precise.expect("float64", at_least=0.95)
@@ -947,9 +947,9 @@ if weft.GPU:
 # the cache yet. (`bench.stream()` is the stream on which a graph is recorded.)
 #
 # What is the least time that a small sum can take? It needs a launch within a graph,
-# two trips to memory (elements, then parts), two barriers and two fences. And from
-# which size on is bandwidth the limit? Guess the speeds for the smallest size, relative
-# to `torch.sum`.
+# two trips to memory (elements, then parts), two barriers and two fences. From which
+# size on is bandwidth the limit? Guess the speeds for the smallest size, relative to
+# `torch.sum`.
 
 # %%
 guess = {"last block": None, "two launches": None}
@@ -979,8 +979,8 @@ sizes[28].expect("last block", at_least=1.0)
 # all rows are close to the same limit.
 
 # %% [markdown] tags=["solution"]
-# And the tree? Here is a sum of 2^18 elements, in 64 blocks of 256 threads, read from
-# the cache:
+# How much does the tree matter in a small sum? Here are 2^18 elements, in 64 blocks of
+# 256 threads, read from the cache:
 
 # %% tags=["solution"]
 small = measure.small(sum_grid)
@@ -1044,8 +1044,7 @@ by_rows[1 << 15].expect("yours", at_least=1.3)
 # 4. Blocks cannot wait for one another, but they can count. The last one finishes the
 #    sum, with a fence before the counter and another after it.
 # 5. Floating-point sums depend on the order. Atomics let the order vary; parts and a
-#    last block fix it, for next to nothing. And a tree is far more accurate than a
-#    loop.
+#    last block fix it, at next to no cost. A tree is far more accurate than a loop.
 
 # %%
 quiz()
