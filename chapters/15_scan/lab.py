@@ -3,7 +3,7 @@
 #
 # [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/15_scan.ipynb)
 #
-# **When you have finished, you can**
+# **After this lab, you can**
 #
 # - compute running sums with shuffles, in shared memory, and over a whole array;
 # - count the steps, the additions and the barriers of Hillis and Steele's scan and of
@@ -14,9 +14,9 @@
 # - keep some elements of an array, in order, and say what it takes to be faster at that
 #   than PyTorch.
 #
-# **You need** about 110 minutes. You do not need a GPU: without one, the exercises run
-# in the simulator, and the measurements show the results of the reference GPU. If you
-# have one, it needs compute capability 7.5 or higher and 6 GB of memory.
+# **You need** about 110 minutes. You do not need a GPU: the exercises run in the
+# simulator, and without a GPU the measurements show times from the reference GPU, an
+# H200. If you use a GPU, it needs compute capability 7.5 or higher and 6 GB of memory.
 
 # %%
 try:
@@ -54,7 +54,7 @@ scan_fours, store_tile = kernels.scan_fours, kernels.store_tile
 # **inclusive** scan; the **exclusive** scan leaves `x[i]` itself out.
 #
 # The loop looks as if it could not be parallelised, and yet a great many parallel
-# programs depend on it. Wherever many threads each produce a few results, or none, an
+# programs contain a scan. Wherever many threads each produce a few results, or none, an
 # exclusive scan of the counts tells each thread where to write.
 
 # %% [markdown]
@@ -63,9 +63,9 @@ scan_fours, store_tile = kernels.scan_fours, kernels.store_tile
 # Start with 32 numbers, in the registers of one warp. Let each lane add the value of
 # its left neighbour. Now lane `k` holds the sum of two numbers, its own and the one
 # before. Then let each lane add the value of the lane two to the left, which is also a
-# sum of two numbers, so that it holds a sum of four. Then add the value from four lanes
-# to the left, then from eight, then from sixteen. After five steps, each lane has the
-# sum of everything up to and including its own number.
+# sum of two numbers, to get a sum of four. Go on with the values from four, eight and
+# sixteen lanes to the left. After five steps, each lane has the sum of everything up to
+# and including its own number.
 #
 # | lane | 0 | 1 | 2 | 3 | 4 | 5 |
 # | --- | --- | --- | --- | --- | --- | --- |
@@ -74,9 +74,9 @@ scan_fours, store_tile = kernels.scan_fours, kernels.store_tile
 # | after delta 2 | 3 | 4 | 8 | 9 | 11 | 19 |
 # | after delta 4 | 3 | 4 | 8 | 9 | 14 | 23 |
 #
-# The method is Hillis and Steele's. `cuda.shfl_up_sync(FULL, value, delta)` gives lane
-# `k` the value of lane `k - delta`. A lane that has no lane `delta` to its left gets
-# its own value back, and must not add it.
+# This is the method of Hillis and Steele. `cuda.shfl_up_sync(FULL, value, delta)` gives
+# lane `k` the value of lane `k - delta`. A lane that has no lane `delta` to its left
+# gets its own value back, and must not add it.
 #
 # ```python
 # scan_warps(x, out)    # (n,) -> (n,)  float32; a scan for each 32 neighbours
@@ -122,9 +122,9 @@ check(
 # around both, the lanes below `delta` would not reach the shuffle, although its mask
 # names them.
 #
-# The lanes make 31 + 30 + 28 + 24 + 16 = 129 additions, whereas a loop makes 31. But
-# this does not matter. An addition takes a warp just as long in one lane as in 32, so
-# what counts is that there are only five steps.
+# The lanes make 31 + 30 + 28 + 24 + 16 = 129 additions, whereas a loop makes 31. That
+# does not matter, because an addition takes a warp just as long in one lane as in 32.
+# What counts is that there are only five steps.
 
 # %% [markdown]
 # ## 2 · Eight steps, two barriers each
@@ -189,20 +189,20 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# That makes sixteen barriers, plus the one that is given. With two tiles, one barrier
-# per step is enough: read from one tile, write to the other, and swap them. (This is
-# **double buffering**. It takes twice as much shared memory.)
+# With two tiles, one barrier per step is enough: read from one tile, write to the
+# other, and swap them. This is **double buffering**, and it takes twice as much shared
+# memory.
 
 # %% [markdown]
 # ## 3 · Fewer additions
 #
 # Hillis and Steele's scan of 256 numbers makes 8 × 256 - 255 = 1793 additions; a loop
-# makes 255. On a machine with fewer processors than numbers, it does seven times the
-# work. Blelloch's scan makes about twice 255, in a tree, up and down:
+# makes 255. On a machine with fewer processors than numbers, all of these additions
+# count. Blelloch's scan makes about twice 255, in a tree, up and down:
 #
 # - **up**: the tree of chapter 14. With a gap of 1, 2, 4, …, the last element of each
-#   pair gets the pair's sum. In the end, the last element of all holds the sum of all
-#   numbers;
+#   pair gets the pair's sum. In the end, the last element of the block holds the sum of
+#   all numbers;
 # - the last element is set to **0**;
 # - **down**, with a gap of 128, 64, … 1: the last element of each pair holds the sum of
 #   everything *before the whole pair*. The last element of the left half gets that sum.
@@ -280,16 +280,16 @@ check(
 
 # %% [markdown] tags=["solution"]
 # Blelloch's scan makes less than a third of the additions of Hillis and Steele's, but
-# takes twice as many steps. The measurement *Inside a block*, further down, shows which
-# of the two matters.
+# takes twice as many steps. The measurement *Inside a block*, further down, shows
+# whether additions or steps matter.
 
 # %% [markdown]
 # ## 4 · Lanes, warps, blocks
 #
-# A large scan is made of small scans. Cut the array into pieces; scan each piece; scan
-# the sums of the pieces; and add to each piece the sum of everything before it. In this
-# way you get from a thread to a warp, from a warp to a block, and from a block to a
-# whole array:
+# A large scan is made of small scans. You cut the array into pieces, scan each piece,
+# scan the sums of the pieces, and add to each piece the sum of everything before it.
+# The same steps lead from a thread to a warp, from a warp to a block, and from a block
+# to the whole array:
 #
 # 1. each thread has four neighbouring elements, `a, b, c, d`, and scans them in
 #    registers;
@@ -363,15 +363,15 @@ check(
 # `upto - d` is the sum of the lanes before. With integers the subtraction is exact.
 # With floats it rounds, which is harmless as long as the numbers are of similar size,
 # as they are here. But where `d` is far larger than the sum before it, little is left
-# of that sum. `shfl_up_sync(FULL, upto, 1)`, with a 0 for lane 0, does not have this
-# weakness, and the fast kernel of exercise 6 uses it.
+# of that sum. `shfl_up_sync(FULL, upto, 1)`, with a 0 for lane 0, avoids the
+# subtraction, and the fast kernel of exercise 6 uses it.
 
 # %% [markdown]
 # ## 5 · Keep some, in order
 #
 # **Stream compaction** copies the elements that are to be kept to the front of `out`,
 # in order. Each thread has one element, and has to know how many are kept before it.
-# That number is an exclusive scan of zeros and ones, in three parts that you know:
+# That number is an exclusive scan of zeros and ones, and consists of three parts:
 #
 # - kept in the lanes before: `cuda.ballot_sync` and `popc`, as in chapter 8. Together
 #   they scan 32 bits in a few instructions;
@@ -446,10 +446,10 @@ check(
 # ## 6 · Look back
 #
 # Adding up each tile, scanning the sums and running `scan_tiles` reads x twice, and so
-# does your compaction. A block must know the sum of everything before it, and that sum
-# is known only when everything before has been read. One read would be enough if a
-# block kept its elements in registers until it *learned* that sum from the blocks
-# before it. Merrill and Garland's **decoupled look-back** is a fast way to learn it.
+# does your compaction. A block needs the sum of everything before it, which is known
+# only when all of that has been read. One read would be enough if a block kept its
+# elements in registers until it *learned* that sum from the blocks before it. Merrill
+# and Garland's **decoupled look-back** is a fast way to get that sum.
 #
 # Each tile has a word of 64 bits in `words`, with a flag in the upper half and a
 # float32 in the lower:
@@ -585,28 +585,29 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The loop is the whole look-back. In the inner loop, each lane waits for its own word,
-# and at the vote the lanes of the warp come together again. `cuda.ffs` counts from 1,
-# so `lane < ffs(votes)` means the lanes up to and including the nearest `ALL`.
+# In the inner loop, each lane waits for its own word, and at the vote the lanes of the
+# warp come together again. `cuda.ffs` counts from 1, so `lane < ffs(votes)` means the
+# lanes up to and including the nearest `ALL`.
 #
 # Flag and number are stored as one word, so no fence is needed: a reader sees both or
 # neither. If the number had 64 bits, the flag would have to be stored separately, after
 # a fence.
 #
-# The check hands the tiles out in another order (41, 42, 40, 44, 45, 43), so blocks
-# really have to wait. In the simulator, a block that waits in such a loop lets the next
+# The check hands out the tiles in the order 41, 42, 40, 44, 45, 43, so that some blocks
+# do have to wait. In the simulator, a block that waits in such a loop lets the next
 # block run.
 
 # %% [markdown]
 # ## Measure: one pass
 #
 # Calculate first. One pass moves 8 bytes per element, just as the copy does, so the
-# copy's speed is the upper limit. What does waiting cost? From its first load to its
-# last store, a block occupies room on an SM, and holds 16 × 4 bytes per thread. By
-# Little's law (chapter 13), rate = bytes held / time held. With three blocks of 512
+# copy's speed is the upper limit. Now for the cost of waiting. From its first load to
+# its last store, a block occupies a part of an SM, and holds 16 × 4 bytes per thread.
+# By Little's law (chapter 13), rate = bytes held / time held. With three blocks of 512
 # threads, an SM holds 96 KB. If loading takes 2 µs and the wait for all predecessors
-# takes 4 µs more, at what rate does an SM read? And at what rate do 132 SMs read? Half
-# of the copy's rate is reading; how does your result compare with that?
+# takes 4 µs more, at what rate does an SM read, and at what rate do 132 SMs read?
+# Compare the result with half of the copy's rate, since half of what a copy moves is
+# read.
 #
 # Two other rows scan in several launches, with your `scan_tiles`. `add up, then scan`
 # adds up each tile, scans the sums, and then scans the tiles. `scan, then add` scans
@@ -663,7 +664,7 @@ ceilings
 ceilings.expect("copy", at_least=1.3)
 
 # %% [markdown] tags=["solution"]
-# So there is room for improvement. A kernel at the end of this lab comes much closer to
+# There is room for improvement: a kernel at the end of this lab comes much closer to
 # the copy.
 
 # %% [markdown]
@@ -699,8 +700,8 @@ blocks.expect("fours", at_least=1.4, times="warps")
 # Blelloch's scan, with the fewest additions, takes twice as long as Hillis and
 # Steele's. It has twice as many steps, and each step computes indices by
 # multiplication: a warp executes 227 instructions, against 148. The elements that it
-# accesses are 2, 4, 8, … apart, and so many of them are in the same bank. How much time
-# do these bank conflicts take? The classic cure is **padding** (chapter 13): one extra
+# accesses are 2, 4, 8, … apart, so many of them are in the same bank. To see how much
+# time these bank conflicts take, remove them by **padding** (chapter 13): one extra
 # element after every 32.
 
 # %% tags=["solution"]
@@ -728,7 +729,7 @@ trees_padded
 # the one before. So one kernel adds up each tile, the sums are scanned, and
 # `scan_tiles` does the rest. The sums of 2^28 elements in tiles of 2048 are 131,072
 # numbers, too many for one block, so they are scanned in the same way, by tiles. That
-# leaves 64 sums of sums, which one block can scan. There are five launches in total,
+# leaves 64 sums of sums, which one block can scan. In total these are five launches,
 # and the three small ones take hardly any time.
 #
 # There is an older way: scan each tile first, and then add to each tile the sum of
@@ -787,12 +788,12 @@ if weft.GPU:
     assert measure.kept_is_right()
 
 # %% [markdown] tags=["solution"]
-# Your compaction is slower than PyTorch. The bytes are not to blame: with 10 per
+# Your compaction is slower than PyTorch. That is not because of the bytes: with 10 per
 # element, it could be 3.7 times as fast as it is on an H200, and 2.7 times as fast on
 # an H100. The cause is probably waiting. A thread waits for its only element, at
 # barriers, for the scan of the counts, and for `ends`, and all the while it has at most
-# 4 bytes in flight. Chapters 13 and 14 had the remedy: more elements per thread. You
-# will see it at the end of this lab, together with a way to read x only once.
+# 4 bytes in flight. The remedy is that of chapters 13 and 14, more elements per thread.
+# The end of this lab tries it, together with a way to read x only once.
 #
 # PyTorch itself first counts what the mask keeps and waits for the number on the host,
 # to allocate the result. Then it makes a list of indices, 8 bytes each, and gathers the
@@ -804,8 +805,8 @@ if weft.GPU:
 # Here two ideas are removed, one at a time. In `one lane looks`, one lane instead of a
 # warp looks back, at one word at a time. In `neighbours`, each thread has 16
 # neighbouring elements instead of vectors that are 128 elements apart, in four requests
-# that each touch 32 sectors and use half of their bytes. And one idea is added: with
-# eight or sixteen vectors per thread, an SM holds more bytes.
+# that each touch 32 sectors and use half of their bytes. One idea is added instead:
+# with eight or sixteen vectors per thread, an SM holds more bytes.
 
 # %% tags=["solution"]
 without = measure.without(scan_once)
@@ -834,28 +835,29 @@ bench.compiled(
 #
 # ### Pipelined look-back
 #
-# Another way out is not to wait. An SM has 228 KB of shared memory, which has hardly
+# A block can also avoid waiting. An SM has 228 KB of shared memory, which has hardly
 # been used so far. Let a block scan a tile, publish its sum, put the scanned tile into
 # shared memory and **go on**, to the next tile. When the block comes back to that tile,
 # the sums that it needs have usually been published. Then it looks back, adds the sum
 # of everything before the tile, and stores the tile.
 #
-# So a block does not end after one tile. Such a kernel, each of whose blocks loops over
-# tiles, is a **persistent kernel**. And the loop is **pipelined**. Each iteration, here
-# called a *round*, does three things: request a new tile; while that is on its way,
-# finish a tile that has waited; scan the new one and let it wait. In `scan_rounds`, a
-# tile is stored either one round after it was read, or two rounds after. `old` is the
-# tile to be stored, and `mid`, with two rounds, the tile in between.
+# So a block does not end after one tile. A kernel whose blocks each loop over tiles is
+# a **persistent kernel**, and this loop is also **pipelined**. Each iteration, here
+# called a *round*, does three things. It requests a new tile; while that is on its way,
+# it finishes a tile that has waited; then it scans the new tile and lets it wait. In
+# `scan_rounds`, a tile is stored either one round after it was read, or two rounds
+# after. `old` is the tile to be stored, and `mid`, with two rounds, the tile in
+# between.
 #
 # Which of the two will be faster, and by how much? A round takes several microseconds.
 
 # %% [markdown] tags=["solution"]
-# Why is this safe? Each thread reads and writes only its own elements of the box. A
-# block draws the ticket for a tile just before it loads it, so tiles are still handed
-# out in order. It publishes the sum of its new tile without knowing anything about
-# other tiles, but only after it has finished an older tile. Consider the lowest tile
-# without a sum. Its block waits only for lower tiles, whose sums have been published.
-# So some block can always go on.
+# No block can wait for ever, for the following reason. Each thread reads and writes
+# only its own elements of the box. A block draws the ticket for a tile just before it
+# loads it, so tiles are still handed out in order. It publishes the sum of its new tile
+# without knowing anything about other tiles, but only after it has finished an older
+# tile. Consider the lowest tile without a sum. Its block waits only for lower tiles,
+# whose sums have been published. So some block can always go on.
 
 # %% tags=["solution"]
 rounds = measure.rounds(scan_once)
@@ -878,10 +880,10 @@ bench.compiled(
 
 # %% [markdown] tags=["solution"]
 # Storing a tile one round later is slower than waiting with the tile in registers. With
-# five blocks on each of 132 SMs there are 660 tiles per round, and all of these must
-# have been read and added up before the last of the blocks may store anything. So
-# probably every round takes as long as its slowest block. With a second tile in the
-# box, a block that is late by less than a round delays no other block.
+# five blocks on each of 132 SMs, a round has 660 tiles. All of them must have been read
+# and added up before the block with the last tile may store anything. So every round
+# probably takes as long as its slowest block. With a second tile in the box, a block
+# that is late by less than a round delays no other block.
 #
 # Nothing else differs between these two rows. In the kernel that stores two rounds
 # later, 80 KB of an SM's registers are being filled from memory, while tiles that fill
@@ -917,8 +919,8 @@ kept_again
 
 # %% [markdown] tags=["solution"]
 # Here, four elements per thread gain more than reading x only once. The counts have to
-# be integers, because they may exceed 2^24 (chapter 14). And packing four counts into
-# one word saves three quarters of the shuffles.
+# be integers, because they may exceed 2^24 (chapter 14). Packing four counts into one
+# word saves three quarters of the shuffles.
 
 # %% [markdown]
 # ### Does it repeat?
