@@ -3,7 +3,7 @@
 #
 # [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/16_softmax.ipynb)
 #
-# **When you have finished, you can**
+# **After this lab, you can**
 #
 # - compute a softmax that does not overflow, and say how it handles minus infinity;
 # - merge the pairs (maximum, sum) of two pieces of a row, in any order;
@@ -11,12 +11,12 @@
 # - choose among these three ways for a given shape, and say what then limits the speed;
 # - write the backward pass with a warp per row, and read the code for blocks.
 #
-# **You need** about 110 minutes. You do not need a GPU: without one, the exercises run
-# in the simulator, and the measurements show the results of the reference GPU. If you
-# have one, it needs compute capability 7.5 or higher (8.0 for bfloat16) and 6 GB of
-# memory. From 8.0 on, it also needs 22 multiprocessors: with fewer, kernels whose
-# blocks wait for each other would wait for ever. The first cell tells you if yours has
-# fewer.
+# **You need** about 110 minutes. You do not need a GPU: the exercises run in the
+# simulator, and without a GPU the measurements show times from the reference GPU, an
+# H200. If you use a GPU, it needs compute capability 7.5 or higher (8.0 for bfloat16)
+# and 6 GB of memory. From 8.0 on, it also needs 22 multiprocessors: with fewer, kernels
+# whose blocks wait for each other would wait for ever. The first cell tells you if your
+# GPU has fewer.
 
 # %%
 try:
@@ -68,9 +68,10 @@ with np.errstate(all="ignore"):
 
 # %% [markdown]
 # The reference of this lab subtracts the maximum first. Scores of **minus infinity**
-# are common: attention uses them to exclude elements, since $e^{-\infty}$ is 0. A row
-# that contains nothing else has no softmax. PyTorch returns NaN for such a row, and so
-# does the reference. The two constants below are for your kernels.
+# are common: attention uses them to exclude elements, since $e^{-\infty}$ is 0. For a
+# row in which every score is minus infinity, the softmax is not defined. PyTorch
+# returns NaN for such a row, and so does the reference. The two constants below are for
+# your kernels.
 
 # %% tags=["given"]
 LOWEST = np.float32(np.finfo(np.float32).min)  # the lowest finite float32
@@ -151,22 +152,23 @@ check(
 # %% [markdown]
 # ## 2 · Merge two pieces
 #
-# The sum depends on the maximum, and the maximum on the whole row. So are two passes
-# necessary? Suppose you know, for one piece of a row, its maximum $m$ and its sum $s$
-# of $e^{x - m}$. For another piece you know $m_2$ and $s_2$. For both pieces together:
+# The sum depends on the maximum, and the maximum on the whole row. That seems to
+# require two passes, but one is enough. Suppose you know, for one piece of a row, its
+# maximum $m$ and its sum $s$ of $e^{x - m}$. For another piece you know $m_2$ and
+# $s_2$. For both pieces together:
 #
 # - the maximum is the larger of $m$ and $m_2$; call it $M$;
-# - $s$ is a sum relative to $m$. Relative to $M$, this sum is $s \cdot e^{m - M}$, and
-#   $s_2$ changes in the same way.
+# - $s$ is a sum of powers relative to $m$. To make it relative to $M$, multiply it by
+#   $e^{m - M}$; $s_2$ changes in the same way.
 #
 # So two pairs **merge** into one, and the order in which pieces are merged does not
 # matter. A single element is also a piece: its pair is $(x, 1)$. The sum of an empty
 # piece is 0.
 #
-# And what is the maximum of an empty piece? With minus infinity, merging two empty
-# pieces would compute $-\infty - (-\infty)$, which is NaN. With `LOWEST`, the
-# difference is 0, as it should be, because `LOWEST` is finite. And no element except
-# -inf is below it.
+# The maximum of an empty piece cannot be minus infinity, because merging two empty
+# pieces would then compute $-\infty - (-\infty)$, which is NaN. Use `LOWEST`. It is
+# finite, so the difference is 0, as it should be, and no element except -inf is below
+# it.
 #
 # Write `merge`, a device function that returns the two numbers of the merged pair. The
 # kernel below it calls `merge` for each row, with the row's pair in `a` and its pair in
@@ -289,8 +291,8 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The condition on `row` is the same for all 32 lanes, so a warp returns as a whole, and
-# no lane is missing from a shuffle.
+# The condition on `row` is the same for all 32 lanes. So either all lanes of a warp
+# return or none do, and every lane reaches the shuffles.
 #
 # Each element's power is computed only once, whereas the kernel with three passes
 # computes it twice.
@@ -393,8 +395,8 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# For a row of 4096 elements, only 16 numbers go through shared memory. And there is
-# only one barrier, whereas finding first the maximum and then the sum takes two.
+# For a row of 4096 elements, only 16 numbers go through shared memory, and one barrier
+# is enough. Finding first the maximum and then the sum would take two.
 #
 # A warp whose columns are all -inf has the pair (`LOWEST`, 0). In the merge its sum
 # contributes $0 \cdot e^{\dots} = 0$, which is right.
@@ -438,8 +440,8 @@ rungs[4096].expect("one read", at_least=1.2)
 #
 # Two passes are only a few per cent faster than three. The read that they save came
 # from a cache, and `merge` has to compute two exponentials for each element. The online
-# softmax pays off where the second read would come from memory, or where it removes the
-# second read.
+# softmax is worthwhile where the second read would come from memory, or where it makes
+# the second read unnecessary.
 
 # %% [markdown]
 # ## 5 · Backward
@@ -449,10 +451,10 @@ rungs[4096].expect("one read", at_least=1.2)
 #
 # $$dx_j = y_j \left( dy_j - \sum_k y_k \, dy_k \right)$$
 #
-# The pattern is the same again: first compute something about the whole row, this time
-# one sum, and then each element. Three arrays are moved instead of two. Use a warp per
-# row, for up to 1024 columns, and read everything once, into two arrays in registers.
-# The check allows each thread 64 loads.
+# The pattern is the same as before: first compute one number for the whole row, in this
+# case a sum, and then each element. Three arrays are moved instead of two. Use a warp
+# per row, for up to 1024 columns, and read everything once, into two arrays in
+# registers. The check allows each thread 64 loads.
 #
 # ```python
 # softmax_backward(y, dy, dx)    # (rows, cols <= 1024), twice -> (rows, cols)
@@ -504,15 +506,15 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The backward pass does not need `x`, only `y`, which the forward pass has computed.
-# And it has no exponential.
+# The backward pass needs only `y`, which the forward pass has computed, but not `x`. It
+# computes no exponential.
 
 # %% [markdown]
 # ## More measurements
 #
 # You have done the exercises. The rest of the lab is for the curious. The code and the
 # kernels are in the modules of `chapters/16_softmax`. The solution and the chapter's
-# two pages explain what each table shows. Read the second page, *Rows over several
+# two pages explain what each table shows. Read the second page, *Softmax across
 # blocks*, before *What a long row needs*.
 
 # %% [markdown]
@@ -524,9 +526,9 @@ check(
 # reach?
 #
 # But the second pass reads what the first has just read. A row is 32 KB. An SM holds 8
-# of these blocks, so the rows that it is working on take 256 KB, and the rows that all
-# 132 SMs are working on take 35 MB. The H200 has 256 KB of L1 and shared memory on each
-# SM, and 60 MB of L2. Where will the second and third passes find their row?
+# of these blocks, so its current rows take 256 KB, and those of all 132 SMs take 35 MB.
+# The H200 has 256 KB of L1 and shared memory on each SM, and 60 MB of L2. Where will
+# the second and third passes find their row?
 #
 # If `torch.softmax` is 1.0, how fast do you expect your kernel to be, and how fast a
 # copy? Write both down. The L2 cache is cleared before each call.
@@ -553,21 +555,21 @@ square.expect("copy", at_least=1.3, times="three passes")
 # not much faster: it uses a block of 1024 threads for each row, 4 bytes per load, and
 # two reductions.
 #
-# So the goal is to **read each element once**, and to do that well.
+# So the goal is to **read each element only once**, without such delays.
 
 # %% [markdown]
 # ### A family
 #
-# The kernels of this chapter grow into a softmax, with its backward pass, for float32
-# and bfloat16 and for rows of any length. You write none of it. If you like, read it in
-# the chapter's folder:
+# The chapter's folder has a complete softmax, with its backward pass, for float32 and
+# bfloat16 and for rows of any length. It is built from kernels like yours. Its code is
+# in four files:
 #
 # - `short_rows.py`: a warp and a block per row, as in exercises 3 and 4, with the
 #   numbers of pieces and threads as parameters;
 # - `long_rows.py`: two kinds of kernels for rows that no block can hold. Either several
 #   blocks hold a row and wait for each other's pairs, or blocks stay on the GPU and
-#   take one row after another, in **teams**. The chapter's second page, *Rows over
-#   several blocks*, explains them step by step;
+#   take one row after another, in **teams**. The chapter's second page explains them
+#   step by step;
 # - `backward_kernels.py`: the backward pass;
 # - `family.py`: `softmax` and `backward`, which choose a kernel for the length of the
 #   rows.
@@ -582,13 +584,13 @@ square.expect("copy", at_least=1.3, times="three passes")
 # seven more to get the last bits right. Here, six correct digits are enough, so the
 # kernels use `exp2`, with $e^x = 2^{x \cdot \log_2 e}$.
 #
-# Are the family's results right? The next cell compares each kind of kernel with NumPy
-# once, guards and -inf included. A row that contains only -inf has to give NaN in both.
-# Its output has lines for a warp per row, a block per row, several blocks per row
-# (twice) and teams, and on a GPU also for a row so long that the family gives it to
-# several blocks. Each shows the largest error, forward or backward, as a fraction of
-# the largest result. The kernels for long rows get short rows here: in the simulator, a
-# row of 262,144 would take a minute.
+# The next cell compares each kind of kernel with NumPy once, guards and -inf included.
+# A row that contains only -inf has to give NaN in both. The output has lines for a warp
+# per row, a block per row, several blocks per row (twice) and teams, and on a GPU also
+# for a row so long that the family gives it to several blocks. Each line shows the
+# largest error, forward or backward, as a fraction of the largest result. The kernels
+# for long rows get short rows here: in the simulator, a row of 262,144 would take a
+# minute.
 
 # %%
 chapter.accuracy.report()
@@ -598,7 +600,7 @@ chapter.accuracy.report()
 #
 # There are seven shapes, in float32 and in bfloat16, from many short rows to few long
 # rows. The family is compared with a copy, with `torch.softmax` and with
-# `torch.compile`, whose tuning is fully on (`mode="max-autotune-no-cudagraphs"`,
+# `torch.compile`, with all its tuning switched on (`mode="max-autotune-no-cudagraphs"`,
 # `dynamic=False`). `torch.compile` generates a kernel for each shape, and the times do
 # not include compilation. Because it tries many variants, it takes more than a minute
 # for the fourteen cases. If you would rather not wait, lower
@@ -620,9 +622,9 @@ forward = chapter.measure.forward(guess)
 forward.get((1024, 131072, False))
 
 # %% [markdown]
-# Here are all fourteen cases. The first column is the copy's time. The others are about
-# the family: its speed as a share of the copy's, and how many times as fast as
-# `torch.softmax` and as `torch.compile` it is.
+# Here are all fourteen cases. The first column is the copy's time. The others give the
+# family's speed: as a share of the copy's, and as a multiple of that of `torch.softmax`
+# and of `torch.compile`.
 
 # %%
 chapter.shapes.overview(forward, "torch.softmax")
@@ -635,9 +637,9 @@ for (_, cols, _), table in forward.items():
 # %% [markdown] tags=["solution"]
 # All these numbers are for the H200. Where a warp or a block holds the row, the family
 # is within 4 % of the copy, and no kernel can be much faster, because the bytes are the
-# same. In this run `torch.compile` comes as close in float32 at 32,768 × 1024, and
-# reaches 90 to 100 % of the copy on the other four shapes. In bfloat16 it reaches 79
-# to 90 % of the copy at 1024 columns, and less than half of it on longer rows.
+# same. In this run, `torch.compile` is equally close in float32 at 32,768 × 1024, and
+# reaches 90 to 100 % of the copy on the other four shapes. In bfloat16 it reaches 79 to
+# 90 % of the copy at 1024 columns, and less than half of it on longer rows.
 #
 # On the long rows, the libraries are much further from the copy, because they go
 # through such a row two or three times. The family loses 5 to 11 %, and more in
@@ -672,11 +674,10 @@ compiled[8192]
 # Calculate first. Four blocks of 40 KB on each of 132 SMs hold 21.6 MB, which is 1/25
 # of the 537 MB of a matrix of 1024 × 131,072. So memory is idle 25 times, for as long
 # as it takes to compute a pair and to exchange it. At two microseconds each time, that
-# is 50 µs, on top of the time of the copy. With 76 KB, memory is idle 13 times. And how
+# is 50 µs, on top of the time of the copy. With 76 KB, memory is idle 13 times. How
 # often is it idle in *out of step*? If *registers* is 1.0, guess how fast the other
-# four are for 1024 rows. And what will change in the second and third table, for 128
-# rows? (The third, in bfloat16, has only *out of step*, which is 1.0 there, and
-# *teams*.)
+# four are for 1024 rows. What will change in the second and third table, for 128 rows?
+# (The third, in bfloat16, has only *out of step*, which is 1.0 there, and *teams*.)
 
 # %%
 guess = {"both stores": None, "out of step": None}
@@ -692,11 +693,12 @@ long_rows.get((128, False))
 long_rows.get((128, True))
 
 # %% [markdown] tags=["solution"]
-# For 1024 rows, two microseconds per wave was a fair guess on the H200: *registers*
-# loses 57 µs in 25 waves, *both stores* 23 µs in 13, *out of step* 11 µs in all. For
-# 128 rows these three kernels take six, three and three waves, and *out of step* takes
-# two in bfloat16. The ticket takes one more trip to L2 before a block knows what to
-# load. If the blocks are staggered, other blocks can fill most of that time.
+# For 1024 rows, two microseconds per wave was a fair guess on the H200. *Registers*
+# loses 57 µs in 25 waves, and *both stores* loses 23 µs in 13; *out of step* loses 11
+# µs in all. For 128 rows these three kernels take six, three and three waves, and *out
+# of step* takes two in bfloat16. The ticket takes one more trip to L2 before a block
+# knows what to load. If the blocks are staggered, other blocks can fill most of that
+# time.
 #
 # Teams have no waves. In its first three iterations, a block stores nothing, and in its
 # last three it loads nothing, but in between there is hardly any waiting. The price is
@@ -752,9 +754,9 @@ bench.compiled("long rows", family.long_kernels)
 # ### The same in Triton
 #
 # In Triton (chapter 5) a program handles a row as if it were one value, and the
-# compiler distributes the row over registers: exercise 4 takes six lines, which are on
-# the chapter's first page. The program loads all columns at once, padded to a power of
-# 2, so it reads each row only once, as long as the row fits in registers.
+# compiler distributes the row over registers. So exercise 4 takes six lines, which are
+# on the chapter's first page. The program loads all columns at once, padded to a power
+# of 2, so it reads each row only once, as long as the row fits in registers.
 #
 # How fast is the Triton kernel on rows of 1024, 8192 and 131,072? In the family, such
 # rows are held by a small block, a large block and several blocks. Again, 1.0 is as
@@ -794,16 +796,16 @@ for table in in_triton.values():
 # 4. Blocks can exchange words that are stored and loaded as a whole, if all of these
 #    blocks are on the GPU, or soon will be.
 # 5. The time in which a block neither loads nor stores has to be filled: by the other
-#    blocks of its SM, or by its own next rows, if it is persistent and looks later.
+#    blocks of its SM, or, in a persistent block, by its own next rows.
 #
-# Items 4 and 5, and the quiz's third question, come from the chapter's second page,
-# *Softmax across blocks*.
+# The chapter's second page explains items 4 and 5, and what the quiz's third question
+# is about.
 
 # %% [markdown]
 # ## If you want more
 #
-# - Write `log_softmax`, $x - m - \log s$. Which of the passes change? And how many
-#   bytes move in the cross-entropy loss, which needs only one element of each row?
+# - Write `log_softmax`, $x - m - \log s$. Which of the passes change? How many bytes
+#   move in the cross-entropy loss, which needs only one element of each row?
 # - A mask or a scale that is applied as the scores are read takes no extra pass through
 #   memory. Add both.
 # - Process rows of 131,072 in pieces of 32 KB, or with five blocks on an SM: change
