@@ -3,7 +3,7 @@
 #
 # [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/17_fusion.ipynb)
 #
-# **When you have finished, you can**
+# **After this lab, you can**
 #
 # - say how many launches and how many bytes a chain of operations takes, and how many
 #   would be enough;
@@ -16,9 +16,9 @@
 #   does not;
 # - trade registers for occupancy, and know when that is a bad trade.
 #
-# **You need** about 110 minutes. You do not need a GPU: without one, the exercises run
-# in the simulator, and the measurements show the results of the reference GPU. If you
-# have one, it needs compute capability 7.5 or higher and 6 GB of memory.
+# **You need** about 110 minutes. You do not need a GPU: the exercises run in the
+# simulator, and without a GPU the measurements show times from the reference GPU, an
+# H200. If you use a GPU, it needs compute capability 7.5 or higher and 6 GB of memory.
 
 # %%
 try:
@@ -56,8 +56,8 @@ gelu, philox, random4, keep, warp_sum, block_sum = (
 # a mask for the backward pass, one byte per element. The bias is small, so it is left
 # out.
 #
-# For 16,384 × 4096 float32, how many bytes move? And how many would have to move if one
-# kernel did everything and no mask were needed?
+# For 16,384 × 4096 float32, how many bytes move? How many would have to move if one
+# kernel did everything and needed no mask?
 
 # %%
 SIZE = 16384 * 4096
@@ -81,15 +81,16 @@ assert together > 3 * least
 # %% [markdown] tags=["solution"]
 # A single kernel has to read `x` and write `y`, and nothing else needs to leave the
 # registers. Such a kernel should be three times as fast as PyTorch's three kernels,
-# without doing anything better. This is **fusion**: not a trick to compute faster, but
-# a way to move less.
+# without doing anything better. This is **fusion**. It does not compute faster, but
+# moves fewer bytes.
 #
-# Fusion also saves launches. How long does a launch take?
+# Fusion also saves launches, whose cost you measure under *More measurements*.
 
 # %% [markdown]
 # ## 1 · One pass
 #
-# **GELU** multiplies a number by the share of a bell curve to the left of that number:
+# **GELU** multiplies a number by the part of the bell curve's area that is to the left
+# of that number:
 #
 # $$\mathrm{gelu}(z) = z \, \Phi(z) = \frac z 2 \left( 1 +
 #    \mathrm{erf} \frac z {\sqrt 2} \right)$$
@@ -156,10 +157,10 @@ check(
 # language, compiled by NVRTC (chapter 5). `torch.compile` also fuses the two
 # operations, in Triton. If PyTorch's two kernels are 1.0, how fast are the others?
 #
-# And is there time for the arithmetic? While memory delivers 32 elements and stores 32,
+# Is there time for the arithmetic? While memory delivers 32 elements and stores 32,
 # which is 256 bytes, the SMs of an H200 have time for about 60 warp instructions (for
 # reading alone, chapter 14 counted 30). Your kernel executes 148 for four elements per
-# thread, which is 37 per 32 elements.
+# thread, or 37 for every 32 elements.
 
 # %%
 guess = {
@@ -402,13 +403,12 @@ check(
 # objects to the array.
 #
 # **Registers have no address.** `values[i]` can be a register only if the compiler
-# knows `i` when it compiles. If the compiler does not, the array gets an address, in
-# **local memory**. The name is misleading: local memory is a part of the GPU's ordinary
-# memory that belongs to one thread, and is cached like the rest. For a small array, the
-# last stage of compilation may still avoid local memory, by comparing the index with
-# each possible value in turn. That takes no memory, but many instructions. The check
-# compiles your kernel to PTX, which is the stage before, and looks for an array with an
-# address.
+# knows `i`. Otherwise, the array gets an address, in **local memory**. The name is
+# misleading: local memory is a part of the GPU's ordinary memory that belongs to one
+# thread, and is cached like the rest. For a small array, the last stage of compilation
+# may still avoid local memory, by comparing the index with each possible value in turn.
+# That takes no memory, but many instructions. The check compiles your kernel to PTX,
+# which is the stage before, and looks for an array with an address.
 #
 # Find the indices that depend on something known only at run time, and fix them.
 # Exercise 3 has the pattern.
@@ -495,16 +495,16 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# `count` grew in a loop whose length depends on `x.shape[1]`, so the element that it
-# meant was not known before the launch. A loop over `range(PIECES)` always has four
+# `count` grew in a loop whose length depends on `x.shape[1]`, so the compiler could not
+# know which element `values[count]` is. A loop over `range(PIECES)` always has four
 # iterations. The compiler unrolls it, and `4 * k + j` becomes sixteen constants. Only a
 # condition now depends on the shape, and conditions do no harm.
 #
 # Every other row in this check has a mean of 100 and a standard deviation of 1, and the
 # tolerance is 1e-4. You could also compute the variance in one pass, as the mean of the
-# squares minus the square of the mean, but that would subtract 10,000 from 10,001 and
-# lose four digits. With the row in registers, there is no need for it. In the other
-# rows of the check, the squares are as small as `EPS`.
+# squares minus the square of the mean. But in such a row that is 10,001 minus 10,000,
+# which loses four digits. With the row in registers, a second pass costs no read. In
+# the other rows of the check, the squares are as small as `EPS`.
 
 # %% [markdown]
 # ## 5 · Backward: the rows
@@ -591,9 +591,9 @@ check(
 #    d\beta_j = \sum_{\text{rows}} dy_j$$
 #
 # There are 16,384 rows and 8192 sums. One thread per column would be only 4096 threads,
-# and an H200 holds more than a quarter of a million. With atomic additions, one per
-# element for each of the two gradients, there would be 134 million of them, all to the
-# same 32 KB.
+# and an H200 holds more than a quarter of a million. With one atomic addition per
+# element for each of the two gradients, there would be 134 million additions, all to
+# the same 32 KB.
 #
 # So, as in chapter 14, use **two stages**. The rows are distributed over `gridDim.y`
 # groups: group `p` takes the rows p, p + gridDim.y, p + 2 gridDim.y and so on. A thread
@@ -659,7 +659,7 @@ check(
 
 # %% [markdown]
 # Each thread goes down its columns, which sounds like the worst possible way to read a
-# matrix. Is it? Look at what a *warp* reads in one iteration.
+# matrix. But look at what a *warp* reads in one iteration.
 
 # %%
 few = checks.without_gamma(np.random.default_rng(17), 4, 32)
@@ -667,9 +667,9 @@ explore(column_parts)[(1, 2), 32](*few, *np.zeros((2, 2, 128), np.float32))
 
 # %% [markdown] tags=["solution"]
 # The 32 lanes read 512 consecutive bytes: 16 sectors of 32 bytes, and all their bytes
-# are needed. Each thread walks down its columns, and the other threads of its warp walk
-# beside it. `mean` and `rstd` are the same for all lanes, so each of these two loads
-# touches one sector.
+# are needed. Each thread goes down its own columns, but at any moment the threads of a
+# warp are side by side in one row. `mean` and `rstd` are the same for all lanes, so
+# each of these two loads touches one sector.
 
 # %% [markdown]
 # ## More measurements
@@ -693,7 +693,7 @@ explore(column_parts)[(1, 2), 32](*few, *np.zeros((2, 2, 128), np.float32))
 #   then replayed as a whole;
 # - **one kernel**: a single launch; each thread adds 1 a hundred times, in a register.
 #
-# The times are those that your program waits, the host's work included, first for 32
+# The times are how long your program waits, the host's work included, first for 32
 # elements and then for 2^26. If Numba's hundred launches are 1.0, how fast are the
 # other three ways?
 
@@ -724,14 +724,14 @@ chains[1 << 26].expect("one kernel", at_least=20, times="PyTorch")
 # *beforehand*: a replay sends finished commands, and the GPU goes from one to the next
 # in less than a microsecond.
 #
-# This gap remains, because each kernel can start only when the results of the one
-# before are visible. The single kernel removes the gap as well.
+# That gap cannot be avoided between kernels, because each can start only when the
+# results of the one before are visible. The single kernel has no such gaps.
 #
 # A graph removes the *launches*. Fusion removes the *bytes* as well. With 2^26
-# elements, each kernel moves 0.5 GB. There, the graph saves hardly any time, whereas
-# the single kernel saves nearly all of it. (PyTorch's kernel is faster than `add_one`
-# there, probably because each of its threads takes several elements, as in chapter 12,
-# and has more bytes in flight.)
+# elements, each kernel moves 0.5 GB. Then the graph saves hardly any time, whereas the
+# single kernel saves nearly all of it. (PyTorch's kernel is faster than `add_one` at
+# this size, probably because each of its threads takes several elements, as in chapter
+# 12, and has more bytes in flight.)
 
 # %% [markdown]
 # ### Everything at once
@@ -746,7 +746,7 @@ chains[1 << 26].expect("one kernel", at_least=20, times="PyTorch")
 # **Is there time for this arithmetic?** Hardly, on an H200: `layer` executes 55 warp
 # instructions per 32 elements, while memory leaves time for about 60. So `lean_layer`
 # computes the GELU with fewer instructions, by a polynomial with nine coefficients and
-# one `exp2` (the chapter has the formula). How far is it off?
+# one `exp2` (the chapter has the formula). How large is the error?
 
 # %%
 checks.print_gelu_error()
@@ -770,7 +770,7 @@ checks.compare_gradients(np.uint32([17, 1]))  # seed 17, step 1
 # reads that gradient and the stored `x + bias`, and writes a gradient. How many bytes
 # is that? The fused backward kernel reads `x` and `dy` and writes `dx`.
 #
-# And how much time do the instructions take? *One kernel* is `layer`, and *fewer
+# How much time do the instructions take? *One kernel* is `layer`, and *fewer
 # instructions* is `lean_layer`.
 #
 # All versions run in training mode and compute the gradient of `x` alone. The time of
@@ -825,7 +825,7 @@ chapter.measure.replay_steps(dropout)
 
 # %% [markdown] tags=["solution"]
 # The argument was copied when the graph was recorded. So every replay drops the same
-# elements. Nothing fails, the network just trains a little worse, and no test of shapes
+# elements. There is no error: the network trains a little worse, and no test of shapes
 # finds such a bug. Whatever changes from replay to replay has to be read from memory.
 # PyTorch's own dropout does this: while a graph is being recorded, its kernels get the
 # *address* of the counter.
@@ -840,7 +840,7 @@ chapter.measure.replay_steps(dropout)
 #
 # You can also make the compiler use fewer registers: `@cuda.jit(max_registers=32)`.
 # Values that do not fit are then **spilled**: stored in local memory, and loaded when
-# they are needed. Why would anyone want that? An SM has 65,536 registers. The fewer
+# they are needed. That can be useful because an SM has only 65,536 registers. The fewer
 # registers each thread takes, the more threads can be resident at a time. An SM holds
 # at most 2048 threads, and the share of them that is resident is the **occupancy**.
 #
@@ -872,17 +872,17 @@ registers_table.expect("yours", ceiling=0.88)
 
 # %% [markdown] tags=["solution"]
 # With at most 32 registers, an SM holds all 2048 threads that it can, but the kernel is
-# slower. There were enough loads in flight before, and now each thread also stores and
-# loads the values that it spills, which is extra traffic. With 24 registers, not even
-# one more block fits, and many more bytes are spilled.
+# slower. There were enough loads in flight before. Now each thread also stores and
+# loads the values that it spills, which adds traffic. With 24 registers, not even one
+# more block fits, and many more bytes are spilled.
 #
 # Your colleague's kernel, with the unknown index, reports no local memory, and yet it
 # takes far longer than yours on both GPUs. In PTX, the array is in local memory and
 # takes 64 bytes, but the last stage, ptxas, has moved it to registers after all. To
 # find the right register, a warp executes 1689 instructions instead of 546, and issuing
 # them takes most of the kernel's time. We also compiled the kernel for 32 elements per
-# thread. Then the array really is in local memory, and on compute capability 10.0 this
-# is already so for 16 elements.
+# thread. Then the array really is in local memory, and on compute capability 10.0 it
+# already is with 16 elements.
 #
 # What counts is not the number of threads, but the number of bytes in flight, and
 # whether anything else limits the kernel.
@@ -896,13 +896,13 @@ registers_table.expect("yours", ceiling=0.88)
 # The solution is a **persistent** block, which takes *many* rows, one after the other.
 # A thread has the same columns in each row, so it keeps the sums of these columns in
 # registers from row to row, and stores them when its block has no rows left. A block
-# waits in every row: first for its loads, then at the barrier. Something has to use
-# that time: either another block on the same SM, or the block itself, if it requests
-# the next row before it adds up the current row (`ahead`). The next row arrives in
-# registers or, where these are full, in shared memory.
+# waits in every row: first for its loads, then at the barrier. That time can be used by
+# another block on the same SM, or by the block itself, if it requests the next row
+# before it adds up the current row (`ahead`). The next row arrives in registers or,
+# where these are full, in shared memory.
 #
-# `norm_backward`, in the file of that name, makes these kernels: for LayerNorm and for
-# RMSNorm (`centred` or not), and for rows of `4 * pieces * threads` columns.
+# `norm_backward`, in the file of that name, makes these kernels. They compute LayerNorm
+# or RMSNorm (`centred` or not), for rows of `4 * pieces * threads` columns.
 
 # %% [markdown]
 # Does `norm_backward` compute the right gradients, for both norms and for each way of
@@ -940,9 +940,9 @@ backward_table.expect("both at once", ceiling=0.88)
 
 # %% [markdown] tags=["solution"]
 # *Both at once* moves three arrays instead of five. Sums along the rows and sums down
-# the columns are two reductions, and PyTorch's own kernels read the data once for each.
-# `torch.compile` must have fused the two, as `norm_backward` does, since five arrays
-# would take 0.32 ms at the speed of an H200's copy.
+# the columns are two reductions, and PyTorch's own kernels read the data separately for
+# each of them. `torch.compile` must have fused the two, as `norm_backward` does, since
+# five arrays would take 0.32 ms at the speed of an H200's copy.
 
 # %% [markdown]
 # ### How many registers are best?
@@ -986,10 +986,10 @@ variants_table.expect("two blocks", at_least=1.8, times="three blocks, ahead")
 # two blocks together, but they all wait at the same barrier, and nothing is loaded
 # meanwhile. Loading ahead fixes this.
 #
-# Two blocks that load ahead might be better still if registers were free. They are not.
-# A few bytes of spills per thread, in a loop that runs for every row, cost more time
-# than loading ahead gains. With only 40 registers per thread, the spills take longer
-# than everything else in the kernel.
+# Two blocks that load ahead might be better still if there were enough registers. But a
+# few bytes of spills per thread, in a loop that runs for every row, cost more time than
+# loading ahead gains. With only 40 registers per thread, the spills take longer than
+# everything else in the kernel.
 
 # %% [markdown]
 # ### Where should the next row go?
@@ -1063,9 +1063,8 @@ for name, table in tables.items():
 # %% [markdown]
 # ## What you learned
 #
-# 1. A chain of small operations waits for launches, and a chain of large operations
-#    waits for memory. A graph removes the launches. Fusion saves both launches and
-#    bytes.
+# 1. A chain of small operations is limited by launches, and a chain of large ones by
+#    memory. A graph removes the launches. Fusion saves both launches and bytes.
 # 2. A graph freezes its arguments. A value that changes from replay to replay has to be
 #    in memory.
 # 3. A random number can be a function of a position and a step. Then a mask need not be
