@@ -41,7 +41,7 @@ def beyond(alpha, a, b, beta, c):
     last = a[:, -1:] @ b[-1:]
     for what, each in (("ones", 1.0), ("the last elements again", last)):
         if more and np.allclose(c, right + alpha * more * each, 1e-3, 1e-3):
-            return f"This is the result if the tiles hold {what} beyond the end of k."
+            return f"This is what tiles with {what} beyond the end of k lead to."
     return ""
 
 
@@ -69,20 +69,20 @@ def why(m, n, k, tile, answer):
     rows = [min(tile, m - row) for row in range(0, m, tile)]
     cols = [min(tile, n - col) for col in range(0, n, tile)]
     if answer == sum((row + col) * k for row in rows for col in cols):
-        return "Those are elements. How many bytes has one?"
+        return "That is the number of elements. How many bytes does each take?"
     if answer == 4 * (m * k + k * n):
-        return "That is each element once. How many blocks load a row of a?"
+        return "That loads each element once. How many blocks load a row of a?"
     if answer == 4 * (down * m * k + across * k * n):
         return (
             "The blocks that load one row of a are side by side: which of the "
             "two matrices says how many these are?"
         )
     if answer == 4 * (n // tile * m * k + m // tile * k * n):
-        return "The last block may hang over the edge, but it is there."
+        return "A block that extends beyond the edge loads rows and columns, too."
     if answer == 4 * (across * m * k + down * k * n + m * n):
         return "That counts c as well. The question is for the bytes of a and b."
     if answer in (4 * across * m * k, 4 * down * k * n):
-        return "Those are the bytes of one matrix. The blocks load two."
+        return "Those are the bytes of one matrix. The blocks load two matrices."
     if answer == 4 * down * across * tile * 2 * k:
         return "At the edge a block has fewer rows, or fewer columns, to load."
     return (

@@ -3,7 +3,7 @@
 #
 # [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/18_gemm_tiles.ipynb)
 #
-# **When you have finished, you can**
+# **After this lab, you can**
 #
 # - write SGEMM for any m, n and k, with alpha and beta, as BLAS defines it;
 # - calculate by hand, for each kernel of a ladder, how many passes and instructions a
@@ -13,10 +13,10 @@
 #   barriers;
 # - load a transposed operand with coalesced requests.
 #
-# **You need** about 100 minutes. You do not need a GPU: without one, the exercises run
-# in the simulator, and the measurements show the results of the reference GPU. If you
-# have one, it needs compute capability 7.5 or higher and 1 GB of memory. One comparison
-# needs a C compiler, and is left out if you have none.
+# **You need** about 100 minutes. You do not need a GPU: the exercises run in the
+# simulator, and without a GPU the measurements show times from the reference GPU, an
+# H200. If you use a GPU, it needs compute capability 7.5 or higher and 1 GB of memory.
+# One comparison needs a C compiler, and is left out if you have none.
 
 # %%
 try:
@@ -42,8 +42,8 @@ checks, show_bound = chapter.checks, chapter.bounds.show_bound
 # ## The task
 #
 # **GEMM** is the *general matrix-matrix* product of BLAS, a standard that every library
-# of linear algebra offers. This part of it dates from 1990. SGEMM is GEMM in *single*
-# precision, float32:
+# of linear algebra offers. GEMM has been part of BLAS since 1990. SGEMM is GEMM in
+# *single* precision, float32:
 #
 #     c = alpha * a @ b + beta * c
 #
@@ -66,9 +66,8 @@ checks, show_bound = chapter.checks, chapter.bounds.show_bound
 # - **bytes**: three matrices of 67 MB, each moved once, are 201 MB, which takes 0.04 ms
 #   at 4.8 TB/s.
 #
-# So there is time to move everything fifty times. A product of this size has no excuse:
-# it ought to run at the peak. How close to the peak does the library come, and how
-# close do you?
+# So there is time to move everything fifty times. So a product of this size ought to
+# run at the peak. How close to the peak does the library come, and how close do you?
 #
 # Count in steps. A **step** is one iteration of the innermost loop for one warp: 32
 # multiply-adds, or 64 operations. The product has 4096³ / 32 = 2.1 billion steps. Three
@@ -77,13 +76,13 @@ checks, show_bound = chapter.checks, chapter.bounds.show_bound
 # - arithmetic: the SM does up to 128 multiply-adds per cycle, enough for four warps;
 # - instructions of any kind: it issues up to four per cycle, each for one warp;
 # - loads: its L1 cache and its shared memory are one unit, which makes one **pass** per
-#   cycle. A warp's request takes one pass if all its words are in one line of 128 bytes
-#   (in shared memory: in different banks), and otherwise more.
+#   cycle. A warp's request takes one pass if all its words are in one line of 128
+#   bytes, or, in shared memory, in different banks. Otherwise it takes more.
 #
 # Whichever of the three takes longest sets the time of a step.
 #
-# Given: `show_bound(name, passes, instructions)` prints what follows for the whole
-# product on an H200.
+# The function `show_bound(name, passes, instructions)` is given. It prints what the
+# numbers of a step mean for the whole product on an H200.
 
 # %%
 show_bound("the ideal", 0, 1)
@@ -160,21 +159,21 @@ small = checks.operands(rng, 32, 8, 32, 1)
 explore(gemm_naive)[1, (32, 8)](*small, checks.before(*small))
 
 # %% [markdown]
-# So in each step the load of `a` touches 32 rows, which are in 32 lines: 32 passes. The
-# load of `b` reads one element for all lanes: 1 pass. A step takes these 33 passes even
-# if everything is in the cache. And according to its machine code, the loop that Numba
-# compiles has 36.5 instructions per step (one iteration of it does four steps).
+# So in each step the load of `a` touches 32 rows in 32 different lines, which takes 32
+# passes. The load of `b` reads one element for all lanes, in 1 pass. A step takes these
+# 33 passes even if everything is in the cache. In the machine code, the loop has 36.5
+# instructions per step (one iteration does four steps).
 
 # %%
 show_bound("naive", 32 + 1, 36.5)
 
 # %% [markdown]
 # Now do it the other way around: give neighbouring lanes neighbouring *columns*. You
-# could exchange `row` and `col` in one line. Instead, do it in a way that you will need
-# in the next two chapters: launch one-dimensional blocks, and decide yourself what a
-# thread's number means. A block has 256 threads and covers **8 rows and 32 columns** of
-# `c`. `blockIdx.y` counts these pieces downwards, and `blockIdx.x` counts them to the
-# right. The check allows four sectors per request.
+# could exchange `row` and `col` in one line. But the next two chapters need another
+# way: launch one-dimensional blocks, and decide yourself what a thread's number means.
+# A block has 256 threads and covers **8 rows and 32 columns** of `c`. `blockIdx.y`
+# counts these pieces downwards, and `blockIdx.x` counts them to the right. The check
+# allows four sectors per request.
 #
 # ```python
 # gemm_coalesced(alpha, a, b, beta, c)    # blocks of 256 threads in x
@@ -402,8 +401,8 @@ check(
 # to load the tiles, and it has to reach the barriers. If it returned at the top, the
 # other threads would wait for it, or would read elements that it should have loaded.
 #
-# What should a thread store in a tile where the matrix has no element? Something that
-# changes no sum.
+# What should a thread store in a tile where the matrix has no element, so that no sum
+# changes?
 #
 # ```python
 # gemm_ragged(alpha, a, b, beta, c)    # any m, n, k; TILE x TILE threads
@@ -517,21 +516,21 @@ ladder.expect("cuBLAS", at_least=3.5, times="tiles of 32")
 
 # %% [markdown] tags=["solution"]
 # If you expected 16 or 32 times the speed of `unsigned`, you counted bytes. The tiles
-# removed traffic that was not the bottleneck: caches had answered most of the direct
-# kernel's requests before. What the tiles gain probably comes from loads that no longer
-# wait for L2, from fewer passes, and from fewer instructions.
+# removed traffic that was not the bottleneck, because caches already answered most of
+# the direct kernel's requests. The gain of the tiles probably comes from loads that no
+# longer wait for L2, from fewer passes, and from fewer instructions.
 #
 # Tiles of 32 need fewer passes than tiles of 16, but in Python they are no faster. The
 # reason is probably that a block of 32 × 32 threads is 32 warps, and an SM has room for
-# only two such blocks: while one waits at a barrier, only the other can work. Of the
-# smaller blocks, an SM holds eight.
+# only two such blocks: while one waits at a barrier, only the other can work. An SM
+# holds eight of the smaller blocks.
 #
 # The count shows what still limits the kernel. A multiply-add needs two operands, and
 # both come from shared memory: three passes for two steps. At that rate, the
 # multipliers can be busy for no more than a sixth of the time, however large the tile.
-# The next idea is not a larger tile, but an operand that is used more than once after
-# it has been read: a thread that computes several elements of `c`, with their sums in
-# registers. That is the subject of chapter 19.
+# A larger tile does not help. What helps is to use an operand more than once after it
+# has been read. For that, a thread has to compute several elements of `c`, with their
+# sums in registers, which is the subject of chapter 19.
 
 # %% [markdown] tags=["solution"]
 # Is `gemm_ragged` right for every shape on the GPU? Here it computes 125 products, with
@@ -556,9 +555,9 @@ chapter.measure.show_errors(gemm_ragged)
 # **in shared memory**: either when you store it, or when you read it.
 #
 # Then either the store or the read goes down a column of the tile, and chapter 13 has
-# the cure: rows that are wider than the tile. But how wide? Blocks are 16 wide here, so
-# a warp has *two* of their rows, `ty` and `ty + 1`. The next cell counts the passes of
-# both ways:
+# the cure: rows that are wider than the tile. Blocks are 16 wide here, so a warp has
+# *two* of their rows, `ty` and `ty + 1`, and the right width is not obvious. The next
+# cell counts the passes of both ways:
 
 # %%
 passes = chapter.bounds.passes  # of one request, given its words
@@ -669,18 +668,18 @@ direct.expect("unsigned", at_least=2.3, times="coalesced")
 direct.expect("cuBLAS", at_least=5, times="unsigned")
 
 # %% [markdown] tags=["solution"]
-# `naive` meets its bound almost exactly: it is limited by its passes and by nothing
-# else. It waits for a unit that serves its lanes one by one, from a cache that contains
-# nearly all they need. `coalesced` no longer has this problem, but now its 36.5
-# instructions set the time. Most of them are integer instructions, of which an SM
-# executes only half as many per cycle as float32 additions, so the kernel does not
-# reach its bound either. `unsigned` computes the same sums with a fifth of the
-# instructions. C++ is a little faster: its indices are `int`, and need not be tested.
+# `naive` reaches its bound almost exactly, so only its passes limit it. It waits for a
+# unit that serves its lanes one by one, from a cache that contains nearly all they
+# need. `coalesced` no longer has this problem, but now its 36.5 instructions set the
+# time. Most of them are integer instructions, of which an SM executes only half as many
+# per cycle as float32 additions, so the kernel does not reach its bound either.
+# `unsigned` computes the same sums with a fifth of the instructions. C++ is a little
+# faster: its indices are `int`, and need not be tested.
 #
 # Neither `unsigned` nor C++ reaches its bound. Where a request misses the L1 cache, a
 # warp waits, and how far it gets before it has to wait depends on the order of its
-# instructions. `gemm_two_rounds` in `kernels.py` is `unsigned` once more with another
-# ending, which has `beta * c` in one expression:
+# instructions. `gemm_two_rounds` in `kernels.py` differs from `unsigned` only in its
+# last lines, which have `beta * c` in one expression:
 
 # %% tags=["solution"]
 rounds = chapter.measure.rounds()
@@ -690,20 +689,21 @@ rounds
 # Nearly all of the time is spent in the loop, and in Python the two loops are the same.
 # In machine code, one iteration of the loop does four steps. In `unsigned`, all eight
 # loads come first, and then four multiply-adds: one wait per iteration. With the other
-# ending, the compiler allocates registers differently, and puts the first multiply-add
-# before the last three loads: two waits per iteration. This is what we found in the
-# machine code for an H200; another version of the compiler may choose otherwise. What
-# remains true is that the kernel waits for its loads, and depends on how many of them
-# are in flight.
+# last lines, the compiler allocates registers differently, and puts the first
+# multiply-add before the last three loads. That makes two waits per iteration. This is
+# what we found in the machine code for an H200; another version of the compiler may
+# choose otherwise. In any case, the kernel waits for its loads, and its speed depends
+# on how many of them are in flight.
 
 # %% [markdown]
 # ### Three ways to a transpose
 #
-# The table compares four kernels for `a @ b.T`, where `b` is (4096, 4096): the direct
-# kernel on the view `b.T`; `gemm_ragged` on the view; your `gemm_transposed`; and, for
-# comparison, `gemm_ragged` on a `b` that needs no transposing. Count first: how many
-# passes does each request for an element of the view take, and how many such requests
-# does a warp make in 16 steps? How fast will the kernels be, relative to cuBLAS?
+# The table compares ways to compute `a @ b.T`, where `b` is (4096, 4096). Both the
+# direct kernel and `gemm_ragged` run on the view `b.T`, and your `gemm_transposed` runs
+# on `b`. For comparison, `gemm_ragged` also runs on a matrix that needs no transposing.
+# Count first: how many passes does each request for an element of the view take, and
+# how many such requests does a warp make in 16 steps? How fast will the kernels be,
+# relative to cuBLAS?
 
 # %%
 guess = {"direct, on the view": None, "tiles, on the view": None, "yours": None}
@@ -720,18 +720,19 @@ turned.expect("yours", at_least=0.75, times="tiles, not transposed")
 # On the view, the load of `b` in the direct kernel touches 32 lines in each step, like
 # the load of `a` in the naive kernel. The tiled kernel makes such a load only once in
 # 16 steps, and the load takes 16 passes instead of 2. That is 44 passes per stage
-# instead of 30, so the kernel is somewhat slower, not sixteen times slower. Tiles are
-# forgiving. If a transposed operand is read along its rows and transposed in shared
-# memory, it takes no extra time.
+# instead of 30, so the kernel is somewhat slower, but by no means sixteen times. If a
+# transposed operand is read along its rows and transposed in shared memory, it takes no
+# extra time.
 
 # %% [markdown]
 # ### On one core
 #
 # Written as a program, the definition is three nested loops: `python_gemm` in
 # `on_cpu.py`. Here is the same product in C, twice. In `dot` the innermost loop runs
-# over `i`, as there: it multiplies a row of `a` by a column of `b`. In `rows` the two
-# inner loops are exchanged. The products are the same, and for each element they are
-# added in the same order. What differs is where in memory the next element of `b` is.
+# over `i`, as in Python: it multiplies a row of `a` by a column of `b`. In `rows` the
+# two inner loops are exchanged. The products are the same, and for each element they
+# are added in the same order. What differs is where in memory the next element of `b`
+# is.
 
 # %% language="c" magic_args="sgemm" tags=["given"]
 # void dot(int m, int n, int k, const float *a, const float *b, float *c)
@@ -780,19 +781,19 @@ cpu
 # a chain, in which each waits for the one before. `rows` walks along rows of `b` and
 # `c`. The elements are neighbours in memory, there is no chain, and the compiler
 # handles 8 or 16 of them at a time. **The arithmetic is the same, in another order**:
-# remember this. On the same core, the library is faster by another factor. It does what
-# this chapter and the next are about: it works in tiles.
+# remember this. On the same core, the library is faster still, because it works in
+# tiles, as this chapter and the next do.
 
 # %% [markdown]
 # ## What you learned
 #
 # 1. SGEMM is `c = alpha * a @ b + beta * c`, and with beta = 0 `c` is never read.
-# 2. A step costs passes, instructions and bytes. Count all three: the most expensive
-#    sets the time.
+# 2. A step costs passes, instructions and bytes. Count all three: whichever takes
+#    longest sets the time.
 # 3. If neighbouring lanes have neighbouring columns, a step takes 2 passes instead of
 #    33. With indices that cannot be negative, the kernel executes only a fifth of the
 #    instructions.
-# 4. Tiles of T × T divide the bytes by T. But each multiply-add still takes both
+# 4. Tiles of T × T divide the bytes by T, but each multiply-add still takes both
 #    operands from the unit that makes one pass per cycle.
 # 5. Any size works with a guard at each access, zeros in the tiles, and all threads at
 #    all barriers.
