@@ -46,9 +46,9 @@ def why_not(m, n, BM, BN, slots, answer):
     """Say what a wrong answer has counted."""
     whole = len(range(0, m, BM)) * len(range(0, n, BN))
     if abs(answer - m * n / (whole * BM * BN)) < 1e-6:
-        return "That is the edges alone. What do the SMs do in the last wave?"
+        return "That counts only the edges. What do the SMs do in the last wave?"
     if abs(answer - whole / (-(-whole // slots) * slots)) < 1e-6:
-        return "That is the waves alone. Blocks at the edge have fewer results."
+        return "That counts only the waves. Blocks at the edge have fewer results."
     if answer > 1:
         return "A share is at most 1. Round waves and blocks up, not down."
     return "How many blocks, how many waves, how many results are wanted?"

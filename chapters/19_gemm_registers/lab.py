@@ -3,7 +3,7 @@
 #
 # [Open in Colab](https://colab.research.google.com/github/warp-and-weft/warp-and-weft/blob/main/labs/19_gemm_registers.ipynb)
 #
-# **When you have finished, you can**
+# **After this lab, you can**
 #
 # - keep a tile of results in the registers of each thread, in one dimension and in two,
 #   and say what each saves;
@@ -14,10 +14,10 @@
 #   and find its inner loop in the machine code;
 # - write a small autotuner, and compare SGEMM in Python with cuBLAS.
 #
-# **You need** about 120 minutes and no GPU: the exercises run in the simulator, and the
-# measurements then show the results of the reference GPU. To measure for yourself, you
-# need a GPU of compute capability 8.0 or higher with 2 GB of free memory. (Colab's free
-# T4 has compute capability 7.5.)
+# **You need** about 120 minutes. You do not need a GPU: the exercises run in the
+# simulator, and without a GPU the measurements show times from the reference GPU, an
+# H200. If you use a GPU, it needs compute capability 8.0 or higher and 2 GB of free
+# memory. (Colab's free T4 has compute capability 7.5.)
 
 # %%
 try:
@@ -45,14 +45,15 @@ checks = chapter.checks
 # The task is the same: `c = alpha * a @ b + beta * c`, row-major, float32, **any m, n
 # and k**, and `c` is not read if beta is 0. The best kernel so far computes one element
 # of `c` per thread, from tiles of 32 × 32 in shared memory. It reaches about a sixth of
-# cuBLAS's speed. Why?
+# cuBLAS's speed.
 #
-# Look at its innermost line, `total += ta[ty, i] * tb[i, tx]`. For each multiply-add, a
-# warp loads two operands from shared memory. An SM can multiply and add for four warps
-# per cycle, but its shared memory serves only **one** request of a warp per cycle. So
-# loading the operands takes two cycles, but the multipliers use them up in a quarter of
-# a cycle. Loading is eight times too slow, and no tile size changes that: tiles save
-# loads from global memory, not from shared memory.
+# Its innermost line, `total += ta[ty, i] * tb[i, tx]`, shows why. For each
+# multiply-add, a warp loads two operands from shared memory. An SM can multiply and add
+# for four warps per cycle, but its shared memory serves only **one** request of a warp
+# per cycle. So loading the operands of a multiply-add takes two cycles, but the
+# multiply-add itself takes only a quarter of a cycle. Loading is eight times too slow,
+# and no tile size changes that, because tiles save loads from global memory, not from
+# shared memory.
 #
 # Only one memory can give each thread three operands in every cycle: its registers. So
 # each value must be used more than once *after* it has been loaded from shared memory.
@@ -66,8 +67,8 @@ checks = chapter.checks
 # | 8 × 8 | 16 | 64 | 0.25 |
 # | 8 × 8, four at a time | 4 | 64 | 0.0625 |
 #
-# The first half of the lab goes through the table row by row. The piece of `c` whose
-# sums a thread keeps in registers is called its **register tile**.
+# You will write a kernel for each of the last three rows. The piece of `c` whose sums a
+# thread keeps in registers is called its **register tile**.
 
 # %% [markdown]
 # ## 1 · A column for each thread
@@ -76,7 +77,7 @@ checks = chapter.checks
 # **BK**. Each thread keeps **TM** results, one below another in one column. So it uses
 # each element of `tb` that it loads TM times.
 #
-# Here BM = BN = 32, BK = 8 and TM = 4, small numbers with which the simulator is quick.
+# Here BM = BN = 32, BK = 8 and TM = 4, because small numbers keep the simulator quick.
 # On a GPU the same kernel is compiled with larger numbers. Use the names, not the
 # numbers: the check runs your kernel with other values too, here and in the next two
 # exercises. If you need a value that follows from them, such as `BN // TN`, compute it
@@ -99,7 +100,7 @@ checks = chapter.checks
 # ```
 #
 # `cuda.threadIdx.x` is converted to an `int32`, and so are the block's first row and
-# column. You will measure what difference this makes. The check counts each thread's
+# column; the ladder below measures whether this helps. The check counts each thread's
 # loads from shared memory, TM + 1 per k-step, and the block's barriers. Stuck?
 # `hint("gemm_1d")`; there are three hints.
 
@@ -177,7 +178,7 @@ check(
 # `value` is loaded once and used TM times. The other operand, `ta[row + j, i]`, is the
 # same word for all lanes of a warp, so a load takes a single pass, but every
 # multiply-add needs such a load. That makes TM + 1 loads for TM multiply-adds, whereas
-# chapter 18's kernel made 2 TM. So about half of the loads are saved, and never more
+# chapter 18's kernel made 2 TM. So nearly half of the loads are saved, but never more
 # than half, however large TM is.
 
 # %% [markdown]
@@ -198,9 +199,9 @@ check(
 # `y + BM // TM` and so on. The check allows no bank conflicts, and it tries other
 # values of the constants too.
 #
-# You know guards by now, so two helpers take care of them: `load(x, row, col)` returns
-# the element, or 0 outside the matrix, and `put(c, row, col, total, alpha, beta)` does
-# what the end of exercise 1 did, guard included.
+# Two helpers take care of the guards: `load(x, row, col)` returns the element, or 0
+# outside the matrix, and `put(c, row, col, total, alpha, beta)` does what the end of
+# exercise 1 did, guard included.
 #
 # ```python
 # gemm_2d(alpha, a, b, beta, c)   # 64 threads
@@ -280,9 +281,9 @@ check(
 # of `fb` TM times. With 8 × 8 results, a thread needs 64 registers for the sums and 16
 # for the fragments. With addresses and other values, the kernel compiled for the ladder
 # below needs 177. An SM has 65,536 registers, so it holds only one block of 256
-# threads, which is few warps. But the 64 multiply-adds of a k-step do not depend on
-# each other, and independent instructions hide latency too, at least that of the
-# multiply-adds themselves.
+# threads, or 8 warps. But the 64 multiply-adds of a k-step do not depend on each other,
+# and independent instructions also hide latency, at least that of the multiply-adds
+# themselves.
 
 # %% [markdown]
 # ## 3 · 128-bit loads
@@ -294,9 +295,9 @@ check(
 #
 # In **global memory**, a load can take four neighbours of a row. But a row begins at
 # element `row * width`. If the width is not a multiple of 4, most rows do not begin on
-# a 16-byte boundary, and a 128-bit load there is an error. In that case, four loads of
-# one element each are needed. `four(x, row, col)` decides by the shape, so all
-# threads decide in the same way.
+# a 16-byte boundary, where a 128-bit load would be an error. Such rows take four loads
+# of one element each. `four(x, row, col)` decides by the shape, so all threads decide
+# in the same way.
 #
 # In **shared memory**, `fb` is a part of a row of `tb`, and needs no change. But `fa`
 # is a part of a *column* of `ta`. So transpose the tile of `a` while storing it: `ta`
@@ -478,7 +479,7 @@ ladder
 # loads take 2.8 µs. The 1024 blocks run in 8 waves of 132, with 512 iterations each, so
 # waiting takes 8 × 512 × 2.8 µs = 11 ms, of 18 ms. This estimate is a little too high:
 # according to the profiler, a warp spends 2.6 of its 5.8 cycles per instruction waiting
-# for global memory, which is 8.2 ms. And a thread has so many registers that only one
+# for global memory, which is 8.2 ms. A thread also has so many registers that only one
 # block fits on an SM, so there is no other work meanwhile. The book's page separates
 # the two effects: with all loads before the first store, the kernel is 2.1 times as
 # fast, and with a second block on each SM it is 1.5 times as fast. **32-bit indices**
@@ -488,12 +489,12 @@ ladder
 # **By fours** is more than four times as fast. It waits twice per iteration instead of
 # eight times, two blocks fit on an SM, and it executes only half the instructions and
 # makes three quarters of the load passes. Each of these contributes (the book's page
-# has the rows); the width of the loads from global memory as such contributes least. A
-# warp of the square waits 7.7 cycles per step for global memory, and a warp of this
-# kernel only 1.0. **Without padding** the kernel is as fast, to within one or two per
-# cent: the conflicting stores take 4 extra passes per warp and iteration, whereas the
-# loads of fragments take 96. The check insists on the padding as a matter of principle,
-# and here the principle gains next to nothing.
+# has the rows). The width of the loads from global memory contributes least. A warp of
+# the square waits 7.7 cycles per step for global memory, and a warp of this kernel only
+# 1.0. **Without padding** the kernel is as fast, to within one or two per cent: the
+# conflicting stores take 4 extra passes per warp and iteration, whereas the loads of
+# fragments take 96. So the padding on which the check insists gains next to nothing
+# here.
 #
 # **Pipelined** is about a third faster. Warps hardly wait for global memory any more:
 # less than 0.1 of their 4.5 cycles per instruction.
@@ -501,18 +502,17 @@ ladder
 # **Warp tiles** and **pairs** gain next to nothing. Count passes: a 128-bit request
 # takes 4 passes, or 2 where neighbouring lanes need the same words (the book's page has
 # the rule). With 2 × 16 lanes, `ta` takes 2 × 2 passes per k-step and `tb` takes 2 × 4,
-# together 12. With 8 × 4 lanes numbered row by row, it is 12 passes again, although the
-# lanes need fewer distinct numbers; with the lanes in pairs, it is 8. The profiler
-# counts the same numbers. But the multiply-adds of a k-step take 16 cycles, so passes
-# were not the limit before, and they are even less so now. The share of issue slots
-# used stays at 81 %.
+# together 12. 8 × 4 lanes numbered row by row also take 12 passes, although they need
+# fewer distinct numbers; lanes in pairs take 8. The profiler counts the same numbers.
+# But the multiply-adds of a k-step take 16 cycles, so passes were not the limit before,
+# and they are even less so now. The share of issue slots used stays at 81 %.
 #
 # **8 × 16** is the last large gain. In an iteration, the loop's overhead is now shared
 # by 1024 multiply-adds per thread instead of 512. So each multiply-add takes 1.13
 # instructions instead of 1.22, and 85 % of the issue slots are used instead of 81 %.
 #
-# **Serpentine** is slightly slower, at least as it is compiled here. The inner loop may
-# show why.
+# **Serpentine** is slightly slower, at least with this compiler. The machine code at
+# the end of the lab may show why.
 
 # %% [markdown]
 # ## 4 · What a choice costs
@@ -562,9 +562,9 @@ check(
 # ## 5 · Do the tiles fill the machine?
 #
 # 4096 × 4096 results in tiles of 128 × 256 take 512 blocks. An H200 runs 132 of them at
-# a time, one per SM, in 3 full waves and a fourth with 116 blocks. How many blocks do
-# 4095 × 4097 results take? There are 32 rows of blocks and 17 columns, the last of
-# which has a single column of results.
+# a time, one per SM, in 3 full waves and a fourth with 116 blocks. But 4095 × 4097
+# results take 32 rows and 17 columns of blocks, and the last column of blocks has a
+# single column of results.
 #
 # Write a function that returns the share of the machine's time that is spent on results
 # inside the matrix. Assume that every wave takes as long as a full wave, and every
@@ -615,10 +615,10 @@ check(
 #
 # A tuner is a loop: leave out choices that cannot work, compile the others, time each
 # of them on each shape, and keep the fastest. It need not be clever if the list is
-# short, and your functions keep it short. In the list that the next cell prints, two
+# short, and your functions shorten the list. In the list that the next cell prints, two
 # choices are impossible, and `needs` shows why.
 #
-# Which of the choices will win at 1024 × 1024? Which at 8192 × 8192?
+# Which of the choices will win at 1024 × 1024, and which at 8192 × 8192?
 
 # %%
 searched = chapter.measure.tune(needs, busy)
@@ -633,9 +633,9 @@ if weft.GPU:
 # %% [markdown] tags=["solution"]
 # At 1024 × 1024, `busy` decides: on an H200 a large tile leaves most SMs without a
 # block, and is slower by a factor of three. At 8192 all SMs are busy whatever the tile,
-# and the largest tile wins, probably because it loads least. In between, the choices
-# are close to each other. At ragged shapes the edges decide: at 4095 × 4097, the tile
-# of 128 × 256 needs a fifth wave, as you computed.
+# and the largest tile wins, probably because it makes the fewest loads. At sizes in
+# between, the choices are close to each other. At ragged shapes the edges decide: at
+# 4095 × 4097, the tile of 128 × 256 needs a fifth wave, as you computed.
 #
 # The search takes about half a minute for six choices and eight shapes, compilation
 # included.
@@ -672,10 +672,10 @@ for shape in squares:
 # %% [markdown] tags=["solution"]
 # The kernel is within a few per cent of the library's speed on large squares, faster
 # than the library where there are few tiles, and never below nine tenths of its speed.
-# (The small shapes are timed with a cold cache, for both.) At 4096, a few per cent of
-# the issue slots make the difference. At 3333 × 777 × 5555, seven columns of tiles
-# cover 896 columns where 777 are needed, and 371 blocks are a wave that is not quite
-# full. Splitting k would help there.
+# (For both kernels, the small shapes are timed with a cold cache.) At 4096, a few per
+# cent of the issue slots make the difference. At 3333 × 777 × 5555, seven columns of
+# tiles cover 896 columns, although only 777 are needed, and the 371 blocks do not quite
+# fill a wave. Splitting k would help there.
 
 # %% [markdown]
 # ### Is it right?
@@ -715,9 +715,8 @@ if weft.GPU:
 # machine code (SASS) of a compiled kernel. The inner loop is the longest stretch of
 # code between a label and a branch back to it. Of its instructions, only the
 # multiply-adds, FFMA, are the work itself. How large is their share? Is anything in
-# local memory? And how many multiply-adds are marked `.reuse`? That mark keeps an
-# operand for the next instruction, which then need not read it from the registers
-# again.
+# local memory? How many multiply-adds are marked `.reuse`? The mark keeps an operand
+# for the next instruction, which then need not read it from the registers again.
 
 # %%
 loops = chapter.measure.inner_loops()
@@ -740,21 +739,22 @@ if loops.get("serpentine"):
 # because it is limited to 128 registers, so that two blocks fit on an SM.
 #
 # A multiply-add reads three registers. On Volta, registers were found to be in two
-# banks, and reading three from the same bank is slow. `.reuse` keeps an operand for the
-# next instruction. In the serpentine, only one operand changes from each product to the
-# next, so it has more of these marks. It is slower all the same, so the mark is not the
-# whole story. The profiler's counts are nearly the same for both, with 83 % of the
-# issue slots used instead of 85 %. With each change of the source, the assembler
-# decides anew which registers hold the sums, and so which operands collide. So treat
-# the serpentine as one more parameter: let a tuner decide.
+# banks, and reading three from the same bank is slow. In the serpentine, only one
+# operand changes from each product to the next, so its code has more `.reuse` marks. It
+# is nevertheless slower, so the marks alone do not decide. The profiler's counts are
+# nearly the same for both, with 83 % of the issue slots used instead of 85 %. With each
+# change of the source, the assembler decides anew which registers hold the sums, and so
+# which operands collide. So treat the serpentine as one more parameter: let a tuner
+# decide.
 #
-# And what is the ceiling? If an instruction were issued in every slot, that share of
-# multiply-adds, times 97 % for the waves of blocks, would give 57 of 67 TFLOP/s. The
-# profiler counts 85 % of the slots used, and 1.132 instructions per multiply-add: 0.85
-# / 1.132 × 66.9 = 50.2 TFLOP/s, which is within one per cent of the measured speed.
-# cuBLAS uses 87 % of the slots, with 1.131 instructions. So its schedulers issue
-# nothing in 13 % of the cycles, and ours in 15 %; and its warps are held at dispatch
-# for 0.1 of 2.2 cycles per instruction, and ours for 0.2 of 2.3.
+# You can also compute the ceiling. If an instruction were issued in every slot, the
+# share of multiply-adds, times 97 % for the waves of blocks, would give 57 of 67
+# TFLOP/s. The profiler counts 85 % of the slots used, and 1.132 instructions per
+# multiply-add: 0.85 / 1.132 × 66.9 = 50.2 TFLOP/s, which is within one per cent of the
+# measured speed. cuBLAS uses 87 % of the slots, with 1.131 instructions. So its
+# schedulers issue nothing in 13 % of the cycles, compared with 15 % in our kernel. Its
+# warps are held at dispatch for 0.1 of 2.2 cycles per instruction, and those of our
+# kernel for 0.2 of 2.3.
 
 # %% [markdown]
 # ## If you want more
