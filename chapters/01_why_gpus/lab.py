@@ -141,11 +141,11 @@ alone.expect("one thread of the CPU", at_least=5, times="one thread of the GPU")
 # ## Measure: all at once
 #
 # Now take the numbers from 1 to 1,048,576, and use everything that each processor has.
-# The CPU splits them among several threads, and the cell tries how many threads are
-# fastest. That need not be all that the CPU has: often two of them share a core, and if
-# other programs are running, the slowest thread holds up the others. The GPU gets one
-# thread per number and runs your kernel: once with the numbers already in its memory,
-# and once including both copies, the numbers to the GPU and the results back.
+# The CPU splits them among several threads, and the cell tries out which number of
+# threads is fastest. That need not be all of them: often two of them share a core, and
+# if other programs are running, the slowest thread holds up the others. The GPU gets
+# one thread per number and runs your kernel: once with the numbers already in its
+# memory, and once including both copies, the numbers to the GPU and the results back.
 #
 # How many times as fast as *many* CPU threads is the GPU? (If exercise 1 is still open,
 # the cell times a kernel that does nothing, and does that very quickly.)
@@ -246,8 +246,8 @@ streams.check(
 # You get a table of measurements as arrays of equal length. `sizes` is in ascending
 # order. For each size, `cpu` has the CPU's time in milliseconds, and `send`, `kernel`
 # and `fetch` have the times of the three parts of the GPU's work. Return the smallest
-# size from which on the GPU is always faster, at that size and at every larger one in
-# the table. If the GPU is still behind at the last size, return `math.inf`.
+# size at which the GPU is faster and stays faster at every larger size in the table. If
+# the GPU is still behind at the last size, return `math.inf`.
 #
 # Measurements are noisy. If the GPU is ahead once, that does not mean that it stays
 # ahead.
@@ -395,8 +395,8 @@ chapter.measure.both_laws(amdahl, gustafson)
 # A load from a GPU's memory takes a certain time (its latency), and the memory delivers
 # a certain number of bytes per second (its bandwidth). You can measure both at the end
 # of this lab. To use all of that bandwidth, new loads have to be issued while others
-# are still in flight. How many threads have to wait at once, if each of them waits for
-# a number of bytes called `each`?
+# are still in flight. How many threads have to wait at once, if every thread waits for
+# `each` bytes?
 #
 # Think of a pipe. Its contents are what flows in per second, times the seconds it takes
 # to flow through: **bytes in flight = latency × bandwidth**. (This is Little's law,
