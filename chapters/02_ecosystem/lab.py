@@ -201,7 +201,7 @@ check(
 # rounding errors, and no order of adding makes them right.
 #
 # The shapes have to be compared first, since NumPy would broadcast 32 × 1 against 32 ×
-# 10 and compare without complaint. And a NaN is not larger than anything, so `error >
+# 10 and compare without complaint. A NaN is not larger than any number, so `error >
 # tolerance` reports that all is well. (`not error <= tolerance` would have been safe.)
 #
 # **Which error is small enough?** A float32 has 24 significant bits, so one rounding is
@@ -299,8 +299,8 @@ small.expect("compile, CUDA graph", at_least=1.2)
 # you.) The model by hand suffers most: Numba and Triton inspect their arguments at each
 # launch, and the Triton kernel is no match for cuBLAS at this shape.
 #
-# Why do the kernels take 40 µs? The records below suggest that 32 rows are too few to
-# fill the GPU.
+# The kernels alone take 40 µs, probably because 32 rows are too few to fill the GPU;
+# the records below suggest that.
 
 # %% [markdown]
 # ## 3 · Read a record
@@ -466,8 +466,8 @@ check(
 
 # %% [markdown] tags=["solution"]
 # Python evaluated the `if` once, on the example, so it is not in the graph: the graph
-# of the starter never divides by `top`. And `len(x)` was a plain 6, which is in the
-# graph as a constant, whatever the size of the batch.
+# of the starter never divides by `top`. `len(x)` was a plain 6, which is in the graph
+# as a constant, whatever the size of the batch.
 #
 # The cure is to express both with arrays. "Divide by the largest, if that is above 1"
 # is "divide by the larger of the two". "Sum over length" is `mean`, an operation that
@@ -606,8 +606,8 @@ layer.expect("Triton", at_least=15, times="Numba")
 layer.expect("eager, TF32", at_least=3)
 
 # %% [markdown] tags=["solution"]
-# Inductor's kernels are about one per cent ahead of eager's, and there are two of them
-# as well: a product and a small kernel. The ReLU takes 15 of the 375 µs, so fusing it
+# Inductor's kernels are about one per cent faster than eager's. There are also two of
+# them, a product and a small kernel. The ReLU takes 15 of the 375 µs, so fusing it
 # completely would save four per cent at most. Your kernel does fuse it, but takes
 # nearly a hundred times as long as cuBLAS to compute the same result. In float32 the
 # Triton kernel, with about twenty lines, reaches half the speed of cuBLAS. In TF32, it
@@ -625,10 +625,10 @@ layer.expect("eager, TF32", at_least=3)
 chapter.measure.print_records()
 
 # %% [markdown] tags=["solution"]
-# On the H200 the third layer takes the longest, with only one per cent of the
-# arithmetic: a product with 10 columns makes four entries in the record and takes
-# nearly half of the time. Probably no kernel has been tuned for that shape. If the
-# large layer is cut into tiles of 32 × 32, it has only 32 blocks for 132 SMs. So
+# On the H200 the third layer takes the longest, although it has only one per cent of
+# the arithmetic. Its product, with 10 columns, makes four entries in the record and
+# takes nearly half of the time. Probably no kernel has been tuned for that shape. If
+# the large layer is cut into tiles of 32 × 32, it has only 32 blocks for 132 SMs. So
 # neither bytes nor arithmetic explain the 40 µs. Most of the GPU is probably idle while
 # a few blocks run.
 
