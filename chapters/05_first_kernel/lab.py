@@ -161,9 +161,9 @@ explore(vector_add)[2, 64](ones, ones, np.zeros_like(ones))
 # reverse(x, out)    # (n,) -> (n,)  float32
 # ```
 #
-# In Python, `x[-1]` is the last element. Do not use that in a kernel. Its indices
-# should count from the start of the array, because in CUDA C++ a negative index reads
-# the memory before the array.
+# In Python, `x[-1]` is the last element. Do not use that in a kernel, where an index
+# should count from the start of the array: in CUDA C++, a negative index reads the
+# memory before the array.
 #
 # The check launches blocks of 64 threads, except for 500 elements, where it launches
 # blocks of 96. As in exercise 2, one thread must not do all the work.
