@@ -311,8 +311,8 @@ check(
 #
 # To blur a picture, give each pixel the mean of the 3 × 3 pixels around it. At the
 # border some of these nine do not exist. A common rule is to take the nearest pixel
-# that does exist: clamp the row and the column into the picture. Clamping in nine
-# places would make the kernel unreadable, so it gets its own function.
+# that does exist: clamp the row and the column into the picture. Nine such clamps would
+# make the kernel unreadable, so the clamping gets its own function.
 #
 # A **device function** is called by kernels and by other device functions, and never
 # launched. Unlike a kernel it returns a value. In Numba it is marked
@@ -579,7 +579,7 @@ colours.expect("grey, interleaved", ceiling=0.7)
 # the same kernel with the clamping written out, with the same computation in CUDA C++,
 # and with PyTorch's average pooling after padding with the border.
 #
-# For each pixel, at least 4 bytes are read and 4 written. In all, these are 537 MB, as
+# For each pixel, at least 4 bytes are read and 4 written. That makes 537 MB in all, as
 # in a copy. Each pixel is read nine times, and eight of these reads should find it in a
 # cache. What will the calls themselves cost, and which row gets closest to the copy?
 
