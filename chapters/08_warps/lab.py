@@ -496,8 +496,8 @@ print(chapter.kernels.source(2))
 # Compute the time without divergence first. 2^22 threads do 1024 multiply-adds each.
 # These are 2^32 multiply-adds, or 2^27 instructions for whole warps. An H200 has 132
 # SMs, each of which issues 4 such instructions per clock cycle, at 1.98 GHz. That makes
-# 1045 billion per second, so 2^27 of them take **128 µs**, and the loop itself takes
-# some more time.
+# 1045 billion instructions per second, so 2^27 of them take **128 µs**, and the loop
+# itself takes some more time.
 #
 # How fast are 2 and 32 paths, compared with one (1.0)? And how fast are 8 and 32 paths
 # if each warp takes only one of them?
@@ -529,9 +529,9 @@ paths.expect("8, a warp each", at_least=6, times="8 paths")
 # With 32 branches, the branch is not free, although no warp diverges. The suspect is
 # the code, because every branch has its own. The compiler has unrolled each to about
 # 130 instructions of 16 bytes, or 2 KB. That makes 66 KB for 32 branches, and the warps
-# of an SM are spread over all of it. Perhaps that no longer fits in the instruction
-# cache. Test that with the same 32 branches and one multiply-add per iteration, which
-# take 24 KB.
+# of an SM are spread over all of it. Perhaps this much code no longer fits in the
+# instruction cache. Test that with the same 32 branches and one multiply-add per
+# iteration, which take 24 KB.
 
 # %% tags=["solution"]
 small = chapter.measure.small()
@@ -547,10 +547,10 @@ small
 # %% [markdown]
 # ### One lane is enough
 #
-# The next kernel has only one branch, to take or to skip. The rows differ in who takes
-# it: every lane, lane 0 of every warp, every lane of one warp in 32, or no lane. In the
-# second and the third row, 1/32 of the threads take the branch. How fast are these two
-# rows, compared with the first?
+# The next kernel has only one branch, to take or to skip. The rows differ in which
+# lanes take it: all lanes, lane 0 of every warp, all lanes of one warp in 32, or no
+# lane. In the second and the third row, 1/32 of the threads take the branch. How fast
+# are these two rows, compared with the first?
 
 # %%
 guess = {"a lane of each warp": None, "a warp of 32": None}
