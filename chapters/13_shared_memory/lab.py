@@ -125,8 +125,8 @@ check(
 
 # %% [markdown] tags=["solution"]
 # Thread 0 needs the element that thread 63 loads. Thread 63 is in another warp, which
-# may not even have started when thread 0 gets there. The barrier guarantees that the
-# element has been stored before thread 0 reads it.
+# may not even have started when thread 0 is ready to read it. The barrier guarantees
+# that the element has been stored before thread 0 reads it.
 #
 # The barrier is **outside** the `if`. Every thread of the block that still has work to
 # do must reach it, including those that had nothing to load. If some do not, the
@@ -460,9 +460,9 @@ check(
 # `ty`) is kept in column `ty ^ tx`, which also takes each value once for a fixed `ty`.
 # In both cases the width is a multiple of 32, so the column is the bank.
 #
-# A swizzle takes no extra memory. It is built into NVIDIA's library CuTe, and into the
-# unit with which Hopper GPUs (H100, H200) copy tiles. You will meet it again in
-# chapters 20 and 22.
+# A swizzle takes no extra memory. Swizzling is built into NVIDIA's library CuTe, and
+# into the unit with which Hopper GPUs (H100, H200) copy tiles. You will meet it again
+# in chapters 20 and 22.
 
 # %% [markdown]
 # ## 6 · Stretch: the fastest kernel
@@ -678,9 +678,9 @@ one_tile.expect("copy", at_least=1.3, times="copy kernel")
 # slower than the naive kernel that writes along rows. So coalescing and conflicts
 # cannot explain the rest.
 #
-# The last row can. A kernel that has nothing to transpose, but also handles one element
-# per thread, is far slower than `copy_` too. So the problem is no longer the access
-# pattern, but that each thread handles one element.
+# The last row explains it. A kernel that has nothing to transpose, but also handles one
+# element per thread, is far slower than `copy_` too. So the problem is no longer the
+# access pattern, but that each thread handles one element.
 
 # %% [markdown]
 # ### How long does a load take?
