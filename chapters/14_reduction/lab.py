@@ -194,10 +194,10 @@ check(
 # %% [markdown]
 # ## 2 · Halves
 #
-# Most lanes of this tree are idle. In the first step, every second lane of every warp
-# is. In the fifth step, one lane of each warp adds, and 31 are idle. A warp takes the
-# same time whether one lane works or all 32 do. Over the eight steps, warps execute the
-# addition 8 + 8 + 8 + 8 + 8 + 4 + 2 + 1 = 47 times, for 255 additions.
+# Most lanes are idle most of the time. In the first step, every second lane of every
+# warp is idle. In the fifth step, one lane of each warp adds, and 31 are idle. A warp
+# takes the same time whether one lane works or all 32 do. Over the eight steps, warps
+# execute the addition 8 + 8 + 8 + 8 + 8 + 4 + 2 + 1 = 47 times, for 255 additions.
 #
 # So put the adding threads into the same warps, and let the other warps skip the
 # addition. There are two ways to do that. The first keeps the tree and renumbers the
@@ -230,9 +230,9 @@ for level in range(8):
 # distance is 64, 32, and so on down to 1. The lanes are neighbours, and so are their
 # elements. This is called **sequential addressing**.
 #
-# The inputs of this check make the order visible. Elements that are 128 apart are large
-# and nearly cancel. If these two are added first, the result is small and exact. In any
-# other order, there are rounding errors.
+# The inputs of this check make the order visible. Two elements that are 128 apart are
+# large and nearly cancel. If these two are added first, the result is small and exact.
+# In any other order, there are rounding errors.
 #
 # ```python
 # sum_sequential(x, out)    # (n,) -> (blocks,)  float32; blocks of 256
@@ -465,11 +465,11 @@ ladder.expect("grid", ceiling=0.95)
 #
 # ### Does the tree still matter?
 #
-# `sequential` is much faster than `interleaved`, and `shuffle` than `sequential` (the
-# table is in *Why all trees are slow*, further down). Now put the slowest tree into the
-# fastest kernel: `grid, slow tree` is `sum_grid` with the interleaved tree, division
-# and all, instead of `block_sum`. The first two rows show what the division alone
-# costs.
+# `sequential` is much faster than `interleaved`, and `shuffle` is much faster still
+# (the table is in *Why all trees are slow*, further down). Now put the slowest tree
+# into the fastest kernel: `grid, slow tree` is `sum_grid` with the interleaved tree,
+# division and all, instead of `block_sum`. The first two rows show what the division
+# alone costs.
 
 # %% tags=["solution"]
 trees = measure.trees(sum_interleaved, sum_grid, ceiling)
