@@ -153,9 +153,9 @@ check(
 # ## 2 · Merge two pieces
 #
 # The sum depends on the maximum, and the maximum on the whole row. That seems to
-# require two passes, but one is enough. Suppose you know, for one piece of a row, its
-# maximum $m$ and its sum $s$ of $e^{x - m}$. For another piece you know $m_2$ and
-# $s_2$. For both pieces together:
+# require one pass for each of them, but one is enough for both. Suppose you know, for
+# one piece of a row, its maximum $m$ and its sum $s$ of $e^{x - m}$. For another piece
+# you know $m_2$ and $s_2$. For both pieces together:
 #
 # - the maximum is the larger of $m$ and $m_2$; call it $M$;
 # - $s$ is a sum of powers relative to $m$. To make it relative to $M$, multiply it by
