@@ -825,10 +825,10 @@ chapter.measure.replay_steps(dropout)
 
 # %% [markdown] tags=["solution"]
 # The argument was copied when the graph was recorded. So every replay drops the same
-# elements. There is no error: the network trains a little worse, and no test of shapes
-# finds such a bug. Whatever changes from replay to replay has to be read from memory.
-# PyTorch's own dropout does this: while a graph is being recorded, its kernels get the
-# *address* of the counter.
+# elements. No error is reported. The network only trains a little worse, and no test of
+# shapes finds such a bug. Whatever changes from replay to replay has to be read from
+# memory. PyTorch's own dropout does this: while a graph is being recorded, its kernels
+# get the *address* of the counter.
 
 # %% [markdown]
 # ### Registers
@@ -881,8 +881,8 @@ registers_table.expect("yours", ceiling=0.88)
 # takes 64 bytes, but the last stage, ptxas, has moved it to registers after all. To
 # find the right register, a warp executes 1689 instructions instead of 546, and issuing
 # them takes most of the kernel's time. We also compiled the kernel for 32 elements per
-# thread. Then the array really is in local memory, and on compute capability 10.0 it
-# already is with 16 elements.
+# thread. Then the array really is in local memory; on compute capability 10.0, it is
+# even with 16 elements.
 #
 # What counts is not the number of threads, but the number of bytes in flight, and
 # whether anything else limits the kernel.
