@@ -66,8 +66,8 @@ checks, show_bound = chapter.checks, chapter.bounds.show_bound
 # - **bytes**: three matrices of 67 MB, each moved once, are 201 MB, which takes 0.04 ms
 #   at 4.8 TB/s.
 #
-# So there is time to move everything fifty times. So a product of this size ought to
-# run at the peak. How close to the peak does the library come, and how close do you?
+# There is time to move everything fifty times, so a product of this size ought to run
+# at the peak. How close to the peak does the library come, and how close do you?
 #
 # Count in steps. A **step** is one iteration of the innermost loop for one warp: 32
 # multiply-adds, or 64 operations. The product has 4096³ / 32 = 2.1 billion steps. Three
@@ -528,9 +528,9 @@ ladder.expect("cuBLAS", at_least=3.5, times="tiles of 32")
 # The count shows what still limits the kernel. A multiply-add needs two operands, and
 # both come from shared memory: three passes for two steps. At that rate, the
 # multipliers can be busy for no more than a sixth of the time, however large the tile.
-# A larger tile does not help. What helps is to use an operand more than once after it
-# has been read. For that, a thread has to compute several elements of `c`, with their
-# sums in registers, which is the subject of chapter 19.
+# The remedy is to use an operand more than once after it has been read. For that, a
+# thread has to compute several elements of `c`, with their sums in registers, which is
+# the subject of chapter 19.
 
 # %% [markdown] tags=["solution"]
 # Is `gemm_ragged` right for every shape on the GPU? Here it computes 125 products, with
