@@ -66,7 +66,7 @@ def why_not(function, *rest):
     status, left = SAID[function, *arguments]
     if not status:
         return (
-            "The status was 0: all went well. The answer is where the pointer points."
+            "The status was 0, so all went well. The answer is in the variable."
         )
     if got == left:
         return (
@@ -74,8 +74,8 @@ def why_not(function, *rest):
             "contents mean nothing."
         )
     if got == status:
-        return "That is the status. Without a minus it looks like an answer."
-    return "The status was not 0. The caller needs to know which one it was."
+        return "That is the status. Without a minus sign, it looks like an answer."
+    return "The status was not 0. The caller needs to know which status it was."
 
 
 DATA_SHEET = {  # GB/s and GFLOP/s, as NVIDIA gives them
@@ -101,7 +101,7 @@ BUNDLES = {  # capability, images: the one used, and why
     ((8, 0), "sm_86 sm_89"): ("no image", "both are newer than the GPU"),
     ((8, 9), "sm_80 sm_86 compute_80"): ("sm_86", "the higher of two that fit"),
     ((12, 0), "sm_75 compute_75 compute_90"): ("compute_90", "the highest PTX"),
-    ((7, 5), "sm_80 compute_80"): ("no image", "PTX of a newer GPU is no use"),
+    ((7, 5), "sm_80 compute_80"): ("no image", "PTX of a newer GPU does not fit"),
     ((9, 0), "sm_90a compute_80"): ("sm_90a", "made for exactly this GPU"),
     ((10, 0), "sm_90a compute_90a"): ("no image", "both are for 9.0 alone"),
     ((10, 3), "sm_100 compute_100 sm_120"): ("sm_100", "the other is for 12.0"),
@@ -110,7 +110,7 @@ BUNDLES = {  # capability, images: the one used, and why
     ((9, 0), "compute_89"): ("compute_89", "PTX of any lower capability"),
     ((9, 0), "sm_90 compute_80"): ("sm_90", "machine code before PTX"),
     ((8, 6), "sm_80 compute_86"): ("sm_80", "sm_80 fits, and is machine code"),
-    ((8, 9), "sm_86 sm_80"): ("sm_86", "the higher, wherever it stands"),
+    ((8, 9), "sm_86 sm_80"): ("sm_86", "the higher, wherever it is"),
     ((12, 0), "compute_100 compute_90"): ("compute_100", "10.0 is above 9.0"),
     ((8, 0), "compute_86"): ("no image", "8.6 is newer than 8.0"),
     ((9, 0), "compute_90a"): ("compute_90a", "made for exactly this GPU"),
