@@ -520,11 +520,6 @@ ladder.expect("cuBLAS", at_least=3.5, times="tiles of 32")
 # the direct kernel's requests. The gain of the tiles probably comes from loads that no
 # longer wait for L2, from fewer passes, and from fewer instructions.
 #
-# Tiles of 32 need fewer passes than tiles of 16, but in Python they are no faster. The
-# reason is probably that a block of 32 × 32 threads is 32 warps, and an SM has room for
-# only two such blocks: while one waits at a barrier, only the other can work. An SM
-# holds eight of the smaller blocks.
-#
 # The count shows what still limits the kernel. A multiply-add needs two operands, and
 # both come from shared memory: three passes for two steps. At that rate, the
 # multipliers can be busy for no more than a sixth of the time, however large the tile.
