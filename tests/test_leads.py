@@ -538,7 +538,7 @@ def test_what_fills_the_tiles_beyond_the_end_of_k_is_named(
         ("col < n else float32(0)", f"col < n else {beyond}"),
     ]
     verdict = verdict_on("gemm_ragged", *(ones if beyond else CLAMPED))
-    assert f"if the tiles hold {what}" in verdict.why
+    assert f"if tiles contain {what}" in verdict.why
     assert verdict.when == "m=1, n=1, k=1, beta=0"
 
 

@@ -41,7 +41,7 @@ def beyond(alpha, a, b, beta, c):
     last = a[:, -1:] @ b[-1:]
     for what, each in (("ones", 1.0), ("the last elements again", last)):
         if more and np.allclose(c, right + alpha * more * each, 1e-3, 1e-3):
-            return f"This is what tiles with {what} beyond the end of k lead to."
+            return f"This is the result if tiles contain {what} beyond the end of k."
     return ""
 
 
