@@ -1,0 +1,98 @@
+"""Kernels in Gluon whose mistakes are those of `hopper_kernels.py`, for ConSan.
+
+A constant turns each step on or off that a kernel must not leave out. One warpgroup
+does everything: there is no producer warp, as there is in `hopper_kernels.PRODUCT`.
+"""
+
+from triton.experimental import gluon
+from triton.experimental.gluon import language as gl
+from triton.experimental.gluon.language.nvidia.hopper import (
+    fence_async_shared,
+    mbarrier,
+    tma,
+    warpgroup_mma,
+    warpgroup_mma_wait,
+)
+
+SIDE = gl.constexpr(64)  # rows and columns of a tile
+NBYTES = gl.constexpr(64 * 64 * 2)
+
+
+@gluon.jit
+def places(LAYOUT: gl.constexpr):
+    """Where each number of a tile is in a matrix of 64 columns, row by row."""
+    row = gl.arange(0, SIDE, gl.SliceLayout(1, LAYOUT))[:, None]
+    col = gl.arange(0, SIDE, gl.SliceLayout(0, LAYOUT))[None, :]
+    return row * SIDE + col
+
+
+@gluon.jit
+def load_box(x, out, WAIT: gl.constexpr):
+    """out = x, through shared memory. x: a descriptor of (64, 64); out: (64, 64)."""
+    LAYOUT: gl.constexpr = gl.BlockedLayout([1, 8], [4, 8], [4, 1], [1, 0])
+    tile = gl.allocate_shared_memory(x.dtype, [SIDE, SIDE], x.layout)
+    bar = gl.allocate_shared_memory(gl.int64, [1], mbarrier.MBarrierLayout())
+    mbarrier.init(bar, count=1)
+
+    mbarrier.expect(bar, NBYTES)
+    tma.async_copy_global_to_shared(x, [0, 0], bar, tile)
+    if WAIT:
+        mbarrier.wait(bar, 0)
+    values = tile.load(LAYOUT)
+    if not WAIT:
+        mbarrier.wait(bar, 0)
+    mbarrier.invalidate(bar)
+
+    gl.store(out + places(LAYOUT), values)
+
+
+@gluon.jit
+def store_box(x, y, FENCE: gl.constexpr, WAIT: gl.constexpr):
+    """y = x, through shared memory. x: (64, 64); y: a descriptor of (64, 64)."""
+    LAYOUT: gl.constexpr = gl.BlockedLayout([1, 8], [4, 8], [4, 1], [1, 0])
+    tile = gl.allocate_shared_memory(y.dtype, [SIDE, SIDE], y.layout)
+
+    tile.store(gl.load(x + places(LAYOUT)))
+    if FENCE:
+        fence_async_shared()
+    tma.async_copy_shared_to_global(y, [0, 0], tile)
+    if WAIT:
+        tma.store_wait(0)
+    tile.store(gl.zeros([SIDE, SIDE], y.dtype, LAYOUT))
+    if not WAIT:
+        tma.store_wait(0)
+
+
+@gluon.jit
+def product(a, b, c, STEPS: gl.constexpr, FULL: gl.constexpr, DONE: gl.constexpr):
+    """c = a @ b.T. a, b: descriptors of (64, 64 STEPS) in tiles; c: (64, 64), float32.
+
+    FULL: wait for the tiles. DONE: wait for the product before they are replaced.
+    """
+    SUMS: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, 64, 16])
+    left = gl.allocate_shared_memory(a.dtype, [SIDE, SIDE], a.layout)
+    right = gl.allocate_shared_memory(b.dtype, [SIDE, SIDE], b.layout)
+    bar = gl.allocate_shared_memory(gl.int64, [1], mbarrier.MBarrierLayout())
+    mbarrier.init(bar, count=1)
+
+    mbarrier.expect(bar, 2 * NBYTES)
+    tma.async_copy_global_to_shared(a, [0, 0], bar, left)
+    tma.async_copy_global_to_shared(b, [0, 0], bar, right)
+    acc = gl.zeros([SIDE, SIDE], gl.float32, SUMS)
+    for k in range(STEPS):
+        if FULL:
+            mbarrier.wait(bar, k & 1)
+        sums = warpgroup_mma(left, right.permute((1, 0)), acc, is_async=True)
+        if DONE:
+            acc = warpgroup_mma_wait(0, deps=[sums])
+        if not FULL:
+            mbarrier.wait(bar, k & 1)
+        more = k + 1 < STEPS
+        mbarrier.expect(bar, 2 * NBYTES, pred=more)
+        tma.async_copy_global_to_shared(a, [0, SIDE * (k + 1)], bar, left, pred=more)
+        tma.async_copy_global_to_shared(b, [0, SIDE * (k + 1)], bar, right, pred=more)
+        if not DONE:
+            acc = warpgroup_mma_wait(0, deps=[sums])
+    mbarrier.invalidate(bar)
+
+    gl.store(c + places(SUMS), acc)
