@@ -1,9 +1,10 @@
 """What a simulated kernel costs, in this course's simulator and in Numba's own.
 
     python benchmarks/simulator_speed.py [size]   a size × size matmul, side by side
-    python benchmarks/simulator_speed.py --plot   cost against threads and accesses;
-                                                  waits until no other program runs
-    python benchmarks/simulator_speed.py --draw   the same, from the numbers kept
+    python benchmarks/simulator_speed.py --plot   cost against threads and accesses
+    python benchmarks/simulator_speed.py --waited how long one waits for the matmul;
+                                                  begins when no other program runs
+    python benchmarks/simulator_speed.py --draw   the plot, from the numbers kept
 
 Each measurement runs in a process of its own, as Numba's simulator can only be chosen
 once: the best of some runs for ours, one run of Numba's. There are two clocks.
@@ -17,6 +18,10 @@ each CUDA thread, and Python lets one of them run at a time. On one core they ta
 turns. On several they fight for their turn, and the same matmul takes nearly three
 times as long; the other cores must be free for that, which `busy` tells. Ours is one
 thread of the operating system, and takes the same time on any number of cores.
+
+`simulator_speed.json` keeps a series of these numbers for each way in which our
+simulator has run threads, with the commit that was measured: as greenlets, and as
+generators. The plot and the pages show the last. `backends.py` compares the two.
 """
 
 import json
@@ -223,9 +228,31 @@ def series() -> dict[str, Any]:
         for which in ("traced", "sanitised")
     }
     found["one core"] = compare(pinned=True)
-    found["waited"] = compare_in_quiet()
     found["python"] = sys.version.split()[0]
     return found
+
+
+def keep(found: dict[str, Any], more: bool = False) -> None:
+    """Write a series in place of the last one, or add what it has `more`."""
+    kept = json.loads(KEPT.read_text(encoding="utf-8"))
+    last = kept["series"][-1]
+    named = {"simulator": last["simulator"], "commit": commit(ROOT), "date": today()}
+    kept["series"][-1] = last | found if more else named | found
+    KEPT.write_text(written(kept), encoding="utf-8")
+
+
+def written(kept: dict[str, Any]) -> str:
+    return json.dumps(kept, indent=1, ensure_ascii=False) + "\n"
+
+
+def commit(checkout: Path) -> str:
+    command = ["git", "-C", str(checkout), "rev-parse", "--short=8", "HEAD"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def today() -> str:
+    return time.strftime("%Y-%m-%d", time.gmtime())
 
 
 STYLES = {  # label, dashes, marker, filled
@@ -308,11 +335,12 @@ def main(args: list[str]) -> None:
     if len(args) == 5:
         size, rounds, pinned = map(int, args[2:])
         print(json.dumps(measure(args[0], args[1], size, rounds, bool(pinned))))
-    elif args[:1] == ["--plot"]:
-        KEPT.write_text(json.dumps(series(), indent=1) + "\n", encoding="utf-8")
-        draw(json.loads(KEPT.read_text(encoding="utf-8")))
-    elif args[:1] == ["--draw"]:
-        draw(json.loads(KEPT.read_text(encoding="utf-8")))
+    elif args[:1] == ["--waited"]:
+        keep({"waited": compare_in_quiet()}, more=True)
+    elif args[:1] in (["--plot"], ["--draw"]):
+        if args[0] == "--plot":
+            keep(series())
+        draw(json.loads(KEPT.read_text(encoding="utf-8"))["series"][-1])
     else:
         size = int(args[0]) if args else 64
         for pinned in (False, True):
