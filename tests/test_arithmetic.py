@@ -205,6 +205,11 @@ U8, I32, U32, F32 = np.uint8, np.int32, np.uint32, np.float32
         ("int8(a)", -56, {"a": I32(200)}),
         ("2 ** a", 0, {"a": I32(-1)}),
         ("a * 2**-24", 2.0**-24, {"a": I32(1)}),  # Python has computed the power
+        ("(1 << 63) / a", 2.0**62, {"a": I32(2)}),  # a uint64, as it is for Numba
+        ("(1 << 63) // a", -(2**63) // 3, {"a": I32(3)}),  # an int64, as that says
+        ("9223372036854775808 >> a", 2**62, {"a": I32(1)}),
+        ("~True", -2, {"a": I32(1)}),
+        ("0.5 if (1 % True) >= 2.0 else a // 2", 1, {"a": I32(3)}),
         ("a ** 25", 0, {"a": I32(2**3)}),
         ("uint32(-a) ** 5", (2**32 - 1) ** 5 % 2**64, {"a": I32(1)}),
         ("abs(a)", 5, {"a": I32(-5)}),
@@ -222,6 +227,20 @@ def test_an_expression(expression: str, wanted: Any, given: dict[str, Any]) -> N
 
 def run(kernel: Any, *arrays: Any) -> None:
     simulate(kernel, (1, 1), arrays)
+
+
+def test_a_condition_on_what_python_folds_leaves_a_branch_out() -> None:
+    """Numba sees `v = 0`, and so `b` is an int64, too large for a float."""
+
+    @cuda.jit
+    def kernel(a, out):
+        v = 1 % True
+        b = (v / 3) if v >= 2.0 else a[0] - 1
+        out[0] = a[0] % b
+
+    out = np.zeros(1)
+    run(kernel, np.array([2**62 + 1], np.int64), out)
+    assert out[0] == 1
 
 
 def test_a_store_wraps_around() -> None:

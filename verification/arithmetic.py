@@ -54,7 +54,7 @@ def overflows(one: Program) -> set[tuple[int, int]]:
     def watched(value: int) -> int:
         if not -(2**63) <= value < 2**63:
             frame = sys._getframe(1)
-            while not frame.f_code.co_filename.startswith("<program"):
+            while "i" not in frame.f_locals:  # in the program itself, not in a lambda
                 frame = frame.f_back  # type: ignore[assignment]
             seen.add((frame.f_locals["i"], frame.f_lineno - 4))
         return wrap64(value)

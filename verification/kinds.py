@@ -785,7 +785,7 @@ def by_simulator(fn: Any, given: tuple[Any, ...]) -> dict[str, str]:
     from weft.simulator.language import binding, loops, rewriting
     from weft.simulator.translation.notes import Noting
 
-    tree = rewriting.FoldPowers().visit(ast.parse(_text(fn)))
+    tree = rewriting.FoldConstants().visit(ast.parse(_text(fn)))
     scope = loops.names_of(fn)
     bound = binding.Bound.__new__(binding.Bound)
     bound._change = None

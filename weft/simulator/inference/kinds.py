@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from weft.simulator.arithmetic.numbers import INT64, Number, unified
+from weft.simulator.arithmetic.numbers import INT64, UINT64, Number, unified
 
 LARGEST = 63  # bits of an int64, apart from its sign
 
@@ -296,5 +296,10 @@ def widened(kind: Kind, earlier: Kind) -> Kind:
 
 
 def of_integer(value: int) -> Num:
-    """Return the kind of a Python integer, with one of a few sizes."""
+    """Return the kind of a Python integer, with one of a few sizes.
+
+    One that an int64 cannot hold is a uint64, as in Numba, which refuses larger ones.
+    """
+    if value >> 63 > 0:
+        return num(UINT64)
     return Num(INT64, _size(value.bit_length(), (8, 16, 31, 40)), False, value >= 0)

@@ -168,7 +168,7 @@ def _rewrite(
         found = device(value, args)
         return None if found is None else found.waits
 
-    source = Source.of(fn, FoldPowers(), kernel)
+    source = Source.of(fn, FoldConstants(), kernel)
     if source.definition is None:  # a lambda without a known source
         rules.refuse_code(code, "__weft_lambda__", source.lines)
         if waiting.waits_in(code, scope, waits):
@@ -251,7 +251,7 @@ def looked_at(
     None if there is no source. Lines count from the function's first.
     """
     try:
-        tree = FoldPowers().visit(ast.parse(textwrap.dedent(inspect.getsource(fn))))
+        tree = FoldConstants().visit(ast.parse(textwrap.dedent(inspect.getsource(fn))))
     except (OSError, SyntaxError, TypeError):
         return None
     definition = defined(tree, fn.__name__)
@@ -295,29 +295,33 @@ def enclose(definition: ast.FunctionDef, free: tuple[str, ...]) -> ast.FunctionD
     return outer
 
 
-class FoldPowers(ast.NodeTransformer):
-    """Replace a literal number to a literal negative power by its value.
+class FoldConstants(ast.NodeTransformer):
+    """Replace an operation on literal numbers by its result, as Python's compiler does.
 
-    Numba sees `2**-24` as the float that Python's compiler has made of it; as an
-    operation on two integers it would be 0.
+    That is what Numba sees. `2**-24` is a float; as an operation on two integers it
+    would be 0. `1 << 63` is a uint64, and `~True` is -2.
     """
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         self.generic_visit(node)
-        power = node.right
-        if not isinstance(node.op, ast.Pow) or not isinstance(power, ast.UnaryOp):
-            return node
-        base, size = _number(node.left), _number(power.operand)
-        if not isinstance(power.op, ast.USub) or not base or size is None:
-            return node
-        try:
-            value = base**-size
-        except OverflowError:
-            return node
-        return ast.copy_location(ast.Constant(value), node)
+        if _is_number(node.left) and _is_number(node.right):
+            return _folded(node)
+        return node
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        self.generic_visit(node)
+        folds = isinstance(node.op, ast.Invert) and _is_number(node.operand)
+        return _folded(node) if folds else node
 
 
-def _number(node: ast.expr) -> Any:
-    """Return the number that a constant is, or None for anything else."""
-    value = getattr(node, "value", None) if isinstance(node, ast.Constant) else None
-    return value if type(value) in (int, float) else None
+def _is_number(node: ast.expr) -> bool:
+    """Return whether a node is a literal number, with or without a sign."""
+    if isinstance(node, ast.UnaryOp):
+        return not isinstance(node.op, ast.Not) and _is_number(node.operand)
+    return isinstance(node, ast.Constant) and type(node.value) in (bool, int, float)
+
+
+def _folded(node: ast.expr) -> ast.expr:
+    value = shapes.constant(node)
+    return node if value is None else ast.copy_location(ast.Constant(value), node)
+

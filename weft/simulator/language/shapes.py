@@ -8,6 +8,7 @@ Numba.
 
 import ast
 import dis
+import warnings
 from typing import Any
 
 from weft.places import Place
@@ -146,8 +147,16 @@ def folded(node: ast.expr, slices: bool = False) -> bool:
     if isinstance(node, ast.Slice):
         ends = (node.lower, node.upper, node.step)
         return slices and all(end is None or folded(end) for end in ends)
-    steps = list(dis.get_instructions(compile(ast.Expression(node), "", "eval")))
-    if not {step.opname for step in steps} <= _FOLDED:
-        return False
-    value = next(s.argval for s in steps if s.opname in _CONSTANTS)
+    value = constant(node)
     return all(type(v) is int for v in (value if isinstance(value, tuple) else [value]))
+
+
+def constant(node: ast.expr) -> Any:
+    """Return the value that Python's compiler computes for `node`, or None."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of `~True`, say: the learner has seen them
+        code = compile(ast.Expression(node), "", "eval")
+    steps = list(dis.get_instructions(code))
+    if not {step.opname for step in steps} <= _FOLDED:
+        return None
+    return next(step.argval for step in steps if step.opname in _CONSTANTS)
