@@ -73,7 +73,8 @@ class Contender:
         )
 
     def launch(self, way: str, name: str) -> dict[str, Any]:
-        assert self.process.stdin is not None and self.process.stdout is not None
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
         print(way, name, file=self.process.stdin, flush=True)
         found: dict[str, Any] = json.loads(self.process.stdout.readline())
         return found
@@ -119,8 +120,6 @@ def mean(rows: list[dict[str, Any]], above: str, below: str, way: str) -> float:
 
 def compare(old: Path) -> dict[str, Any]:
     """Measure all launches in the three simulators."""
-    sys.path.insert(0, str(ROOT))  # Numba's own `cuda` will do to read the names
-    import weft  # noqa: F401
     from launches import LAUNCHES
 
     each = {

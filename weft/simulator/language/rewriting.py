@@ -324,4 +324,3 @@ def _is_number(node: ast.expr) -> bool:
 def _folded(node: ast.expr) -> ast.expr:
     value = shapes.constant(node)
     return node if value is None else ast.copy_location(ast.Constant(value), node)
-
