@@ -2,6 +2,7 @@
 
 import contextlib
 import gc
+import linecache
 import math
 import subprocess
 import sys
@@ -55,6 +56,46 @@ def test_out_of_bounds_names_thread_block_line_and_expression() -> None:
     assert fault.places[0].line == line_of(kernel, "x[i + 1]")
     assert fault.places[0].expression == "x[i + 1]"
     assert "x[13]" in fault.message
+
+
+@pytest.mark.parametrize("of", ["C", "F", "a part"])
+@pytest.mark.parametrize(
+    ("body", "access", "room"),
+    [
+        ("out[0] = x[1, x.shape[1]]", "reads x[1, 7]", "x is (6, 7): axis 1 ends at 6"),
+        ("x[1, 7] = 1", "writes x[1, 7]", "x is (6, 7): axis 1 ends at 6"),
+        ("x[1, 7] += 1", "x[1, 7]", "x is (6, 7): axis 1 ends at 6"),
+        ("at = 1, 7; x[at] = 1", "writes x[1, 7]", "x is (6, 7): axis 1 ends at 6"),
+        ("cuda.atomic.add(x, (1, 7), 1)", "x[1, 7]", "x is (6, 7): axis 1 ends at 6"),
+        ("x[6, 0] = 1", "writes x[6, 0]", "x is (6, 7): axis 0 ends at 5"),
+        ("x[:, 1:][1, 6] = 1", "x[1, 6]", "x is (6, 6): axis 1 ends at 5"),
+        ("y = x[1]; y[7] = 1", "writes x[7]", "x has 7 elements (0 to 6)"),
+        ("t = cuda.shared.array((4, 8), float32); t[0, 8] = 1",
+         "writes t[0, 8]", "t is (4, 8): axis 1 ends at 7"),
+    ],
+)  # fmt: skip
+def test_a_column_past_the_last_is_not_in_the_next_row(
+    body: str, access: str, room: str, of: str
+) -> None:
+    """The address is inside the memory of the array, and in another row of it."""
+    name = f"<{body}>"
+    lines = [
+        "@cuda.jit",
+        "def kernel(x, out):",
+        *("    " + b for b in body.split("; ")),
+    ]
+    source = "\n".join(lines) + "\n"
+    linecache.cache[name] = len(source), None, source.splitlines(keepends=True), name
+    scope: dict[str, Any] = {"cuda": cuda, "float32": float32}
+    exec(compile(source, name, "exec"), scope)
+    kernel = scope["kernel"]
+    x = np.zeros((6, 16), np.float32)[:, :7] if of == "a part" else np.zeros((6, 7))
+    x = np.asfortranarray(x) if of == "F" else x
+    fault = fault_of(kernel, (1, 1), x, np.zeros(1))
+    assert fault.kind == "out-of-bounds"
+    said, _, why = fault.message.partition(", but ")
+    assert said.endswith(access)
+    assert why.removeprefix("the shape of ") == room
 
 
 def test_an_atomic_operation_out_of_bounds_is_named_as_one() -> None:

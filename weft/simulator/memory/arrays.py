@@ -365,6 +365,9 @@ def _outside(x: Array, parts: tuple[Any, ...], axis: int, verb: str) -> Said:
             "kernel.",
         )
     beyond = "whatever is in memory after the array"
+    if len(shape) > 1:
+        last = f"ends at {shape[axis] - 1}" if shape[axis] else "has no elements"
+        room += f": axis {axis} {last}"
     if axis > 0:
         beyond = "another row of the array, or whatever is in memory after it"
     return (
