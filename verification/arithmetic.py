@@ -12,6 +12,7 @@ kept, for one set of packages and one kind of processor.
 
 import argparse
 import hashlib
+import itertools
 import platform
 import re
 import sys
@@ -23,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from verification.programs import Program, function, names, program
+from weft.simulator.arithmetic import by_name
 from weft.simulator.arithmetic.bits import wrap64
 from weft.simulator.arithmetic.numbers import INT64
 from weft.simulator.language import rewriting
@@ -49,7 +51,7 @@ def overflows(one: Program) -> set[tuple[int, int]]:
     a division by it may end the process.
     """
     seen: set[tuple[int, int]] = set()
-    true = numbers.finish
+    finish, reduce = numbers.finish, by_name.reduce
 
     def watched(value: int) -> int:
         if not -(2**63) <= value < 2**63:
@@ -59,12 +61,20 @@ def overflows(one: Program) -> set[tuple[int, int]]:
             seen.add((frame.f_locals["i"], frame.f_lineno - 4))
         return wrap64(value)
 
-    numbers.finish = lambda to: watched if to is INT64 else true(to)
+    def summed(add: Callable[[Any, Any], Any], values: Any, *first: Any) -> Any:
+        values = [*values]
+        if all(isinstance(value, (int, np.integer)) for value in (*first, *values)):
+            for sum_so_far in itertools.accumulate(map(int, (*first, *values))):
+                watched(sum_so_far)
+        return reduce(add, values, *first)
+
+    numbers.finish = lambda to: watched if to is INT64 else finish(to)
+    by_name.reduce = summed
     rewriting.forget()
     try:
         by_simulator(one)
     finally:
-        numbers.finish = true
+        numbers.finish, by_name.reduce = finish, reduce
         rewriting.forget()
     return seen
 

@@ -282,32 +282,58 @@ class Values:
         """Translate a comparison: each pair of a chain in its common type."""
         nodes = [node.left, *node.comparators]
         kinds = [kind(n) for n in nodes]
-        if len(nodes) > 2:
-            first = self.several(nodes[:2])
-            with self.inline():
-                parts = [*first, *map(self.expr, nodes[2:])]
-        else:
-            parts = self.several(nodes)
-        for k, op in enumerate(node.ops):
-            a, b = kinds[k], kinds[k + 1]
-            name = NAMES.get(type(op), "")
-            if not isinstance(a, Num) or not isinstance(b, Num) or not name:
-                continue
-            operation = operations.binary(name, a.number, b.number)
-            if operation is None:
-                continue
-            if not operation.symbol and len(nodes) == 2:
-                what = f"{name}_{a.number}_{b.number}"
+        if len(nodes) == 2:
+            return self._pair(node.ops[0], self.several(nodes), kinds, node)
+        first = self.several(nodes[:2])
+        with self.inline():
+            parts = [*first, *map(self.expr, nodes[2:])]
+            if not any(map(_converts, node.ops, kinds, kinds[1:])):
+                node.left, *node.comparators = parts
+                return node
+            # What two pairs share is evaluated once, and converted for each.
+            shared = [self._evaluated_once(part, node) for part in parts[1:-1]]
+            lefts = [parts[0], *(again for _, again in shared)]
+            rights = [*(once for once, _ in shared), parts[-1]]
+            pairs = [
+                self._pair(op, [x, y], [a, b], node)
+                for op, x, y, a, b in zip(
+                    node.ops, lefts, rights, kinds, kinds[1:], strict=False
+                )
+            ]
+        return syntax.placed(ast.BoolOp(ast.And(), pairs), node)
+
+    def _evaluated_once(
+        self, made: ast.expr, node: ast.AST
+    ) -> tuple[ast.expr, ast.expr]:
+        """Return an operand as it is evaluated, and as it is then used again."""
+        if isinstance(made, (ast.Name, ast.Constant)):
+            return made, made
+        name = self.temporary()
+        return syntax.named(name, made, node), syntax.name(name, node)
+
+    def _pair(
+        self,
+        op: ast.cmpop,
+        parts: list[ast.expr],
+        kinds: list[Kind],
+        node: ast.AST,
+    ) -> ast.expr:
+        """Translate the comparison of two operands, which are translated already."""
+        operation = _comparison(op, *kinds)
+        if operation is not None:
+            a, b = kinds
+            assert isinstance(a, Num)
+            assert isinstance(b, Num)
+            if not operation.symbol:
+                what = f"{NAMES[type(op)]}_{a.number}_{b.number}"
                 x, y = self._ready(operation, tuple(parts), (a, b), node)
                 return self.applied(what, operation.function, node, x, y)
-            with self.inline():
-                x, y = self._ready(operation, (parts[k], parts[k + 1]), (a, b), node)
-            if a.most > 53 or not a.whole:
-                parts[k] = x
-            if b.most > 53 or not b.whole:
-                parts[k + 1] = y
-        node.left, *node.comparators = parts
-        return node
+            ready = self._ready(operation, tuple(parts), (a, b), node)
+            parts = [
+                made if _is_inexact(given) else part
+                for part, made, given in zip(parts, ready, (a, b), strict=True)
+            ]
+        return syntax.placed(ast.Compare(parts[0], [op], [parts[1]]), node)
 
     def _boolop(self, node: ast.BoolOp) -> ast.expr:
         kinds = [kind(v) for v in node.values]
@@ -336,6 +362,31 @@ class Values:
 
 def all_numbers(kinds: Any) -> bool:
     return bool(kinds) and all(isinstance(k, Num) for k in kinds)
+
+
+def _comparison(op: ast.cmpop, a: Kind, b: Kind) -> Operation | None:
+    """Return how Numba compares two kinds, None where Python's way will do."""
+    name = NAMES.get(type(op), "")
+    if not isinstance(a, Num) or not isinstance(b, Num) or not name:
+        return None
+    return operations.binary(name, a.number, b.number)
+
+
+def _is_inexact(given: Num) -> bool:
+    """Return whether a comparison as floats may differ from one of the numbers."""
+    return given.most > 53 or not given.whole
+
+
+def _converts(op: ast.cmpop, a: Kind, b: Kind) -> bool:
+    """Return whether a comparison needs more than Python's operator."""
+    operation = _comparison(op, a, b)
+    if operation is None:
+        return False
+    given = zip(operation.converts or (None, None), (a, b), strict=True)
+    return not operation.symbol or any(
+        function is not None and isinstance(one, Num) and _is_inexact(one)
+        for function, one in given
+    )
 
 
 def _may_overflow(name: str, a: Num, b: Num, by: Any) -> bool:
