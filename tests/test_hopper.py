@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import weft  # before Numba
-from weft import templates
+from weft import meaning, templates
 from weft.device import toolkit
 from weft.intrinsics import griddep_launch, griddep_wait
 from weft.kernels import hazards
@@ -112,6 +112,8 @@ def early():
         ("warp_specialised", (136, 72, 136), {}),
         ("warp_specialised", (136, 72, 256), {"fp8": True}),
         ("warp_specialised", (136, 72, 136), {"produce": "produce_early"}),
+        ("warp_specialised", (136, 72, 136), {"CLUSTER": 2}),
+        ("warp_specialised", (200, 136, 72), {"CLUSTER": 4, "GROUP": 2}),
     ],
 )
 def test_the_kernels_run_in_the_simulator(kernels, early, name, sizes, more):
@@ -128,12 +130,14 @@ def test_the_kernels_run_in_the_simulator(kernels, early, name, sizes, more):
     w = torch.randint(-4, 5, (n, k), generator=random).float()
     kind = torch.float8_e4m3fn if more.get("fp8") else torch.bfloat16
     held, c = (a.to(kind), w.to(kind)), torch.full((m, n), torch.nan).bfloat16()
-    maps = [tensor_map(x, (64, named["LINE"])) for x in held]
+    cluster, line = more.get("CLUSTER", 1), named["LINE"]
+    maps = [tensor_map(x, (64 // part, line)) for x, part in zip(held, (1, cluster))]
     maps.append(tensor_map(c, (64, 64)))
     several = name == "warp_specialised"
-    grid, block = (2, 256) if several else (-(-m // 64) * -(-n // 64), 128)
+    grid, block = (2 * cluster, 256) if several else (-(-m // 64) * -(-n // 64), 128)
     args = *maps, c.view(torch.int32), m, n, k, 1.0
-    trace, _ = record(made, (grid, block, 0, shared), args)
+    with meaning.clustered(cluster):
+        trace, _ = record(made, (grid, block, 0, shared), args)
     assert hazards.find(trace) is None
     assert torch.equal(c, (a @ w.T).bfloat16())
 

@@ -76,7 +76,7 @@ def f(x):
 def test_every_intrinsic_says_what_it_gives() -> None:
     silent = (
         *(Effect.WIDE_STORE, Effect.RELAXED_STORE, Effect.ASYNCHRONOUS, Effect.HOPPER),
-        *(Effect.PHASES, Effect.HARDWARE, Effect.WIDE_LOAD, Effect.RELAXED_LOAD),
+        *(Effect.PHASES, Effect.WIDE_LOAD, Effect.RELAXED_LOAD),
     )
     for one in registry.operations():
         collective = one.effect is Effect.COLLECTIVE and one.last is not None

@@ -52,7 +52,8 @@ def prepare(kernel: Any, cluster: int = 1, early: bool = False) -> Launch:
                 x.detach().view(-1) if getattr(each, "ndim", 0) == 1 else x
                 for x, each in zip(given, types, strict=True)
             ]
-            kernel[grid, block, current_stream(), shared](*flat)
+            with meaning.clustered(cluster):
+                kernel[grid, block, current_stream(), shared](*flat)
 
         return simulated
     handle = backend.handle_of(kernel, types)

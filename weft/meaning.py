@@ -11,8 +11,9 @@ What is about Numba's compiler and its drivers is in `weft.backend`.
 
 import os
 import sys
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
@@ -25,6 +26,19 @@ if TYPE_CHECKING:
 PACKAGES = ("numba", "numba_cuda_mlir")
 STAND_IN = "weft.simulator.stand_in"
 SIMULATES = "NUMBA_ENABLE_CUDASIM"  # the variable of the environment
+
+
+CLUSTER: ContextVar[int] = ContextVar("cluster", default=1)
+
+
+@contextmanager
+def clustered(size: int) -> Iterator[None]:
+    """Let kernels be simulated in clusters of so many neighbouring blocks along x."""
+    before = CLUSTER.set(size)
+    try:
+        yield
+    finally:
+        CLUSTER.reset(before)
 
 
 def package_of(kind: type) -> str:

@@ -42,7 +42,8 @@ class Access:
 class Race:
     """Two unordered accesses to the same bytes of `array`, in the order simulated.
 
-    `within` says how far apart the threads are: 'warp', 'block' or 'grid'. A
+    `within` says how far apart the threads are: 'warp', 'block' or 'grid', or 'cluster'
+    in the shared memory of one of two blocks. A
     `lost_update` is a race of two read-modify-writes. What is `unfenced` lacks no more
     than a fence of the second thread, between the second access and `told`, the atomic
     operation that tells it of the first.
@@ -65,6 +66,18 @@ class Unwritten:
     array: str
     space: str
     access: Access
+
+
+@dataclass(frozen=True)
+class Left:
+    """An access to shared memory of another block, which may have ended by then.
+
+    `owner` is that block; none of its threads knows of the access when it ends.
+    """
+
+    array: str
+    access: Access
+    owner: int
 
 
 @dataclass(frozen=True)
@@ -109,7 +122,10 @@ def races(trace: Trace, guesses_are_fine: bool = True) -> Race | None:
 
 def _one_warp(trace: Trace, pair: tuple[int, int]) -> bool:
     """Return whether the two accesses are of one warp."""
-    a, b = (trace.views[trace.view[row]] for row in pair)
+    return _in_one_warp(*(trace.views[trace.view[row]] for row in pair))
+
+
+def _in_one_warp(a: View, b: View) -> bool:
     return (a.block, a.warp) == (b.block, b.warp)
 
 
@@ -124,7 +140,7 @@ def unwritten(trace: Trace) -> Unwritten | None:
     rows, word = _words(trace, rows)
     view = trace.view[rows]
     shared, local = trace.space[rows] == SHARED, trace.space[rows] == LOCAL
-    owner = np.where(shared, trace.of_views("block")[view], 0)
+    owner = np.where(shared, trace.owner[rows], 0)
     owner = np.where(local, trace.of_views("number")[view], owner)
     order, new = columns.order(trace.space[rows], owner, word)
     starts = rows[order[new]]
@@ -148,8 +164,7 @@ def unfinished(trace: Trace) -> Unfinished | None:
     if not begun.size:
         return None
     rows, word = _words(trace, np.flatnonzero(trace.space == SHARED))
-    block = trace.of_views("block")[trace.view[rows]]
-    order, new = columns.order(block, word)
+    order, new = columns.order(trace.owner[rows], word)
     at = rows[order]
     writes = trace.operation[at] == WRITE
     last = np.maximum.accumulate(np.where(writes | new, np.arange(at.size), 0))
@@ -168,6 +183,26 @@ def unfinished(trace: Trace) -> Unfinished | None:
     )
 
 
+def left(trace: Trace) -> Left | None:
+    """Return the first access to a block of a cluster that may have ended, or None."""
+    if not (rows := np.flatnonzero(trace.remote)).size:
+        return None
+    seen: dict[tuple[int, int], int] = {}  # the last row of each view in each block
+    for row in rows.tolist():
+        seen[int(trace.view[row]), int(trace.owner[row])] = row
+    late = [
+        row
+        for (view, owner), row in seen.items()
+        if (ends := trace.bulk.ends.get(owner))
+        and not any(trace.views[end].sees(row, trace.views[view]) for end in ends)
+    ]
+    if not late:
+        return None
+    row = min(late)
+    array = trace.arrays[trace.array[row]]
+    return Left(array, _access(trace, row), int(trace.owner[row]))
+
+
 def refuse(trace: Trace) -> None:
     """Raise `Fault` for the first hazard of a launch, as `install(check=...)` does.
 
@@ -176,6 +211,7 @@ def refuse(trace: Trace) -> None:
     """
     _refuse_beside(trace)
     race, copying, early = races(trace), unfinished(trace), unwritten(trace)
+    gone = left(trace)
     if race is not None:
         one, two = _did(trace, race.first), _did(trace, race.second)
         message = f"a race on the {race.space} array `{race.array}`: {one}, {two}"
@@ -190,6 +226,15 @@ def refuse(trace: Trace) -> None:
         message = f"{_did(trace, early.access)} `{early.array}`, which nothing wrote"
         why = "On a GPU this memory holds whatever was there before."
         raise Fault("uninitialised", message, why, places=_places(early.access))
+
+
+    if gone is not None:
+        message = (
+            f"{_did(trace, gone.access)} `{gone.array}` of block {gone.owner}, which "
+            "may have ended"
+        )
+        why = "No cluster_sync of the two blocks follows the access."
+        raise Fault("race", message, why, places=_places(gone.access))
 
 
 def _refuse_beside(trace: Trace) -> None:
@@ -236,9 +281,18 @@ def _candidates(trace: Trace) -> list[Columns]:
     region = columns.dense(packed) * 2
     shared = trace.space[rows] == SHARED
     view = trace.view[rows]
+    number = trace.of_views("number")[view]
+    remote = trace.remote[rows]
+    here = ~remote
     inside = _groups(
-        trace, rows, trace.of_views("number")[view], region[view] + shared, word
+        trace, rows[here], number[here], (region[view] + shared)[here], word[here]
     )
+    if remote.any():  # what is also accessed from another block, at any time
+        owner = trace.owner[rows]
+        places, _ = columns.pack(owner, word)
+        assert places is not None, "blocks and addresses fit into 63 bits"
+        some = shared & np.isin(places, places[remote])
+        inside += _groups(trace, rows[some], number[some], places[some])
     wide = ~shared
     if trace.all_blocks == 1 or not wide.any():
         return inside
@@ -248,6 +302,8 @@ def _candidates(trace: Trace) -> list[Columns]:
 
 def _groups(trace: Trace, rows: Columns, who: Columns, *keys: Columns) -> list[Columns]:
     """Return groups of rows with equal keys from several `who`, one of them writing."""
+    if not rows.size:
+        return []
     order, new = columns.order(*keys)
     starts = np.flatnonzero(new)
     rows, who = rows[order], who[order]
@@ -337,7 +393,7 @@ def _unordered(
             other = views[trace.view[rival]]
             if view.sees(rival, other):
                 continue
-            near = trace.space[row] == SHARED and view.warp == other.warp
+            near = trace.space[row] == SHARED and _in_one_warp(view, other)
             if not near or not found:
                 found.append((rival, row))
             if not near:
@@ -357,7 +413,9 @@ def _unordered(
 
 def _race(trace: Trace, first: int, second: int) -> Race:
     a, b = trace.views[trace.view[first]], trace.views[trace.view[second]]
-    within = "grid" if a.block != b.block else "warp" if a.warp == b.warp else "block"
+    within = "warp" if a.warp == b.warp else "block"
+    if a.block != b.block:
+        within = "cluster" if trace.space[first] == SHARED else "grid"
     unfenced = b.awaits(first, a)
     return Race(
         trace.arrays[trace.array[first]],

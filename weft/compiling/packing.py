@@ -19,7 +19,7 @@ from weft.intrinsics.registry import Effect
 from weft.simulator.constant_memory import MOST
 
 # What needs some capability.
-_LATER = Effect.COLLECTIVE, Effect.PHASES, Effect.HOPPER, Effect.HARDWARE
+_LATER = Effect.COLLECTIVE, Effect.PHASES, Effect.HOPPER
 
 Parcel = dict[str, Any]
 Item = tuple[Any, ...]

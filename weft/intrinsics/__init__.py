@@ -38,8 +38,8 @@ may touch the cells (compute capability 8.0 or higher).
 `mbarrier_init`, `mbarrier_arrive`, `mbarrier_arrive_expect_tx` and `mbarrier_wait` are
 barriers that count threads and bytes, in a shared array of uint64. `bulk_copy` starts
 a copy by the TMA, whose bytes count at one of them. `weft.intrinsics.hopper` has the
-rest of what compute capability 9.0 needs, such as `tma_load` and `wgmma_bf16`; what
-takes clusters of several blocks only a GPU can run.
+rest of what compute capability 9.0 needs, such as `tma_load`, `wgmma_bf16` and
+`cluster_sync`.
 
 Each is one entry of `weft.intrinsics.registry`.
 """
@@ -63,7 +63,9 @@ from weft.intrinsics.hopper import (
     bulk_commit,
     bulk_wait,
     bulk_wait_read,
+    cluster_load,
     cluster_rank,
+    cluster_size,
     cluster_sync,
     descriptor,
     descriptor_columns,
@@ -138,7 +140,9 @@ __all__ = [
     "bulk_copy",
     "bulk_wait",
     "bulk_wait_read",
+    "cluster_load",
     "cluster_rank",
+    "cluster_size",
     "cluster_sync",
     "commit_group",
     "copy4_async",

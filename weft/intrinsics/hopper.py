@@ -1,8 +1,7 @@
 """Operations that only compute capability 9.0 has: TMA, wgmma, clusters.
 
 PTX ISA: "cp.async.bulk.tensor", "wgmma", "setmaxnreg", "stmatrix", "mapa",
-"barrier.cluster", "fence.proxy", and "Matrix descriptor" for `descriptor`. What takes
-several blocks, clusters, is not simulated.
+"barrier.cluster", "fence.proxy", and "Matrix descriptor" for `descriptor`.
 
 Shared memory is named by an array and an index, a tensor map by the array of 128 bytes
 that holds it (see `weft.tensor_maps`). The operations of a warpgroup have to be called
@@ -35,19 +34,6 @@ def _register(
     )
 
 
-def _only_on_a_gpu(name: str, meaning: str, ptx: Builder) -> Any:
-    """Register an operation that only a GPU has; `meaning` says what it does."""
-
-    def twin(*_: Any) -> Any:
-        raise TypeError(
-            f"{name} runs on a GPU of compute capability 9.0 alone: the simulator "
-            "has nothing that takes its place"
-        )
-
-    twin.__doc__ = meaning
-    return register(Operation(name, twin, ptx, Effect.HARDWARE, needs=HOPPER))
-
-
 # The tensor memory accelerator
 
 _LOAD = (
@@ -67,7 +53,7 @@ tma_load = _register(
     ),
     lambda hopper, *given: hopper.tensors.load("tma_load", 2, *given),
 )
-tma_load_multicast = _only_on_a_gpu(
+tma_load_multicast = _register(
     "tma_load_multicast",
     """Load a box for several blocks: `(tile, i, tensor_map, col, row, bars, s, mask)`.
 
@@ -79,6 +65,7 @@ tma_load_multicast = _only_on_a_gpu(
         f"{_LOAD}.multicast::cluster [$0], [$1, {{$2, $3}}], [$4], m; }}",
         "SHARED MAP NUMBER NUMBER SHARED NUMBER",
     ),
+    lambda hopper, *given: hopper.tensors.load_multicast("tma_load_multicast", *given),
 )
 tma_store = _register(
     "tma_store",
@@ -349,6 +336,16 @@ stmatrix_x4 = register(
 # Warpgroups and clusters
 
 
+def _cluster_sync(hopper: Any) -> Iterator[None]:
+    yield from hopper.clusters.sync()
+
+
+def _not_float32(call: str, x: Any) -> str:
+    """Return why `call` does not load from such an array, '' if it does."""
+    wrong = f"{call} loads float32, and this is an array of {x.dtype}"
+    return "" if str(x.dtype) == "float32" else wrong
+
+
 def _named_barrier(hopper: Any, number: Any, threads: Any) -> Iterator[None]:
     yield from hopper.groups.barrier(number, threads)
 
@@ -374,28 +371,58 @@ named_barrier = _register(
     instruction("bar.sync $0, $1;", "NUMBER NUMBER"),
     _named_barrier,
 )
-cluster_sync = _only_on_a_gpu(
+cluster_sync = _register(
     "cluster_sync",
-    """A barrier of all threads of all blocks of a cluster.""",
+    """A barrier of all threads of all blocks of a cluster.
+
+    The threads of a warp call it as one. Threads that have ended are not waited for.
+    """,
     instruction(
         "barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;"
     ),
+    _cluster_sync,
 )
 cluster_rank = _register(
     "cluster_rank",
     """The number of this block in its cluster.""",
     instruction("mov.u32 $0, %cluster_ctarank;", gives="int32"),
-    lambda hopper: np.int32(0),
+    lambda hopper: np.int32(hopper.clusters.rank),
     "int32",
 )
-mbarrier_arrive_at = _only_on_a_gpu(
+cluster_size = _register(
+    "cluster_size",
+    """The number of blocks in this block's cluster, 1 without clusters.""",
+    instruction("mov.u32 $0, %cluster_nctarank;", gives="int32"),
+    lambda hopper: np.int32(hopper.clusters.size),
+    "int32",
+)
+cluster_load = _register(
+    "cluster_load",
+    """Load `x[i]` from the shared memory of block `rank`: `(x, i, rank)` -> float32.
+
+    x: a shared array of float32, which is at the same place in each block. A
+    `cluster_sync` has to come before, after the stores there, and another one after:
+    until then that block must not end, nor change what is read.
+    """,
+    instruction(
+        "{ .reg .b32 t; mapa.shared::cluster.u32 t, $1, $2; "
+        "ld.shared::cluster.f32 $0, [t]; }",
+        "SHARED NUMBER",
+        gives="float32",
+        refused=_not_float32,
+    ),
+    lambda hopper, *given: hopper.clusters.load("cluster_load", *given),
+    "float32",
+)
+mbarrier_arrive_at = _register(
     "mbarrier_arrive_at",
-    """Arrive at the mbarrier `bars[i]` of block `rank` of the cluster.""",
+    """Arrive at the mbarrier of block `rank` of the cluster: `(bars, i, rank)`.""",
     instruction(
         "{ .reg .b32 t; mapa.shared::cluster.u32 t, $0, $1; "
         "mbarrier.arrive.shared::cluster.b64 _, [t]; }",
         "SHARED NUMBER",
     ),
+    lambda hopper, *given: hopper.clusters.arrive("mbarrier_arrive_at", *given),
 )
 
 

@@ -27,8 +27,8 @@ class Effect(Enum):
     The twin of an ASYNCHRONOUS operation gets first the thread's `Copies`. That of a
     COLLECTIVE one is called once for all lanes, with the arguments of each: it takes
     and returns a dict by lane. That of PHASES gets first the mbarriers of its block,
-    that of HOPPER what simulates the TMA and wgmma; one that waits is a generator. What
-    is HARDWARE has a twin that refuses: only a GPU has it.
+    that of HOPPER what simulates the TMA, wgmma and clusters; one that waits is a
+    generator.
     """
 
     PURE = "pure"
@@ -40,7 +40,6 @@ class Effect(Enum):
     COLLECTIVE = "collective"
     PHASES = "phases"
     HOPPER = "hopper"
-    HARDWARE = "hardware"
 
 
 IN_KERNELS = Effect.ASYNCHRONOUS, Effect.COLLECTIVE, Effect.PHASES, Effect.HOPPER

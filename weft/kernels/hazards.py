@@ -11,9 +11,11 @@ from weft.places import Note, Place
 from weft.python_errors import comparison
 from weft.sanitizer import (
     Access,
+    Left,
     Race,
     Unfinished,
     Unwritten,
+    left,
     races,
     unfinished,
     unwritten,
@@ -73,6 +75,9 @@ def find(
     missing = None if unset_is_fine else unwritten(trace)
     if missing is not None:
         return Hazard(_unwritten(trace, missing), False)
+    gone = left(trace)
+    if gone is not None:
+        return Hazard(_left(trace, gone), False)
     return None if race is None else Hazard(_race(trace, race), True)
 
 
@@ -153,7 +158,7 @@ def _race(trace: Trace, race: Race) -> Verdict:
         return copied
     if one.operation == READ or (one.operation == ATOMIC and two.operation == WRITE):
         one, two = two, one
-    told = told_of(trace, one, two, race.within == "grid")
+    told = told_of(trace, one, two, one.block != two.block)
     element = _element(trace, race, two, "this element")
     row, question, own = "with-an-atomic", "", ""
     if race.lost_update:
@@ -286,7 +291,7 @@ def _missed(trace: Trace, race: Race) -> tuple[Place, frozenset[int]] | None:
         here = block == race.first.block and place.function in {
             p.function for p in places
         }
-        if race.within == "grid" or not here:
+        if race.first.block != race.second.block or not here:
             continue
         if len(ours & came) == 1 or (not ours & came and low < place.line < high):
             return place, came
@@ -298,7 +303,8 @@ def _passed_between(trace: Trace, race: Race) -> Place | None:
     places = race.first.place, race.second.place
     low, high = sorted(p.line for p in places)
     epochs = {int(trace.epoch[a.row]) for a in (race.first, race.second)}
-    if race.within == "grid" or len(epochs) > 1 or 0 in epochs:
+    apart = race.first.block != race.second.block
+    if apart or len(epochs) > 1 or 0 in epochs:
         return None
     for block, place in trace.barriers:
         alike = {place.function, *(p.function for p in places)}
@@ -380,6 +386,15 @@ def _unwritten(trace: Trace, missing: Unwritten) -> Verdict:
     told = {"space": missing.space, "known": known, "array": missing.array, "why": why}
     row = "uninitialised" if known else "uninitialised-somewhere"
     return _early(trace, row, access, [(access.place, "")], **told)
+
+
+def _left(trace: Trace, gone: Left) -> Verdict:
+    """Word an access to the shared memory of a block that may have ended."""
+    access = gone.access
+    known = trace.element(access.row) or f"an element of {gone.array}"
+    notes = [(access.place, f"by {trace.thread_at(access.row, with_block=True)}")]
+    told = {"known": known, "owner": gone.owner}
+    return _early(trace, "left", access, notes, **told)
 
 
 def _early(

@@ -124,7 +124,7 @@ def record(
     read at the places `stale` is as old as it may be. With `rows` every access is
     written down at once; without, only once something asks for that, see `Recorded`.
     """
-    recording = Recording(fresh, look, every, fill)
+    recording, cluster = Recording(fresh, look, every, fill), meaning.CLUSTER.get()
     how = partial(_run, kernel, config, readonly=readonly, watched=watched)
     if rows or stale or _overlap(args) or any(map(_is_map, args)):
         made = partial(StaleRun, stale) if stale else TracedRun
@@ -144,7 +144,8 @@ def record(
 
     def again() -> Trace:
         """The trace of the same launch."""
-        run, _ = how(TracedRun, tuple(before), backwards, recording)
+        with meaning.clustered(cluster):
+            run, _ = how(TracedRun, tuple(before), backwards, recording)
         made: Trace = run.trace()
         return made
 

@@ -5,6 +5,7 @@ import operator
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
+from weft import meaning
 from weft.simulator.faults import LaunchError
 
 Dim = tuple[int, int, int]
@@ -25,8 +26,29 @@ MAX_GRID: Dim = (2**31 - 1, 65535, 65535)
 MOST_SHARED = 48 * 1024  # bytes per block without opt-in, every capability
 STATIC = 16 * 1024  # bytes of arrays of a fixed size, beside large dynamic memory
 MOST_LOCAL = 512 * 1024  # bytes of local memory per thread
+MOST_CLUSTER = 8  # blocks: what every GPU with clusters can run
 # Source of the limits: CUDA C++ Programming Guide, "Compute Capabilities",
 # table "Technical Specifications per Compute Capability".
+
+
+# CUDA C++ Programming Guide, "Thread Block Clusters": the size of a cluster, and that
+# it divides the grid.
+
+
+def cluster_of(grid: Dim) -> int:
+    """Return how many blocks make a cluster. Raises LaunchError for what cannot."""
+    size = meaning.CLUSTER.get()
+    if size not in range(1, MOST_CLUSTER + 1):
+        raise LaunchError(
+            f"clusters of {size} blocks; a cluster has 1 to {MOST_CLUSTER}",
+            "Some GPUs can run larger ones, for a kernel that has been allowed to.",
+        )
+    if grid[0] % size:
+        raise LaunchError(
+            f"a grid of {grid[0]} blocks along x, in clusters of {size}",
+            "The number of blocks has to be a multiple of the size of a cluster.",
+        )
+    return size
 
 
 _larger: WeakKeyDictionary[Any, int] = WeakKeyDictionary()

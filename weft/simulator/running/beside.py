@@ -38,12 +38,21 @@ class Beside:
         """Record that `thread` has waited until these operations are done."""
 
     def note(
-        self, x: Any, spans: Spans, write: bool = False, begins: bool = False
+        self,
+        x: Any,
+        spans: Spans,
+        write: bool = False,
+        begins: bool = False,
+        relaxed: bool = False,
     ) -> None:
         """Record that the current thread reads (or writes) pieces of `x`.
 
-        Each piece is one access. begins: a copy to that memory starts.
+        Each piece is one access. begins: a copy to that memory starts. relaxed: it may
+        happen at the same time as other such accesses.
         """
+
+    def ended(self, thread: Thread) -> None:
+        """Record that `thread` has ended."""
 
     def fence(self) -> None:
         """Make the current thread's stores visible to the TMA and wgmma."""

@@ -1,8 +1,10 @@
-"""Simulate Hopper: the TMA, the products of warpgroups, and their fences."""
+"""Simulate Hopper: the TMA, the products of warpgroups, clusters, and fences."""
 
+from weft.simulator.running.clusters import Clusters
 from weft.simulator.running.phases import Phases
 from weft.simulator.running.protocol import Launched
 from weft.simulator.running.tensor_copies import TensorCopies
+from weft.simulator.running.threads import Thread
 from weft.simulator.running.warpgroups import Warpgroups
 
 
@@ -11,7 +13,8 @@ class Hopper:
 
     def __init__(self, run: Launched, phases: Phases) -> None:
         self._run, self._phases = run, phases
-        self.tensors = TensorCopies(run, phases)
+        self.clusters = Clusters(run, phases)
+        self.tensors = TensorCopies(run, phases, self.clusters)
         self.groups = Warpgroups(run)
 
     def fence_async(self) -> None:
@@ -21,6 +24,11 @@ class Hopper:
         """
         self._phases.fence()
         self._run.beside.fence()
+
+    def ended(self, thread: Thread) -> None:
+        """Note the end of a thread. Raises `Fault` if its stores still read memory."""
+        self.tensors.ended(thread)
+        self._run.beside.ended(thread)
 
     def deliver(self) -> bool:
         """Let something that is on its way arrive; whether there was anything."""

@@ -18,6 +18,7 @@ from weft.simulator.running.phases import PhaseWait
 from weft.simulator.running.positions import Positions
 from weft.simulator.running.stuck import (
     absent_lane,
+    at_a_barrier_of,
     gone_from_the_grid,
     incomplete_warp,
     met_apart,
@@ -32,8 +33,8 @@ from weft.simulator.running.warps import ACTIVE, AS_ONE, AbsentLane, Exchange, l
 class Meetings:
     """Decides which threads need wait no longer, and gives them their replies.
 
-    `met` is told which threads have synchronised, and whether in a 'warp', 'block' or
-    'grid'; `excused` which lanes have met while others of their mask had ended. Raises
+    `met` is told which threads have synchronised, and whether in a 'warp', 'block',
+    'cluster' or 'grid'; `excused` which lanes have met while others of their mask had ended. Raises
     `Fault` for those that wait where they cannot meet.
     """
 
@@ -61,6 +62,27 @@ class Meetings:
         ready += [t for t in waits if t.waiting.done]
         return ready
 
+    def clusters(self, alive: list[Block], size: int) -> list[Thread]:
+        """Return the threads of clusters of `size` blocks that have met as a whole.
+
+        PTX ISA, "barrier.cluster": a wait is for all threads of the cluster that have
+        not exited, and with `.aligned` the threads of a warp execute it as one.
+        """
+        parts: dict[int, list[Thread]] = {}
+        for block in alive:
+            parts.setdefault(block.number // size, []).extend(block.live)
+        ready: list[Thread] = []
+        for live in parts.values():
+            if not all(at_a_barrier_of(t, "cluster") for t in live):
+                continue
+            for warp in {(t.block.number, t.warp): t for t in live}.values():
+                of_it = [t for t in warp.block.warps[warp.warp] if not t.over]
+                if any(t.waiting.at != warp.waiting.at for t in of_it):
+                    raise mixed_barriers(self._where, of_it)
+            self._met(live, "cluster")
+            ready += live
+        return ready
+
     def whole_grid(self, alive: list[Block], threads: int) -> list[Thread]:
         """Return the launch's threads, `threads` in number, that wait for the grid.
 
@@ -77,9 +99,12 @@ class Meetings:
     def _whole_block(
         self, live: list[Thread], first: Barrier, others: list[Thread]
     ) -> list[Thread]:
-        """Return all threads if they have met, with replies; none at the grid's."""
-        if first.name == "grid":
-            if any(t.waiting.name != "grid" for t in others):
+        """Return all threads if they have met, with replies.
+
+        There are none at the barrier of a cluster or the grid: other blocks come, too.
+        """
+        if first.name in ("cluster", "grid"):
+            if any(t.waiting.name != first.name for t in others):
                 raise mixed_barriers(self._where, live)
             return []
         if any(t.waiting.at != first.at for t in others):

@@ -127,7 +127,10 @@ class Phases:
     def arrive(self, bars: Any, i: Any, nbytes: Any = 0) -> None:
         """Arrive at an mbarrier with one thread, and announce `nbytes` bytes."""
         call = "mbarrier_arrive_expect_tx" if nbytes else "mbarrier_arrive"
-        bar = self._bar(call, bars, i)
+        self.arrive_at(call, self._bar(call, bars, i), nbytes)
+
+    def arrive_at(self, call: str, bar: Mbarrier, nbytes: Any = 0) -> None:
+        """Arrive at this mbarrier, which may be another block's."""
         if not 0 <= int(nbytes) <= MOST_BYTES:
             self._run.fault(
                 "mbarrier",
@@ -197,7 +200,10 @@ class Phases:
 
     def bar_of(self, call: str, bars: Any, s: Any) -> Mbarrier:
         """Return the mbarrier that counts a copy; raise `Fault` if unfenced."""
-        bar = self._bar(call, bars, s)
+        return self.fenced(call, self._bar(call, bars, s))
+
+    def fenced(self, call: str, bar: Mbarrier) -> Mbarrier:
+        """Return the mbarrier that counts a copy; raise `Fault` if unfenced."""
         if not bar.fenced:
             self._run.fault(
                 "mbarrier",
@@ -240,6 +246,10 @@ class Phases:
         return True
 
     # Which mbarrier
+
+    def known(self, block: int, address: int) -> Mbarrier | None:
+        """Return the mbarrier at an address of the host, None if there is none."""
+        return self._bars.get((block, address))
 
     def _key(self, bars: Any, i: Any) -> tuple[int, int]:
         at = bars._data.__array_interface__["data"][0] + int(i) * bars.dtype.itemsize

@@ -10,7 +10,7 @@ import numpy as np
 from weft.simulator.memory.arrays import Array, Memory
 from weft.simulator.running.beside import Beside
 from weft.simulator.running.special import Special
-from weft.simulator.running.threads import Thread
+from weft.simulator.running.threads import Block, Thread
 
 Waiting = Generator[Any, Any, Any]  # what it gives back is the result of a call
 Site = tuple[CodeType, int]  # an instruction: code, offset in bytes
@@ -24,6 +24,7 @@ class Launched(Protocol):
     """
 
     current: Thread
+    cluster: int  # blocks of one
     dynamic_shared: int
     most_shared: int
     beside: Beside
@@ -86,6 +87,9 @@ class Launched(Protocol):
 
     def copied(self, note: Any) -> None:
         """Record that the copy with this note has arrived."""
+
+    def elsewhere(self, block: Block) -> AbstractContextManager[Any]:
+        """Say that shared memory within is that of another block of the cluster."""
 
     def specially(self, access: Special) -> AbstractContextManager[Any]:
         """Say how the accesses within differ from plain loads and stores."""

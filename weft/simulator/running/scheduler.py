@@ -30,7 +30,7 @@ from weft.simulator.inference.kinds import Kind
 from weft.simulator.language.binding import Bound
 from weft.simulator.language.loops import LOOP, ROUNDS_OF, STEP
 from weft.simulator.language.waiting import BARRIER, FOLLOW, LOOPED, exchange
-from weft.simulator.limits import Dim, Dim3, most_shared
+from weft.simulator.limits import Dim, Dim3, cluster_of, most_shared
 from weft.simulator.memory.arrays import Array, Memory, poison
 from weft.simulator.running.beside import Beside
 from weft.simulator.running.gatherings import GroupWait
@@ -122,6 +122,7 @@ class Run:
         """Prepare a launch: `bind` and then `execute` it."""
         self.grid, self.block = Dim3(*grid), Dim3(*block)
         self.dynamic_shared, self.backwards = dynamic_shared, backwards
+        self.cluster = cluster_of(self.grid)
         self.beside = Beside()
         self.watched: list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]] = []
         self.cuda = Cuda(self, self.grid, self.block)
@@ -239,7 +240,10 @@ class Run:
         """Record that `thread` goes on now."""
 
     def met(self, threads: list[Thread], scope: str) -> None:
-        """Record that `threads` have synchronised. scope: 'warp', 'block' or 'grid'."""
+        """Record that `threads` have synchronised.
+
+        scope: 'warp', 'block', 'cluster' or 'grid'.
+        """
 
     def excused(self, threads: list[Thread]) -> None:
         """Record that lanes have met although others of their mask had ended."""
@@ -264,6 +268,10 @@ class Run:
 
     def copied(self, note: Any) -> None:
         """Record that the copy with this note has arrived."""
+
+    def elsewhere(self, block: Block) -> AbstractContextManager[Any]:
+        """Say that shared memory within is that of another block of the cluster."""
+        return _NOTHING
 
     def name_of(self, site: tuple[CodeType, int], otherwise: str) -> str:
         """Return the variable that the call at `site` is assigned to."""
@@ -328,8 +336,11 @@ class Run:
             self.progress.ended(0)  # one more block is progress
             self._alive.append(block)
             self._threads += len(block.threads)
+            if self.cluster > 1:
+                self.cuda.intrinsics.hopper.clusters.begun(block)
             self._begin(block, args)
-            self._advance(meetings, more=done + 1 < blocks)
+            if (done + 1) % self.cluster == 0:  # a cluster's blocks begin together
+                self._advance(meetings, more=done + 1 < blocks)
         while self._alive:
             self._resume(meetings.whole_grid(self._alive, blocks * len(places)))
             self._advance(meetings, more=False)
@@ -400,7 +411,7 @@ class Run:
         self._iterations += thread.steps + thread.looped
         self.progress.ended(thread.looped)
         if self.cuda.intrinsics.works_beside:
-            self.cuda.intrinsics.hopper.tensors.ended(thread)
+            self.cuda.intrinsics.hopper.ended(thread)
         if result is not None:
             raise returned(self.where, self._code, result, thread)
 
@@ -425,6 +436,8 @@ class Run:
                 self._alive = [block for block in self._alive if block.runs()]
             alive = self._alive
             ready = [t for b in alive for t in meetings.ready(b)]
+            if self.cuda.intrinsics.hopper.clusters.meets:
+                ready += meetings.clusters(alive, self.cluster)
             how = "finishes" if ready else "gets any further"
             if ready:
                 progress.moved()

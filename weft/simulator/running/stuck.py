@@ -6,7 +6,7 @@ from weft.simulator.language import loops
 from weft.simulator.running.gatherings import Gathering, GroupWait
 from weft.simulator.running.phases import PhaseWait
 from weft.simulator.running.positions import Positions
-from weft.simulator.running.threads import Block, Pause, Thread
+from weft.simulator.running.threads import Barrier, Block, Pause, Thread
 from weft.simulator.running.warps import AbsentLane, Exchange
 
 SAME_MASK = (
@@ -38,9 +38,19 @@ def deadlock(where: Positions, alive: list[Block]) -> Fault | None:
             return stuck_phase(where, phases, live)
         if stuck:
             return stuck_warp(where, stuck[0], block)
-        if live and any(t.waiting.name != "grid" for t in live):
+        if not all(at_a_barrier_of(t, "grid", "cluster") for t in live):
             return mixed_barriers(where, live)
+    waiting = [t for block in alive for t in block.live]
+    apart = [t for t in waiting if at_a_barrier_of(t, "cluster")]
+    if apart:  # the other blocks of its cluster are at the grid's
+        others = [t for t in waiting if at_a_barrier_of(t, "grid")]
+        return mixed_barriers(where, [apart[0], *others])
     return None
+
+
+def at_a_barrier_of(thread: Thread, *scopes: str) -> bool:
+    """Return whether a thread waits at a barrier of these: "cluster", "grid"."""
+    return isinstance(thread.waiting, Barrier) and thread.waiting.name in scopes
 
 
 def stuck_group(where: Positions, thread: Thread, block: Block) -> Fault:

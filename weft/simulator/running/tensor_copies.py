@@ -20,11 +20,13 @@ import numpy as np
 from weft.intrinsics.boxes import ALIGNED, STEP, Boxes, decoded
 from weft.intrinsics.memory import Misaligned, is_shared
 from weft.places import place
+from weft.simulator.memory.addresses import pointer
 from weft.simulator.memory.arrays import Memory, poison
-from weft.simulator.running.phases import Phases
+from weft.simulator.running.clusters import Clusters
+from weft.simulator.running.phases import Mbarrier, Phases
 from weft.simulator.running.protocol import Launched, Site, kernel_site
 from weft.simulator.running.threads import Thread
-from weft.simulator.running.windows import Window, address_of
+from weft.simulator.running.windows import Window, address_of, window_of
 from weft.wording import several
 
 Bytes = np.ndarray[Any, Any]
@@ -57,8 +59,8 @@ class Store:
 class TensorCopies:
     """The copies by tensor map of a launch."""
 
-    def __init__(self, run: Launched, phases: Phases) -> None:
-        self._run, self._phases = run, phases
+    def __init__(self, run: Launched, phases: Phases, clusters: Clusters) -> None:
+        self._run, self._phases, self._clusters = run, phases, clusters
         self._started: dict[Thread, list[Store]] = {}
         self._groups: dict[Thread, list[list[Store]]] = {}
         self._unstored: list[Store] = []
@@ -107,13 +109,48 @@ class TensorCopies:
         bar = self._phases.bar_of(call, bars, s)
         corner = _corner(call, boxes, at)
         window, start = self._place(call, tile, i, boxes)
-        rows = _rows(x, boxes, corner)
-        run = self._run
-        run.beside.note(x, rows)
+        self._run.beside.note(x, _rows(x, boxes, corner))
+        offset = start - address_of(self._run.current.block, tile, _first(tile))[1]
+        self._send(boxes, corner, window, start, tile, offset, bar)
+
+    def load_multicast(self, call: str, tile: Any, i: Any, *given: Any) -> None:
+        """Start to load a box into several blocks; given: as for `load`, and the mask.
+
+        PTX ISA, "cp.async.bulk.tensor", `.multicast::cluster`: the box goes to the same
+        place in each block, and its bytes count at the mbarrier at the same place there.
+        """
+        tensor_map, *at, bars, s, mask = given
+        boxes, x = self._boxes(call, tensor_map, 2)
+        corner, run = _corner(call, boxes, at), self._run
+        self._place(call, tile, i, boxes)  # where it is here, it is elsewhere
+        run.beside.note(x, _rows(x, boxes, corner))
+        for rank in self._clusters.ranks(call, int(mask)):
+            to = self._clusters.at(call, tile, i, rank)
+            counts = self._clusters.at(call, bars, s, rank)
+            bar = self._clusters.bar(call, counts, bars, s)
+            window = window_of(to.block, to.array)
+            start = window.begins + to.address - pointer(window.tile._data)
+            with run.elsewhere(to.block):
+                self._send(
+                    boxes, corner, window, start, to.array, to.offset,
+                    self._phases.fenced(call, bar),
+                )  # fmt: skip
+
+    def _send(
+        self,
+        boxes: Boxes,
+        corner: Corner,
+        window: Window,
+        start: int,
+        tile: Any,
+        offset: int,
+        bar: Mbarrier,
+    ) -> None:
+        """Let a box be on its way to an address: so many bytes into `tile`."""
         held = window.data[start - window.start :][: boxes.nbytes]
         clear(tile, held)
-        offset = start - address_of(run.current.block, tile, (0,) * tile.ndim)[1]
-        run.beside.note(tile, [(offset, boxes.nbytes)], write=True, begins=True)
+        span = [(offset, boxes.nbytes)]
+        self._run.beside.note(tile, span, write=True, begins=True)
         values = np.empty((boxes.nbytes // 16, 16), np.uint8)
         box = np.ascontiguousarray(boxes.read(corner)).reshape(-1).view(np.uint8)
         values[boxes.places(start) // 16] = box.reshape(-1, 16)
@@ -129,7 +166,7 @@ class TensorCopies:
         if not tile._data.flags.c_contiguous:
             raise TypeError(f"`{call}`: {tile._name} is a strided view")
         window, start = address_of(self._run.current.block, tile, i)
-        first = start - address_of(self._run.current.block, tile, (0,) * tile.ndim)[1]
+        first = start - address_of(self._run.current.block, tile, _first(tile))[1]
         if start % ALIGNED or first < 0:
             raise Misaligned(
                 f"`{call}` names a box that begins {first} bytes into {tile._name}",
@@ -244,6 +281,11 @@ class TensorCopies:
                 [line],
                 thread,
             )
+
+
+def _first(x: Any) -> tuple[int, ...]:
+    """Return the index of the first element."""
+    return (0,) * int(x.ndim)
 
 
 def _name(x: Any) -> str:

@@ -124,14 +124,26 @@ class TracedBeside(Beside):
             self._run.log.turn(view.index)
 
     def note(
-        self, x: Any, spans: Spans, write: bool = False, begins: bool = False
+        self,
+        x: Any,
+        spans: Spans,
+        write: bool = False,
+        begins: bool = False,
+        relaxed: bool = False,
     ) -> None:
         run = self._run
         if not run.noting:
             return
+        if relaxed:
+            run.atomics["relaxed"].append(run.log.rows)
         if begins:
             run.atomics["begun"].append(run.log.rows)
         self._write(run.site(sys._getframe(1)), x, spans, write)
+
+    def ended(self, thread: Thread) -> None:
+        view = self._clocks.of.get(thread)
+        if view is not None:
+            self._run.bulk.ends.setdefault(view.block, []).append(view.index)
 
     def fence(self) -> None:
         run = self._run

@@ -69,7 +69,9 @@ class View:
     `epoch` counts the barriers its block has passed, `grid` those of the whole grid;
     `lanes[k]` is the row before which everything lane k did is known. `thread` is the
     rank in its block, `number` that in the whole grid. It knows what is `known` from
-    atomic operations; what is `pending` it knows as soon as it has passed a fence.
+    atomic operations; what is `pending` it knows as soon as it has passed a fence. Its
+    accesses to shared memory are to that of the block `memory` of its cluster, -1 for
+    its own.
     """
 
     thread: int
@@ -83,6 +85,7 @@ class View:
     lanes: tuple[int, ...] | None = None
     known: Known | None = None
     pending: Passed | None = None
+    memory: int = -1
 
     def sees(self, row: int, other: "View") -> bool:
         """Return whether row `row`, made under `other`, happens before the present."""
@@ -137,8 +140,14 @@ class Clocks:
         return self._add(view, thread)
 
     def meet(self, threads: list[Thread], scope: str, row: int) -> None:
-        """Share the knowledge of threads that have met in a warp, block or grid."""
+        """Share the knowledge of threads that have met.
+
+        scope: 'warp', 'block', 'cluster' or 'grid'.
+        """
         known = joined(k for t in threads if (k := self.of[t].known))
+        if scope == "cluster":
+            passed = {self.of[t].block: self.of[t].epoch + 1 for t in threads}
+            known = Known(passed, {}).with_(known or NOTHING)
         pending = None
         if self._told:
             pending = merged(p for t in threads if (p := self.of[t].pending))
@@ -194,6 +203,11 @@ class Clocks:
         started = self.of[thread]
         view = replace(started, index=len(self.views), number=number, warp=-1)
         view.lanes, view.known, view.pending = None, known, None
+        return self._add(view)
+
+    def elsewhere(self, thread: Thread, block: int) -> View:
+        """Return a view of `thread` for accesses to shared memory of another block."""
+        view = replace(self.of[thread], index=len(self.views), memory=block)
         return self._add(view)
 
     def acquire(self, thread: Thread, known: Known) -> View:

@@ -87,7 +87,7 @@ class Bulk:
     and how many of its phases were complete. apart: operations by the number that they
     have instead of a thread's. fences: the rows of fences of the async proxy. waits:
     of each `wgmma_wait` the row, the thread's number, and for how many groups it does
-    not wait.
+    not wait. ends: for each block the views that its threads had when they ended.
     """
 
     copies: dict[int, Copied] = field(default_factory=dict)
@@ -97,6 +97,7 @@ class Bulk:
     held: list[Held] = field(default_factory=list)
     mismatches: list[Mismatch] = field(default_factory=list)
     waits: list[tuple[int, int, int]] = field(default_factory=list)
+    ends: dict[int, list[int]] = field(default_factory=dict)
 
 
 @dataclass
@@ -155,6 +156,16 @@ class Trace:
     @cached_property
     def block(self) -> Columns:
         return self._of_view("block")
+
+    @cached_property
+    def remote(self) -> Columns:
+        """Whether the access is to shared memory of another block of the cluster."""
+        return (self._of_view("memory") >= 0) & (self.space == SHARED)
+
+    @cached_property
+    def owner(self) -> Columns:
+        """The block that has the memory, where it is shared."""
+        return np.where(self.remote, self._of_view("memory"), self.block)
 
     @cached_property
     def thread(self) -> Columns:

@@ -12,7 +12,7 @@ from weft.simulator.faults import Fault
 from weft.simulator.memory.addresses import pointer
 from weft.simulator.running.positions import upwards
 from weft.simulator.running.special import Special
-from weft.simulator.running.threads import Barrier, Thread
+from weft.simulator.running.threads import Barrier, Block, Thread
 from weft.simulator.trace.beside import TracedBeside
 from weft.simulator.trace.clocks import Clocks
 from weft.simulator.trace.log import MOST_SITES, WIDE, Log
@@ -95,8 +95,9 @@ class TracedRun(WatchedRun):
     def met(self, threads: list[Thread], scope: str) -> None:
         self.clocks.meet(threads, scope, self.log.rows)
         super().met(threads, scope)
-        if scope == "block":
-            self.beside.passed(threads[0].block)
+        if scope in ("block", "cluster"):
+            for block in {id(t.block): t.block for t in threads}.values():
+                self.beside.passed(block)
 
     def fenced(self, wide: bool) -> None:
         view = self.clocks.fence(self.current, wide, self.log.rows)
@@ -110,6 +111,12 @@ class TracedRun(WatchedRun):
             self.log.turn(view.index)
 
     # Mbarriers
+
+    @contextmanager
+    def elsewhere(self, block: Block) -> Iterator[Any]:
+        self.log.turn(self.clocks.elsewhere(self.current, block.number).index)
+        yield
+        self.log.turn(self.clocks.of[self.current].index)
 
     def released(self) -> Any:
         return self.clocks.release(self.current, self.log.rows)
@@ -221,7 +228,7 @@ class ValuedRun(TracedRun):
         self._of[x._number] = x
 
     def met(self, threads: list[Thread], scope: str) -> None:
-        if scope in ("block", "grid"):
+        if scope in ("block", "cluster", "grid"):
             who = frozenset((t.block.number, t.number) for t in threads)
             place = self._place(threads[0].waiting.site)
             self.meetings.append((self.log.rows, who, place))
