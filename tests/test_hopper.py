@@ -131,7 +131,8 @@ def test_the_kernels_run_in_the_simulator(kernels, early, name, sizes, more):
     kind = torch.float8_e4m3fn if more.get("fp8") else torch.bfloat16
     held, c = (a.to(kind), w.to(kind)), torch.full((m, n), torch.nan).bfloat16()
     cluster, line = more.get("CLUSTER", 1), named["LINE"]
-    maps = [tensor_map(x, (64 // part, line)) for x, part in zip(held, (1, cluster))]
+    boxes = (64, line), (64 // cluster, line)
+    maps = [tensor_map(x, box) for x, box in zip(held, boxes, strict=True)]
     maps.append(tensor_map(c, (64, 64)))
     several = name == "warp_specialised"
     grid, block = (2 * cluster, 256) if several else (-(-m // 64) * -(-n // 64), 128)

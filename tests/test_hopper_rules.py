@@ -14,7 +14,8 @@ from verification import hopper_rules  # isort: skip
 from weft.device import toolkit
 from weft.simulator import Fault
 
-RIGHT = [name for name, rule in hopper_rules.RULES.items() if rule.expects == "right"]
+RULES = hopper_rules.RULES | hopper_rules.CLUSTER_RULES
+RIGHT = [name for name, rule in RULES.items() if rule.expects == "right"]
 
 
 class Held(np.ndarray):
@@ -32,18 +33,16 @@ class Held(np.ndarray):
 
 @pytest.mark.parametrize("name", RIGHT)
 def test_right_kernels_are_right_in_the_simulator(name):
-    rule = hopper_rules.RULES[name]
+    rule = RULES[name]
     runs = hopper_rules.RUNS[rule.kernel](rule, lambda x: x.copy().view(Held))
     for _ in range(2):
         got, wanted = next(runs)
         assert np.array_equal(got, wanted)
 
 
-@pytest.mark.parametrize(
-    "name", [n for n, r in hopper_rules.RULES.items() if r.expects == "error"]
-)
+@pytest.mark.parametrize("name", [n for n, r in RULES.items() if r.expects == "error"])
 def test_what_ends_a_launch_does_so_in_the_simulator(name):
-    rule = hopper_rules.RULES[name]
+    rule = RULES[name]
     runs = hopper_rules.RUNS[rule.kernel](rule, lambda x: x.copy().view(Held))
     with pytest.raises((Fault, ValueError)):
         next(runs)
@@ -65,10 +64,12 @@ def test_all_compile_for_hopper():
 
 
 @pytest.mark.parametrize(
-    "path", sorted(hopper_rules.HERE.glob("hopper_rules.*.json")), ids=lambda p: p.stem
+    "path", sorted(hopper_rules.HERE.glob("*_rules.*.json")), ids=lambda p: p.stem
 )
 def test_a_gpu_has_done_what_the_rules_say(path):
     done = json.loads(path.read_text(encoding="utf-8"))["rules"]
-    assert done.keys() == hopper_rules.RULES.keys()
+    clusters = path.name.startswith("cluster_rules")
+    rules = hopper_rules.CLUSTER_RULES if clusters else hopper_rules.RULES
+    assert done.keys() == rules.keys()
     for name, found in done.items():
-        assert hopper_rules.judged(hopper_rules.RULES[name], found), name
+        assert hopper_rules.judged(rules[name], found), name

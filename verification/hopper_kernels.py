@@ -166,6 +166,68 @@ def results(words, map_y):
         bulk_wait(0)
 """
 
+# Sums of a tile in every block of a cluster, each of which loads a part for all.
+CLUSTERED = """
+@cuda.jit
+def clustered(map_x, out, steps):
+    tile = cuda.shared.array((STAGES, SIZE), int16, alignment=1024)
+    full = cuda.shared.array(STAGES, uint64)
+    empty = cuda.shared.array(STAGES, uint64)
+    t, rank = int32(cuda.threadIdx.x), cluster_rank()
+    if t == 0:
+        for s in range(STAGES):
+            mbarrier_init(full, s, 1)
+            mbarrier_init(empty, s, CLUSTER)
+        fence_mbarrier_init()
+    cluster_sync()
+    stage, phase = int32(0), int32(0)
+    if t >= 32:
+        if t == 32:
+            for k in range(steps):
+                mbarrier_wait(empty, stage, phase ^ int32(1))
+                mbarrier_arrive_expect_tx(full, stage, 2 * SIZE)
+                mask = int32(2**CLUSTER - 1)
+                at, row = (stage, 512 * rank), 8 * rank
+                tma_load_multicast(tile, at, map_x, 64 * k, row, full, stage, mask)
+                stage += int32(1)
+                if stage == STAGES:
+                    stage, phase = int32(0), phase ^ int32(1)
+        cuda.syncwarp()
+    else:
+        total = int32(0)
+        for k in range(steps):
+            mbarrier_wait(full, stage, phase)
+            for i in range(t, SIZE, 32):
+                total += tile[stage, i]
+            cuda.syncwarp()
+            if t < CLUSTER:
+                mbarrier_arrive_at(empty, stage, t)
+            stage += int32(1)
+            if stage == STAGES:
+                stage, phase = int32(0), phase ^ int32(1)
+        out[cuda.blockIdx.x, t] = total
+    cluster_sync()
+"""
+
+# The sums of the blocks of a cluster, read from their shared memory.
+REDUCED = """
+@cuda.jit
+def reduced(x, out):
+    part = cuda.shared.array(1, float32)
+    t, rank = cuda.threadIdx.x, cluster_rank()
+    if t == 0:
+        part[0] = float32(0)
+    cuda.syncthreads()
+    cuda.atomic.add(part, 0, x[cuda.grid(1)])
+    cluster_sync()
+    if rank == 0 and t == 0:
+        total = float32(0)
+        for k in range(cluster_size()):
+            total += cluster_load(part, 0, k)
+        out[cuda.blockIdx.x // cluster_size()] = total
+    cluster_sync()
+"""
+
 
 def changed(source: str, *changes: tuple[str, str]) -> str:
     """The source with each first string replaced, once, by the second."""

@@ -2,13 +2,15 @@
 
     python -m verification.hopper_rules --compile          # here: for sm_90a, no GPU
     python -m verification.hopper_rules verification       # on an H100 or H200
+    python -m verification.hopper_rules --clusters verification
 
 Right kernels have to be right there, byte by byte: where each swizzle puts what, what
 is outside of a matrix, where a descriptor looks. Wrong ones are run many times, in a
 process each, since some end their CUDA context. That one is right on a GPU does not
 make it right: nothing promises it, and ptxas adds a missing `wgmma_fence`, or a wait
 before registers are read, where it sees that. `hopper_rules.<gpu>.json`, beside this,
-counts for each how often it went wrong, or has the error.
+counts for each how often it went wrong, or has the error. Kernels of several blocks in
+a cluster are rules of their own, recorded in `cluster_rules.<gpu>.json`.
 """
 
 import argparse
@@ -23,7 +25,7 @@ import tempfile
 import types
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -268,6 +270,32 @@ RULES: dict[str, Rule] = {
 }  # fmt: skip
 
 
+SYNC = "    cluster_sync()\n"
+ALONE = SYNC, "    cuda.syncthreads()\n"
+ENDS = "= total\n" + SYNC, "= total\n"
+MASK = "int32(2**CLUSTER - 1)"
+CLUSTER_RULES: dict[str, Rule] = {
+    "copies for two blocks": Rule("CLUSTERED", (), "right"),
+    "copies, only the block synchronises before": Rule("CLUSTERED", (ALONE,)),
+    "copies, no synchronisation at the end": Rule("CLUSTERED", (ENDS,)),
+    "copies, each block releases its own stage alone": Rule(
+        "CLUSTERED",
+        (("(empty, s, CLUSTER)", "(empty, s, 1)"),
+         ("if t < CLUSTER", "if t == 0"),
+         ("mbarrier_arrive_at(empty, stage, t)", "mbarrier_arrive(empty, stage)")),
+    ),
+    "copies, a mask of one block": Rule(
+        "CLUSTERED", ((MASK, "int32(1) << rank"),), "error"
+    ),
+    "copies, too many bytes announced": Rule(
+        "CLUSTERED", (("stage, 2 * SIZE)", "stage, 2 * SIZE + 16)"),), "error"
+    ),
+    "sums of two blocks": Rule("REDUCED", (), "right"),
+    "sums, only the block synchronises before": Rule("REDUCED", (ALONE,)),
+    "sums, no synchronisation at the end": Rule("REDUCED", (ENDS,)),
+}  # fmt: skip
+
+
 def kernel_of(rule: Rule, **constants: Any) -> Any:
     from verification import hopper_kernels as sources
 
@@ -391,6 +419,51 @@ def _results(rule: Rule, put: Callable[[Any], Any]) -> Iterator[Any]:
         number += 1
 
 
+def _in_pairs(kernel: Any, grid: int, block: int, *given: Any) -> None:
+    """Launch a kernel in clusters of two blocks."""
+    from weft import meaning
+    from weft.launching import prepare
+
+    if meaning.simulating():
+        with meaning.clustered(2):
+            kernel[grid, block](*given)
+    else:
+        prepare(kernel, 2)(grid, block, *given)
+
+
+def _signed(rule: Rule, types: str) -> Rule:
+    """Give a rule's kernel a signature, which a launch in clusters needs."""
+    return replace(
+        rule, changes=(("@cuda.jit", f'@cuda.jit("{types}")'), *rule.changes)
+    )
+
+
+def _clustered(rule: Rule, put: Callable[[Any], Any]) -> Iterator[Any]:
+    from weft.tensor_maps import tensor_map
+
+    rule = _signed(rule, "void(uint8[::1], int32[:, ::1], int64)")
+    kernel, number = kernel_of(rule, STAGES=2, CLUSTER=2, SIZE=1024), 0
+    steps, out = 16, put(np.zeros((8, 32), np.int32))
+    while True:
+        rng = np.random.default_rng(number)
+        x = rng.integers(0, 99, (16, 64 * steps)).astype(np.int16)
+        held = put(x)
+        _in_pairs(kernel, 8, 64, tensor_map(held, (8, 64)), out, steps)
+        yield out.cpu().numpy().sum(1), np.full(8, x.sum(dtype=np.int64))
+        number += 1
+
+
+def _reduced(rule: Rule, put: Callable[[Any], Any]) -> Iterator[Any]:
+    kernel = kernel_of(_signed(rule, "void(float32[::1], float32[::1])"))
+    out, number = put(np.zeros(4, np.float32)), 0
+    while True:
+        rng = np.random.default_rng(number)
+        x = rng.integers(0, 99, 512).astype(np.float32)
+        _in_pairs(kernel, 8, 64, put(x), out)
+        yield out.cpu().numpy(), x.reshape(4, -1).sum(1)
+        number += 1
+
+
 def stored(words: Any) -> Any:
     """What RESULTS makes of its words: four matrices of each warp and step."""
     wanted = np.zeros((128, 64), np.int16)
@@ -409,6 +482,8 @@ RUNS = {
     "PRODUCT": _product,
     "CHAINED": _chained,
     "RESULTS": _results,
+    "CLUSTERED": _clustered,
+    "REDUCED": _reduced,
 }
 
 
@@ -418,7 +493,7 @@ def run(name: str) -> dict[str, Any]:
 
     import weft  # noqa: F401  before Numba
 
-    rule = RULES[name]
+    rule = (RULES | CLUSTER_RULES)[name]
     runs = RUNS[rule.kernel](rule, lambda x: torch.from_numpy(x).cuda())
     wrong, first = 0, []
     for _ in range(TIMES):
@@ -438,21 +513,21 @@ def judged(rule: Rule, found: dict[str, Any]) -> bool:
     return "error" not in found and bool(found["wrong"]) == (rule.expects == "wrong")
 
 
-def on_gpu(folder: Path) -> bool:
+def on_gpu(folder: Path, rules: dict[str, Rule], stem: str) -> bool:
     """Run every rule, in a process each, and write the results down."""
     import torch
 
     gpu, results = torch.cuda.get_device_name(), {}
     with ThreadPoolExecutor(AT_ONCE) as processes:
-        for name, found in zip(RULES, processes.map(_apart, RULES), strict=True):
-            rule = RULES[name]
+        for name, found in zip(rules, processes.map(_apart, rules), strict=True):
+            rule = rules[name]
             as_expected = judged(rule, found)
             results[name] = found
             print(name, found, "as expected" if as_expected else "NOT SO", flush=True)
     label = re.sub(r"[^A-Za-z0-9]+", "-", gpu).strip("-").lower()
-    path = folder / f"hopper_rules.{label}.json"
+    path = folder / f"{stem}.{label}.json"
     path.write_text(json.dumps({"gpu": gpu, "rules": results}, indent=1) + "\n")
-    return all(judged(RULES[name], found) for name, found in results.items())
+    return all(judged(rules[name], found) for name, found in results.items())
 
 
 def _apart(name: str) -> dict[str, Any]:
@@ -493,11 +568,14 @@ def compile_all() -> None:
         "PRODUCT": (flat, flat, float32[:, ::1], int64),
         "CHAINED": (int32[:, ::1], int16[:, ::1], float32[:, ::1]),
         "RESULTS": (int32[:, :, ::1], flat),
+        "CLUSTERED": (flat, int32[:, ::1], int64),
+        "REDUCED": (float32[::1], float32[::1]),
     }
-    each = {(rule.kernel, rule.changes): name for name, rule in RULES.items()}
+    rules = RULES | CLUSTER_RULES
+    each = {(rule.kernel, rule.changes): name for name, rule in rules.items()}
     for name in each.values():
-        rule = RULES[name]
-        kernel = kernel_of(rule, NBYTES=1536, STAGES=2)
+        rule = rules[name]
+        kernel = kernel_of(rule, NBYTES=1536, STAGES=2, CLUSTER=2, SIZE=1024)
         ptx, _ = cuda.compile_ptx(kernel.py_func, kinds[rule.kernel], cc=(9, 0, "a"))
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "kernel.ptx"
@@ -516,6 +594,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path)
     parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--clusters", action="store_true", help="the rules of clusters")
     parser.add_argument("--run", metavar="RULE")
     given = parser.parse_args()
     if given.compile:
@@ -523,7 +602,10 @@ def main() -> None:
     elif given.run:
         print(json.dumps(run(given.run)))
     elif given.folder:
-        sys.exit(not on_gpu(given.folder))
+        rules, stem = RULES, "hopper_rules"
+        if given.clusters:
+            rules, stem = CLUSTER_RULES, "cluster_rules"
+        sys.exit(not on_gpu(given.folder, rules, stem))
     else:
         parser.error("a folder for the results, or --compile")
 

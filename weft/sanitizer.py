@@ -227,7 +227,6 @@ def refuse(trace: Trace) -> None:
         why = "On a GPU this memory holds whatever was there before."
         raise Fault("uninitialised", message, why, places=_places(early.access))
 
-
     if gone is not None:
         message = (
             f"{_did(trace, gone.access)} `{gone.array}` of block {gone.owner}, which "

@@ -430,14 +430,12 @@ def _collision(trace: Trace, race: Race) -> Verdict | None:
         return None
     if two.operation == READ:
         return _unarrived(trace, two, one)
-    told = told_of(trace, one, two, False)
-    what, who = trace.element(two.row) or f"an element of {race.array}", {}
+    if one.operation == READ:
+        return _overtaken(trace, one, two)
+    told = told_of(trace, one, two, one.block != two.block)
+    what = trace.element(two.row) or f"an element of {race.array}"
     row = "two-copies" if len(begun) == 2 else "copy-and-write"
     notes = [f"by {told['one']}", f"by {told['two']}"]
-    if one.operation == READ:
-        row, what = "overtaken", trace.element(one.row) or "an element"
-        notes = [f"read by {told['one']}", "the copy starts here"]
-        who = dict(zip(("thread", "block"), trace.by(two.row), strict=True))
     return words.verdict(
         trace.name,
         row,
@@ -447,12 +445,38 @@ def _collision(trace: Trace, race: Race) -> Verdict | None:
         topic="race",
         rows=[one.row, two.row],
         **told,
-        **who,
+    )
+
+
+def _overtaken(trace: Trace, read: Access, begun: Access) -> Verdict:
+    """Word a copy over what is still to be read."""
+    told = told_of(trace, read, begun, read.block != begun.block)
+    notes = [f"read by {told['one']}", "the copy starts here"]
+    return words.verdict(
+        trace.name,
+        "overtaken",
+        list(zip((read.place, begun.place), notes, strict=True)),
+        kind="race",
+        what=trace.element(read.row) or "an element",
+        topic="race",
+        rows=[read.row, begun.row],
+        **told,
+        **dict(zip(("thread", "block"), trace.by(begun.row), strict=True)),
     )
 
 
 def _unarrived(trace: Trace, read: Access, begun: Access) -> Verdict:
-    """Word a read of memory into which a bulk copy is still in flight."""
+    """Word a read of memory into which a bulk copy is still in flight.
+
+    A copy that another block starts, and not the first to come there, has overtaken a
+    read of what was there before.
+    """
+    before = [row for row in trace.bulk.copies if row < begun.row]
+    again = (trace.owner[before] == trace.owner[begun.row]) & (
+        trace.address[before] == trace.address[begun.row]
+    )
+    if trace.remote[begun.row] and again.any():
+        return _overtaken(trace, read, begun)
     known = trace.element(read.row) or "an element"
     bar, reason = trace.bulk.copies[begun.row].bar, _reason(trace, read, begun)
     places = [(read.place, "read here"), (begun.place, "the copy starts here")]

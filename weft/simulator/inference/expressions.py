@@ -107,7 +107,9 @@ def _bound(name: str, a: Num, b: Num, by: int | None) -> int:
         return max(a.most, b.most)
     if name == "mod":
         return b.most
-    if name in ("floordiv", "rshift"):
+    if name == "floordiv":  # the lowest number by -1 is one more than the highest
+        return a.most + (not b.natural)
+    if name == "rshift":
         return a.most
     return LARGEST
 

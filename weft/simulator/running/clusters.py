@@ -119,9 +119,7 @@ class Clusters:
             self._run.fault(*wrong)
         mine, block = self._run.current.block, self._block(call, rank)
         index = i if isinstance(i, tuple) else (i,)
-        inside = sum(
-            int(k) * by for k, by in zip(index, x._data.strides, strict=False)
-        )
+        inside = sum(int(k) * by for k, by in zip(index, x._data.strides, strict=False))
         site, whole = next(
             (site, whole)
             for site, whole in mine.shared.items()
@@ -130,8 +128,8 @@ class Clusters:
         if site not in block.shared:
             self._run.fault(
                 "race",
-                f"`{call}` goes to {self._named(block)}, which has not made `{x._name}` "
-                "yet",
+                f"`{call}` goes to {self._named(block)}, which has not made "
+                f"`{x._name}` yet",
                 "Nothing says that the other block has begun. `cluster_sync` waits for "
                 "all blocks of a cluster, and has to come before the first access to "
                 "another's memory.",
@@ -157,8 +155,8 @@ class Clusters:
             self._run.fault(
                 "race",
                 f"`{call}` goes to the memory of {self._named(block)}, which has ended",
-                "A block that ends gives its shared memory to others. What lets it wait "
-                "until the other blocks of the cluster are done with it?",
+                "A block that ends gives its shared memory to others. What lets it "
+                "wait until the other blocks of the cluster are done with it?",
             )
         return block
 

@@ -34,8 +34,8 @@ class Meetings:
     """Decides which threads need wait no longer, and gives them their replies.
 
     `met` is told which threads have synchronised, and whether in a 'warp', 'block',
-    'cluster' or 'grid'; `excused` which lanes have met while others of their mask had ended. Raises
-    `Fault` for those that wait where they cannot meet.
+    'cluster' or 'grid'; `excused` which lanes have met while others of their mask had
+    ended. Raises `Fault` for those that wait where they cannot meet.
     """
 
     def __init__(

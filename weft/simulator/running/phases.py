@@ -198,6 +198,10 @@ class Phases:
         known, note = self._run.released(), self._note(bar)
         self._copies.append(Copy(to, values, bar, known, note))
 
+    def awaited(self, to: np.ndarray[Any, Any]) -> bool:
+        """Return whether a copy is on its way to a part of shared memory."""
+        return any(np.may_share_memory(copy.to, to) for copy in self._copies)
+
     def bar_of(self, call: str, bars: Any, s: Any) -> Mbarrier:
         """Return the mbarrier that counts a copy; raise `Fault` if unfenced."""
         return self.fenced(call, self._bar(call, bars, s))

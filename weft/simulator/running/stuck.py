@@ -23,7 +23,7 @@ MOST_RANGES = 4  # named in a sentence
 
 def deadlock(where: Positions, alive: list[Block]) -> Fault | None:
     """Return a fault if a block can never go on, whatever other blocks do."""
-    for block in alive:
+    for block in sorted(alive, key=_behind):
         live = block.live
         stuck = [t for t in live if type(t.waiting) is tuple]
         if any(isinstance(t.waiting, Pause) for t in live):
@@ -46,6 +46,12 @@ def deadlock(where: Positions, alive: list[Block]) -> Fault | None:
         others = [t for t in waiting if at_a_barrier_of(t, "grid")]
         return mixed_barriers(where, [apart[0], *others])
     return None
+
+
+def _behind(block: Block) -> tuple[bool, int]:
+    """Sort first what waits for bytes alone, in an early phase: others wait for it."""
+    bars = [t.waiting.bar for t in block.live if type(t.waiting) is PhaseWait]
+    return min(((bool(bar.missing), bar.phase) for bar in bars), default=(False, 0))
 
 
 def at_a_barrier_of(thread: Thread, *scopes: str) -> bool:

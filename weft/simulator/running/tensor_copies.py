@@ -117,7 +117,7 @@ class TensorCopies:
         """Start to load a box into several blocks; given: as for `load`, and the mask.
 
         PTX ISA, "cp.async.bulk.tensor", `.multicast::cluster`: the box goes to the same
-        place in each block, and its bytes count at the mbarrier at the same place there.
+        place in each block, and its bytes count at the same mbarrier there.
         """
         tensor_map, *at, bars, s, mask = given
         boxes, x = self._boxes(call, tensor_map, 2)
@@ -130,6 +130,16 @@ class TensorCopies:
             bar = self._clusters.bar(call, counts, bars, s)
             window = window_of(to.block, to.array)
             start = window.begins + to.address - pointer(window.tile._data)
+            elsewhere = to.block is not run.current.block
+            if elsewhere and self._phases.awaited(to.bytes(boxes.nbytes)):
+                run.fault(
+                    "mbarrier",
+                    f"`{call}` sends a box to `{_name(tile)}` of block {rank} of the "
+                    "cluster, and an earlier one has not arrived there yet",
+                    "Nothing that this thread has waited for says that the other block "
+                    "is done with what was there. Which blocks arrive at the mbarrier "
+                    "that it waits at, and how many arrivals complete a phase?",
+                )
             with run.elsewhere(to.block):
                 self._send(
                     boxes, corner, window, start, to.array, to.offset,

@@ -160,7 +160,8 @@ class Trace:
     @cached_property
     def remote(self) -> Columns:
         """Whether the access is to shared memory of another block of the cluster."""
-        return (self._of_view("memory") >= 0) & (self.space == SHARED)
+        found: Columns = (self._of_view("memory") >= 0) & (self.space == SHARED)
+        return found
 
     @cached_property
     def owner(self) -> Columns:

@@ -1,0 +1,229 @@
+"""Clusters in the simulator: what is right passes, and mistakes are named."""
+
+import numpy as np
+import pytest
+
+import weft  # noqa: F401  before Numba
+from verification.hopper_kernels import CLUSTERED, REDUCED, changed, compiled
+from weft import meaning
+from weft.kernels import hazards
+from weft.kernels.trial import from_fault
+from weft.launching import prepare
+from weft.sanitizer import refuse
+from weft.simulator import Fault, LaunchError
+from weft.simulator.launch import record
+from weft.tensor_maps import tensor_map
+
+from numba import cuda, float32, int32  # isort: skip
+from weft.intrinsics import (  # isort: skip
+    cluster_load,
+    cluster_rank,
+    cluster_size,
+    cluster_sync,
+)
+
+SYNC = "    cluster_sync()\n"
+BLOCK_ALONE = SYNC, "    cuda.syncthreads()\n"
+LAST = "= total\n" + SYNC, "= total\n"
+STEPS, STAGES = 5, 2
+RELEASE = """            if t < CLUSTER:
+                mbarrier_arrive_at(empty, stage, t)
+"""
+EXPECT = "(full, stage, 2 * SIZE)"
+MASK = "int32(2**CLUSTER - 1)"
+
+
+def verdict(kernel, launch, args, cluster, backwards=False):
+    """The verdict on a launch, None if nothing is wrong with it."""
+    traces = []
+    with meaning.clustered(cluster):
+        try:
+            trace, _ = record(
+                kernel, launch, args, backwards=backwards,
+                failed=lambda trace, _: traces.append(trace),
+            )  # fmt: skip
+        except Fault as fault:
+            early = None
+            if traces and fault.kind == "mbarrier":  # as in a check
+                early = hazards.too_early(traces[0])
+            found = from_fault(kernel.__name__, fault, "")
+            return found if early is None else early
+    hazard = hazards.find(trace)
+    return None if hazard is None else hazard.verdict
+
+
+def reduced(*changes, cluster=4, backwards=False):
+    x, out = np.arange(8 * 64, dtype=np.float32), np.zeros(8 // cluster, np.float32)
+    kernel = compiled(changed(REDUCED, *changes))
+    found = verdict(kernel, (8, 64), (x, out), cluster, backwards)
+    if found is None:
+        assert np.array_equal(out, x.reshape(len(out), -1).sum(1))
+    return found
+
+
+def multicast(*changes, cluster=2, backwards=False):
+    rng = np.random.default_rng(3)
+    x = rng.integers(0, 99, (8 * cluster, 64 * STEPS)).astype(np.int16)
+    out = np.zeros((2 * cluster, 32), np.int32)
+    kernel = compiled(
+        changed(CLUSTERED, *changes), STAGES=STAGES, CLUSTER=cluster, SIZE=512 * cluster
+    )
+    args = tensor_map(x, (8, 64)), out, STEPS
+    found = verdict(kernel, (2 * cluster, 64), args, cluster, backwards)
+    if found is None:
+        assert (out.sum(1) == x.astype(int).sum()).all()
+    return found
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+@pytest.mark.parametrize("cluster", [1, 2, 4, 8])
+def test_right_kernels_are_right(cluster, backwards):
+    assert reduced(cluster=cluster, backwards=backwards) is None
+    assert multicast(cluster=cluster, backwards=backwards) is None
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+@pytest.mark.parametrize(
+    ("run", "kind", "says", "line", "changes"),
+    [
+        (reduced, "race", "in another block of the cluster", "cluster_load",
+         [BLOCK_ALONE]),
+        (reduced, "race", "in another block of the cluster", "cluster_load",
+         [(SYNC, SYNC + "    if t == 0:\n        part[0] = float32(1)\n")]),
+        (reduced, "race", "end", "cluster_load", [LAST]),
+        (reduced, "out-of-bounds", "names block 4 of a cluster of 4", "cluster_load",
+         [("part, 0, k", "part, 0, k + 1")]),
+        (reduced, "out-of-bounds", "part has 1 element", "cluster_load",
+         [("part, 0, k", "part, 1, k")]),
+        (reduced, "barrier", "wait", "cluster_sync",
+         [(SYNC, "    if t < 32:\n        cluster_sync()\n    else:\n"
+           "        cuda.syncthreads()\n")]),
+        (multicast, "mbarrier", "1,024 bytes that were announced have not",
+         "mbarrier_wait(full", [(MASK, "int32(1) << rank")]),
+        (multicast, "mbarrier", "bytes that were announced have not",
+         "mbarrier_wait(full", [(MASK, "int32(1)")]),
+        (multicast, "out-of-bounds", "has the mask 0b111, in a cluster of 2",
+         "tma_load_multicast", [(MASK, "int32(7)")]),
+        (multicast, "mbarrier", "1,024 bytes that were announced have not",
+         "mbarrier_wait(full", [(EXPECT, "(full, stage, 2 * SIZE + 1024)")]),
+        (multicast, "uninitialised", "the copy into it may not have arrived",
+         "total += tile", [(EXPECT, "(full, stage, 1024)")]),
+        (multicast, "mbarrier", "arrivals have come", "mbarrier_wait(empty",
+         [(RELEASE, RELEASE.replace("t < CLUSTER", "t == 0"))]),
+        (multicast, "race mbarrier", "",
+         "tma_load_multicast",
+         [("(empty, s, CLUSTER)", "(empty, s, 1)"),
+          (RELEASE, "            if t == 0:\n"
+                    "                mbarrier_arrive(empty, stage)\n")]),
+        (multicast, "race", "end", "mbarrier_arrive_at",
+         [("= total\n" + SYNC, "= total\n")]),
+    ],
+)  # fmt: skip
+def test_mistakes_are_named(run, kind, says, line, changes, backwards):
+    found = run(*changes, backwards=backwards)
+    text = " ".join(str(found).split())
+    assert (found.kind in kind.split(), says in text) == (True, True), text
+    assert any(line in place.text for place, _ in found.places), text
+
+
+@cuda.jit("void(float32[::1])")
+def ranks(out):
+    cluster_sync()
+    out[cuda.grid(1)] = float32(10 * cluster_size() + cluster_rank())
+
+
+@pytest.mark.parametrize(("cluster", "wanted"), [(1, [10] * 4), (2, [20, 21, 20, 21])])
+def test_a_prepared_launch_has_clusters(cluster, wanted):
+    torch = pytest.importorskip("torch")
+    out = torch.zeros(4 * 32)
+    prepare(ranks, cluster)(4, 32, out)
+    assert out[::32].tolist() == wanted
+
+
+@pytest.mark.parametrize(
+    ("cluster", "says"),
+    [
+        (3, "a grid of 4 blocks along x, in clusters of 3"),
+        (16, "clusters of 16"),
+    ],
+)
+def test_a_cluster_that_no_gpu_launches(cluster, says):
+    with meaning.clustered(cluster), pytest.raises(LaunchError, match=says):
+        record(ranks, (4, 32), (np.zeros(128, np.float32),))
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (BLOCK_ALONE, "a race on the shared array `part`"),
+        (LAST, "`part` of block 1, which may have ended"),
+    ],
+)
+def test_a_checked_launch_refuses_them_too(change, says):
+    kernel = compiled(changed(REDUCED, change))
+    given = np.zeros(8 * 64, np.float32), np.zeros(2, np.float32)
+    with meaning.clustered(4):
+        trace, _ = record(kernel, (8, 64), given)
+    with pytest.raises(Fault, match=says):
+        refuse(trace)
+
+
+def test_threads_that_have_ended_are_not_waited_for():
+    @cuda.jit
+    def kernel(x, out):
+        part = cuda.shared.array(32, float32)
+        t = cuda.threadIdx.x
+        if t < 32:
+            part[t] = x[cuda.blockIdx.x * 32 + t]
+        if t >= 32:
+            return
+        cluster_sync()
+        other = 1 - cluster_rank()
+        out[cuda.blockIdx.x * 32 + t] = cluster_load(part, 31 - t, other)
+        cluster_sync()
+
+    x, out = np.arange(128, dtype=np.float32), np.zeros(128, np.float32)
+    assert verdict(kernel, (4, 64), (x, out), 2) is None
+    wanted = x.reshape(2, 2, 32)[:, ::-1, ::-1].reshape(-1)
+    assert np.array_equal(out, wanted)
+
+
+def test_what_was_stored_in_global_memory_is_known_after_the_barrier():
+    @cuda.jit
+    def kernel(x):
+        i = cuda.grid(1)
+        x[i] = float32(i)
+        cluster_sync()
+        if cluster_rank() == 0:
+            x[i] += x[i ^ 32]
+
+    x = np.zeros(128, np.float32)
+    assert verdict(kernel, (4, 32), (x,), 2) is None
+    found = verdict(kernel, (4, 32), (np.zeros(128, np.float32),), 1)
+    assert found.kind == "race"  # without clusters, the barrier is that of a block
+
+
+def test_the_lanes_of_a_warp_come_together():
+    @cuda.jit
+    def kernel(out):
+        if cuda.threadIdx.x % 2:
+            cluster_sync()
+        else:
+            cluster_sync()
+        out[cuda.grid(1)] = 1
+
+    found = verdict(kernel, (4, 32), (np.zeros(128, np.float32),), 2)
+    assert (found.kind, len(found.places)) == ("barrier", 2)
+
+
+def test_an_array_of_another_type_is_refused():
+    @cuda.jit
+    def kernel(out):
+        part = cuda.shared.array(1, int32)
+        part[0] = 1
+        cluster_sync()
+        out[0] = cluster_load(part, 0, 0)
+        cluster_sync()
+
+    found = verdict(kernel, (2, 1), (np.zeros(1, np.float32),), 2)
+    assert "loads float32, and this is an array of int32" in str(found)
