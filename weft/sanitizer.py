@@ -281,22 +281,31 @@ def _candidates(trace: Trace) -> list[Columns]:
     shared = trace.space[rows] == SHARED
     view = trace.view[rows]
     number = trace.of_views("number")[view]
-    remote = trace.remote[rows]
-    here = ~remote
-    inside = _groups(
-        trace, rows[here], number[here], (region[view] + shared)[here], word[here]
-    )
-    if remote.any():  # what is also accessed from another block, at any time
-        owner = trace.owner[rows]
-        places, _ = columns.pack(owner, word)
-        assert places is not None, "blocks and addresses fit into 63 bits"
-        some = shared & np.isin(places, places[remote])
-        inside += _groups(trace, rows[some], number[some], places[some])
+    inside = _inside(trace, rows, number, region[view] + shared, word)
     wide = ~shared
     if trace.all_blocks == 1 or not wide.any():
         return inside
     rows, word, view = rows[wide], word[wide], view[wide]
     return inside + _groups(trace, rows, block[view], grid[view], word)
+
+
+def _inside(
+    trace: Trace, rows: Columns, who: Columns, region: Columns, word: Columns
+) -> list[Columns]:
+    """Return groups of rows of one block, or of the shared memory of one.
+
+    The blocks of a cluster pass their barriers separately: what one of them accesses
+    in the shared memory of another may be at any time of the other.
+    """
+    if not trace.bulk.remote:
+        return _groups(trace, rows, who, region, word)
+    remote, shared = trace.remote[rows], trace.space[rows] == SHARED
+    here = ~remote
+    found = _groups(trace, rows[here], who[here], region[here], word[here])
+    place, _ = columns.pack(trace.owner[rows], word)
+    assert place is not None, "blocks and addresses fit into 63 bits"
+    met = shared & np.isin(place, place[remote])
+    return found + _groups(trace, rows[met], who[met], place[met])
 
 
 def _groups(trace: Trace, rows: Columns, who: Columns, *keys: Columns) -> list[Columns]:

@@ -27,6 +27,7 @@ from weft.wording import Row, capital, several
 words = Verdicts(__file__)
 ORDER = "The simulator always runs threads in the same order; a GPU does not."
 NOUNS = {"read": "read", "write": "write", "written": "written", "actor": "thread"}
+ACROSS = "cluster", "grid"  # of a race: its threads are in different blocks
 _VERBS = {READ: "read", WRITE: "written", ATOMIC: "changed atomically"}
 
 
@@ -158,7 +159,7 @@ def _race(trace: Trace, race: Race) -> Verdict:
         return copied
     if one.operation == READ or (one.operation == ATOMIC and two.operation == WRITE):
         one, two = two, one
-    told = told_of(trace, one, two, one.block != two.block)
+    told = told_of(trace, one, two, race.within in ACROSS)
     element = _element(trace, race, two, "this element")
     row, question, own = "with-an-atomic", "", ""
     if race.lost_update:
@@ -291,7 +292,7 @@ def _missed(trace: Trace, race: Race) -> tuple[Place, frozenset[int]] | None:
         here = block == race.first.block and place.function in {
             p.function for p in places
         }
-        if race.first.block != race.second.block or not here:
+        if race.within in ACROSS or not here:
             continue
         if len(ours & came) == 1 or (not ours & came and low < place.line < high):
             return place, came
@@ -303,8 +304,7 @@ def _passed_between(trace: Trace, race: Race) -> Place | None:
     places = race.first.place, race.second.place
     low, high = sorted(p.line for p in places)
     epochs = {int(trace.epoch[a.row]) for a in (race.first, race.second)}
-    apart = race.first.block != race.second.block
-    if apart or len(epochs) > 1 or 0 in epochs:
+    if race.within in ACROSS or len(epochs) > 1 or 0 in epochs:
         return None
     for block, place in trace.barriers:
         alike = {place.function, *(p.function for p in places)}

@@ -88,6 +88,7 @@ class Bulk:
     have instead of a thread's. fences: the rows of fences of the async proxy. waits:
     of each `wgmma_wait` the row, the thread's number, and for how many groups it does
     not wait. ends: for each block the views that its threads had when they ended.
+    remote: whether a block has accessed another's shared memory.
     """
 
     copies: dict[int, Copied] = field(default_factory=dict)
@@ -98,6 +99,7 @@ class Bulk:
     mismatches: list[Mismatch] = field(default_factory=list)
     waits: list[tuple[int, int, int]] = field(default_factory=list)
     ends: dict[int, list[int]] = field(default_factory=dict)
+    remote: bool = False
 
 
 @dataclass
@@ -160,12 +162,16 @@ class Trace:
     @cached_property
     def remote(self) -> Columns:
         """Whether the access is to shared memory of another block of the cluster."""
+        if not self.bulk.remote:
+            return np.zeros(len(self), bool)
         found: Columns = (self._of_view("memory") >= 0) & (self.space == SHARED)
         return found
 
     @cached_property
     def owner(self) -> Columns:
         """The block that has the memory, where it is shared."""
+        if not self.bulk.remote:
+            return self.block
         return np.where(self.remote, self._of_view("memory"), self.block)
 
     @cached_property

@@ -114,6 +114,7 @@ class TracedRun(WatchedRun):
 
     @contextmanager
     def elsewhere(self, block: Block) -> Iterator[Any]:
+        self.bulk.remote = True
         self.log.turn(self.clocks.elsewhere(self.current, block.number).index)
         yield
         self.log.turn(self.clocks.of[self.current].index)
