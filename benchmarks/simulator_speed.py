@@ -238,7 +238,7 @@ def series() -> dict[str, Any]:
 
 
 def keep(found: dict[str, Any], more: bool = False) -> None:
-    """Write a series in place of the last one, or add what it has `more`."""
+    """Write a series instead of the last one, or add what it has `more`."""
     kept = json.loads(KEPT.read_text(encoding="utf-8"))
     last = kept["series"][-1]
     named = {"simulator": last["simulator"], "commit": commit(ROOT), "date": today()}

@@ -102,6 +102,8 @@ def test_right_kernels_are_right(run, cluster, backwards):
         (reduced, "barrier", "wait", "cluster_sync",
          [(SYNC, "    if t < 32:\n        cluster_sync()\n    else:\n"
            "        cuda.syncthreads()\n")]),
+        (multicast, "race", "in another block of the cluster", "tma_load_multicast",
+         [BLOCK_ALONE]),
         (multicast, "mbarrier", "1,024 bytes that were announced have not",
          "mbarrier_wait(full", [(MASK, "int32(1) << rank")]),
         (multicast, "mbarrier", "bytes that were announced have not",

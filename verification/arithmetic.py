@@ -1,6 +1,7 @@
 """The simulator's arithmetic beside Numba's: random programs, run by both.
 
     python -m verification.arithmetic 20000          against `numba.njit`, on a CPU
+    python -m verification.arithmetic 9999 --record  the same, and keeps what came of it
     python -m verification.arithmetic 2000 --gpu     against a GPU
     python -m verification.arithmetic 2220 --keep    writes down what njit gives
 
@@ -13,9 +14,11 @@ kept, for one set of packages and one kind of processor.
 import argparse
 import hashlib
 import itertools
+import json
 import platform
 import re
 import sys
+import time
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
@@ -33,6 +36,7 @@ from weft.simulator.translation import numbers
 
 Results = tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
 KEPT = Path(__file__).with_name("njit_answers.npz")
+RECORD = Path(__file__).with_name("arithmetic.json")  # the last run of each kind
 
 
 def by_simulator(one: Program) -> Results:
@@ -161,6 +165,13 @@ def keep(programs: list[Program]) -> None:
     np.savez_compressed(KEPT, **answers)
 
 
+def note(kind: str, **what: Any) -> None:
+    """Write down a run, instead of the last of its kind."""
+    runs = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
+    runs[kind] = what | {"by": computed_by(), "date": time.strftime("%Y-%m-%d")}
+    RECORD.write_text(json.dumps(runs, indent=1) + "\n", encoding="utf-8")
+
+
 def by_gpu(one: Program) -> Results:
     from numba import cuda
 
@@ -197,6 +208,7 @@ def main() -> None:
     parser.add_argument("expressions", type=int)
     parser.add_argument("--gpu", action="store_true", help="compare with a GPU")
     parser.add_argument("--keep", action="store_true", help="write njit's answers")
+    parser.add_argument("--record", action="store_true", help="write down the run")
     parser.add_argument("--wide", action="store_true", help="also tuples and more")
     parser.add_argument("--seed", type=int, default=0, help="of the first program")
     given = parser.parse_args()
@@ -220,6 +232,14 @@ def main() -> None:
         done += len(one.results())
         seed += 1
     print(f"{done:,} expressions of {seed - given.seed} programs, {found} differences")
+    if given.record and not given.gpu:
+        note(
+            "wide" if given.wide else "narrow",
+            expressions=done,
+            differences=found,
+            first=given.seed,
+            programs=seed - given.seed,
+        )
     if given.keep:
         keep(drawn)
     sys.exit(found > 0)
