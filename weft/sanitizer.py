@@ -184,7 +184,12 @@ def unfinished(trace: Trace) -> Unfinished | None:
 
 
 def left(trace: Trace) -> Left | None:
-    """Return the first access to a block of a cluster that may have ended, or None."""
+    """Return the first access to a block of a cluster that may have ended, or None.
+
+    Some thread of the block has to know of the access when it ends. CUDA C++
+    Programming Guide, "Distributed Shared Memory": all accesses to the memory of a
+    block come before its end. That holds for arrivals at its mbarriers as well.
+    """
     if not (rows := np.flatnonzero(trace.remote)).size:
         return None
     seen: dict[tuple[int, int], int] = {}  # the last row of each view in each block

@@ -1,11 +1,11 @@
 """Clusters of blocks in a simulated launch: their barrier, and each other's memory.
 
 PTX ISA, "Cluster of Cooperative Thread Arrays": without clusters, each block is one of
-its own. "barrier.cluster": arrive releases, and wait acquires, for the cluster. "mapa":
-the same place in the shared memory of another block. CUDA C++ Programming Guide,
-"Distributed Shared Memory": all blocks of a cluster have to have started before one
-accesses the memory of another, and a block must not end before others are done with
-its memory.
+its own. "barrier.cluster": a wait is for all threads of the cluster that have not yet
+ended, and lets a thread see what they did before. "mapa": the same place in the shared
+memory of another block. CUDA C++ Programming Guide, "Distributed Shared Memory": all
+blocks of a cluster have to have started before one accesses the memory of another, and
+a block must not end before others are done with its memory.
 """
 
 import sys

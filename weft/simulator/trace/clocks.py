@@ -142,7 +142,8 @@ class Clocks:
     def meet(self, threads: list[Thread], scope: str, row: int) -> None:
         """Share the knowledge of threads that have met.
 
-        scope: 'warp', 'block', 'cluster' or 'grid'.
+        scope: 'warp', 'block', 'cluster' or 'grid'. PTX ISA, "barrier.cluster": after
+        the wait, all accesses that the cluster's threads made before are visible.
         """
         known = joined(k for t in threads if (k := self.of[t].known))
         if scope == "cluster":
