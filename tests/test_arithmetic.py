@@ -242,10 +242,14 @@ def test_a_condition_on_what_python_folds_leaves_a_branch_out() -> None:
         v = 1 % True
         b = (v / 3) if v >= 2.0 else a[0] - 1
         out[0] = a[0] % b
+        c = a[0] > 0
+        if +0.1 == False:  # noqa: E712  as a random program has it
+            c = a[0]
+        out[1] = ~c
 
-    out = np.zeros(1)
+    out = np.zeros(2)
     run(kernel, np.array([2**62 + 1], np.int64), out)
-    assert out[0] == 1
+    assert out.tolist() == [1, 0]
 
 
 def test_a_store_wraps_around() -> None:

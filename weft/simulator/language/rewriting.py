@@ -310,8 +310,8 @@ class FoldConstants(ast.NodeTransformer):
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         self.generic_visit(node)
-        folds = isinstance(node.op, ast.Invert) and _is_number(node.operand)
-        return _folded(node) if folds else node
+        folds = isinstance(node.op, (ast.Invert, ast.UAdd))  # a `-` is left as written
+        return _folded(node) if folds and _is_number(node.operand) else node
 
 
 def _is_number(node: ast.expr) -> bool:
