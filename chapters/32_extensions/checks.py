@@ -50,6 +50,17 @@ def gelu_inputs(rng, m, n):
     return x, rng.uniform(-1, 1, n).astype(np.float32)
 
 
+BIAS_RELU_KERNEL = (
+    "void bias_relu_kernel(const float *x, const float *bias, float *out, int64_t n, "
+    "int64_t columns)"
+)
+
+
+def misfits(x, bias):
+    """Return inputs of exercise 7 that do not fit together."""
+    return {"a bias that is shorter than a row": (x, bias[:-1])}
+
+
 class Vector(NamedTuple):
     """A contiguous array of one dimension on a GPU."""
 

@@ -607,6 +607,103 @@ else:
     BUILT = False
 
 # %% [markdown]
+# ## 7 · A kernel and its launcher in CUDA C++
+#
+# Now write one yourself: $\max(x + b, 0)$ for a matrix and a row of biases. A cell for
+# `load_inline` has two functions, which one file of C++ holds:
+#
+# ```cpp
+# __global__ void bias_relu_kernel(const float *x, const float *bias, float *out,
+#                                  int64_t n, int64_t columns)
+# at::Tensor bias_relu(const at::Tensor &x, const at::Tensor &bias)
+# ```
+#
+# - The **kernel** computes element `i` of `n`. Row after row, its bias is
+#   `bias[i % columns]`.
+# - The **launcher** runs on the host. It is handed *any* two tensors, and a kernel
+#   trusts every address that it gets. So `TORCH_CHECK(condition, message)`, which
+#   raises an exception, has to refuse whatever the kernel cannot handle: tensors that
+#   are not on one GPU, other types than float32 (`at::kFloat`), a bias that is not as
+#   long as a row.
+# - Strides and empty tensors are ordinary inputs. The result is a new tensor, `(m, n)`
+#   and contiguous.
+# - The launch is on the current stream of the tensors' GPU, and after it
+#   `C10_CUDA_KERNEL_LAUNCH_CHECK()` asks whether it has failed.
+#
+# The check needs no GPU: it compiles the cell with a stand-in for PyTorch's headers, in
+# which a launch runs its threads one after another, and calls the launcher with good
+# and bad tensors. On a GPU with `nvcc` and `ninja`, `load_inline` then builds the
+# extension, which takes about a minute. Stuck? `hint("bias_relu")`.
+
+# %%
+import weft.c  # lets a cell begin with %%c
+
+# %% language="c" magic_args="bias_relu.cu"
+# #include <ATen/core/Tensor.h>
+# #include <ATen/ops/empty_like.h>
+# #include <c10/cuda/CUDAException.h>
+# #include <c10/cuda/CUDAGuard.h>
+# #include <c10/cuda/CUDAStream.h>
+#
+# // about 25 lines
+# // BEGIN SOLUTION
+# __global__ void bias_relu_kernel(const float *x, const float *bias, float *out,
+#                                  int64_t n, int64_t columns)
+# {
+#     int64_t i = blockIdx.x * int64_t(blockDim.x) + threadIdx.x;
+#
+#     if (i < n)
+#         out[i] = fmaxf(x[i] + bias[i % columns], 0);
+# }
+#
+# at::Tensor bias_relu(const at::Tensor &x, const at::Tensor &bias)
+# {
+#     TORCH_CHECK(x.is_cuda(), "x is on ", x.device(), ", not on a GPU");
+#     TORCH_CHECK(bias.device() == x.device(), "bias is on ", bias.device());
+#     TORCH_CHECK(x.scalar_type() == at::kFloat, "x is ", x.scalar_type());
+#     TORCH_CHECK(bias.scalar_type() == at::kFloat, "bias is not float32");
+#     TORCH_CHECK(x.dim() == 2 && bias.dim() == 1, "not a matrix and a row");
+#     TORCH_CHECK(bias.size(0) == x.size(1), "not as long as a row");
+#
+#     c10::cuda::CUDAGuard guard(x.device());
+#     at::Tensor rows = x.contiguous(), row = bias.contiguous();
+#     at::Tensor out = at::empty_like(rows);
+#     int64_t n = rows.numel(), blocks = (n + 255) / 256;
+#
+#     if (n > 0) {
+#         auto stream = c10::cuda::getCurrentCUDAStream();
+#         bias_relu_kernel<<<blocks, 256, 0, stream>>>(
+#             rows.const_data_ptr<float>(), row.const_data_ptr<float>(),
+#             out.mutable_data_ptr<float>(), n, row.numel());
+#         C10_CUDA_KERNEL_LAUNCH_CHECK();
+#     }
+#     return out;
+# }
+# // END SOLUTION
+
+# %%
+check(
+    bias_relu,
+    prototype=checks.BIAS_RELU_KERNEL,
+    host="at::Tensor bias_relu(const at::Tensor &x, const at::Tensor &bias)",
+    spec=lambda x, bias: np.maximum(x + bias, 0),
+    inputs=checks.gelu_inputs,
+    call=lambda x, bias, out: (x, bias, out, np.int64(x.size), np.int64(bias.size)),
+    refused=checks.misfits,
+    sizes=[(2, 3), (0, 5), (13, 41), (40, 60)],
+    launch=lambda m, n: (-(-m * n // 256), 256),
+    full=(3000, 1001),
+)
+
+# %% [markdown] tags=["solution"]
+# Each line before the launch answers a question that a kernel cannot ask.
+# `const_data_ptr<float>()` compares the type as well, so the two checks of
+# `scalar_type` only give a better message; with `(float *)x.data_ptr()` they would be
+# all that stands between the kernel and the bytes of another type. The guard matters
+# for programs with several GPUs: `getCurrentCUDAStream()` then belongs to the tensors'
+# GPU, and so does the launch.
+
+# %% [markdown]
 # ## Measure: what a call costs
 #
 # Each row makes 100 calls with 1000 numbers, and the time includes the host's work. All

@@ -50,10 +50,14 @@ def refused(
     return Verdict(source.name, "compile", message, why, places, headline=headline)
 
 
-def other_function(source: Source, prototype: str) -> Verdict:
-    """The verdict on a source that compiles, but not with what calls it."""
-    there = [n for n in source.containing(source.name + "(") if n > 1]
-    missing = f" There is no `{source.name}` in the cell." if not there else ""
+def other_function(source: Source, prototype: str, name: str = "") -> Verdict:
+    """The verdict on a source that compiles, but not with what calls it.
+
+    name: the function's, where it is not that of the cell.
+    """
+    name = name or source.name
+    there = [n for n in source.containing(name + "(") if n > 1]
+    missing = f" There is no `{name}` in the cell." if not there else ""
     places = [(source.place(n), "") for n in there[:1]]
     told = {"prototype": prototype, "missing": missing}
     return verdict(source.name, "other-function", places, **told)

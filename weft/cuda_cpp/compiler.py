@@ -12,6 +12,7 @@ from weft.checking.verdict import Failed, Verdict, Verdicts
 
 NAMES = ("g++", "c++", "clang++")
 PRELUDE = "prelude.h"
+HEADERS = "headers"  # the folder of headers that stand in for others
 FLAGS = tuple(
     (
         "-std=c++17 -g -O0 -fno-omit-frame-pointer -Wall -Wextra -Wno-sign-compare "
@@ -43,7 +44,8 @@ def call(folder: Path, *arguments: str) -> tuple[bool, str]:
     program = find()
     if program is None:
         raise FileNotFoundError("no C++ compiler")
-    return compiler.ask(folder, program, *FLAGS, *arguments)
+    found_in = ("-I.", f"-I{HEADERS}") if (folder / HEADERS).exists() else ()
+    return compiler.ask(folder, program, *FLAGS, *found_in, *arguments)
 
 
 def compiled(source: Source, prototype: str, program: str, folder: Path) -> list[str]:
@@ -55,28 +57,41 @@ def compiled(source: Source, prototype: str, program: str, folder: Path) -> list
     found = compiler.complaints(said)
     if not fine:
         raise Failed(words.refused(source, found, said, table))
-    if not is_kernel(source):
+    if not is_kernel(source, name_of(prototype)):
         raise Failed(not_asked_for(source, prototype))
-    (folder / "program.cpp").write_text(program)
-    made = (*compiler.SANITIZE, "program.cpp", "-o", "program")
-    fine, said = call(folder, *made)
-    if not fine and words.sanitizers_missing(said):
-        raise Failed(words.verdict(source.name, "no-sanitizers"))
-    if not fine:
-        raise Failed(not_asked_for(source, prototype))
+    made(source, program, folder, not_asked_for(source, prototype))
     ours = [c for c in found if not c.error and c.file == source.file]
     return [f"line {c.line}, the compiler warns: {c.text}" for c in ours]
 
 
-def is_kernel(source: Source) -> bool:
-    """Whether the cell declares its function as a kernel."""
+def made(source: Source, program: str, folder: Path, other: Verdict) -> None:
+    """Make `program` around a cell that compiles. Raises Failed.
+
+    other: the verdict where the cell does not have what the program calls.
+    """
+    (folder / "program.cpp").write_text(program)
+    fine, said = call(folder, *compiler.SANITIZE, "program.cpp", "-o", "program")
+    if not fine and words.sanitizers_missing(said):
+        raise Failed(words.verdict(source.name, "no-sanitizers"))
+    if not fine:
+        raise Failed(other)
+
+
+def name_of(prototype: str) -> str:
+    """Return the name of the function that a prototype declares."""
+    return str(re.findall(r"(\w+)\s*\(", prototype)[0])
+
+
+def is_kernel(source: Source, name: str) -> bool:
+    """Whether the cell declares a function of this name as a kernel."""
     text = COMMENT.sub("", source.text)
-    return re.search(rf"__global__[^;{{}}]*\b{source.name}\s*\(", text) is not None
+    return re.search(rf"__global__[^;{{}}]*\b{name}\s*\(", text) is not None
 
 
 def not_asked_for(source: Source, prototype: str) -> Verdict:
     """The verdict on a cell that compiles, but has no such kernel."""
-    verdict = words.other_function(source, f"__global__ {prototype}")
-    if verdict.places and not is_kernel(source):
-        return verdict.but(**table("no-kernel", name=source.name))
+    name = name_of(prototype)
+    verdict = words.other_function(source, f"__global__ {prototype}", name)
+    if verdict.places and not is_kernel(source, name):
+        return verdict.but(**table("no-kernel", name=name))
     return verdict.but(headline="not the kernel that was asked for")

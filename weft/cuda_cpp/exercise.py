@@ -22,6 +22,13 @@ class CudaCppExercise(Exercise):
     out: `(*inputs)` → the outputs as they are before the launch, for a kernel that
         updates them in place. None: float32, of the shape of the spec's, full of NaN.
     full: a size that is run where there is a GPU.
+    host: the declaration of a function in the same cell that launches the kernel and
+        returns a new `at::Tensor`, for an exercise that asks for one. Its parameters
+        are `inputs`, in their order: arrays as tensors, Python's numbers as double and
+        int64_t. Its tensors may be of any strides.
+    refused: `(*inputs)` → what the function must not take, by its description: inputs
+        that do not fit together. Inputs in the host's memory and those of another type
+        than float32 are tried in any case.
     """
 
     needs: ClassVar[tuple[str, ...]] = (
@@ -35,6 +42,8 @@ class CudaCppExercise(Exercise):
     call: Any = None
     out: Any = None
     full: Any = None
+    host: str = ""
+    refused: Any = None
 
     def outputs(self, case: Case) -> tuple[Any, ...]:
         """The outputs of a case before the launch."""

@@ -12,7 +12,7 @@ from weft.checking.cases import Case
 from weft.checking.room import Facts
 from weft.checking.source import begin
 from weft.checking.verdict import Failed, Verdict, right_before
-from weft.cuda_cpp import compiler, on_gpu, running
+from weft.cuda_cpp import compiler, extension, hosted, on_gpu, running
 from weft.cuda_cpp.exercise import CudaCppExercise
 from weft.cuda_cpp.judging import Judge
 
@@ -34,13 +34,17 @@ class CudaCpp:
             raise Failed(words.verdict(name, "type"))
         if source.is_stub:
             raise Failed(begin(source.name, source.comment))
-        nvrtc = on_gpu.has_nvrtc()
+        nvrtc = on_gpu.has_nvrtc() and not exercise.host
         told = f"NVRTC compiles it for {on_gpu.arch()}"
         if compiler.find() is None:
             if nvrtc:
                 on_gpu.compiled(source)
             raise Failed(without_compiler(source.name, [told] * nvrtc))
         yield on_cpu(exercise, source)
+        if exercise.host:
+            yield [hosted.judged(exercise, source, list(exercise.cases(source.seed)))]
+            if extension.possible():
+                yield extension.judged(exercise, source)
         if nvrtc:
             code = on_gpu.compiled(source)
             yield [told]
@@ -63,11 +67,14 @@ def without_compiler(name: str, facts: list[str]) -> Verdict:
 def on_cpu(exercise: CudaCppExercise, source: Source) -> Facts:
     """Run every case, thread after thread. Gives facts; raises `Failed`."""
     cases = list(exercise.cases(source.seed))
+    if exercise.host:  # a function that launches decides that there is nothing to do
+        cases = [c for c in cases if all(out.size for out in exercise.outputs(c))]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         first = exercise.call(*cases[0].inputs, *exercise.outputs(cases[0]))
         text = running.program(source.file, exercise.prototype, first)
-        told = compiler.compiled(source, exercise.prototype, text, folder)
+        cell = hosted.prepared(source, folder) if exercise.host else source
+        told = compiler.compiled(cell, exercise.prototype, text, folder)
         before = ""
         for case in cases:
             with right_before(before):

@@ -1,0 +1,192 @@
+"""Functions that launch kernels, run with a stand-in for PyTorch's C++ headers."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import weft  # noqa: F401  before Numba
+
+from weft import check  # isort: skip
+from weft.c import cell  # isort: skip
+from weft.cuda_cpp import extension, hosted  # isort: skip
+
+ROOT = Path(__file__).parents[1]
+ANSWERS = ROOT / "chapters" / "32_extensions" / "answers" / "bias_relu"
+TWICE = """\
+#include <ATen/core/Tensor.h>
+
+__global__ void twice_kernel(const float *x, float *out, int64_t n)
+{
+    int64_t i = blockIdx.x * int64_t(blockDim.x) + threadIdx.x;
+
+    if (i < n)
+        out[i] = 2 * x[i];
+}
+
+at::Tensor twice(const at::Tensor &x)
+{
+    TORCH_CHECK(x.is_cuda(), "not on a GPU");
+    c10::cuda::CUDAGuard guard(x.device());
+    at::Tensor given = x.contiguous(), out = at::empty_like(given);
+    int64_t n = given.numel();
+    if (n > 0) {
+        twice_kernel<<<(n + 31) / 32, 32, 0, c10::cuda::getCurrentCUDAStream()>>>(
+            given.const_data_ptr<float>(), out.mutable_data_ptr<float>(), n);
+        C10_CUDA_KERNEL_LAUNCH_CHECK();
+    }
+    return out;
+}
+"""
+
+
+@pytest.fixture(autouse=True)
+def quiet(monkeypatch):
+    monkeypatch.delenv("WEFT_STRICT", raising=False)
+    monkeypatch.setattr("weft.lesson.passed", lambda *_: None)
+
+
+def judged(*changes, **more):
+    """The verdict on the function, with some of its text replaced."""
+    text = TWICE
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    written, _ = cell("c", "twice.cu", text)
+    arguments = {
+        "prototype": "void twice_kernel(const float *x, float *out, int64_t n)",
+        "host": "at::Tensor twice(const at::Tensor &x)",
+        "spec": lambda x: 2 * x,
+        "inputs": lambda rng, n: (rng.random(n, np.float32),),
+        "call": lambda x, out: (x, out, np.int64(x.size)),
+        "sizes": [0, 70],
+        "launch": lambda n: (-(-n // 32), 32),
+        "unseen": False,
+    }
+    return check(written, **arguments | more)
+
+
+def test_a_launch_becomes_a_call_on_its_own_line():
+    text = (
+        "a();\nf<float, int><<<n / 2,\n   32>>>(x, 1 << 3);\nns::g <<< 1, 2 >>> (y);\n"
+    )
+    said = hosted.launches_called(text)
+    assert said.splitlines() == [
+        "a();",
+        "weft_launch(2, n / 2,",
+        "   32).of(f<float, int>)(x, 1 << 3);",
+        "weft_launch(4,  1, 2 ).of(ns::g ) (y);",
+    ]
+    assert hosted.launches_called("x << 3; // <<<") == "x << 3; // <<<"
+
+
+def test_right_and_what_is_said_of_it():
+    verdict = judged()
+    assert verdict, verdict
+    assert verdict.facts[-1].endswith("2 kinds of wrong inputs are refused")
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind", "says"),
+    [
+        ([("2 * x[i]", "3 * x[i]")], "wrong-value", "1.5 times"),
+        ([("n);\n        C10", "n - 1);\n        C10")], "unwritten", "1 of 70"),
+        ([("(n + 31) / 32, 32", "1, 32")], "unwritten", "38 of 70"),
+        ([("(n + 31) / 32, 32", "1, 32 * n")], "launch", "at most 1024"),
+        (
+            [("0, c10::cuda::getCurrent", "0, c10::cuda::getDefault")],
+            "stream",
+            "default",
+        ),
+        ([("n > 0", "n > 1000")], "unwritten", "has launched no kernel"),
+        ([("at::empty_like(given)", "at::Tensor()")], "exception", "undefined"),
+        ([("return out;", "return out.to(at::kDouble);")], "dtype", "float64"),
+        ([("return out;", "return at::empty({3, 4});")], "shape", "(3, 4)"),
+        ([("2 * x[i]", "2 * x[i + n]")], "out-of-bounds", "70 elements"),
+        (
+            [("given.const_data_ptr<float>", "(float *)given.data_ptr<double>")],
+            "exception",
+            "expected scalar type Double but found Float",
+        ),
+    ],
+)
+def test_what_goes_wrong(changes, kind, says):
+    verdict = judged(*changes)
+    assert verdict.kind == kind, verdict
+    assert says in f"{verdict.message} {verdict.explanation}", verdict
+
+
+def test_numbers_reach_the_function_with_their_types():
+    changes = [
+        ("at::Tensor &x)\n{", "at::Tensor &x, double a, int64_t k)\n{"),
+        ("2 * x[i];", "float(a) * x[i] + k;"),
+        (
+            "int64_t n)\n{\n    int64_t i",
+            "float a, int64_t k, int64_t n)\n{\n    int64_t i",
+        ),
+        ("mutable_data_ptr<float>(), n)", "mutable_data_ptr<float>(), a, k, n)"),
+    ]
+    verdict = judged(
+        *changes,
+        prototype="void twice_kernel(const float *x, float *out, float a, int64_t k, "
+        "int64_t n)",
+        host="at::Tensor twice(const at::Tensor &x, double a, int64_t k)",
+        inputs=lambda rng, n: (rng.random(n, np.float32), 2.5, 3),
+        spec=lambda x, a, k: a * x + k,
+        call=lambda x, a, k, out: (
+            x,
+            out,
+            np.float32(a),
+            np.int64(k),
+            np.int64(x.size),
+        ),
+    )
+    assert verdict, verdict
+
+
+def test_a_tensor_of_the_stand_in_keeps_its_strides_as_pytorch_does():
+    """What is stored column by column, and copied as it is, is right as a whole."""
+    two = {
+        "inputs": lambda rng, m, n: (rng.random((m, n), np.float32),),
+        "sizes": [(0, 3), (5, 7)],
+        "launch": lambda m, n: (-(-m * n // 32), 32),
+    }
+    same_order = (
+        "x.contiguous(), out = at::empty_like(given)",
+        "x, out = at::empty_like(x)",
+    )
+    assert judged(same_order, **two)
+    torch = pytest.importorskip("torch")
+    x = torch.empty(7, 5).T
+    assert torch.empty_like(x).stride() == x.stride()
+
+
+def test_an_extension_needs_a_gpu_and_its_tools():
+    assert not extension.possible()
+
+
+HEADERS = "-I{0} -I{0}/torch/csrc/api/include"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "path", sorted(ANSWERS.glob("right_*.cu")), ids=lambda p: p.stem
+)
+def test_right_answers_compile_with_pytorchs_own_headers(path, tmp_path):
+    torch = pytest.importorskip("torch")
+    include = Path(torch.__file__).parent / "include"
+    nvcc = shutil.which("nvcc")
+    if nvcc is None or not (include / "c10" / "cuda" / "CUDAGuard.h").exists():
+        pytest.skip("no nvcc, or a PyTorch without the headers of its CUDA part")
+    # A build for the CPU lacks one header, which says how the CUDA part was built.
+    macros = tmp_path / "c10" / "cuda" / "impl" / "cuda_cmake_macros.h"
+    macros.parent.mkdir(parents=True)
+    macros.write_text("#pragma once\n")
+    found_in = [f"-I{tmp_path}", *HEADERS.format(include).split()]
+    options = ["-std=c++20", "-arch=sm_90", "-w", "-c", "-o", str(tmp_path / "out.o")]
+    done = subprocess.run(
+        [nvcc, *options, *found_in, str(path)], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr[-2000:]

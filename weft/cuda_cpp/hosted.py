@@ -1,0 +1,439 @@
+"""A function on the host that launches a learner's kernel: run without a GPU, judged.
+
+The cell is compiled with `torch.h`, a stand-in for PyTorch's C++ headers in which a
+tensor has a device, and a launch runs its threads one after another. The function is
+called with tensors of many kinds; `host.cpp` reports what it launched, and where.
+"""
+
+import re
+import struct
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from string import Template
+from typing import Any
+
+import numpy as np
+
+from weft.c import driver, reports
+from weft.c import running as programs
+from weft.c import words as compiler_words
+from weft.c.source import Source
+from weft.checking.cases import Case
+from weft.checking.compare import difference
+from weft.checking.verdict import Failed, Verdict, Verdicts
+from weft.cuda_cpp import compiler, running
+from weft.cuda_cpp.exercise import CudaCppExercise
+from weft.cuda_cpp.judging import Judge
+from weft.places import Note
+
+Array = np.ndarray[Any, Any]
+
+TEXT = Template(Path(__file__).with_name("host.cpp").read_text(encoding="utf-8"))
+STAND_IN = "torch.h"
+HEADERS = (
+    "ATen/ATen.h ATen/DeviceGuard.h ATen/Dispatch.h ATen/core/Tensor.h "
+    "ATen/cuda/CUDAContext.h ATen/cuda/CUDAContextLight.h ATen/cuda/Exceptions.h "
+    "ATen/ops/empty.h ATen/ops/empty_like.h ATen/ops/zeros.h ATen/ops/zeros_like.h "
+    "c10/core/Device.h c10/core/DeviceGuard.h c10/core/ScalarType.h "
+    "c10/cuda/CUDAException.h c10/cuda/CUDAFunctions.h c10/cuda/CUDAGuard.h "
+    "c10/cuda/CUDAStream.h c10/util/Exception.h cuda.h cuda_runtime.h "
+    "cuda_runtime_api.h torch/all.h torch/extension.h torch/library.h torch/torch.h "
+    "torch/types.h"
+).split()
+SIDE = 1  # the number of a stream that is not the default one
+STRAY = 94  # how the stand-in ends where a kernel is given an address of other memory
+
+# The numbers of c10's ScalarType.
+KINDS = {np.dtype(t): n for t, n in {"i4": 3, "i8": 4, "f4": 6, "f8": 7}.items()}
+DTYPES = {number: dtype for dtype, number in KINDS.items()}
+
+words = Verdicts(__file__)
+
+
+# The cell, and the program around it
+
+
+def launches_called(text: str) -> str:
+    """Write each `f<<<b, t>>>(x)` of a text as a call that C++ knows, line by line."""
+    out, at = "", 0
+    while (mark := text.find("<<<", at)) >= 0:
+        end = text.find(">>>", mark)
+        if end < 0:
+            break
+        start = _start_of_callee(text, mark)
+        line = text.count("\n", 0, mark) + 1
+        config = text[mark + 3 : end]
+        out += text[at:start]
+        out += f"weft_launch({line}, {config}).of({text[start:mark]})"
+        at = end + 3
+    return out + text[at:]
+
+
+def _start_of_callee(text: str, end: int) -> int:
+    """Return where the name before a `<<<` begins, its template arguments included."""
+    at = end
+    while at > 0 and text[at - 1].isspace():
+        at -= 1
+    if text[at - 1 : at] == ">":
+        depth = 0
+        while at > 0:
+            at -= 1
+            depth += {">": 1, "<": -1}.get(text[at], 0)
+            if depth == 0:
+                break
+    while at > 0 and re.match(r"[\w:]", text[at - 1]):
+        at -= 1
+    return at
+
+
+def prepared(source: Source, folder: Path) -> Source:
+    """Put the stand-ins for headers into a folder; return the cell as it compiles."""
+    text = Path(__file__).with_name(STAND_IN).read_text("utf-8")
+    (folder / STAND_IN).write_text(text)
+    for header in HEADERS:
+        path = folder / compiler.HEADERS / header
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f'#include "{STAND_IN}"\n')
+    return Source(
+        source.name, source.file, source.language, launches_called(source.text)
+    )
+
+
+def program(file: str, host: str) -> str:
+    """Return the text of the program that calls a function with such a declaration."""
+    name = re.findall(r"(\w+)\(", host)[0]
+    lines, called, tensors = [], [], []
+    for parameter in re.findall(r"\((.*)\)", host)[0].split(","):
+        kind, each = parameter.strip().rsplit(maxsplit=1)
+        each = each.lstrip("&*")
+        called.append(each)
+        if "Tensor" in kind:
+            tensors.append(each)
+            lines.append(f'    at::Tensor {each} = weft_tensor("{each}");')
+        else:
+            lines.append(f"    {kind} {each} = weft_read<{kind}>();")
+    return TEXT.substitute(
+        file=file,
+        seconds=driver.CPU_SECONDS,
+        arguments="\n".join(lines),
+        call=f"{name}({', '.join(called)})",
+        tensors=", ".join(tensors),
+    )
+
+
+# What the function is called with
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call: the inputs, where they are, and what has to come of it.
+
+    inputs: arrays, whose strides are the tensors', and numbers. case: of the right
+    results; None for inputs that are to be refused. devices: of each input, -1 for the
+    host's memory. refused: a row of `hosted.toml` for a function that takes them.
+    of: the name of the input that is special.
+    """
+
+    when: str
+    inputs: tuple[Any, ...]
+    devices: tuple[int, ...]
+    case: Case | None = None
+    refused: str = ""
+    of: str = ""
+    strided: bool = False
+
+    @property
+    def packed(self) -> bytes:
+        """The call as the program reads it."""
+        data = struct.pack("=q", SIDE)
+        for value, device in zip(self.inputs, self.devices, strict=True):
+            data += _packed(value, device)
+        return data
+
+
+def _packed(value: Any, device: int) -> bytes:
+    if not isinstance(value, np.ndarray):
+        return struct.pack("=d" if isinstance(value, float) else "=q", value)
+    size = value.itemsize
+    last = sum((n - 1) * s for n, s in zip(value.shape, value.strides, strict=True))
+    count = last // size + 1 if value.size else 0
+    whole = np.lib.stride_tricks.as_strided(value, (count,), (size,))
+    strides = [stride // size for stride in value.strides]
+    head = [KINDS[value.dtype], device, value.ndim, *value.shape, *strides, count]
+    return struct.pack(f"={len(head)}q", *head) + whole.tobytes()
+
+
+def strided(array: Array) -> Array:
+    """Return the same array, stored column by column, or with gaps if it has one axis.
+
+    What is in the gaps must not be read.
+    """
+    if array.ndim > 1:
+        return np.asfortranarray(array)
+    wide = np.full(2 * array.size, np.nan).astype(array.dtype)
+    wide[::2] = array
+    return wide[::2]
+
+
+def calls(exercise: CudaCppExercise, cases: Sequence[Case]) -> Iterator[Call]:
+    """Go through all calls of an exercise: those with a result, then those without."""
+    for case in cases:
+        yield Call(case.label, case.inputs, (0,) * len(case.inputs), case)
+    last = [case for case in cases if case.listed][-1]
+    inputs, count = last.inputs, len(last.inputs)
+    arrays = [k for k in range(count) if isinstance(inputs[k], np.ndarray)]
+    names = re.findall(r"(\w+)\s*[,)]", exercise.host)
+
+    def changed(k: int, value: Any) -> tuple[Any, ...]:
+        return (*inputs[:k], value, *inputs[k + 1 :])
+
+    for k in arrays:
+        when = f"{last.label}, with strides"
+        given = changed(k, strided(inputs[k]))
+        yield Call(when, given, (0,) * count, last, of=names[k], strided=True)
+    yield Call(f"{last.label}, on the second GPU", inputs, (1,) * count, last)
+    for k in arrays:
+        where = tuple(-1 if n == k else 0 for n in range(count))
+        when = f"{names[k]} in the host's memory"
+        yield Call(when, inputs, where, refused="host-memory", of=names[k])
+    for k in arrays:
+        wide = changed(k, inputs[k].astype(np.float64))
+        when = f"{names[k]} in float64"
+        yield Call(when, wide, (0,) * count, refused="wide", of=names[k])
+    if exercise.refused is not None:
+        for when, given in exercise.refused(*inputs).items():
+            yield Call(when, given, (0,) * count, refused="misfit", of=when)
+
+
+# What came of a call
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A launch as the stand-in reports it, and whether an error was asked for after it.
+
+    stream: its device and its number there. device: the current one.
+    """
+
+    line: int
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    stream: tuple[int, int]
+    device: int
+    fits: bool
+    checked: bool
+
+
+def reported(said: str) -> list[Launch]:
+    """Read the launches of a run."""
+    found: list[Launch] = []
+    for line in re.findall(r"^weft: (launch .*|checked)$", said, re.M):
+        if line == "checked":
+            found[-1:] = [
+                Launch(**(vars(each) | {"checked": True})) for each in found[-1:]
+            ]
+            continue
+        n = [int(part) for part in line.split()[1:]]
+        made = (n[0], (n[1], n[2], n[3]), (n[4], n[5], n[6]), (n[7], n[8]), n[9])
+        found.append(Launch(*made, bool(n[10]), checked=False))
+    return found
+
+
+@dataclass(frozen=True)
+class Result:
+    """The tensor that a call has returned, and what the inputs are after it."""
+
+    value: Array
+    device: int
+    shares: bool
+    inputs: list[Array]
+
+
+def result_of(ran: programs.Ran, call: Call) -> Result | None:
+    """Read what the program wrote; None if the function has raised an error."""
+    if not ran.results:
+        return None
+    head, value, *rest = ran.results
+    kind, device, shares, *shape = map(int, head)
+    arrays = [a for a in call.inputs if isinstance(a, np.ndarray)]
+    after = [
+        now.view(a.dtype).reshape(a.shape) for now, a in zip(rest, arrays, strict=True)
+    ]
+    return Result(value.view(DTYPES[kind]).reshape(shape), device, bool(shares), after)
+
+
+@dataclass(frozen=True)
+class Called:
+    """One call of the function that has been made, to be judged."""
+
+    exercise: CudaCppExercise
+    source: Source
+    call: Call
+    ran: programs.Ran
+    rank: tuple[int, int]  # of the block and of the thread that ran last
+
+    @property
+    def launches(self) -> list[Launch]:
+        return reported(self.ran.said)
+
+    @property
+    def raised(self) -> str | None:
+        """What the function has raised, "" for an error without words."""
+        found = re.search(r"^weft: raised (.*)$", self.ran.said, re.M)
+        return found[1].strip() if found else None
+
+    @property
+    def wanted(self) -> Array:
+        """The right result, in double precision."""
+        assert self.call.case is not None
+        result: Array = self.call.case.expected[0]
+        return result
+
+    def judge(self) -> None:
+        """Raise `Failed` for the first thing that is wrong."""
+        if self.call.case is None:
+            self.refusal()
+            return
+        self.stopped()
+        result = result_of(self.ran, self.call)
+        if result is None:
+            lines = re.findall(r"^weft: refused (\d+)$", self.ran.said, re.M)[-1:]
+            places = [(self.source.place(int(line)), "") for line in lines]
+            raise self.failed("raised", places, said=self.raised or "")
+        self.values(result)
+        self.manner()
+
+    def refusal(self) -> None:
+        """Judge a call with inputs that the function must not take."""
+        if self.raised is not None and not self.launches:
+            return
+        if self.ran.said.find("weft: out of time") >= 0:
+            self.stopped()
+        raise self.failed(self.call.refused, self.launch_lines)
+
+    def stopped(self) -> None:
+        """Judge a run that did not come to its end, or launched what does not fit."""
+        for launch in self.launches:
+            if not launch.fits:
+                count = self.wanted.size
+                row = "no-blocks" if count == 0 else "rounded-down"
+                row = row if 0 in launch.grid else "too-large"
+                told = {"grid": launch.grid, "block": launch.block, "count": count}
+                raise self.failed(row, self.launch_lines, **told)
+        if stray := re.search(
+            r"^weft: stray \d+ (\S+) (\d+) (\w*)$", self.ran.said, re.M
+        ):
+            row = "stray-host" if stray[1] == "cpu" else "stray-gpu"
+            told = {"array": stray[3], "at": stray[1], "current": stray[2]}
+            raise self.failed(row, self.launch_lines, **told)
+        if self.ran.complete and not self.ran.late:
+            return
+        found = self._outside() or reports.verdict(self.source, self.ran)
+        if found is not None:
+            places = [*found.places, *self.launch_lines]
+            raise Failed(found.but(when=self.call.when, places=places))
+
+    def _outside(self) -> Verdict | None:
+        """The verdict on a thread that has left its arrays."""
+        if not self.launches:
+            return None
+        last = self.launches[-1]
+        launch = running.Launch(last.grid, last.block)
+        rank = self.rank[0] * int(np.prod(last.block)) + self.rank[1]
+        launched = running.Launched(self.ran, launch, {}, rank)
+        return Judge(self.source, launched, {}, False, 0.0).stopped()
+
+    def values(self, result: Result) -> None:
+        """Compare what was returned with what should have been."""
+        wanted = self.wanted
+        arrays = [a for a in self.call.inputs if isinstance(a, np.ndarray)]
+        if result.shares:
+            raise self.failed("shares", self.returns)
+        for before, after in zip(arrays, result.inputs, strict=True):
+            if not np.array_equal(before, after, equal_nan=True):
+                raise self.failed("input-written", self.launch_lines)
+        if result.value.shape != wanted.shape:
+            told = {"got": result.value.shape, "wanted": wanted.shape}
+            raise self.failed("shape", self.returns, **told)
+        if result.value.dtype != np.float32:
+            raise self.failed("dtype", self.returns, got=result.value.dtype)
+        if wanted.size and not self.launches:
+            raise self.failed("no-launch", self.returns)
+        wrong = difference(result.value, wanted, self.exercise.tolerance)
+        if wrong is None:
+            return
+        if self.call.strided:
+            told = {"array": self.call.of, "said": wrong.sentence("result")}
+            raise self.failed("strided", self.launch_lines, **told)
+        empty = np.isnan(result.value) & ~np.isnan(wanted)
+        if empty.any():
+            last = self.launches[-1]
+            threads = int(np.prod(last.grid) * np.prod(last.block))
+            told = {"missing": f"{int(empty.sum()):,}", "threads": f"{threads:,}"}
+            told["count"] = f"{wanted.size:,}"
+            row = "unwritten" if threads < wanted.size else "unwritten-by-enough"
+            raise self.failed(row, self.launch_lines, **told)
+        said = wrong.sentence("result")
+        raise self.failed("wrong-value", self.launch_lines, said=said, lead=wrong.hint)
+
+    def manner(self) -> None:
+        """Judge how a launch that is right was made."""
+        for launch in self.launches:
+            if launch.stream != (launch.device, SIDE):
+                raise self.failed("stream", self.launch_lines)
+            if not launch.checked:
+                raise self.failed("unchecked", self.launch_lines)
+        if "weft: waited" in self.ran.said:
+            raise self.failed("waited", self._lines("Synchronize", "synchronize"))
+
+    # Words
+
+    @property
+    def launch_lines(self) -> list[Note]:
+        """The lines that launch."""
+        return self._lines("<<<")
+
+    @property
+    def returns(self) -> list[Note]:
+        """The last line that returns something."""
+        return self._lines("return ")[-1:]
+
+    def _lines(self, *sought: str) -> list[Note]:
+        lines = [n for each in sought for n in self.source.containing(each)]
+        return [(self.source.place(n), "") for n in lines[:4]]
+
+    def failed(self, row: str, places: Sequence[Note] = (), **told: Any) -> Failed:
+        """Return the error that ends a check, as a row of `hosted.toml` words it."""
+        told |= {"of": self.call.of}
+        found = words.verdict(self.source.name, row, places, **told)
+        return Failed(found.but(when=self.call.when))
+
+
+def judged(exercise: CudaCppExercise, source: Source, cases: Sequence[Case]) -> str:
+    """Call the function in all ways. Gives a fact; raises `Failed`."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        cell = prepared(source, folder)
+        (folder / source.file).write_text(cell.text)
+        (folder / compiler.PRELUDE).write_text(
+            Path(__file__).with_name(compiler.PRELUDE).read_text("utf-8")
+        )
+        text = program(source.file, exercise.host)
+        other = compiler_words.other_function(source, exercise.host)
+        compiler.made(source, text, folder, other)
+        count = 0
+        for call in calls(exercise, cases):
+            where = folder / "where"
+            where.unlink(missing_ok=True)
+            ran = programs.run(folder / "program", call.packed)
+            rank = (
+                struct.unpack("=2I", where.read_bytes()) if where.exists() else (0, 0)
+            )
+            Called(exercise, source, call, ran, rank).judge()
+            count += call.case is None
+    return (
+        "the launch is on the current stream and GPU, and its error is asked for; "
+        f"{count} kinds of wrong inputs are refused"
+    )
