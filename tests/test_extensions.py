@@ -190,3 +190,23 @@ def test_right_answers_compile_with_pytorchs_own_headers(path, tmp_path):
         [nvcc, *options, *found_in, str(path)], capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+@pytest.mark.long
+def test_the_pages_operators_for_the_cpu_compile_and_are_right(tmp_path, monkeypatch):
+    torch = pytest.importorskip("torch")
+    if not (shutil.which("g++") and shutil.which("ninja")):
+        pytest.skip("no compiler for extensions")
+    from torch.utils.cpp_extension import load_inline
+
+    monkeypatch.setenv("TORCH_EXTENSIONS_DIR", str(tmp_path))
+    source = (ROOT / "book/recordings/32_extensions/aten.cpp").read_text("utf-8")
+    load_inline("lab32_cpu", source, no_implicit_headers=True, is_python_module=False)
+    ops = torch.ops.lab32_cpu
+    x = torch.randn(100, 7, dtype=torch.float64).T
+    assert torch.allclose(ops.row_sums(x), x.sum(1))
+    y = ops.poly(x.float(), 0.5, 2.0)
+    assert torch.allclose(y, (0.5 * x.float() ** 2 + 2) * x.float())
+    assert y.stride() == x.stride()
+    with pytest.raises(NotImplementedError, match='"row_sums" not implemented for'):
+        ops.row_sums(x.int())

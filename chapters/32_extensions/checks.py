@@ -56,6 +56,11 @@ BIAS_RELU_KERNEL = (
 )
 
 
+def kernel_arguments(x, bias, out):
+    """Return what the kernel of exercise 7 is called with."""
+    return x, bias, out, np.int64(x.size), np.int64(bias.size)
+
+
 def misfits(x, bias):
     """Return inputs of exercise 7 that do not fit together."""
     return {"a bias that is shorter than a row": (x, bias[:-1])}

@@ -10,9 +10,10 @@
 # - write its fake, its backward, and the backward of its backward;
 # - say byte by byte what a launch passes to the driver, and launch a Numba kernel
 #   without Numba;
+# - write a kernel and its launcher in CUDA C++ for `load_inline`;
 # - compare Numba, CUDA C++ and Triton by what a *call* costs, and choose between them.
 #
-# **You need** about two hours. You do not need a GPU: the exercises run in the
+# **You need** about two and a half hours. You do not need a GPU: the exercises run in the
 # simulator, and without a GPU the measurements show times from the reference GPU, an
 # H200. If you use a GPU, it needs compute capability 7.5 or higher. The C++ parts also
 # need CUDA's compiler, `nvcc`; without it, the rows for C++ are left out.
@@ -610,12 +611,13 @@ else:
 # ## 7 · A kernel and its launcher in CUDA C++
 #
 # Now write one yourself: $\max(x + b, 0)$ for a matrix and a row of biases. A cell for
-# `load_inline` has two functions, which one file of C++ holds:
+# `load_inline` has both functions in one file. These are their declarations, without
+# `__global__`:
 #
 # ```cpp
-# __global__ void bias_relu_kernel(const float *x, const float *bias, float *out,
-#                                  int64_t n, int64_t columns)
-# at::Tensor bias_relu(const at::Tensor &x, const at::Tensor &bias)
+# void bias_relu_kernel(const float *x, const float *bias, float *out,
+#                       int64_t n, int64_t columns);
+# at::Tensor bias_relu(const at::Tensor &x, const at::Tensor &bias);
 # ```
 #
 # - The **kernel** computes element `i` of `n`. Row after row, its bias is
@@ -688,7 +690,7 @@ check(
     host="at::Tensor bias_relu(const at::Tensor &x, const at::Tensor &bias)",
     spec=lambda x, bias: np.maximum(x + bias, 0),
     inputs=checks.gelu_inputs,
-    call=lambda x, bias, out: (x, bias, out, np.int64(x.size), np.int64(bias.size)),
+    call=checks.kernel_arguments,
     refused=checks.misfits,
     sizes=[(2, 3), (0, 5), (13, 41), (40, 60)],
     launch=lambda m, n: (-(-m * n // 256), 256),
@@ -805,7 +807,9 @@ looks.compiled(BUILT)
 #    gradients work; if they have a fake, so does `torch.compile`.
 # 4. A launch is one call of the driver with a C struct. What Numba adds is flexibility,
 #    and where types are fixed you can do without it.
-# 5. What a call costs depends on what its launcher does at each call, not on the
+# 5. A launcher in C++ asks what a kernel cannot: device, type, sizes. It launches on
+#    the current stream, and asks whether the launch has failed.
+# 6. What a call costs depends on what its launcher does at each call, not on the
 #    language of the kernel. In a CUDA graph, neither matters.
 
 # %% [markdown]

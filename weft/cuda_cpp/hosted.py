@@ -320,7 +320,7 @@ class Called:
                 count = self.wanted.size
                 row = "no-blocks" if count == 0 else "rounded-down"
                 row = row if 0 in launch.grid else "too-large"
-                told = {"grid": launch.grid, "block": launch.block, "count": count}
+                told = {"blocks": launch.grid, "each": launch.block, "count": count}
                 raise self.failed(row, self.launch_lines, **told)
         if stray := re.search(
             r"^weft: stray \d+ (\S+) (\d+) (\w*)$", self.ran.said, re.M
