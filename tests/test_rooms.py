@@ -36,7 +36,7 @@ FLOORS = [
         *("functions", "streams", "c", "torch_ops", "triton_programs", "libraries"),
         *("ranks", "tile_programs"),
     },
-    {"cuda_cpp"},
+    {"captures", "cuda_cpp"},
     {"dispatch", "in_page", "tracing"},
     {"diagnosis", "exploring", "sharing"},
     {""},  # weft/__init__.py

@@ -11,8 +11,8 @@ from weft.checking.verdict import Verdict
 # one takes all that nobody else wants.
 ROOMS = tuple(
     (
-        "weft.cuda_cpp weft.triton_programs weft.tile_programs weft.kernels "
-        "weft.libraries weft.torch_ops weft.ranks weft.functions"
+        "weft.captures weft.cuda_cpp weft.triton_programs weft.tile_programs "
+        "weft.kernels weft.libraries weft.torch_ops weft.ranks weft.functions"
     ).split()
 )
 
@@ -39,7 +39,9 @@ def check(
         (prototype, sizes, launch, call, out, full), for calls of a library
         `weft.libraries.exercise.LibraryExercise` (library, given, result, refuses,
         because), for functions of several ranks `weft.ranks.exercise.RankExercise`
-        (ranks, result, without), for all of them tolerance and unseen.
+        (ranks, result, without), for functions that capture a step
+        `weft.captures.room.CaptureExercise` (captured, made), for all of them tolerance
+        and unseen.
 
     Returns a Verdict, true if all is well. Where the environment has WEFT_STRICT=1, a
     failure raises CheckFailed. Raises ValueError if the exercise itself is wrong, as

@@ -35,6 +35,7 @@ PRODUCTS = frozenset(
     ).split()
 )
 NUMBER = "a number is taken out of a tensor"
+SHOWN = "a tensor is printed"
 SIZE = "the size of the result depends on values"
 HOME = "a tensor is copied to the host"
 BLOCKING = "the host waits for this copy"
@@ -53,6 +54,7 @@ WAITS = {  # operators that need a value before the host can go on
     "unique_consecutive": SIZE,
     "bincount": SIZE,
 }
+PRINTED = ("__repr__", "__format__")
 HOMEWARD = ("cpu", "numpy", "tolist", "__array__")
 MAKERS = ("tensor", "as_tensor", "asarray")
 MIXED = frozenset(  # operators that take tensors from both sides of the bus
@@ -280,6 +282,8 @@ class _Functions(TorchFunctionMode):
         home = bool(args) and self.homeward(name, args, kwargs)
         if place is not None and home:
             self.ear.record.waits.append(Heard(place, HOME))
+        if place is not None and name in PRINTED and self.ear.is_near(args[0]):
+            self.ear.record.waits.append(Heard(place, SHOWN))
         if place is not None and name in MAKERS and args:
             numbers = args[0] if isinstance(args[0], list | tuple) else []
             found = sum(map(self.ear.is_near, tree_leaves(numbers)))
