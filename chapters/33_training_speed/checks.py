@@ -132,6 +132,29 @@ def call_within(within, x):
     return loss, x.grad, blocks[0][0].weight.grad, blocks[4][2].weight.grad
 
 
+def small_step(device):
+    """Return the same training step at every call, and the weights that it trains."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(36)
+        net = nn.Sequential(nn.Linear(6, 16), nn.Tanh(), nn.Linear(16, 4)).to(device)
+    optimiser = torch.optim.SGD(net.parameters(), 0.1, momentum=0.9)
+
+    def step(x, answers):
+        optimiser.zero_grad()
+        loss = F.cross_entropy(net(x), answers)
+        loss.backward()
+        optimiser.step()
+        return loss.detach()
+
+    return step, list(net.parameters())
+
+
+def random_points(rng, steps, n):
+    """Return batches of points, and the answers to each batch."""
+    points = rng.standard_normal((steps, n, 6)).astype(np.float32)
+    return points, rng.integers(0, 4, (steps, n))
+
+
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 

@@ -11,9 +11,10 @@
 # - find and remove hidden synchronisations and graph breaks;
 # - use autocast, channels-last, gradient accumulation and checkpointing, and still get
 #   the right gradients;
+# - capture a training step in a CUDA graph, and replay it on new batches;
 # - make a slow training script several times as fast, and show which change did it.
 #
-# **You need** about two hours. You do not need a GPU: the checks listen to PyTorch and
+# **You need** about two and a half hours. You do not need a GPU: the checks listen to PyTorch and
 # count waits, copies, operators and bytes on any machine, and without a GPU the
 # measurements show times from the reference GPU, an H200. If you use a GPU, it needs
 # compute capability 8.0 or higher and 16 GB of memory; the measurements compile two
@@ -365,7 +366,79 @@ check(
 # blocks are recomputed.
 
 # %% [markdown]
-# ## 6 · The whole script
+# ## 6 · A step as a CUDA graph
+#
+# A **CUDA graph** records the launches of a step once, and one call replays them all.
+# Write the function that turns a training step into such a graph, and returns a
+# function that trains on any batch of the same shape. These are the parts:
+#
+# ```python
+# graph = torch.cuda.CUDAGraph()
+# with torch.cuda.graph(graph):      # records what is launched; nothing runs
+#     ...
+# graph.replay()                     # runs it on the current stream
+# ```
+#
+# - A graph keeps **addresses**. A new batch has to be where the graph reads, and the
+#   caller's batches must not be changed.
+# - The **first** step of a training is not like the others: here, it creates the
+#   optimiser's momentum. So let the step run at least once before you capture it.
+#   PyTorch's manual does so on another stream, `torch.cuda.Stream()`; then make each
+#   of the two streams wait for the other, with `wait_stream`.
+# - The caller collects the losses, and reads them at the end.
+#
+# ```python
+# graphed(step, x, answers)    # x, answers: a first batch, on the device
+#     # step(x, answers) trains on a batch, and returns the loss, a tensor
+#     # -> replay(x, answers), which does the same by a graph
+# ```
+#
+# Without a GPU, the check puts a model in the place of `torch.cuda`'s streams and
+# graphs, and follows which memory they read and write. Stuck? `hint("graphed")`.
+
+# %%
+def graphed(step, x, answers):
+    """Capture a training step; return a function that replays it on a batch."""
+    # about 16 lines
+    # BEGIN SOLUTION
+    held_x, held_answers = x.clone(), answers.clone()
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        step(held_x, held_answers)
+    torch.cuda.current_stream().wait_stream(side)
+
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        loss = step(held_x, held_answers)
+
+    def replay(x, answers):
+        held_x.copy_(x)
+        held_answers.copy_(answers)
+        graph.replay()
+        return loss.clone()
+
+    return replay
+    # END SOLUTION
+
+# %%
+check(
+    graphed,
+    captured=True,
+    made=checks.small_step,
+    inputs=checks.random_points,
+    sizes=[(4, 3), (6, 8)],
+)
+
+# %% [markdown] tags=["solution"]
+# Two copies bring a batch to the addresses that the graph knows, and a third takes the
+# loss away before the next replay overwrites it. All three are on the current stream,
+# before and after the replay, so nothing else has to be ordered.
+#
+# A step before the capture trains, too: it is an ordinary step on the first batch.
+
+# %% [markdown]
+# ## 7 · The whole script
 #
 # Here is a training script with eight faults. Its results are right. You have met each
 # of the faults in this lab or on the page:
@@ -762,8 +835,8 @@ never
 #   gradient must change nothing. Multiplying by 0 is not enough. Why?
 # - Choose which blocks to checkpoint by their size: give `within` a list of costs, and
 #   keep the activations that save the most time per byte.
-# - Put the whole fixed step into one CUDA graph, with the images copied into a buffer
-#   at a fixed address.
+# - Put the whole fixed script into one CUDA graph with your `graphed`. Which of its
+#   lines cannot be in the graph?
 
 # %%
 quiz()

@@ -1,4 +1,4 @@
-"""The training script of exercise 6: as given, half fixed, and at its best."""
+"""The training script of exercise 7: as given, half fixed, and at its best."""
 
 import functools
 

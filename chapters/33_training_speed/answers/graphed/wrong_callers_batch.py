@@ -1,0 +1,21 @@
+# verdict: input-written
+# x is on the device already, so the graph can use it.
+def graphed(step, x, answers):
+    held_x, held_answers = x, answers
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        step(held_x, held_answers)
+    torch.cuda.current_stream().wait_stream(side)
+
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        loss = step(held_x, held_answers)
+
+    def replay(x, answers):
+        held_x.copy_(x)  # <- here
+        held_answers.copy_(answers)
+        graph.replay()
+        return loss.clone()
+
+    return replay

@@ -1,0 +1,22 @@
+# verdict: capture
+# See what is captured.
+def graphed(step, x, answers):
+    held_x, held_answers = x.clone(), answers.clone()
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        step(held_x, held_answers)
+    torch.cuda.current_stream().wait_stream(side)
+
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        loss = step(held_x, held_answers)
+        print(loss)  # <- here
+
+    def replay(x, answers):
+        held_x.copy_(x)
+        held_answers.copy_(answers)
+        graph.replay()
+        return loss.clone()
+
+    return replay
