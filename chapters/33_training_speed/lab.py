@@ -373,10 +373,10 @@ check(
 # function that trains on any batch of the same shape. These are the parts:
 #
 # ```python
-# graph = torch.cuda.CUDAGraph()
-# with torch.cuda.graph(graph):      # records what is launched; nothing runs
+# recorded = torch.cuda.CUDAGraph()
+# with torch.cuda.graph(recorded):  # records what is launched; nothing runs
 #     ...
-# graph.replay()                     # runs it on the current stream
+# recorded.replay()                 # runs it on the current stream
 # ```
 #
 # - A graph keeps **addresses**. A new batch has to be where the graph reads, and the
@@ -388,16 +388,16 @@ check(
 # - The caller collects the losses, and reads them at the end.
 #
 # ```python
-# graphed(step, x, answers)    # x, answers: a first batch, on the device
+# as_graph(step, x, answers)    # x, answers: a first batch, on the device
 #     # step(x, answers) trains on a batch, and returns the loss, a tensor
 #     # -> replay(x, answers), which does the same by a graph
 # ```
 #
-# Without a GPU, the check puts a model in the place of `torch.cuda`'s streams and
-# graphs, and follows which memory they read and write. Stuck? `hint("graphed")`.
+# Without a GPU, the check replaces `torch.cuda`'s streams and graphs by a model, and
+# follows which memory they read and write. Stuck? `hint("as_graph")`.
 
 # %%
-def graphed(step, x, answers):
+def as_graph(step, x, answers):
     """Capture a training step; return a function that replays it on a batch."""
     # about 16 lines
     # BEGIN SOLUTION
@@ -423,7 +423,7 @@ def graphed(step, x, answers):
 
 # %%
 check(
-    graphed,
+    as_graph,
     captured=True,
     made=checks.small_step,
     inputs=checks.random_points,
@@ -835,7 +835,7 @@ never
 #   gradient must change nothing. Multiplying by 0 is not enough. Why?
 # - Choose which blocks to checkpoint by their size: give `within` a list of costs, and
 #   keep the activations that save the most time per byte.
-# - Put the whole fixed script into one CUDA graph with your `graphed`. Which of its
+# - Put the whole fixed script into one CUDA graph with your `as_graph`. Which of its
 #   lines cannot be in the graph?
 
 # %%

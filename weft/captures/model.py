@@ -247,7 +247,7 @@ class Model(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     @contextmanager
     def in_place(self) -> Iterator[None]:
-        """Put the model in the place of torch.cuda's streams, events and graphs."""
+        """Replace torch.cuda's streams, events and graphs by the model."""
         names: dict[str, Any] = {
             "Stream": self.stream,
             "Event": lambda *_, **__: Event(self),

@@ -131,7 +131,7 @@ class Run:
 
     @contextmanager
     def _watched(self) -> Iterator[None]:
-        """Put the model in the place of CUDA, and listen; nothing of it on a GPU."""
+        """Replace CUDA by the model, and listen; do neither on a GPU."""
         import torch
 
         if self.on != "cpu":

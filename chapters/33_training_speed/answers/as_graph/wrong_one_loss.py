@@ -1,14 +1,12 @@
-# verdict: pass
-# An event orders the streams; a replay on another stream, with both waits.
-def graphed(step, x, answers):
+# verdict: alias
+# replay returns what the step returned.
+def as_graph(step, x, answers):
     held_x, held_answers = x.clone(), answers.clone()
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
         step(held_x, held_answers)
-    done = torch.cuda.Event()
-    done.record(side)
-    done.wait()
+    torch.cuda.current_stream().wait_stream(side)
 
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
@@ -17,10 +15,7 @@ def graphed(step, x, answers):
     def replay(x, answers):
         held_x.copy_(x)
         held_answers.copy_(answers)
-        side.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(side):
-            graph.replay()
-        torch.cuda.current_stream().wait_stream(side)
-        return loss.clone()
+        graph.replay()
+        return loss  # <- here
 
     return replay

@@ -1,6 +1,6 @@
-# verdict: wrong-value
-# The batch is x.
-def graphed(step, x, answers):
+# verdict: order
+# Replay on the stream on which it was warmed up.
+def as_graph(step, x, answers):
     held_x, held_answers = x.clone(), answers.clone()
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
@@ -14,7 +14,9 @@ def graphed(step, x, answers):
 
     def replay(x, answers):
         held_x.copy_(x)
-        graph.replay()  # <- here
+        held_answers.copy_(answers)
+        with torch.cuda.stream(side):
+            graph.replay()  # <- here
         return loss.clone()
 
     return replay

@@ -1,6 +1,6 @@
 # verdict: capture
-# See what is captured.
-def graphed(step, x, answers):
+# Replay, and step to get the loss.
+def as_graph(step, x, answers):
     held_x, held_answers = x.clone(), answers.clone()
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
@@ -11,12 +11,11 @@ def graphed(step, x, answers):
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         loss = step(held_x, held_answers)
-        print(loss)  # <- here
 
     def replay(x, answers):
         held_x.copy_(x)
         held_answers.copy_(answers)
         graph.replay()
-        return loss.clone()
+        return step(held_x, held_answers)  # <- here
 
     return replay

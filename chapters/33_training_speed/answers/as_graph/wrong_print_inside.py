@@ -1,6 +1,6 @@
 # verdict: capture
-# Make sure that the loss is finite before going on.
-def graphed(step, x, answers):
+# See what is captured.
+def as_graph(step, x, answers):
     held_x, held_answers = x.clone(), answers.clone()
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
@@ -11,7 +11,7 @@ def graphed(step, x, answers):
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         loss = step(held_x, held_answers)
-        assert loss.item() < 1e6  # <- here
+        print(loss)  # <- here
 
     def replay(x, answers):
         held_x.copy_(x)

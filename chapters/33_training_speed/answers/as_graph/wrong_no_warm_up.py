@@ -1,6 +1,6 @@
 # verdict: capture
 # Capturing runs the step once anyway.
-def graphed(step, x, answers):
+def as_graph(step, x, answers):
     held_x, held_answers = x.clone(), answers.clone()
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):  # <- here

@@ -1,6 +1,6 @@
-# verdict: order
-# The other stream has to wait for the copies.
-def graphed(step, x, answers):
+# verdict: wrong-value
+# The graph uses held_x, so held_x should be the new batch.
+def as_graph(step, x, answers):
     held_x, held_answers = x.clone(), answers.clone()
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
@@ -13,11 +13,9 @@ def graphed(step, x, answers):
         loss = step(held_x, held_answers)
 
     def replay(x, answers):
-        held_x.copy_(x)
-        held_answers.copy_(answers)
-        side.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(side):
-            graph.replay()
-        return loss.clone()  # <- here
+        nonlocal held_x, held_answers
+        held_x, held_answers = x, answers
+        graph.replay()  # <- here
+        return loss.clone()
 
     return replay

@@ -1,9 +1,12 @@
-# verdict: pass
-# One stream is enough: torch.cuda.graph waits for the GPU anyway.
-def graphed(step, x, answers):
+# verdict: capture
+# Copying the batch is enough: the graph sees it.
+def as_graph(step, x, answers):
     held_x, held_answers = x.clone(), answers.clone()
-    for _ in range(3):
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
         step(held_x, held_answers)
+    torch.cuda.current_stream().wait_stream(side)
 
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
@@ -12,8 +15,6 @@ def graphed(step, x, answers):
     def replay(x, answers):
         held_x.copy_(x)
         held_answers.copy_(answers)
-        graph.replay()
-        mine = torch.empty_like(loss)
-        return mine.copy_(loss)
+        return loss.clone()
 
     return replay

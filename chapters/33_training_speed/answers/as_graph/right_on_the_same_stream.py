@@ -1,12 +1,9 @@
-# verdict: alias
-# replay returns what the step returned.
-def graphed(step, x, answers):
+# verdict: pass
+# One stream is enough: torch.cuda.graph waits for the GPU anyway.
+def as_graph(step, x, answers):
     held_x, held_answers = x.clone(), answers.clone()
-    side = torch.cuda.Stream()
-    side.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(side):
+    for _ in range(3):
         step(held_x, held_answers)
-    torch.cuda.current_stream().wait_stream(side)
 
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
@@ -16,6 +13,7 @@ def graphed(step, x, answers):
         held_x.copy_(x)
         held_answers.copy_(answers)
         graph.replay()
-        return loss  # <- here
+        mine = torch.empty_like(loss)
+        return mine.copy_(loss)
 
     return replay

@@ -1,12 +1,14 @@
-# verdict: order
-# Replay on the stream on which it was warmed up.
-def graphed(step, x, answers):
+# verdict: pass
+# An event orders the streams; a replay on another stream, with both waits.
+def as_graph(step, x, answers):
     held_x, held_answers = x.clone(), answers.clone()
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
         step(held_x, held_answers)
-    torch.cuda.current_stream().wait_stream(side)
+    done = torch.cuda.Event()
+    done.record(side)
+    done.wait()
 
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
@@ -15,8 +17,10 @@ def graphed(step, x, answers):
     def replay(x, answers):
         held_x.copy_(x)
         held_answers.copy_(answers)
+        side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):
-            graph.replay()  # <- here
+            graph.replay()
+        torch.cuda.current_stream().wait_stream(side)
         return loss.clone()
 
     return replay

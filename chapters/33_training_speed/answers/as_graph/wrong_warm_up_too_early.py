@@ -1,11 +1,10 @@
-# verdict: wrong-value
-# The graph uses held_x, so held_x should be the new batch.
-def graphed(step, x, answers):
+# verdict: order
+# A new stream begins when it is made.
+def as_graph(step, x, answers):
     held_x, held_answers = x.clone(), answers.clone()
     side = torch.cuda.Stream()
-    side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
-        step(held_x, held_answers)
+        step(held_x, held_answers)  # <- here
     torch.cuda.current_stream().wait_stream(side)
 
     graph = torch.cuda.CUDAGraph()
@@ -13,9 +12,9 @@ def graphed(step, x, answers):
         loss = step(held_x, held_answers)
 
     def replay(x, answers):
-        nonlocal held_x, held_answers
-        held_x, held_answers = x, answers
-        graph.replay()  # <- here
+        held_x.copy_(x)
+        held_answers.copy_(answers)
+        graph.replay()
         return loss.clone()
 
     return replay

@@ -1,7 +1,7 @@
-# verdict: capture
-# Copying the batch is enough: the graph sees it.
-def graphed(step, x, answers):
-    held_x, held_answers = x.clone(), answers.clone()
+# verdict: input-written
+# x is on the device already, so the graph can use it.
+def as_graph(step, x, answers):
+    held_x, held_answers = x, answers
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
@@ -13,8 +13,9 @@ def graphed(step, x, answers):
         loss = step(held_x, held_answers)
 
     def replay(x, answers):
-        held_x.copy_(x)
+        held_x.copy_(x)  # <- here
         held_answers.copy_(answers)
+        graph.replay()
         return loss.clone()
 
     return replay
