@@ -48,9 +48,9 @@ def task() -> Callable[[], tuple[torch.Tensor, torch.Tensor]]:
 
 
 def spreads(net: nn.Sequential, x: torch.Tensor) -> list[float]:
-    """Return how far each layer's outputs differ from one sample to another, before ReLU.
+    """Return how far each layer's outputs before ReLU differ from sample to sample.
 
-    The mean over its features of the standard deviation over a batch.
+    The mean over the features of the standard deviation over a batch.
     """
     found = []
     for each in net[:-1]:
@@ -95,8 +95,8 @@ def table() -> str:
     rows = {
         "default": row(False, False),
         "Kaiming": row(False, True),
-        "default, norms": row(True, False),
-        "Kaiming, norms": row(True, True),
+        "norms, default": row(True, False),
+        "norms, Kaiming": row(True, True),
     }
     heads = ["spread", *(f"layer {n}" for n in SHOWN), "loss"]
     left = WIDTH - EACH * (len(heads) - 1)

@@ -144,6 +144,7 @@ def timed(step: Callable, load: Load, meet: Callable = lambda: None) -> float:
 def alone(name: str, load: Load, wrapped: Callable = lambda net: net) -> Row:
     """Train in this process, with the network as it is or `wrapped`."""
     if load.kind == "cuda":
+        torch.cuda.init()
         torch.cuda.empty_cache()
         for rank in range(torch.cuda.device_count()):
             torch.cuda.reset_peak_memory_stats(rank)
