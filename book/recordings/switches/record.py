@@ -32,6 +32,7 @@ COMMANDS = {
     "selective": "python selective.py",
     "deterministic": "python deterministic.py",
     "packaged": "python packaged.py",
+    "served": "python served.py",
     "twice": "python twice.py",
     "unchecked": "torchrun --nproc_per_node 2 ranks.py",
     "ranks": "TORCH_DISTRIBUTED_DEBUG=DETAIL torchrun --nproc_per_node 2 ranks.py",
