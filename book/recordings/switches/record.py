@@ -76,7 +76,7 @@ POINTERS = re.compile(
 WIDTH = 88
 NOISE = re.compile(
     r"^(?:USDT:.*|.*FutureWarning.*|  return cls.__new__.*|.*TensorFloat32.*|"
-    r"  warnings.warn.*|\*+|Setting OMP_.*)?\n",
+    r"  warnings.warn.*|\*+|torchvision is not.*|Setting OMP_.*)?\n",
     re.MULTILINE,
 )
 
