@@ -339,6 +339,35 @@ def test_times_say_what_made_them_and_are_shown(path):
 
 
 @pytest.mark.parametrize(
+    ("file", "program"),
+    [
+        ("27_cudnn/beside.txt", "beside.py"),
+        ("33_training_speed/initial.txt", "initial.py"),
+    ],
+)
+def test_a_recorded_table_says_what_made_it_and_is_shown(file, program):
+    path = RECORDINGS / file
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith(f"$ python3 {program}\n# ")
+    assert not OF_A_MACHINE.search(text)
+    pages = RECORDINGS.parent.glob(f"{path.parent.name[:2]}_*.md")
+    assert any(f"recordings/{file}" in page.read_text("utf-8") for page in pages)
+
+
+def test_the_shares_of_cudnns_other_operations_are_those_of_their_times():
+    text = (RECORDINGS / "27_cudnn" / "beside.txt").read_text(encoding="utf-8")
+    tables = [part.splitlines() for part in text.split("\n\n")[1:]]
+    assert len(tables) == 5
+    for head, *lines in tables:
+        assert head.endswith("of copy")
+        rows = [line.split()[-3:] for line in lines]
+        copy = float(rows[0][1])
+        for megabytes, ms, share in rows:
+            assert megabytes == rows[0][0]
+            assert share == f"{100 * copy / float(ms):.0f}%"
+
+
+@pytest.mark.parametrize(
     "path", sorted((RECORDINGS / "switches").glob("*.txt")), ids=lambda p: p.stem
 )
 def test_what_switches_print_says_what_made_it_and_is_shown(path):
