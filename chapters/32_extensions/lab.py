@@ -13,10 +13,10 @@
 # - write a kernel and its launcher in CUDA C++ for `load_inline`;
 # - compare Numba, CUDA C++ and Triton by what a *call* costs, and choose between them.
 #
-# **You need** about two and a half hours. You do not need a GPU: the exercises run in the
-# simulator, and without a GPU the measurements show times from the reference GPU, an
-# H200. If you use a GPU, it needs compute capability 7.5 or higher. The C++ parts also
-# need CUDA's compiler, `nvcc`; without it, the rows for C++ are left out.
+# **You need** about two and a half hours. You do not need a GPU: the exercises run in
+# the simulator, and without a GPU the measurements show times from the reference GPU,
+# an H200. If you use a GPU, it needs compute capability 7.5 or higher. The C++ parts
+# also need CUDA's compiler, `nvcc`; without it, the rows for C++ are left out.
 
 # %%
 try:

@@ -14,11 +14,11 @@
 # - capture a training step in a CUDA graph, and replay it on new batches;
 # - make a slow training script several times as fast, and show which change did it.
 #
-# **You need** about two and a half hours. You do not need a GPU: the checks listen to PyTorch and
-# count waits, copies, operators and bytes on any machine, and without a GPU the
-# measurements show times from the reference GPU, an H200. If you use a GPU, it needs
-# compute capability 8.0 or higher and 16 GB of memory; the measurements compile two
-# models, which takes a few minutes.
+# **You need** about two and a half hours. You do not need a GPU: the checks listen to
+# PyTorch and count waits, copies, operators and bytes on any machine, and without a
+# GPU the measurements show times from the reference GPU, an H200. If you use a GPU,
+# it needs compute capability 8.0 or higher and 16 GB of memory; the measurements
+# compile two models, which takes a few minutes.
 
 # %%
 try:
