@@ -57,6 +57,8 @@ SHOWN: list[tuple[str, dict[str, Any]]] = [
     ("layout", {"swizzle": [3, 2, 3], "way": "pieces"}),
     ("layout", {"layout": "((4,8),(2,2)):((32,1),(16,8))", "show": "owner"}),
     ("layout", {"layout": "(4,2"}),
+    ("strides", {"operations": ["t", "rows"]}),
+    ("strides", {"operations": ["narrow", "expand"], "at": [0, 1]}),
     ("trace", {"code": [[7, "    out[i] = x[j]"]], "accesses": [ACCESS]}),
 ]
 PAGES = {
@@ -76,6 +78,7 @@ PAGES = {
     "book/19_gemm_registers": ["roofline"],
     "book/20_layouts": ["layout", "layout", "layout"],
     "book/23_fft": ["roofline"],
+    "book/30_tensors": ["strides"],
     "solutions/05_first_kernel": ["trace", "trace"],
     "solutions/13_shared_memory": ["trace", "trace"],
     "solutions/17_fusion": ["trace"],
