@@ -59,6 +59,8 @@ SHOWN: list[tuple[str, dict[str, Any]]] = [
     ("layout", {"layout": "(4,2"}),
     ("strides", {"operations": ["t", "rows"]}),
     ("strides", {"operations": ["narrow", "expand"], "at": [0, 1]}),
+    ("ring", {"stages": 4, "order": "pppbccbcp"}),
+    ("ring", {"first": "consumer", "order": "pc"}),
     ("trace", {"code": [[7, "    out[i] = x[j]"]], "accesses": [ACCESS]}),
 ]
 PAGES = {
@@ -77,6 +79,7 @@ PAGES = {
     "book/18_gemm_tiles": ["roofline", "tiling", "roofline"],
     "book/19_gemm_registers": ["roofline"],
     "book/20_layouts": ["layout", "layout", "layout"],
+    "book/22_hopper_gemm": ["ring"],
     "book/23_fft": ["roofline"],
     "book/30_tensors": ["strides"],
     "solutions/05_first_kernel": ["trace", "trace"],
