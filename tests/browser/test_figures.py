@@ -61,6 +61,8 @@ SHOWN: list[tuple[str, dict[str, Any]]] = [
     ("strides", {"operations": ["narrow", "expand"], "at": [0, 1]}),
     ("ring", {"stages": 4, "order": "pppbccbcp"}),
     ("ring", {"first": "consumer", "order": "pc"}),
+    ("fragments", {"packed": 4, "at": [12, 5]}),
+    ("fragments", {"show": "needs", "at": [3, 6]}),
     ("trace", {"code": [[7, "    out[i] = x[j]"]], "accesses": [ACCESS]}),
 ]
 PAGES = {
@@ -79,6 +81,7 @@ PAGES = {
     "book/18_gemm_tiles": ["roofline", "tiling", "roofline"],
     "book/19_gemm_registers": ["roofline"],
     "book/20_layouts": ["layout", "layout", "layout"],
+    "book/21_tensor_cores": ["fragments"],
     "book/22_hopper_gemm": ["ring"],
     "book/23_fft": ["roofline"],
     "book/30_tensors": ["strides"],
