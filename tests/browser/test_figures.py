@@ -63,6 +63,8 @@ SHOWN: list[tuple[str, dict[str, Any]]] = [
     ("ring", {"first": "consumer", "order": "pc"}),
     ("fragments", {"packed": 4, "at": [12, 5]}),
     ("fragments", {"show": "needs", "at": [3, 6]}),
+    ("running_max", {}),
+    ("running_max", {"scores": "rising", "correct": False, "step": 4}),
     ("trace", {"code": [[7, "    out[i] = x[j]"]], "accesses": [ACCESS]}),
 ]
 PAGES = {
@@ -84,6 +86,7 @@ PAGES = {
     "book/21_tensor_cores": ["fragments"],
     "book/22_hopper_gemm": ["ring"],
     "book/23_fft": ["roofline"],
+    "book/24_attention": ["running_max"],
     "book/30_tensors": ["strides"],
     "solutions/05_first_kernel": ["trace", "trace"],
     "solutions/13_shared_memory": ["trace", "trace"],
