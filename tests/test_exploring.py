@@ -186,7 +186,7 @@ def test_a_kernel_without_accesses_is_explored() -> None:
 
 
 def test_an_unknown_figure_is_refused() -> None:
-    with pytest.raises(ValueError, match="there are banks, barrier"):
+    with pytest.raises(ValueError, match="there are all_reduce, banks, barrier"):
         figure("warp_acces")
 
 

@@ -65,6 +65,8 @@ SHOWN: list[tuple[str, dict[str, Any]]] = [
     ("fragments", {"show": "needs", "at": [3, 6]}),
     ("running_max", {}),
     ("running_max", {"scores": "rising", "correct": False, "step": 4}),
+    ("all_reduce", {"ranks": 8, "step": 7}),
+    ("all_reduce", {"method": "tree", "ranks": 6, "step": 4}),
     ("trace", {"code": [[7, "    out[i] = x[j]"]], "accesses": [ACCESS]}),
 ]
 PAGES = {
@@ -87,6 +89,7 @@ PAGES = {
     "book/22_hopper_gemm": ["ring"],
     "book/23_fft": ["roofline"],
     "book/24_attention": ["running_max"],
+    "book/28_multi_gpu": ["all_reduce"],
     "book/30_tensors": ["strides"],
     "solutions/05_first_kernel": ["trace", "trace"],
     "solutions/13_shared_memory": ["trace", "trace"],
