@@ -67,6 +67,9 @@ SHOWN: list[tuple[str, dict[str, Any]]] = [
     ("running_max", {"scores": "rising", "correct": False, "step": 4}),
     ("all_reduce", {"ranks": 8, "step": 7}),
     ("all_reduce", {"method": "tree", "ranks": 6, "step": 4}),
+    ("columns", {"ld": 4}),
+    ("columns", {"ld": 3}),
+    ("columns", {"shape": "same", "ld": 7}),
     ("trace", {"code": [[7, "    out[i] = x[j]"]], "accesses": [ACCESS]}),
 ]
 PAGES = {
@@ -89,6 +92,7 @@ PAGES = {
     "book/22_hopper_gemm": ["ring"],
     "book/23_fft": ["roofline"],
     "book/24_attention": ["running_max"],
+    "book/25_cublas": ["columns"],
     "book/28_multi_gpu": ["all_reduce"],
     "book/30_tensors": ["strides"],
     "solutions/05_first_kernel": ["trace", "trace"],
