@@ -183,6 +183,24 @@ check(
 # solutions, hardly any warp takes both sides of the branch.
 
 # %% [markdown]
+# ## Look at it
+#
+# Both kernels read and write the same elements, but in different requests. `explore`
+# launches your kernel in the simulator and shows them. Before you run the cell, guess
+# how many lanes take part in a request for `x`, and how many sectors it touches. Then
+# change the name to `obvious`, and compare.
+
+# %%
+ones = np.ones(256, np.float32)
+weft.explore(even_odd)[2, 128](ones, ones[:8] / 2, np.zeros_like(ones))
+
+# %% [markdown] tags=["solution"]
+# All 32 lanes take part, and their elements are two apart, so a request touches 8
+# sectors and uses half of each. In `obvious`, each side of the branch makes a request
+# with 16 lanes, which touches 4 sectors. A warp of either kernel therefore touches 8
+# sectors when it reads, and 8 when it writes: the new order costs no sectors.
+
+# %% [markdown]
 # ## Measure: even and odd samples
 #
 # The signal has 2^24 samples, and the table that both formulas read has 64 entries. How

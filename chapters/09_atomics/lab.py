@@ -432,6 +432,18 @@ check(
 # 48 KB in a block.
 
 # %% [markdown]
+# ## Look at the banks
+#
+# Two warps of your kernel count 64 pixels of a dark image. The picture shows in which
+# banks the words of a request are. Look at the line that adds up the copies. Then write
+# `counts[b, k]` there, run both cells, and look again: where are the 32 words now?
+
+# %%
+dark = np.zeros(64, np.uint8)
+weights, bins = np.ones(64, np.float32), np.zeros(256, np.float32)
+weft.explore(histogram_weighted)[1, 64](dark, weights, bins)
+
+# %% [markdown]
 # ## 6 · An operation that the hardware lacks
 #
 # Find the largest of many floats. (When a tensor is to be stored in 8 bits, for

@@ -86,6 +86,16 @@ def copy_pieces(x, out):
             out[i] = x[i]
 
 
+# %% [markdown]
+# Look at the kernel before you fix it. `explore` launches it in the simulator and shows
+# which sectors each of its lines requests. In its first request, a warp uses an eighth
+# of the sectors that it fetches. Move the slider to its next requests: which sectors do
+# they touch? Run the cell again after each change.
+
+# %%
+ones = np.ones(64 * PIECE, np.float32)
+weft.explore(copy_pieces)[1, 64](ones, np.zeros_like(ones))
+
 # %%
 check(
     copy_pieces,

@@ -285,6 +285,19 @@ check(
 # exercise 5.
 
 # %% [markdown]
+# ## Look at the lanes
+#
+# `explore` launches a kernel in the simulator and shows which lanes take part in each
+# request, and in which banks their words are. Begin with the first tree, and choose the
+# line with the addition. How many requests does it make, and how many lanes take part in
+# the later steps? Move the slider. Then guess the same for `sum_sequential`, change the
+# name, and compare.
+
+# %%
+ones = np.ones(BLOCK, np.float32)
+weft.explore(sum_interleaved)[1, BLOCK](ones, np.zeros(1, np.float32))
+
+# %% [markdown]
 # ## 3 · Finish with shuffles
 #
 # Once 32 numbers are left, the tree needs neither shared memory nor barriers: the lanes

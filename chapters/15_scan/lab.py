@@ -433,6 +433,18 @@ check(
     limits={"loads": 2, "shared_loads": 40, "float64": 0},
 )
 
+# %% [markdown]
+# ## Look at the stores
+#
+# `explore` launches your kernel in the simulator and shows what its warps request. Here
+# are two blocks of three warps, and about half of the elements are kept. Before you look
+# at the store, guess how many lanes of a warp take part in it, how many sectors their
+# request touches, and whether there are gaps between the places.
+
+# %%
+some, ends = checks.signs(np.random.default_rng(15), 192)
+weft.explore(keep_positive)[2, 96](some, ends, np.zeros_like(some))
+
 # %% [markdown] tags=["solution"]
 # The store is the only part that not all lanes execute. The lanes that execute it write
 # to neighbouring places, since kept elements are neighbours in `out`. So the request is
