@@ -70,6 +70,8 @@ SHOWN: list[tuple[str, dict[str, Any]]] = [
     ("columns", {"ld": 4}),
     ("columns", {"ld": 3}),
     ("columns", {"shape": "same", "ld": 7}),
+    ("gradients", {}),
+    ("gradients", {"engine": "early", "step": 5}),
     ("trace", {"code": [[7, "    out[i] = x[j]"]], "accesses": [ACCESS]}),
 ]
 PAGES = {
@@ -95,6 +97,7 @@ PAGES = {
     "book/25_cublas": ["columns"],
     "book/28_multi_gpu": ["all_reduce"],
     "book/30_tensors": ["strides"],
+    "book/31_autograd": ["gradients"],
     "solutions/05_first_kernel": ["trace", "trace"],
     "solutions/08_warps": ["trace"],
     "solutions/09_atomics": ["trace"],
