@@ -72,6 +72,8 @@ SHOWN: list[tuple[str, dict[str, Any]]] = [
     ("columns", {"shape": "same", "ld": 7}),
     ("gradients", {}),
     ("gradients", {"engine": "early", "step": 5}),
+    ("queueing", {}),
+    ("queueing", {"how": "waits", "run": 20}),
     ("trace", {"code": [[7, "    out[i] = x[j]"]], "accesses": [ACCESS]}),
 ]
 PAGES = {
@@ -98,6 +100,7 @@ PAGES = {
     "book/28_multi_gpu": ["all_reduce"],
     "book/30_tensors": ["strides"],
     "book/31_autograd": ["gradients"],
+    "book/33_training_speed": ["queueing"],
     "solutions/05_first_kernel": ["trace", "trace"],
     "solutions/08_warps": ["trace"],
     "solutions/09_atomics": ["trace"],
