@@ -74,6 +74,8 @@ SHOWN: list[tuple[str, dict[str, Any]]] = [
     ("gradients", {"engine": "early", "step": 5}),
     ("queueing", {}),
     ("queueing", {"how": "waits", "run": 20}),
+    ("box", {}),
+    ("box", {"swizzled": False, "row": -2, "piece": 0}),
     ("trace", {"code": [[7, "    out[i] = x[j]"]], "accesses": [ACCESS]}),
 ]
 PAGES = {
@@ -93,7 +95,7 @@ PAGES = {
     "book/19_gemm_registers": ["roofline"],
     "book/20_layouts": ["layout", "layout", "layout"],
     "book/21_tensor_cores": ["fragments"],
-    "book/22_hopper_gemm": ["ring"],
+    "book/22_hopper_gemm": ["ring", "box"],
     "book/23_fft": ["roofline"],
     "book/24_attention": ["running_max"],
     "book/25_cublas": ["columns"],

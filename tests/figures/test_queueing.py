@@ -18,7 +18,7 @@ def timelines(how: str) -> list[Any]:
 
 
 def one_by_one(calls: int, queue: int, run: int) -> int:
-    """Return the time of kernels that are queued one by one: the slower side decides."""
+    """Return the time of kernels queued one by one: the slower side decides."""
     return max(calls * queue + run, queue + calls * run)
 
 
