@@ -76,6 +76,8 @@ SHOWN: list[tuple[str, dict[str, Any]]] = [
     ("queueing", {"how": "waits", "run": 20}),
     ("box", {}),
     ("box", {"swizzled": False, "row": -2, "piece": 0}),
+    ("tiles", {}),
+    ("tiles", {"mistaken": True, "block": 1, "n": 30}),
     ("trace", {"code": [[7, "    out[i] = x[j]"]], "accesses": [ACCESS]}),
 ]
 PAGES = {
@@ -103,6 +105,7 @@ PAGES = {
     "book/30_tensors": ["strides"],
     "book/31_autograd": ["gradients"],
     "book/33_training_speed": ["queueing"],
+    "book/36_tiles": ["tiles"],
     "solutions/05_first_kernel": ["trace", "trace"],
     "solutions/08_warps": ["trace"],
     "solutions/09_atomics": ["trace"],

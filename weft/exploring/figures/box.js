@@ -1,6 +1,6 @@
 // A box that the TMA copies: which part of the matrix it is, and how it arrives.
 
-import { counted, figure, h, hatch, number, picture, rect, s, text } from "./figure.js";
+import { figure, h, hatch, number, picture, rect, s, text } from "./figure.js";
 import { PIECE, PIECES, ROWS, SIDE, box, placed, reading } from "./box_rules.js";
 
 const AROUND = 4; // rows and pieces around the matrix that a box may reach
@@ -61,7 +61,7 @@ function draw(state, width) {
     numbers: [
       [number(taken), `${taken === 1 ? "pass" : "passes"} to read piece ${chosen} of 8 rows`, taken > 1 && "bad"],
       [number(inside * PIECE), "bytes from the matrix"],
-      [number(SIDE * SIDE * PIECE), "bytes that full counts"],
+      [number(SIDE * SIDE * PIECE), "bytes counted at full"],
     ],
     said: words(state, SIDE * SIDE - inside, taken),
   };
@@ -71,8 +71,8 @@ function words({ swizzled, chosen }, outside, taken) {
   const where = swizzled
     ? `Piece ${chosen} of row r is at place ${chosen} XOR r. The eight pieces are in different banks.`
     : `Piece ${chosen} of every row is at place ${chosen}, in the same four banks: ${taken} passes.`;
-  const zeros = outside ? ` ${counted(outside, "piece is", "pieces are")} outside the matrix and arrive as zeros, which full counts, too.` : "";
-  return where + zeros.replace("is outside the matrix and arrive ", "is outside the matrix and arrives ");
+  const zeros = ` ${outside} of ${SIDE * SIDE} pieces are outside the matrix: they arrive as zeros, and are counted at full all the same.`;
+  return outside ? where + zeros : where;
 }
 
 export default figure({
