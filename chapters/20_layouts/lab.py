@@ -68,7 +68,7 @@ print(rows.table())
 #   coordinates. So a mode can reach indices that no single stride would reach, and the
 #   layout can still be used as a matrix of 4 × 8.
 #
-# Play with layouts: choose a preset, type a layout of your own, and click on a cell.
+# Play with layouts: choose a preset, type your own layout, and click on a cell.
 
 # %%
 figure("layout", layout="((2,2),8):((16,1),2)")
@@ -127,8 +127,8 @@ check(
 # This is why CuTe's code can treat a tile as a matrix in one line and as a vector in
 # the next.
 #
-# The last mode takes what is left, without a remainder. So a number beyond the last
-# coordinate just continues along the last mode; nothing checks it, as nothing checks an
+# The last mode takes all that is left, and is not divided. So a number beyond the last
+# coordinate continues along the last mode. Nothing checks it, just as nothing checks an
 # index beyond the end of an array in C.
 
 # %% [markdown]
@@ -185,7 +185,7 @@ check(
 
 # %% [markdown] tags=["solution"]
 # The merged mode keeps the stride of its left half, because the left half is the faster
-# here. Compare each mode with the **latest merged** mode, not with its original
+# one. Compare each mode with the **latest merged** mode, not with its original
 # neighbour: otherwise `(2,3,4):(1,2,6)` becomes `(6,4):(1,6)` instead of `24:1`.
 #
 # Fewer modes mean fewer divisions when a coordinate is a number. If only one mode is
@@ -217,18 +217,18 @@ check(
 # Work through A's modes from the left, with two numbers that change on the way: how
 # many elements are still to be picked, and the step between them. A mode of A is
 #
-# - **skipped** if the step is a multiple of its size. Counted in the next mode, the
-#   step is then smaller. By which factor?
-# - **used** if its size is a multiple of the step. How many of the elements to be
-#   picked are in this mode? There cannot be more than are still to be picked. Which
-#   stride do they have? In the next mode, the step is 1.
+# - **skipped** if the step is a multiple of its size. When you count in the next mode,
+#   the step is smaller. By which factor?
+# - **used** if its size is a multiple of the step. Work out how many of the elements
+#   are in this mode (never more than are still to be picked), and which stride they
+#   have. In the next mode, the step is 1.
 #
 # The last mode takes all elements that are left. If B has several modes, A is composed
-# with each of them, and `make_layout(...)` combines the results (this is given). So R
-# always accepts B's coordinates.
+# with each of them, and `make_layout(...)` combines the results (this part is given).
+# So R always accepts B's coordinates.
 #
-# `composition(a, b)` returns R. In the check, A is flat and coalesced, and all
-# divisions leave no remainder. Stuck? `hint("composition")`.
+# `composition(a, b)` returns R. In the check, A is flat and coalesced, and no division
+# leaves a remainder. Stuck? `hint("composition")`.
 
 # %%
 def composition(a, b):
@@ -266,8 +266,9 @@ check(
 # %% [markdown] tags=["solution"]
 # Only the first mode that is used can have a step other than 1. After it, the elements
 # to be picked are consecutive in the next mode, because the first mode's size is a
-# multiple of the step. If neither number divides the other, the elements would be at
-# different places in every repetition of the mode, and no stride describes that:
+# multiple of the step. If neither the step nor a mode's size divides the other, the
+# elements are at different places in each repetition of the mode, which no stride can
+# describe:
 
 # %% tags=["solution"]
 for pair in (("(6,2):(8,2)", "3:4"), ("(4,2):(1,10)", "6:1")):
@@ -280,8 +281,8 @@ for pair in (("(6,2):(8,2)", "3:4"), ("(4,2):(1,10)", "6:1")):
 # CuTe's documentation calls these the **divisibility conditions**, on strides and on
 # shapes. CuTe checks them where it can, when it traces a kernel.
 #
-# In NumPy, composing is indexing a table with a table: if `a` and `b` are the tables of
-# A and B, then `a[b]` is the table of A ∘ B. A table of a million entries is a poor
+# In NumPy, you compose by indexing a table with a table: if `a` and `b` are the tables
+# of A and B, then `a[b]` is the table of A ∘ B. A table of a million entries is a poor
 # description, though. Two layouts of a few numbers each compose to a third that is just
 # as short.
 
@@ -290,10 +291,9 @@ for pair in (("(6,2):(8,2)", "3:4"), ("(4,2):(1,10)", "6:1")):
 #
 # A layout such as `4:2` picks the indices 0, 2, 4, 6. Suppose you want to repeat it,
 # moved by some distance each time, so that every index from 0 to 23 is reached exactly
-# once. Where do the repetitions start? The first starts at 0, and the second at 1, to
-# fill the gaps. Then everything below 8 is filled, so the others start at 8, 9, 16
-# and 17. These starts form a layout again, `(2,3):(1,8)`. It is the **complement** of
-# `4:2` up to 24.
+# once. The first repetition starts at 0, and the second at 1, to fill the gaps. Then
+# everything below 8 is filled, so the others start at 8, 9, 16 and 17. The starts form
+# a layout too, `(2,3):(1,8)`. It is the **complement** of `4:2` up to 24.
 #
 # | layout | up to | complement | because |
 # | --- | --- | --- | --- |
@@ -304,11 +304,11 @@ for pair in (("(6,2):(8,2)", "3:4"), ("(4,2):(1,10)", "6:1")):
 # | `(4,6):(1,4)` | 24 | `1:0` | nothing is left |
 #
 # Go through the layout's modes **in order of their strides**. Keep one number,
-# `reached`: all indices below it are filled so far. At first it is 1, because only
-# index 0 is filled. A mode with stride `stride` leaves room for `stride // reached`
-# steps of `reached`, so the complement gets a mode of that size with stride `reached`.
-# Now everything below `size * stride` is filled. At the end, one more mode fills what
-# is still missing up to `target`.
+# `reached`, below which all indices are filled. At first it is 1, because only index 0
+# is filled. A mode with stride `stride` leaves room for `stride // reached` steps of
+# `reached`, so the complement gets a mode of that size with stride `reached`. Now
+# everything below `size * stride` is filled. At the end, one more mode fills what is
+# still missing up to `target`.
 #
 # `complement(layout, target)` returns a layout whose strides increase. `target` is
 # always a multiple of what the layout and its gaps fill; modes of size 1 or stride 0
@@ -355,11 +355,10 @@ check(
 #
 # `logical_divide(A, tiler) = composition(A, (tiler, complement(tiler, size(A))))`
 #
-# is a layout of two modes: (within a tile, from tile to tile). Divide each of a
-# matrix's two modes, and you get four modes: (within a tile, from tile to tile) for the
-# rows and the same for the columns. Fix two of the four with a coordinate, and keep the
-# other two. This is **slicing**: the fixed modes add up to an offset, and the kept
-# modes are a smaller layout.
+# is a layout of two modes: (within a tile, from tile to tile). If you divide both modes
+# of a matrix, you get four modes: one such pair for the rows, and one for the columns.
+# Fix two of the four with a coordinate, and keep the other two. This is **slicing**:
+# the fixed modes add up to an offset, and the kept modes are a smaller layout.
 #
 # - Keep *within* and fix *from tile to tile*: the result is one tile. CuTe calls this
 #   `local_tile`. In NumPy, tile (3, 5) of m × n elements is `x[3*m : 4*m, 5*n : 6*n]`.
@@ -425,7 +424,8 @@ check(
 # Compared with `local_tile`, *within* and *across* have changed places. `local_tile`
 # gives a *block* its tile, and `local_partition` gives a *thread* its elements, which
 # are spread over the tile so that neighbouring threads have neighbouring elements. In
-# an index, this is the difference between `row = 8 * ty + i` and `row = ty + 16 * i`.
+# terms of indices, this is the difference between `row = 8 * ty + i` and
+# `row = ty + 16 * i`.
 
 # %% [markdown]
 # ## 6 · A copy as a layout
@@ -435,9 +435,9 @@ check(
 # the element: the first coordinate is the thread, and the second is the number of the
 # value among those that the thread copies. CuTe keeps this layout in a `TiledCopy`.
 #
-# What is "the element"? It is not an address, because the same copy should work for a
-# tile in global memory and for a padded tile in shared memory. It is the **number of
-# the coordinate** in the tile, `row + col * rows`, since coordinates are numbered
+# The element is not given by its address, because the same copy should work for a tile
+# in global memory and for a padded tile in shared memory. It is given by the **number
+# of its coordinate** in the tile, `row + col * rows`, since coordinates are numbered
 # column-major. Composition with the tile's own layout leads to an address:
 #
 # `composition(tile, copy)    # (thread, value) -> address`
@@ -524,8 +524,8 @@ chapter.measure.copied(copy)
 # ```
 #
 # All other bits stay the same. The lowest `base` bits never change, so groups of 2 to
-# the power of `base` neighbours stay together. And because the bits that are taken do
-# not themselves change, swizzling twice gives back the index.
+# the power of `base` neighbours stay together. The bits that are taken do not change
+# themselves, so swizzling twice gives back the index.
 #
 # `swizzle(index, bits, base, shift)` returns the new index. Stuck? `hint("swizzle")`.
 
@@ -589,9 +589,9 @@ chapter.measure.count_conflicts(tiles, guess)
 #   width, pieces are not aligned, and with a `base` of 0, not even two neighbours stay
 #   together.
 # - **Padded by 4** and **Swizzle<3,2,3>** keep four floats together and spread the
-#   pieces. For columns of single floats they do only part of the job: 8 rows use 8
-#   different groups of banks, and the ninth row uses the first group again, so 4 lanes
-#   share each bank that is used.
+#   pieces. Columns of single floats still have conflicts. 8 rows use 8 different groups
+#   of banks, and the ninth row uses the first group again, so 4 lanes share each bank
+#   that is used.
 #
 # Swizzle<3,2,3> on floats, Swizzle<3,3,3> on 16-bit numbers and Swizzle<3,4,3> on bytes
 # are the same permutation: 16-byte pieces stay whole, and piece number p of row r goes
@@ -602,15 +602,15 @@ chapter.measure.count_conflicts(tiles, guess)
 #
 # Here is one more layout, which you will meet again in chapter 21. With the instruction
 # `mma.m16n8k16`, a whole warp multiplies matrices, and each thread gets 4 numbers of
-# the 16 × 8 result. In the PTX manual, a page of formulas says which numbers. As a
+# the 16 × 8 result. The PTX manual takes a page of formulas to say which ones. As a
 # layout from (thread, value) to the number of the coordinate, `row + 16 * col`, it is
 # one line:
 #
 # `((4,8),(2,2)):((32,1),(16,8))`
 #
-# Read it like this. Thread 1 is two columns to the right of thread 0 (32 = 2 · 16), and
-# thread 4 is one row below it. Within a thread, value 1 is one column to the right of
-# value 0 (16), and value 2 is 8 rows below it.
+# Thread 1 is two columns to the right of thread 0 (32 = 2 · 16), and thread 4 is one
+# row below it. Within a thread, value 1 is one column to the right of value 0 (16), and
+# value 2 is 8 rows below it.
 
 # %%
 fragment = parse("((4,8),(2,2)):((32,1),(16,8))")
@@ -646,7 +646,7 @@ figure("layout", layout="((4,8),(2,2)):((32,1),(16,8))", show="owner")
 # 2. Coalescing keeps the function. Composition applies one layout after another, and
 #    the result is a layout if sizes and steps divide evenly. The complement is the
 #    layout of the places where repetitions start.
-# 3. Dividing is composing with a tile and its complement. If you fix one half of the
+# 3. To divide is to compose with a tile and its complement. If you fix one half of the
 #    result, you get a block's tile; if you fix the other half, you get a thread's
 #    elements.
 # 4. A copy is a layout from (thread, value) to the element, and so is a tensor core's

@@ -139,7 +139,7 @@ check(
 #
 # Multiply `a` (m × k) by `b` (k × n), where `b` is stored transposed: `bt` has n rows
 # of k numbers, like the weights of a linear layer. Then two neighbours along k share a
-# word in `bt` as well: k = 2t and 2t + 1 are in word t. Word w of column j of `b` is
+# word in `bt` too: k = 2t and 2t + 1 are in word t. Word w of column j of `b` is
 # `bt[j, w]`. A block is one warp and computes one 16 × 8 tile of `c`: the tile in tile
 # row `blockIdx.y` and tile column `blockIdx.x`. The warp moves along k in steps of 16
 # numbers, or 8 words.
@@ -197,8 +197,8 @@ check(
 
 # %% [markdown] tags=["solution"]
 # (If *both* operands take words 2t and 2t + 1 instead of t and t + 4, the result is the
-# same: the products are those of the other order, and only their places along k differ.
-# But then the registers are not the fragment of the table.)
+# same, because this changes only the order of the products along k. The registers are
+# then not the fragments of the table, though.)
 #
 # One `mma` does 16 × 8 × 16 = 2048 multiply-adds, whereas an ordinary multiply-add of a
 # warp does 32. The loads are the weak point: for each `mma`, a lane loads six words
@@ -222,12 +222,12 @@ check(
 # same column, in two rows and two different words.
 #
 # In this exercise *both* operands are stored that way. Compute `c = x.T @ y`, the
-# gradient of a linear layer's weights: `x` is k × 16, `y` is k × 16, and `c` is 16
-# × 16. So `a` is `x.T` and `b` is `y`, and each step along k needs one fragment of `a`
+# gradient of a linear layer's weights: `x` is k × 16, `y` is k × 16, and `c` is 16 ×
+# 16. So `a` is `x.T` and `b` is `y`, and each step along k needs one fragment of `a`
 # and two of `b`, for columns 0 to 7 and 8 to 15. The given code copies `x` and `y` into
-# the tiles `tx` and `ty`. Write the two `ldmatrix` (which row does each lane name?) and
-# the two `mma_f16`. A barrier has to follow, because the next step fills the tiles
-# again. After the loop, store both fragments of `c`:
+# the tiles `tx` and `ty`. Write the two `ldmatrix`, in which each lane has to name the
+# right row, and the two `mma_f16`. A barrier has to follow, because the next step fills
+# the tiles again. After the loop, store both fragments of `c`:
 # `put_fragment(c, row, col, lane, left)` stores the fragment `left`.
 #
 # Which four matrices does `mma` require? The registers of `a` contain, in order: rows
@@ -298,9 +298,10 @@ check(
 
 # %% [markdown] tags=["solution"]
 # `.trans` transposes each 8 × 8 matrix internally, but does not change the order of the
-# four. So where matrix i is *stored* decides which lane names which row. Register 1 of
-# `a` contains rows 8–15 of `x.T`: in `x` these are columns 8–15, four words to the
-# right. Register 2 contains k 8–15: in `x` these are eight rows further down.
+# four. So the place where matrix i is *stored* decides which lanes name its rows.
+# Register 1 of `a` contains rows 8–15 of `x.T`: in `x` these are columns 8–15, four
+# words to the right. Register 2 contains k 8–15: in `x` these are eight rows further
+# down.
 
 # %% [markdown]
 # ## 4 · A tile without conflicts
@@ -310,15 +311,15 @@ check(
 # rows are in different banks. In a tile whose rows are 128 bytes long, all rows begin
 # in the *same* bank, and one matrix takes eight passes instead of one.
 #
-# Padding would fix this. A **swizzle** fixes it without extra memory. Divide a row into
-# **pieces** of 16 bytes, and store piece p of row r at place `p ^ f(r)` of that row,
-# with a function f that differs between rows. For rows of eight pieces (128 bytes), the
-# usual choice is `f(r) = r % 8`: in any eight consecutive rows, piece p is then at
-# eight different places.
+# Padding would prevent these conflicts. A **swizzle** prevents them without extra
+# memory. Divide a row into **pieces** of 16 bytes, and store piece p of row r at place
+# `p ^ f(r)` of that row, with a function f that differs between rows. For rows of eight
+# pieces (128 bytes), the usual choice is `f(r) = r % 8`: in any eight consecutive rows,
+# piece p is then at eight different places.
 #
-# Here a row has *four* pieces, 64 bytes or 32 float16. Two rows fill all 32 banks. Find
-# an f for which neither the 16-byte stores nor `ldmatrix` have conflicts, and use it in
-# both the stores and the loads.
+# In this exercise, a row has only *four* pieces, or 64 bytes, and two rows fill all 32
+# banks. Find an f for which neither the 16-byte stores nor `ldmatrix` have conflicts,
+# and use it in both the stores and the loads.
 #
 # The kernel copies a matrix of 32 × 32 float16 into shared memory and loads it again as
 # fragments of `a`. Its 64 threads are two warps. Thread `t` copies two pieces: numbers
@@ -408,8 +409,8 @@ check(
 #   the two pieces that contain the 16 numbers along k. Multiply this fragment by all NF
 #   fragments of `b`.
 #
-# m is any number; 8 divides n and k, so a piece is either entirely inside the matrix or
-# entirely outside.
+# m can be any number. 8 divides n and k, so each piece is either entirely inside the
+# matrix or entirely outside.
 #
 # ```python
 # gemm_tiled(a, b, c)   # int32 (m, k / 2), int32 (k, n / 2) -> float32 (m, n)
@@ -417,8 +418,8 @@ check(
 #
 # At the end, call `put(c, sums, row, col, lane)`, which stores a warp's sums and
 # contains the guard. `row` and `col` are the top left corner of the warp tile in `c`.
-# Write the sizes by name, not as numbers: the check also runs the kernel with other
-# sizes, and so will you. Stuck? `hint("gemm_tiled")`.
+# Write the sizes by name, not as numbers, because the check and the measurements also
+# use other sizes. Stuck? `hint("gemm_tiled")`.
 
 # %% tags=["given"]
 BM, BN, BK = 16, 64, 64  # the block's tile, and its stride along k
@@ -505,9 +506,9 @@ check(
 # ## 6 · Copies in flight
 #
 # While a block of `gemm_tiled` copies, it issues no `mma`. The last kernel has
-# **STAGES** pairs of tiles, and its copies are asynchronous: the copies that one
-# iteration starts fill the pair that is needed STAGES − 1 iterations later. Two
-# functions are given:
+# **STAGES** pairs of tiles and copies asynchronously. The copies that one iteration
+# starts fill the pair that will be needed STAGES − 1 iterations later. Two functions
+# are given:
 #
 # - `fetch(ta, tb, stage, a, b, row0, col0, start)` *starts* the copies of the tiles
 #   that begin at word `start` along k into pair number `stage`. Beyond the end of k, it
@@ -517,14 +518,14 @@ check(
 #
 # `commit_group()` makes a group of the copies that a thread has started since its last
 # group, and `wait_group(n)` waits until all but the thread's last n groups have
-# arrived. A thread waits only for its own copies. The copies of the first LAST = STAGES
-# − 1 pairs are in flight when the loop begins.
+# arrived. A thread waits only for its own copies. When the loop begins, the copies of
+# the first STAGES − 1 pairs are in flight; this number is called LAST.
 #
 # Complete the loop. In each iteration, wait for the pair that is about to be
 # multiplied, start the copies into the free pair, multiply, and advance `read` and
 # `write` by one pair, from the last pair back to 0. After the loop, call `put`. You may
-# use only **one barrier per iteration**. Which pair is free, and from which point in
-# the loop?
+# use only **one barrier per iteration**. Which pair is free, and from which point of
+# the loop on?
 #
 # ```python
 # gemm_pipelined(a, b, c)   # as in exercise 5
@@ -600,11 +601,11 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# One barrier does two jobs. Before the barrier, every thread has waited for its own
-# copies, so after it each thread sees the copies of all threads. And no thread passes
-# the barrier before all warps have multiplied the previous iteration's pair, which is
-# the pair that `fetch` fills now. Each iteration commits a group, even beyond the end
-# of k, so that `wait_group(WAIT)` always waits for the group of pair `read`.
+# One barrier is enough for two reasons. Before the barrier, every thread has waited for
+# its own copies, so after it each thread sees the copies of all threads. No thread
+# passes the barrier before all warps have multiplied the previous iteration's pair, and
+# that is the pair that `fetch` fills now. Each iteration commits a group, even beyond
+# the end of k, so that `wait_group(WAIT)` always waits for the group of pair `read`.
 
 # %% [markdown]
 # ## Measure: the ladder
@@ -619,12 +620,12 @@ check(
 # - `swizzled`: the same kernel with the swizzle.
 # - `two blocks`: the same kernel compiled for at most 128 registers per thread, so that
 #   two blocks fit on an SM, instead of one. Some of its values no longer fit into the
-#   registers, and go through local memory.
+#   registers, so they are spilled to local memory.
 # - `two stages`: your `gemm_pipelined`, with two blocks per SM and two pairs of tiles.
 # - `three stages`: the same kernel with three pairs of tiles.
 # - `addresses`: `gemm_large`, in `kernels.py`, which uses the same tiles. It keeps one
-#   address for each operand and adds to it, whereas `fetch` computes each address from
-#   a row and a column.
+#   address for each operand and advances it by additions, whereas `fetch` computes each
+#   address from a row and a column.
 # - `grouped`: the same kernel, which takes eight rows of tiles at a time.
 # - `64 x 64`: `gemm_large` with four warps in a block and warp tiles of 64 × 64.
 # - `in turns`: the same kernel with two sets of fragments. The next step's set is
@@ -674,30 +675,30 @@ ladder.expect("256 x 128", at_least=0.57)
 # %% [markdown] tags=["solution"]
 # **The swizzle** removes 28 of the 32 passes of each `ldmatrix`. With **two blocks** on
 # an SM, one can multiply while the other waits for its copies. With **stages**, copies
-# are in flight during the products of the same block, too. That gains far more, but not
-# by copies in flight alone: they also bypass the registers, and fewer addresses are
-# computed. A third pair of tiles adds nothing to the second. **Addresses** removes
+# are in flight during the products of the same block, too. This gains far more, but not
+# only because copies are in flight: they also bypass the registers, and fewer addresses
+# are computed. A third pair of tiles adds nothing to the second. **Addresses** removes
 # instructions: computing an address from a row and a column takes a 64-bit
 # multiplication, but computing it from the previous address takes only an addition. A
 # warp tile of **64 × 64** loads 8 × 4 words per lane for 32 `mma`, whereas 64 × 32
 # loads 6 × 4 for 16. **In turns**, an `mma` does not use what the `ldmatrix` just
 # before it loads. **Grouped** tiles share operands in L2, and **larger blocks** load
-# fewer bytes for each result. At 4096, where both operands together are hardly larger
-# than L2, neither gains anything.
+# fewer bytes for each result. For 4096 × 4096 matrices, which together are hardly
+# larger than L2, neither of the two gains anything.
 
 # %% [markdown]
 # ## More measurements
 #
-# You have done the exercises. The rest of the lab is for the curious: the ladder again,
-# the errors of four formats, and the instruction alone. The code is in `measure.py` and
-# the kernels are in `kernels.py`, both in `chapters/21_tensor_cores`.
+# The exercises are done. The rest of the lab measures the ladder again, the errors of
+# four formats, and the instruction alone. The code is in `measure.py` and the kernels
+# are in `kernels.py`, both in `chapters/21_tensor_cores`.
 #
 # The solution and the chapter's page explain what each table shows.
 #
 # ### Smaller matrices, and without a pause
 #
-# First the ladder for 4096 × 4096 matrices. Then cuBLAS and `256 x 128` again, for
-# seconds without a pause.
+# The first cell measures the ladder for 4096 × 4096 matrices. The second runs cuBLAS
+# and `256 x 128` again, for seconds without a pause.
 
 # %%
 smaller = chapter.measure.ladder_of(
@@ -739,11 +740,11 @@ same = chapter.measure.verified()
 # So `specialise(gemm_warp, mma_f16=mma_tf32)` is a kernel for tf32. The cell below
 # multiplies numbers between 0 and 1, which all have the same sign, and prints two
 # errors. The first arises before the product, where the inputs are rounded to the
-# format. The second arises in the sum. Both are differences in the norm, relative to
-# the product in float64.
+# format. The second arises in the sum. Both are norms of differences, relative to the
+# norm of the product in float64.
 #
 # Guess first, for k = 4096. Which of the two errors is larger? By how much does the
-# error of the sum change if the sums are kept in float16 as well (`mma_f16_acc16`)?
+# error of the sum change if the sums too are in float16 (`mma_f16_acc16`)?
 
 # %%
 seen = chapter.measure.errors(gemm_warp)
@@ -773,18 +774,18 @@ if weft.GPU:
 # the error of the inputs. The simulator rounds its sums to nearest, so it does not show
 # this effect.
 #
-# Sums in float16 are far less accurate. From 2048 on, neighbouring float16 are 2 apart.
-# If the products were added one by one, the sum would stop growing there. An `mma` adds
-# 16 of them together, which keeps the sum growing, but not accurate. Use such sums only
-# where k is small, or not at all.
+# Sums in float16 are far less accurate. From 2048 on, neighbouring float16 numbers are
+# 2 apart. If the products were added one by one, the sum would stop growing there. An
+# `mma` adds 16 of them at once, so the sum keeps growing, but it is not accurate. Use
+# such sums only where k is small, or not at all.
 
 # %% [markdown]
 # ### The instruction alone
 #
 # How fast is `mma.sync` when nothing has to be loaded? In the kernel of this table,
 # each warp has eight sums that do not depend on each other, and all operands are in
-# registers. The eight share a fragment of `a`, and each has its own fragment of `b`, so
-# the compiler has nothing to move between two `mma`.
+# registers. All eight use the same fragment of `a`, and each has its own fragment of
+# `b`, so the compiler has nothing to move between two `mma`.
 #
 # Guess: how much faster is float8 than tf32? And is bfloat16 faster here than in
 # cuBLAS, on a product of 8192 × 8192 × 8192, which the ladder above measures?
@@ -794,11 +795,11 @@ alone = chapter.measure.alone()
 alone
 
 # %% [markdown] tags=["solution"]
-# Halving the width from tf32 to float16 doubles the rate. float8 would have to double
-# it again, but is slower than float16. On an H200, `mma.sync` turns float8 into float16
-# and multiplies these: the fast float8 multipliers are only available to another
-# instruction (chapter 22). And so is the full rate of bfloat16: `mma.sync` alone is
-# slower than the whole product in cuBLAS.
+# Halving the width from tf32 to float16 doubles the rate. You would expect float8 to
+# double it again, but float8 is slower than float16. On an H200, `mma.sync` turns
+# float8 into float16 and multiplies these: the fast float8 multipliers are only
+# available to another instruction (chapter 22). The full rate of bfloat16 needs that
+# instruction too: `mma.sync` alone is slower than the whole product in cuBLAS.
 
 # %% [markdown]
 # ## If you want more
@@ -824,8 +825,8 @@ alone
 #    every bank conflict.
 # 4. Rounding the inputs causes one error, and the sum causes another. A tensor core's
 #    float32 sum is less accurate than an ordinary float32 sum.
-# 5. Once the arithmetic is cheap, everything else counts: copies in flight, addresses,
-#    and how often each fragment is used.
+# 5. Once the arithmetic takes little time, everything else counts: copies in flight,
+#    addresses, and how often each fragment is used.
 
 # %%
 quiz()
