@@ -68,9 +68,10 @@ def not_its_owner(matrix, row, col, answer):
     if answer[0] != wanted[0]:
         if matrix == "b" and answer[0] == row % 8 * 4 + col // 2:
             return "In `b` the column decides g, and the row t: a pair runs along k."
-        return f"Lane {wanted[0]} has it: g is {wanted[0] // 4}, and t is {wanted[0] % 4}."
+        g, t = divmod(wanted[0], 4)
+        return f"Lane {wanted[0]} has it: g is {g}, and t is {t}."
     if answer[1] in range(8) and answer[1] ^ wanted[1] == 1:
-        return "Of the two numbers in a register, the first is the one at the even place."
+        return "The first of the two numbers in a register is at the even place."
     return (
         f"The lane is right. It holds {8 if matrix == 'a' else 4} numbers, two to a "
         "register: which register is that of the second 8 rows, or columns?"

@@ -54,14 +54,15 @@ checks = chapter.checks
 # ## 1 · The ring
 #
 # Tiles 0, 1, 2, … go through a ring of `stages` buffers, one after the other. Each
-# buffer, or **stage**, has two mbarriers. `full` says that the tile has arrived, and
-# `empty` says that the tile has been used and the next tile may be loaded.
+# buffer, or **stage**, has two mbarriers. `full` signals that the tile has arrived.
+# `empty` signals that the tile has been used, and that the next tile may be loaded.
 #
 # An mbarrier goes through **phases**. In phase 0 it counts arrivals. When all expected
 # arrivals have come, phase 0 is complete and phase 1 begins, and so on. A thread waits
 # for a phase by its **parity**, 0 or 1. The wait ends as soon as the phase *of this
 # parity* is complete. At a new mbarrier, a wait for parity 0 waits for phase 0, but a
-# wait for parity 1 returns at once: the phase before phase 0 counts as complete.
+# wait for parity 1 returns at once, because the phase before phase 0 counts as
+# complete.
 #
 # For tile number `k`, counting from 0, return three numbers: the stage, the parity that
 # a consumer waits for at `full` before it reads the tile, and the parity that the
@@ -96,9 +97,9 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The kernels in `kernels.py` do not divide. They keep `stage` and `parity` in registers
-# and add 1 to the stage. At the end of the ring, they set the stage to 0 and flip the
-# parity.
+# The kernels in `kernels.py` need no division. They keep `stage` and `parity` in
+# registers and add 1 to `stage` for each tile. At the end of the ring, they set `stage`
+# to 0 and flip `parity`.
 
 # %% [markdown]
 # ## 2 · A copy and its barrier
@@ -109,19 +110,20 @@ check(
 # registers. As they arrive, it counts them at the mbarrier `bars[s]`, an element of a
 # shared array of uint64.
 #
-# 1. One thread calls `mbarrier_init(bars, s, count)`: each phase then needs `count`
-#    arrivals. The same thread calls `fence_mbarrier_init()`, so that the TMA sees the
-#    new mbarrier. Then all threads call `cuda.syncthreads()`, so that they see it too.
+# 1. One thread calls `mbarrier_init(bars, s, count)`, after which each phase needs
+#    `count` arrivals. The same thread calls `fence_mbarrier_init()`, so that the TMA
+#    sees the new mbarrier. Then all threads call `cuda.syncthreads()`, so that they see
+#    it too.
 # 2. One thread calls `mbarrier_arrive_expect_tx(bars, s, nbytes)`. This call is one
-#    arrival, and it also announces `nbytes` bytes: the phase is complete only when they
-#    have arrived as well.
+#    arrival, and it also announces `nbytes` bytes. The phase is not complete before
+#    they have arrived too.
 # 3. That thread starts the copy.
 # 4. All threads call `mbarrier_wait(bars, s, parity)`, and then read the tile.
 #
 # Reverse `x` tile by tile. A block has 128 threads and one tile of 128 numbers, or
 # fewer at the end of `x`. A tile begins at the same index in `out` as in `x`, but its
-# numbers are in reverse order. Copy only the `count` numbers of the tile, 4 bytes for
-# each.
+# numbers are in reverse order. Copy only the `count` numbers of the tile, each of which
+# has 4 bytes.
 #
 # ```python
 # reverse_tiles(x, out)   # float32 (n,) -> float32 (n,); 4 divides n
@@ -179,7 +181,7 @@ check(
 # ## 3 · Warp specialisation
 #
 # Now build a pipeline. Warp 0 of the block is the **producer**: its lane 0 starts all
-# copies. The other 64 threads are **consumers**. After the beginning, there is no
+# copies. The other 64 threads are **consumers**. After the setup, there is no
 # `syncthreads`: only the mbarriers of the ring synchronise the producer and the
 # consumers.
 #
@@ -191,7 +193,7 @@ check(
 # - The producer waits until the stage is **empty**, announces the bytes of *both*
 #   copies at `full`, and starts them.
 # - A consumer waits until the stage is **full**, uses its numbers, and arrives at
-#   `empty`. Its arrival says that *this thread* has read what it needs. So all 64
+#   `empty`. Its arrival signals that *this thread* has read what it needs, so all 64
 #   consumers must arrive.
 #
 # `turned(stage, parity)` returns the stage and the parity for the next tile.
@@ -271,8 +273,8 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# This is the skeleton of every fast GEMM on Hopper. There, too, the producer is one
-# thread, but the stages hold tiles of matrices, and the consumers multiply with
+# This is the skeleton of every fast GEMM on Hopper. In a GEMM, too, the producer is one
+# thread, but the stages contain tiles of matrices, and the consumers multiply with
 # `wgmma`.
 
 # %% [markdown]
@@ -337,16 +339,17 @@ check(
 # %% [markdown]
 # ## 5 · The loops of a fast GEMM
 #
-# `wgmma` multiplies matrices that are in shared memory. A **warpgroup** of 128 threads
-# executes it together, and it goes on while the threads do other things:
+# `wgmma` multiplies matrices that are in shared memory. The 128 threads of a
+# **warpgroup** execute it together, and the multiplication goes on while they do other
+# things:
 #
 # 1. `wgmma_fence()` orders the registers of the thread before the products.
 # 2. `wgmma_bf16(acc, TN, a, w, add)` starts the product of 64 rows at `a` and TN rows
 #    at `w`, for 16 numbers along k. The sums are in `acc`, in registers. If `add` is 0,
 #    the product replaces them, otherwise it is added to them.
 # 3. `wgmma_commit()` makes a group of the products that were started.
-# 4. `wgmma_wait(0)` waits for all groups. Only then can the sums be used, and only then
-#    has the last operand been read.
+# 4. `wgmma_wait(0)` waits for all groups. Before it returns, the sums may not be used,
+#    and operands may still be read.
 #
 # `a` and `w` are **descriptors**, integers of 64 bits that say where an operand is and
 # how it is swizzled. `descriptor(memory, at)` makes one for the tile at byte `at`. The
@@ -354,20 +357,20 @@ check(
 # to it moves the operand by 2 · 16 bytes along k.
 #
 # Write the loops of a persistent kernel that computes `c = a @ w.T`. A stage has STAGE
-# bytes, and begins at byte `stage * STAGE` of `memory`. It has 64 numbers along k of
-# 128 rows of `a` and, from its byte W_AT on, of TN rows of `w`.
+# bytes, and begins at byte `stage * STAGE` of `memory`. It contains 128 rows of `a`
+# and, from its byte W_AT on, TN rows of `w`, each with 64 numbers along k.
 #
 # - The producer loads a stage with two calls such as
-#   `tma_load(memory, at, map_a, x, row, full, stage)`, for the box that begins at
-#   number `x` of row `row`.
+#   `tma_load(memory, at, map_a, x, row, full, stage)`, which loads the box that begins
+#   at number `x` of row `row`.
 # - Two warpgroups of consumers start four products for each stage. The first uses the
 #   first 64 rows of `a`, which are 8192 bytes, and the second the other 64. `empty`
-#   expects **one arrival of each warpgroup**, so thread 0 of each (`t == 0`) arrives.
+#   expects **one arrival from each warpgroup**, namely from its thread 0 (`t == 0`).
 # - After the last stage of a tile, the consumers call
 #   `put_sums(c, acc, row, col, t, m, n)`, which stores the sums of a warpgroup with
 #   their first row and column.
 #
-# The next tile of `c` begins with new sums. The ring goes on where it is.
+# The next tile of `c` begins with new sums, but the ring is not reset.
 #
 # ```python
 # gemm_ring(map_a, map_w, m, n, k, c)   # bfloat16 (m, k), (n, k) -> float32 (m, n)
@@ -476,12 +479,13 @@ check(
 # %% [markdown]
 # ## 6 · The order of tiles
 #
-# A persistent kernel has one block per SM. Block b computes tiles number b, b + 132,
-# b + 264, … So 132 tiles with consecutive numbers are computed at about the same time.
-# They should use the same rows of `a` and of `w`, so that these stay in the L2 cache.
+# A persistent kernel has one block per SM. Block b computes tiles number b, b + 132, b
+# + 264, … So 132 tiles with consecutive numbers are computed at about the same time.
+# They should have as many rows of `a` and of `w` as possible in common, so that these
+# rows stay in the L2 cache.
 #
 # The order of chapter 21 goes through `group` rows of tiles together, column by column.
-# At the end of such a group, it jumps back to the leftmost column. So the data loaded
+# At the end of such a group, it jumps back to the leftmost column, so the data loaded
 # for the last columns are not reused. Write the **serpentine** order: groups 0, 2, 4, …
 # go from left to right, and groups 1, 3, 5, … from right to left. Within a column, the
 # rows always go down. The last group may have fewer rows.
@@ -521,11 +525,11 @@ check(
 )
 
 # %% [markdown]
-# How many bytes does each order load from memory? The next cell counts them for
-# 8192 × 8192 × 8192: 64 × 32 tiles of 128 × 256, in waves of 132 tiles. The tiles of a
-# wave move along k together, 512 numbers at a time. The count looks up their operands
-# in a model of a cache of 50 MB, which evicts the data that was used least recently.
-# Operands that are not in this cache are loaded from memory.
+# How many bytes does each order load from memory? The next cell counts them for 8192 ×
+# 8192 × 8192: 64 × 32 tiles of 128 × 256, in waves of 132 tiles. The tiles of a wave
+# move along k together, 512 numbers at a time. The count looks up their operands in a
+# model of a 50 MB cache that evicts the least recently used data. Operands that are not
+# in this cache are loaded from memory.
 #
 # Guess first: what fraction of the bytes that `row by row` loads do the other orders
 # load?
@@ -543,15 +547,16 @@ assert counted["groups of 16, serpentine"] < counted["groups of 16"]
 # %% [markdown] tags=["solution"]
 # Each number of `a` is used by 32 tiles and each number of `w` by 64, and these tiles
 # are computed at different times. Groups of 16 about halve the traffic from memory. The
-# serpentine saves only a little more, since the cache is full long before a group ends.
-# In the ladder below, `row by row` and `grouped` differ only in the order of tiles.
+# serpentine order saves only a little more, since the cache is full long before a group
+# ends. In the ladder below, `row by row` and `grouped` differ only in the order of
+# tiles.
 
 # %% [markdown]
 # ## The kernel
 #
-# You have written the loops of the kernels in the tables below. They are in
-# `kernels.py`, in `chapters/22_hopper_gemm`: read them, or go on to the measurement.
-# They compute `c = a @ w.T` for bfloat16 `a` (m × k) and `w` (n × k). Look for
+# The kernels in the tables below have the loops that you have written. They are in
+# `kernels.py`, in `chapters/22_hopper_gemm`, and compute `c = a @ w.T` for bfloat16 `a`
+# (m × k) and `w` (n × k). Look for
 #
 # - your loops, in `produce` and `warp_specialised`, which waits with `wgmma_wait(1)`;
 # - the swizzle of exercise 4, in `put_by_tma`;
@@ -563,11 +568,11 @@ assert counted["groups of 16, serpentine"] < counted["groups of 16"]
 # - `one pipeline`: the TMA and `wgmma`, with tiles of 128 × 256 in groups of 16 rows
 #   and four stages.
 # - `row by row`: persistent blocks with a producer and consumers, which compute the
-#   tiles row by row. It also keeps one group of products in flight.
+#   tiles row by row and keep one group of products in flight.
 # - `grouped`: the same kernel, with tiles in groups of 16 rows.
 # - `yours`: your `gemm_ring`, with the tiles, the stages and the order of `grouped`.
 # - `TMA store`: the same kernel, but its results go through shared memory and the TMA.
-#   The buffers for them leave room for three stages.
+#   The buffers for the results leave room for only three stages.
 # - `two buffers`: the same kernel with half as many buffers and four stages again.
 # - `clusters`: the same kernel in clusters of two blocks, with multicast. A group of 8
 #   rows of clusters is 16 tiles high, as before.
@@ -604,9 +609,9 @@ ladder.expect("TMA store", at_least=0.98)
 # %% [markdown]
 # ## More measurements
 #
-# You have done the exercises. The rest of the lab is for the curious: the ladder for
-# smaller matrices, a test of all results, other shapes, float8, and a load without
-# pauses. The code is in `measure.py`, in `chapters/22_hopper_gemm`.
+# The exercises are done. The rest of the lab measures the ladder for smaller matrices,
+# tests all results, and goes on to other shapes, float8, and a load without pauses. The
+# code is in `measure.py`, in `chapters/22_hopper_gemm`.
 #
 # The solution and the chapter's page explain what each table shows.
 
@@ -625,9 +630,9 @@ smaller.expect("TMA store", at_least=0.985)
 # ### Is it right?
 #
 # This cell runs the kernels of the ladder and of the shapes below, mostly on matrices
-# whose sizes no tile divides. Before each run, it fills the output with NaN, and also
-# 64 more rows below, which must keep their NaN. It compares every element with a
-# product in float32, and 30 runs bit by bit.
+# whose sizes no tile divides. Before each run, it fills the output and the 64 rows
+# below it with NaN. These 64 rows must still be NaN after the run. It compares every
+# element with a product in float32, and the results of 30 runs bit by bit.
 
 # %%
 same = chapter.measure.verified()
@@ -636,7 +641,7 @@ same = chapter.measure.verified()
 # ### Other shapes: wave quantisation
 #
 # Now run the same kernel with other tiles. With large tiles, fewer bytes have to be
-# read for each result. But 1024 × 1024 results make only 32 tiles of 128 × 256, for 132
+# read for each result, but 1024 × 1024 results make only 32 tiles of 128 × 256, for 132
 # SMs. A library chooses a kernel for each shape by a heuristic. Here six kernels are
 # timed for each shape, and the fastest is `ours`. `deep` has four stages rather than
 # three, and fewer buffers for results. The row `128 x 256, two buffers` has the same
@@ -662,16 +667,16 @@ shapes["ragged"].expect("ours", at_least=1.2, times="128 x 256")
 # %% [markdown]
 # ### Float8
 #
-# `wgmma` takes float8 as well. A row of 128 bytes then contains 128 numbers, and one
-# instruction takes 32 of them along k. Nothing else in the kernel changes. Since float8
-# values are stored divided by a scale, the kernel multiplies the sums by `scale` at the
-# end.
+# `wgmma` also multiplies float8. A row of 128 bytes then contains 128 numbers, and one
+# instruction covers 32 of them along k. Nothing else in the kernel changes. Since
+# float8 values are stored divided by a scale, the kernel multiplies the sums by `scale`
+# at the end.
 #
 # The baseline is the fastest algorithm of cuBLASLt, which `torch._scaled_mm` calls too.
 # It has two modes. In the **fast** mode, the tensor cores add up all products along k.
 # In the **exact** mode, their sums are added to ordinary float32 sums at regular
-# intervals. Predict: is the difference visible in the result? And which of these two
-# modes does our kernel use?
+# intervals. Predict whether the difference is visible in the result, and which of the
+# two modes our kernel uses.
 
 # %%
 eight = chapter.measure.eights()
@@ -701,9 +706,9 @@ sustained.expect("TMA store", at_least=0.95)
 #   Which stage may you release then? What comes after the loop?
 # - Let the kernel use the serpentine order. First use your count to predict the gain.
 # - For the small ragged shape, tiles of 128 × 192 fill three waves exactly as well as
-#   tiles of 192 × 192 fill two. Add them to `TILES`. Why are they slower all the same?
+#   tiles of 192 × 192 fill two. Add them to `TILES`. Why are they slower nevertheless?
 #   Count the rows that a block loads for its tile in each step along k. (Each of these
-#   rows lies in two lines of the L2 cache.)
+#   rows takes up two lines of the L2 cache.)
 # - Add a bias and a ReLU in `put_by_tma`. How much time do they take?
 # - Write the exact mode for float8: give each thread a second array of sums, and add
 #   the first array to it after every stage. 128 + 128 sums do not fit in 232 registers,
@@ -718,7 +723,7 @@ sustained.expect("TMA store", at_least=0.95)
 # 2. The TMA copies boxes: one thread starts a copy, elements outside the matrix arrive
 #    as zeros, and the swizzle is part of the copy.
 # 3. `wgmma` finds its operands in shared memory by descriptors. Its sums are in
-#    registers, which you may use, like the stage, only after `wgmma_wait`.
+#    registers. You may use them, and reuse the stage, only after `wgmma_wait`.
 # 4. The producer and the consumers run different code in one block, and even have
 #    different numbers of registers.
 # 5. In the end, the order of tiles and the stores of the results decide whether a

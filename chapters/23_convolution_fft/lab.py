@@ -42,8 +42,8 @@ times = chapter.kernels.multiplication()
 # ## Look: four numbers and a filter
 #
 # A filter *w* slides along a signal *x*. At each position, the overlapping elements are
-# multiplied and the products are added. Only two choices remain: *which* positions
-# count, and which *way* the filter points.
+# multiplied and the products are added. You have two choices: *which* positions count,
+# and which *way* the filter points.
 #
 # For x = [1, 2, 3, 4] and w = [1, 0, -2], compute by hand, before you run the cell:
 #
@@ -69,9 +69,8 @@ print("convolution, same ", np.convolve(x4, w3, "same"))
 # What neural networks call a convolution, `torch.nn.Conv2d` included, is the
 # cross-correlation. For learned weights it makes no difference which of the two is
 # used. It does make a difference for a filter that was designed by hand, and for the
-# algebra: convolution is commutative, whereas correlation is not. And the theorem about
-# convolution and Fourier transforms holds for correlation only with a complex
-# conjugate.
+# algebra: convolution is commutative, whereas correlation is not. For correlation, the
+# theorem about convolution and Fourier transforms needs a complex conjugate.
 
 # %% [markdown]
 # ## 1 · Slide
@@ -178,15 +177,15 @@ check(
 
 # %% [markdown] tags=["solution"]
 # A copy of x with a frame of zeros would save the four comparisons. Here the loads
-# probably hide most of their cost. With a tile as in the next exercise, the zeros could
-# be written to the tile once for all threads of a block.
+# probably hide most of their cost. If the block had a tile, as in the next exercise, it
+# could write the zeros there once for all its threads.
 
 # %% [markdown]
 # ## 3 · A tile with its halo
 #
 # With a 5 × 5 filter, a thread loads 25 elements of x for each result, and the
-# neighbouring thread loads most of them again. So let a block load each element that it
-# needs only once.
+# neighbouring thread loads most of them again. In this exercise, a block loads each
+# element that it needs only once.
 #
 # 8 × 32 results need 8 × 32 elements of x *and* the elements around them that the
 # filter reaches: 4 more rows and 4 more columns, the **halo**. Together they are a tile
@@ -203,9 +202,9 @@ check(
 #          └───────────────────┘
 # ```
 #
-# The starter loads the filter into shared memory. The check counts each thread's
-# loads from global memory: two elements of x and one of w make three loads, and up to
-# five are allowed.
+# The starter loads the filter into shared memory. The check counts the loads of each
+# thread from global memory. Two elements of x and one of w make three loads; up to five
+# are allowed.
 #
 # ```python
 # correlate_tiled(x, w, out)    # (h, w), (5, 5) -> (h - 4, w - 4)  float32
@@ -262,12 +261,12 @@ check(
 # %% [markdown] tags=["solution"]
 # Two nested loops, whose steps are the height and the width of the block, visit every
 # element of the tile once, for any size of tile and block. An element beyond the image
-# is never written, but no result inside `out` reads it. The barrier is where all
-# threads reach it, including those without a result.
+# is never written, but no result inside `out` reads it. All threads reach the barrier,
+# including those without a result.
 #
 # `correlate` loads 25 elements of x per result from global memory; `correlate_tiled`
-# loads 432 / 256 = 1.7. But it still loads 25 elements of the tile from *shared*
-# memory.
+# loads 432 / 256 = 1.7. It still loads 25 elements of the tile from *shared* memory,
+# though.
 
 # %% [markdown]
 # Look at the memory accesses of your kernel's warps. Which line of the kernel makes the
@@ -319,30 +318,30 @@ five.expect("rows", at_least=2)
 five.expect("correlate_tiled", at_least=1.5, times="correlate")
 
 # %% [markdown] tags=["solution"]
-# What limits `correlate`? Not the bytes (0.13 ms), the operations (0.05 ms) or the
-# requests (0.40 ms). The profiler counts what a warp executes for each tap: 51
-# instructions in `correlate`, of which one is the multiply-add. Most of the others
+# `correlate` is not limited by the bytes (0.13 ms), the operations (0.05 ms) or the
+# requests (0.40 ms). According to the profiler, a warp of `correlate` executes 51
+# instructions for each tap, of which one is the multiply-add. Most of the others
 # compute the indices of two matrices whose widths the compiler does not know, in 64
-# bits, and test whether an index is negative. To issue 51 instructions for 25 taps in
-# each of 2.1 million warps takes 2.55 ms at 1045 billion instructions per second. The
-# rest of the time is waiting.
+# bits, and test whether an index is negative. At 1045 billion instructions per second,
+# it takes 2.55 ms to issue 51 instructions for 25 taps in each of 2.1 million warps.
+# For the rest of the time, the warps wait.
 #
 # In `correlate_tiled`, the compiler knows the widths of both shared arrays, and a tap
 # takes 19 instructions. **This is most of what the tile gains here.** The global loads
 # that the tile saves were served by L1, where a request takes no longer than in shared
 # memory. `correlate_lean` has no tile. Its machine code has 110 consecutive
-# instructions for 25 taps, of which 75 are the loads and the multiply-adds, and it is
-# more than twice as fast as `correlate_tiled` with its general indices. With a tile
-# added, `correlate_lean` is only half as fast, as a row on the book's page shows. The
-# time of `correlate_lean` is already close to that of the requests, 0.40 ms.
+# instructions for 25 taps, of which 75 are the loads and the multiply-adds. It is more
+# than twice as fast as `correlate_tiled`, which has general indices. With a tile added,
+# `correlate_lean` is only half as fast, as a row on the book's page shows. The time of
+# `correlate_lean` is already close to that of the requests, 0.40 ms.
 #
 # `rows` has both lean indices and a tile, and makes less than a quarter of the
 # requests. It executes seven instructions per tap and *per result*, including those
 # that fill its tile. With 5 × 5 taps, filling the tile is a large part of its work;
 # with more taps, in the section on filters by FFT, the instructions for filling count
-# less. On an H200, the large L1 does much of what a tile did on GPUs without such a
-# cache. But no cache can supply one value to eight multiplications at once. Only a
-# register can.
+# less. On an H200, the large L1 does much of what needed a tile on GPUs without such a
+# cache. Supplying one value to eight multiplications is something that only a register
+# can do.
 
 # %% [markdown]
 # ## 4 · Gradients of a convolution
@@ -419,9 +418,9 @@ assert max(dx_error, dw_error) < 1e-5
 # %% [markdown]
 # ## 5 · A transform by hand
 #
-# The **discrete Fourier transform** of n numbers says how much of each frequency they
-# contain. With the n-th root of unity w = exp(-2πi / n), which is a clockwise rotation
-# by one n-th of a full turn,
+# The **discrete Fourier transform** of n numbers measures how much of each frequency
+# they contain. With the n-th root of unity w = exp(-2πi / n), which is a clockwise
+# rotation by one n-th of a full turn,
 #
 #     X[k] = sum over j of   x[j] * w^(j k)          k = 0 ... n - 1
 #
@@ -466,7 +465,7 @@ for signal in ([1, 1, 1, 1], [1, -1, 1, -1], [1, 0, 0, 0], [1, 0, -1, 0]):
 
 # %% [markdown] tags=["solution"]
 # The first result is [4, 0, 0, 0]: a constant contains only frequency 0. The second is
-# [0, 0, 4, 0]: alternating signs are frequency 2, the highest that four points can
+# [0, 0, 4, 0]: alternating signs have frequency 2, the highest that four points can
 # represent. The third is [1, 1, 1, 1]: an impulse contains every frequency in equal
 # parts. The fourth is [0, 2, 0, 2]: one period of a cosine contains frequency 1, and
 # frequency 3, which is the same as frequency -1.
@@ -528,12 +527,12 @@ print(np.abs(stockham(signal) - np.fft.fft(signal)).max())
 # `z`, in shared memory, from the first pass to the last, and each thread does one
 # butterfly per pass.
 #
-# There is only one array `z`, not two. So all threads have to wait between the reads
+# There is only one array `z`, not two, so all threads have to wait between the reads
 # and the writes of a pass, and again between these writes and the reads of the next
-# pass. Think about what would go wrong without either wait. `table[m]` is w^m, for m
-# below 1024, and `times(a, b)` multiplies two complex64. (`a * b` would also do.) The
-# check counts a thread's loads from global memory, two of `x` and one of `table` per
-# pass, and the barriers.
+# pass. Think about what would go wrong without the first wait, and without the second.
+# `table[m]` is w^m, for m below 1024, and `times(a, b)` multiplies two complex64.
+# (`a * b` would also do.) The check counts a thread's loads from global memory, two of
+# `x` and one of `table` per pass, and the barriers.
 #
 # ```python
 # fft_shared(x, table, out)    # (rows, 1024) complex64; one block of 512 per row
@@ -594,21 +593,21 @@ check(
 # %% [markdown]
 # ## More measurements
 #
-# You have done the exercises. The rest of the lab is for the curious: five
-# measurements, each with a prediction. Their code is in `measure.py`, and their kernels
-# are in `kernels.py` and `transforms.py`, all in `chapters/23_convolution_fft`.
+# The exercises are done. The rest of the lab has five measurements, each with a
+# prediction. Their code is in `measure.py`, and their kernels are in `kernels.py` and
+# `transforms.py`, all in `chapters/23_convolution_fft`.
 #
 # The solution and the chapter's page explain what each table shows.
 
 # %% [markdown]
 # ### The FFT ladder
 #
-# Every pass of `fft_shared` goes through shared memory, with two barriers. But a thread
-# that holds four points can do two levels at once, in registers. This is a **radix-4**
-# butterfly: the four-point transform that you did by hand. Multiplying by -i takes no
-# multiplication: it swaps the real and imaginary parts and changes a sign. Eight points
-# allow three levels at once, and sixteen allow four. For 1024 points, the table shows
-# the passes by their radix:
+# Every pass of `fft_shared` goes through shared memory, with two barriers. A thread
+# that has four points, however, can do two levels at once, in registers. This is a
+# **radix-4** butterfly: the four-point transform that you did by hand. Multiplying by
+# -i takes no multiplication: it swaps the real and imaginary parts and changes a sign.
+# Eight points allow three levels at once, and sixteen allow four. For 1024 points, the
+# table lists the radix of each pass:
 #
 # | points per thread | passes | trips through shared memory |
 # | --- | --- | --- |
@@ -620,9 +619,9 @@ check(
 # `z[t + r n/R]` for r = 0 ... R-1, multiply by the twiddles, transform the R numbers,
 # and write number r to `R (t - k) + k + r s`.
 #
-# `registers` is the fastest kernel of this lab. When a thread loads its sixteen points,
-# they are two *neighbouring* butterflies of radix 8, so it loads two complex numbers,
-# 16 bytes, at a time.
+# `registers` is the fastest kernel of this lab. The sixteen points that a thread loads
+# belong to two *neighbouring* butterflies of radix 8, so it can load two complex
+# numbers, or 16 bytes, at a time.
 #
 # The data are 65,536 rows of 1024 complex64, which are 537 MB, and they have to be
 # read once and written once. For each row of the table, predict its speed relative to
@@ -662,26 +661,26 @@ ladder.expect("fft_shared", at_least=5, times="sum")
 # %% [markdown] tags=["solution"]
 # Count the round trips to memory. `ten launches` makes ten round trips and takes as
 # long as ten or eleven copies. `fft_shared` makes only one, but takes as long as five
-# copies on an H200, and three and a half on an H100. Why? For each row of 1024 points,
-# the profiler counts 7552 instructions in all warps together. For 65,536 rows, at 1045
-# billion instructions per second, they take 0.47 ms. It also counts 4929 cycles per
-# row in which the L1 and shared memory of an SM are busy. For 496 rows on each SM, at
-# 1.98 GHz, they take 1.24 ms. So this is the limit. Only a third of these cycles are
-# for `z`. Most are for `table`, where the lanes of a warp look up entries that are far
-# apart.
+# copies on an H200, and three and a half on an H100. For each row of 1024 points, the
+# profiler counts 7552 instructions in all warps together. For 65,536 rows, at 1045
+# billion instructions per second, they take 0.47 ms. It also counts 4929 cycles per row
+# in which the L1 and shared memory of an SM are busy. Each SM has 496 rows, so at 1.98
+# GHz these cycles take 1.24 ms, and they are what limits the kernel. Only a third of
+# these cycles are for `z`. Most are for `table`, where the lanes of a warp look up
+# entries that are far apart.
 #
 # `radix 4` needs 4048 instructions and 1760 cycles per row, and these cycles take
 # 0.44 ms. `registers` needs 1548 instructions and 495 cycles, which take 0.12 ms. Now
 # global memory is the limit, and `registers` is within a few per cent of the copy.
 #
 # `pairs apart` does the same arithmetic and takes 1.8 times as long (1.6 on an H100).
-# It moves a complex64 in two parts of 4 bytes, and a pair of complex64 in four. So each
-# request touches 16 sectors and uses a quarter of each, and each sector is written four
-# times.
+# It moves each complex64 in two parts of 4 bytes, so it needs four requests for a pair.
+# Each request touches 16 sectors and uses a quarter of each, and each sector is written
+# four times.
 #
-# And `sum`? Its multiplications and additions alone would take 8 ms, but the kernel
-# takes more than 20 times as long, probably also because of the table: it looks up a
-# million twiddles per row.
+# The multiplications and additions of `sum` alone would take 8 ms. The kernel takes
+# more than 20 times as long, probably also because it looks up a million twiddles per
+# row in the table.
 
 # %% [markdown]
 # How accurate are these kernels? The next cell prints their relative errors, compared
@@ -736,10 +735,10 @@ if errors:
 # - **im2col** and a matrix product: for each pixel, the 9 × 64 numbers under the filter
 #   become a column of a matrix. The layer is then *one* product of (64, 576) by (576,
 #   pixels), which cuBLAS computes. Nine copies of x have to be written and read.
-# - `layer_tiled`: an **implicit GEMM**, which is im2col without ever writing the
-#   matrix. A block computes 8 × 32 pixels for all 64 filters, and a thread computes 8
-#   pixels for 8 filters, with 64 sums in registers, like the matrix products of
-#   chapter 19.
+# - `layer_tiled`: an **implicit GEMM**, that is, im2col that never writes the matrix to
+#   memory. A block computes 8 × 32 pixels for all 64 filters, and a thread computes 8
+#   pixels for 8 filters, with 64 sums in registers, like the matrix products of chapter
+#   19.
 # - FFT: transforms of 64 × 64 points, and a product for each pair of channels at each
 #   frequency.
 # - cuDNN, in both layouts, which tries all its algorithms first and then uses the
@@ -765,16 +764,16 @@ layer.expect("layer_tiled", at_least=3, times="direct")
 
 # %% [markdown] tags=["solution"]
 # Two of the other ways are within a tenth of cuDNN on an H200, and within an eighth on
-# an H100. Which algorithm did cuDNN choose? The profiler shows
-# `sm80_xmma_fprop_implicit_gemm_f32f32…_tilesize256x64x8…_ffma`: a matrix product
-# without the matrix, in tiles of 256 pixels by 64 filters, 8 numbers deep.
+# an H100. According to the profiler, cuDNN chose
+# `sm80_xmma_fprop_implicit_gemm_f32f32…_tilesize256x64x8…_ffma`, which is a matrix
+# product without the matrix, in tiles of 256 pixels by 64 filters, 8 numbers deep.
 # `layer_tiled` does the same, and so does cuBLAS after `im2col`, but with the matrix in
 # memory.
 #
-# None of these three comes near 67 TFLOP/s. For `layer_tiled` the shape of the layer
-# explains part of the gap: 56 columns fill seven eighths of two tiles of 32. With two
-# blocks on each SM, 448 blocks are 1.7 waves of 264, which take the time of two waves.
-# These two losses leave at most 50 TFLOP/s.
+# None of these three comes near 67 TFLOP/s. For `layer_tiled`, the shape of the layer
+# explains part of the gap. The 56 columns fill only seven eighths of two tiles of 32.
+# With two blocks on each SM, the 448 blocks make 1.7 waves of 264, but take the time of
+# two. These two losses leave at most 50 TFLOP/s.
 #
 # The FFT has to transform the images to 64 × 64 frequencies and back, and multiply
 # matrices of complex numbers in between. For 3 × 3 taps, this is too much work; for 7 ×
@@ -783,7 +782,7 @@ layer.expect("layer_tiled", at_least=3, times="direct")
 # %% [markdown]
 # ### The four-step transform
 #
-# 2^20 points do not fit into one SM. But the rule that splits a sum into its even and
+# 2^20 points do not fit into one SM, but the rule that splits a sum into its even and
 # odd terms can also split it into 1024 sums of 1024 terms. Arrange the million points
 # as a matrix, row by row (element j is in row j // 1024). Then
 #
@@ -820,17 +819,16 @@ large
 large.expect("two kernels", at_least=0.65)
 
 # %% [markdown] tags=["solution"]
-# The two kernels are within an eighth of cuFFT. What does cuFFT do? According to the
-# profiler, it also runs two kernels, `regular_fft_factor<1024, EPT<16>, 8, …>`, in
-# blocks of 8 × 64 threads. They probably do the same two steps, for *eight*
-# neighbouring columns, which are 64 bytes of each row. Eight columns take 70 KB of
-# shared memory, but without further calls Numba launches no kernel with more than 48
-# KB.
+# The two kernels are within an eighth of cuFFT. According to the profiler, cuFFT also
+# runs two kernels, `regular_fft_factor<1024, EPT<16>, 8, …>`, in blocks of 8 × 64
+# threads. They probably do the same two steps, for *eight* neighbouring columns, which
+# are 64 bytes of each row. Eight columns take 70 KB of shared memory, whereas Numba
+# needs further calls to launch a kernel with more than 48 KB.
 
 # %% [markdown]
 # ### Fast convolution
 #
-# The **convolution theorem** says how to convolve an image with a filter by FFT:
+# By the **convolution theorem**, you can convolve an image with a filter by FFT:
 # transform both, multiply, and transform back. The result is not quite the convolution
 # of exercise 2. The transform treats the data as circular, so a filter that extends
 # beyond the end reads from the start. Valid results are not affected, because there the
@@ -841,8 +839,8 @@ large.expect("two kernels", at_least=0.65)
 # whereas that of the direct kernels grows as k². So from some k on, the FFT is faster.
 # Count the operations for an image of 2048 × 2048: a real transform of n = 2^22 points
 # takes about 2.5 n log2(n) operations, and there are three transforms; a direct kernel
-# takes 2 k² n. For which k are these counts equal? And for which k will the times be
-# equal, given that the FFTs wait for memory and `rows` does not?
+# takes 2 k² n. For which k are these counts equal? For which k do you expect equal
+# times, given that the FFTs wait for memory and `rows` does not?
 
 # %%
 guess = {"rows": None, "FFT": None}
@@ -861,12 +859,11 @@ by_width[31].expect("FFT", at_least=1.3, times="rows")
 chapter.measure.plot_widths(by_width)
 
 # %% [markdown] tags=["solution"]
-# The time of the FFT hardly depends on k, and it equals that of `rows` for some k
-# between 15 and 23, or at 15 if the filter's transform is ready. The FFT overtakes
-# cuDNN at k = 7. For a filter of 63 × 63, the FFT takes 0.09 ms on an H200 if the
-# filter's transform is ready. Dividing the operations of the direct algorithm by that
-# time gives 340 TFLOP/s, on a GPU that can do 67: the FFT never does most of these
-# operations.
+# The time of the FFT hardly depends on k. `rows` takes the same time for some k between
+# 15 and 23, or at 15 if the filter's transform is ready. The FFT overtakes cuDNN at k =
+# 7. For a filter of 63 × 63, the FFT takes 0.09 ms on an H200 if the filter's transform
+# is ready. Dividing the operations of the direct algorithm by that time gives 340
+# TFLOP/s, on a GPU that can do 67: the FFT does not need most of these operations.
 #
 # By operations alone, the two would be equal at about k = 7 if the filter's transform
 # is ready, and at about 9 if not. But `rows` runs at a third of the peak, and the FFTs
@@ -881,7 +878,7 @@ chapter.measure.plot_widths(by_width)
 # the 256 results of each piece that have wrapped around. This is called
 # **overlap-save**. Each call reads and writes all pieces.
 #
-# But `transform` leaves its results in registers, so one kernel can do all three steps.
+# Since `transform` leaves its results in registers, one kernel can do all three steps.
 # The inverse transform is the conjugate of the transform of the conjugate, and the
 # factor 1 / 1024 is already in the filter's spectrum. Compute by hand: the kernel reads
 # 1024 samples for 768 results. How many bytes does it move, compared with a copy, and
@@ -900,11 +897,11 @@ long.expect("filter_fused", at_least=2.3)
 # The kernel makes one pass over the data, where *three passes* makes three, with the
 # same transforms. The next two rows show what is easily added: *and a copy* copies the
 # results that are kept into one array, and *in pieces* also lets PyTorch scale the
-# inverse transform, in a pass of its own. The kernel's own bytes, at most 1.17 times
+# inverse transform, in a separate pass. The kernel's own bytes, at most 1.17 times
 # those of a copy, take 0.29 ms on an H200. The machine code of two transforms and a
-# product has 1690 instructions. For two warps in each of 87,381 pieces, at 1045 billion
-# instructions per second, they take 0.28 ms. So arithmetic and memory take about
-# equally long on an H200, and they do not overlap perfectly.
+# product has 1690 instructions. Two warps execute them for each of 87,381 pieces, which
+# takes 0.28 ms at 1045 billion instructions per second. So arithmetic and memory take
+# about equally long on an H200, and they do not overlap perfectly.
 #
 # Direct convolution in the time domain, `F.conv1d`, does 69 billion operations, whereas
 # the transforms do 9 billion.
@@ -912,15 +909,14 @@ long.expect("filter_fused", at_least=2.3)
 # %% [markdown]
 # ## What you learned
 #
-# 1. Valid, same and full say where the filter may be; correlation and convolution say
-#    which way it points. The backward pass of a correlation is a convolution, and vice
-#    versa.
-# 2. A tile with a halo saves loads from global memory. What makes a convolution fast is
-#    that each pixel and each tap in a register is used for many results, as in a matrix
-#    product.
-# 3. An FFT is the definition with its partial sums shared, which takes n log n
-#    operations. Its time on a GPU depends on the trips, first to global memory and then
-#    through shared memory.
+# 1. *Valid*, *same* and *full* define where the filter may be; correlation and
+#    convolution define which way it points. The backward pass of a correlation is a
+#    convolution, and vice versa.
+# 2. A tile with a halo saves loads from global memory. A convolution is fast if each
+#    pixel and each tap in a register is used for many results, as in a matrix product.
+# 3. An FFT computes the same sums, but shares partial sums, so that it takes n log n
+#    operations. Its time on a GPU depends first on the trips to global memory, and then
+#    on those through shared memory.
 # 4. With many points per thread, few passes and wide loads, a transform of 1024 points
 #    is nearly as fast as a copy.
 # 5. Apply small filters directly, filters with many channels as a matrix product, and
