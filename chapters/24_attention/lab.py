@@ -50,9 +50,8 @@ checks, kernels = chapter.checks, chapter.kernels
 #
 # A head of attention has three matrices with one row of `d` numbers per token: the
 # queries `q`, the keys `k` and the values `v`. Each query is compared with all keys,
-# which gives one score per key. A softmax turns the scores of a query into weights,
-# which sum to 1. The query's output is the sum of all values, each multiplied by its
-# weight:
+# and gets one score per key. A softmax turns the scores of a query into weights, which
+# sum to 1. The query's output is the sum of all values, each multiplied by its weight:
 #
 # $$S = \frac{q\,k^T}{\sqrt d}, \qquad P = \text{softmax}(S), \qquad o = P\,v$$
 #
@@ -135,11 +134,11 @@ for seq in (1024, 4096, 16384):
 # %% [markdown] tags=["solution"]
 # An H200 needs about 200 operations per byte of memory traffic before its tensor cores
 # are the limit. With `S` in memory, attention approaches d / 2 = 64 operations per
-# byte, and never exceeds this number, however long the sequence is. Fused, it has about
-# one operation per byte for each row of the tile, which here makes 128. But what
-# matters more is *where* the bytes come from. All blocks of a head read the same `k`
-# and `v`, at about the same time: 8 MB for 16,384 tokens, which stay in the L2 cache.
-# `S` has 512 MB per head, which do not fit in it.
+# byte, and never exceeds this number, however long the sequence is. The fused kernel
+# has about one operation per byte for each row of the tile, which here makes 128. It
+# matters more, though, *where* the bytes come from. All blocks of a head read the same
+# `k` and `v`, at about the same time: 8 MB for 16,384 tokens, which stay in the L2
+# cache. `S` has 512 MB per head, which is far too much for that cache.
 
 # %% [markdown]
 # ## 2 · FlashAttention, on ordinary cores
@@ -151,14 +150,14 @@ for seq in (1024, 4096, 16384):
 #
 # In this kernel a thread computes one query, and a block of 32 threads goes over tiles
 # of `KEYS` keys and values, which all of its threads share. The given code loads the
-# thread's row of `q` and multiplies it by `SCALE`, which is $1/\sqrt d$. Given: the
-# constants below (`LOWEST` is the lowest finite float32, and `NOTHING` is minus
-# infinity, the score of a key that is not there), and
-# `copy_tile(tile, x, head, start)`, which copies a tile from row `start` on; beyond the
-# last row, it writes zeros. It contains no barrier.
+# thread's row of `q` and multiplies it by `SCALE`, which is $1/\sqrt d$. It also
+# defines the constants: `LOWEST` is the lowest finite float32, and `NOTHING` is minus
+# infinity, the score of a key that is not there. `copy_tile(tile, x, head, start)`
+# copies a tile from row `start` on, writes zeros beyond the last row, and contains no
+# barrier.
 #
 # Write the code for each tile, with its barriers, and the code after the last tile.
-# Note three points:
+# Take care of three things:
 #
 # - a key beyond the end of the sequence has a score of 0, not of minus infinity, but it
 #   must not get any weight;
@@ -254,8 +253,8 @@ check(
 # same factor. In the first tile the factor is $e^{\text{LOWEST} - \dots} = 0$, which
 # does no harm because both sums are still zero.
 #
-# The division by `weight` happens once, at the end. And no matrix of seq × seq numbers
-# has been stored anywhere.
+# The division by `weight` happens once, at the end. No matrix of seq × seq numbers has
+# been stored anywhere.
 
 # %% [markdown]
 # ## 3 · Which tiles, and which masks?
@@ -263,8 +262,8 @@ check(
 # A causal mask hides about half of all scores. To save time, a block must not compute
 # the hidden scores: it stops after the last tile with a key that one of its queries
 # sees. Most of the tiles before it need no mask at all, and only a few contain hidden
-# scores. The end of the sequence raises the same question without a causal mask: the
-# last tile of keys may extend beyond it.
+# scores. Even without a causal mask, the last tile may need one, because it may extend
+# beyond the end of the sequence.
 #
 # A block computes queries `first` to `first + rows - 1`, but none beyond the end of the
 # sequence, which has `seq` tokens. Tile j contains keys `j * keys` to
@@ -307,7 +306,7 @@ check(
 # The first query decides how many tiles are free, because it sees the fewest keys. The
 # last query decides how many tiles are needed, because it sees the most.
 #
-# How much of the work is left? The next cell counts it for tiles of 128 × 128.
+# The next cell counts how many tiles of 128 × 128 are left.
 
 # %% tags=["solution"]
 for seq in (1024, 4096, 16384):
@@ -324,8 +323,8 @@ for seq in (1024, 4096, 16384):
 #
 # Now compute attention with `mma.sync`, from chapter 21. A warp computes 16 queries,
 # and a block has `WARPS` warps. A warp multiplies its queries by a tile of `TILE` keys
-# and receives the scores as **fragments**. Of each 16 × 8 piece `n` of the scores, lane
-# `4 * g + t` holds
+# and receives the scores as **fragments**. The fragments divide the scores into pieces
+# of 16 × 8. In piece `n`, lane `4 * g + t` has
 #
 # `s[n, 0], s[n, 1]` in row g and `s[n, 2], s[n, 3]` in row g + 8, both in columns
 # `8 * n + 2 * t` and `8 * n + 2 * t + 1` of the tile.
@@ -338,7 +337,7 @@ for seq in (1024, 4096, 16384):
 #   operand for piece `2 * n`, and the other two are that for piece `2 * n + 1`. The
 #   left operand is `fq[m]`. `mma_f16(s[n], left, right)` adds a product to piece n.
 # - Multiply the scores by `SCALE2`, which is $\log_2(e)/\sqrt d$. Then the softmax can
-#   use powers of 2: `exp2(x)` is one instruction, and $e^x$ is not.
+#   use powers of 2: `exp2(x)` is a single instruction, whereas $e^x$ takes several.
 # - Set a score to `NOTHING` if the query does not see the key: a key beyond the end of
 #   the sequence, which has `seq` tokens, or with `causal`, a key after the query.
 # - `put_scores(scores, s, head, row, start, t)` stores the fragments.
@@ -416,7 +415,7 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# A lane holds scores of two queries, so one mask does not fit all of its numbers.
+# A lane has scores of two queries, so it needs two different masks.
 
 # %% [markdown]
 # ## 5 · A softmax in fragments
@@ -431,13 +430,13 @@ check(
 # g + 8. In `o`, as in `s`, numbers 0 and 1 of each piece belong to row g, and 2 and 3
 # to row g + 8.
 #
-# A lane sums only the weights that it holds. After the last tile,
+# A lane adds up only its own weights. After the last tile,
 # `put_sums(out, lse, row, o, t, 0, top0, weight0)` adds up the four lanes of row g, and
 # stores this row. For row g + 8, pass `row + int32(8)`, 2 instead of 0, and `top1` and
 # `weight1`.
 #
 # There are no values yet. Instead of multiplying the weights by a tile of values, this
-# kernel adds them to `o` as they are. So column c of the output is the sum of the
+# kernel adds them to `o` as they are, so column c of the output is the sum of the
 # weights of keys c, c + `TILE`, c + 2 `TILE`, …, and each row of it sums to 1.
 #
 # ```python
@@ -519,9 +518,9 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# A lane sums the weights that it holds, relative to a maximum that is the same in all
-# four lanes of its row. So the four sums need to be added only at the end, whereas the
-# maximum has to be exchanged for every tile.
+# The maximum is the same in all four lanes of a row, so it has to be exchanged for
+# every tile. The four sums of weights are relative to this maximum, and need to be
+# added only at the end.
 
 # %% [markdown]
 # ## 6 · The second product
@@ -552,7 +551,7 @@ check(
 # - after the last tile, sum the weights of each row over its four lanes, and store both
 #   rows. `put_row(out, lse, head, row, o, 0, t, top0, weight0)` stores row g of the
 #   output, divided by its weight, and its log-sum-exp, unless `row` is beyond `seq`.
-#   The last arguments for row g + 8 are as in exercise 5.
+#   For row g + 8, change the arguments as in exercise 5.
 #
 # ```python
 # flash_mma(q, k, v, out, lse)
@@ -669,11 +668,11 @@ check(
 #
 # Write the loop of this kernel, here with tiles of 64 keys. `load_tile` copies keys and
 # values of tile j to the places of tile j - 2. `first_tile` has computed the weights of
-# tile 0, and the words `p` hold them. For each further tile j,
+# tile 0, which are in the words `p`. For each further tile j,
 #
 # 1. start two groups of products: `start_scores(s, memory, j)`, and then
 #    `start_values(o, p, memory, i)` for the tile i whose weights are in `p`;
-# 2. wait for the scores alone: `wgmma_wait(n)` waits for all groups but the last n.
+# 2. wait for the scores only: `wgmma_wait(n)` waits for all groups but the last n.
 #    After a wait, `hold(s, 32)` keeps the compiler from using `s` before it;
 # 3. compute the softmax of tile j: call `hide_end(s, j, seq)`, and for each of the
 #    lane's two rows `soften_row(s, top, weight, k)`, with k = 0 for row g and 2 for row
@@ -778,8 +777,8 @@ check(
 #
 # A second kernel merges the parts. Part $i$ has the output $o_i$, which is a weighted
 # mean of its values, and the log-sum-exp $L_i$, which is the logarithm of the sum of
-# its weights before the division. With which weight does $o_i$ enter the mean over all
-# parts? And what is the log-sum-exp of all parts together?
+# its weights before the division. Find the weight of $o_i$ in the mean over all parts,
+# and the log-sum-exp of all parts together.
 #
 # A part without any key has $L_i = -\infty$, and its output is meaningless, possibly
 # NaN. At least one part of each head has keys.
@@ -850,12 +849,11 @@ check(
 #
 # where $\circ$ multiplies element by element and $\delta_i = \sum_j P_{ij}\,dP_{ij}$ is
 # one number per row. The sum is over all keys, but it equals $\sum_c g_{ic}\,o_{ic}$, a
-# sum over the columns of one row of the output, which is cheap and can be computed
+# sum over the columns of one row of the output. This sum is short and can be computed
 # beforehand.
 #
-# What about $P$? The forward pass has not stored this matrix. But it has stored the
-# log-sum-exps, and these are enough to recompute any single weight without going over
-# its row first. How?
+# The forward pass has not stored $P$, but it has stored the log-sum-exps. These are
+# enough to recompute any single weight without going over its row first. Find out how.
 #
 # Write the kernel for `dq`, with one thread per query and a **causal** mask. `delta`
 # has already been computed. `D` and `SCALE` are those of exercise 2, but `q` has not
@@ -909,23 +907,23 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# With the log-sum-exp $L$, a weight is $P_{ij} = e^{S_{ij} - L_i}$: $L$ takes the place
-# of both the maximum and the division. So the backward pass can process tiles in any
-# order. It needs five products, whereas the forward pass needs two: $S$ again, $dP$,
-# $dv$, $dk$ and $dq$.
+# With the log-sum-exp $L$, a weight is $P_{ij} = e^{S_{ij} - L_i}$: $L$ replaces both
+# the maximum and the division, so the backward pass can process tiles in any order. It
+# needs five products, whereas the forward pass needs two: $S$ again, $dP$, $dv$, $dk$
+# and $dq$.
 
 # %% [markdown]
 # ## Measure: the forward pass
 #
 # The problem has 16 heads of 4096 tokens and no mask, which makes 137 GFLOP. Write down
 # the speeds that you expect, relative to cuDNN. "ordinary cores" is exercise 2 in
-# float32, "mma.sync" is exercise 6 in bfloat16 with 64 queries per block and tiles of
-# 64 keys. "loads first" is the same kernel, but a thread loads all its pieces of a tile
-# before it stores the first. "TMA + wgmma" is the chapter's fast kernel (see *More
-# measurements*).
-# "three operations" is the formula in PyTorch, in bfloat16. "math" is PyTorch's own
-# backend for this formula, which keeps intermediate results in float32. "FlexAttention"
-# is what `torch.compile` turns into a Triton kernel.
+# float32, and "mma.sync" is exercise 6 in bfloat16, with 64 queries per block and tiles
+# of 64 keys. "loads first" is the same kernel, except that a thread loads all its
+# pieces of a tile before it stores the first. "TMA + wgmma" is the chapter's fast
+# kernel (see *More measurements*). "three operations" is the formula in PyTorch, in
+# bfloat16. "math" is PyTorch's own backend for this formula, which keeps intermediate
+# results in float32. "FlexAttention" is what `torch.compile` turns into a Triton
+# kernel.
 
 # %%
 guess = {
@@ -955,22 +953,23 @@ rungs.expect("TMA + wgmma", at_least=1.2, times="FlexAttention")
 # `mma.sync` is slower than the three operations, although it never stores the scores.
 # Each of its threads has one load in flight: it waits for 16 bytes, stores them, and
 # only then loads the next. `loads first` changes nothing else, and is more than three
-# times as fast. What remains between it and `flash` is probably that `flash` copies
-# asynchronously, while it multiplies.
+# times as fast. `flash` is probably faster still because it copies asynchronously,
+# while it multiplies.
 
 # %% [markdown]
 # ## More measurements
 #
-# You have done the exercises. The rest of the lab is for the curious: the kernels that
-# use a Hopper GPU fully, their errors, and two more measurements. All code is in the
-# modules of `chapters/24_attention`. The solution and the chapter's page explain what
-# each table shows. (`flash` is PyTorch's FlashAttention-2, `cuDNN` NVIDIA's kernel.)
+# The exercises are done. The rest of the lab shows kernels that use a Hopper GPU fully,
+# their errors, and two more measurements. All code is in the modules of
+# `chapters/24_attention`. The solution and the chapter's page explain what each table
+# shows. (`flash` is PyTorch's FlashAttention-2, and `cuDNN` is NVIDIA's kernel.)
 #
 # ### The kernels at full speed
 #
 # To reach its full speed, an H200 needs the TMA and `wgmma`, from chapter 22. The
-# kernel `attend` in `forward_kernel.py` uses the algorithm of exercise 6 with them; its
-# docstring lists what has changed. The chapter explains it. Read `attend_tiles` first.
+# kernel `attend` in `forward_kernel.py` runs the algorithm of exercise 6 with these
+# two. Its docstring lists what has changed, and the chapter explains it. Read
+# `attend_tiles` first.
 #
 # For the backward pass, `backward_kernels.py` has two kernels, so that each can keep
 # its sums in registers. `grads_kv` keeps `dk` and `dv` of 128 keys and goes over all
@@ -979,10 +978,10 @@ rungs.expect("TMA + wgmma", at_least=1.2, times="FlexAttention")
 # adds to a sum in memory: there are no atomic additions, and the result is bit for bit
 # the same in every run.
 #
-# Are they right? The next cell compares every element with float64, with and without a
-# mask, for a length that is a multiple of the tile and one that is not. It fills the
-# outputs with NaN beforehand, compares 20 runs bit by bit, and prints the errors of
-# cuDNN as well. It needs a GPU of capability 9.0.
+# The next cell tests these kernels. It compares every element with float64, with and
+# without a mask, for a length that is a multiple of the tile and one that is not. It
+# fills the outputs with NaN beforehand, and compares 20 runs bit by bit. It also prints
+# the errors of cuDNN. The cell needs a GPU of compute capability 9.0.
 
 # %%
 chapter.accuracy.report()
@@ -1007,8 +1006,8 @@ parts
 #
 # The next cell times more sizes, with and without a causal mask. With a causal mask,
 # only half of the operations are counted. Our kernel writes the log-sum-exp, as a
-# forward pass in training has to. PyTorch's backends are called as for inference, which
-# is at least as fast for them.
+# forward pass in training has to. PyTorch's backends are called as for inference, in
+# which they are at least as fast.
 
 # %%
 sizes = chapter.measure.sizes()
@@ -1041,23 +1040,23 @@ for table in backward.values():
 
 # %% [markdown] tags=["solution"]
 # Our seven products with `wgmma` take less time than FlashAttention-2's five with
-# `mma.sync`. Our results are also bit for bit the same in every run. But cuDNN is still
-# faster.
+# `mma.sync`. Our results are also bit for bit the same in every run. cuDNN is still
+# faster, though.
 
 # %% [markdown]
 # ## What you learned
 #
-# 1. Attention's products have enough arithmetic; the score matrix in memory is what
-#    makes attention slow. It is enough to keep one tile of scores at a time, in
+# 1. The score matrix in memory makes attention slow, although its products have enough
+#    operations per byte. A kernel needs to keep only one tile of scores at a time, in
 #    registers.
 # 2. An online softmax that also carries an output has to rescale that output when the
 #    maximum rises.
-# 3. A causal mask takes two numbers per block: how many tiles need no mask, and how
+# 3. A causal mask needs two numbers per block: how many tiles need no mask, and how
 #    many tiles are needed at all.
 # 4. On tensor cores, the first product leaves its results in the lanes that need them
 #    for the second product.
-# 5. The log-sum-exp is all that has to be kept of the softmax: it is enough to merge
-#    parts, and to recompute any weight in the backward pass.
+# 5. Of the softmax, only the log-sum-exp has to be kept. It is enough to merge parts,
+#    and to recompute any weight in the backward pass.
 
 # %% [markdown]
 # ## If you want more
