@@ -5,13 +5,13 @@
 #
 # **After this lab, you can**
 #
-# - write Philox, the random generator of PyTorch and cuRAND on a GPU, and prove it
-#   right bit by bit;
+# - write Philox, the random generator of PyTorch and cuRAND on a GPU, and check it bit
+#   by bit;
 # - convert 32 random bits into a float32 that is never 1;
 # - compute which counter made any element of `torch.rand`, and explain why cuRAND's
 #   numbers differ although the generator and the seed are the same;
 # - write a dropout that keeps two numbers for its backward pass instead of a mask;
-# - describe any layout to cuFFT: batches, strides, real and complex numbers;
+# - describe any layout to cuFFT, with batches, strides, and real or complex numbers;
 # - filter signals by FFT with a fast size, the right factor and no wrap-around.
 #
 # **You need** about 110 minutes. You do not need a GPU: without one, kernels run in the
@@ -63,8 +63,8 @@ checks = chapter.checks
 # After each round, the key changes: `0x9E3779B9` is added to its first number and
 # `0xBB67AE85` to its second number. These sums are taken modulo 2^32.
 #
-# Thread `i` scrambles row `i` of `counters`. All threads use the same key. Since it is
-# an input, copy its two numbers into variables before you change them.
+# Thread `i` scrambles row `i` of `counters`. All threads use the same key, so copy its
+# two numbers into variables before you change them.
 #
 # ```python
 # philox(counters, key, out)    # (n, 4), (2,) -> (n, 4)  uint32
@@ -104,8 +104,8 @@ def philox(counters, key, out):
 # The check compares your results with the **known answers** that the authors of Philox
 # publish: for counters whose bits are all 0, all 1, and digits of pi. Then it compares
 # many other results with a reference implementation. If a word is wrong, ten rounds of
-# scrambling have hidden the cause, so loop once instead of ten times and run the check
-# again. It recognises the words after any round, and several common mistakes.
+# scrambling have hidden the cause. So let your loop run only once, and run the check
+# again. The check recognises the words after each round, and several common mistakes.
 
 # %%
 check(
@@ -120,9 +120,9 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The result of Philox depends only on its arguments. So a thread needs no state from
-# memory, no other thread and no previous number, and element 10^12 of a sequence takes
-# no longer to compute than element 0.
+# The result of Philox depends only on its arguments. So a thread needs neither a state
+# in memory nor the previous number, and element 10^12 of a sequence takes no longer to
+# compute than element 0.
 
 # %% [markdown]
 # ## 2 · Never 1
@@ -130,10 +130,10 @@ check(
 # A uniform random number usually has to be in [0, 1): 0 is allowed, 1 is not. Then
 # `int(u * n)` is a valid index, and `log(1 - u)` is finite.
 #
-# The obvious formula is `word * 2**-32`. It is right in real numbers, but not in
-# float32: a float32 has 24 significant bits, so a word near 2^32 is rounded *up*, to
-# 2^32. That happens for 128 of the 2^32 words: rarely enough to pass most tests, but
-# often enough to stop a training run in its third week.
+# The obvious formula is `word * 2**-32`. It would be right with exact arithmetic, but a
+# float32 has only 24 significant bits, so a word near 2^32 is rounded *up*, to 2^32.
+# This happens for 128 of the 2^32 words, which is rare enough to pass most tests, but
+# frequent enough to stop a training run in its third week.
 #
 # So first drop the bits that do not fit. Keep the **upper 24 bits** of the word, which
 # a float32 represents exactly, and multiply them by 2^-24.
@@ -187,9 +187,9 @@ print("cuRAND (0, 1]", open_at_zero(edges).tolist())
 # %% [markdown]
 # ## Look: the same generator, the same seed
 #
-# With cuRAND's host API, you create a generator, set its seed, and if necessary its
-# offset and its ordering, generate the numbers, and destroy the generator. (Without a
-# GPU, the calls go to a model of cuRAND, which supports only Philox.)
+# With cuRAND's host API, you create a generator and set its seed, and its offset and
+# ordering if necessary. Then you generate the numbers, and destroy the generator.
+# (Without a GPU, the calls go to a model of cuRAND, which supports only Philox.)
 
 # %%
 generator = curand.create_generator(curand.RngType.PSEUDO_PHILOX4_32_10)
@@ -214,10 +214,10 @@ print("PyTorch", of_torch)
 
 # %% [markdown]
 # Both libraries use Philox4x32-10 with the seed 42, but only the first numbers agree.
-# The generator is the same; the difference is *which counter makes which element*.
+# The libraries differ in *which counter makes which element*.
 #
 # The seed is the key. One evaluation of Philox makes four numbers from one counter. The
-# 128 bits of a counter are split in two: `a` and `b` count from 0, and `c` and `d`
+# 128 bits of a counter have two parts: `a` and `b` count from 0, and `c` and `d`
 # contain the number of a **subsequence**, so that every thread can have its own 2^64
 # counters. `words(seed, subsequence, counter, word)` returns one of the four results,
 # or an array of results if you pass arrays:
@@ -235,9 +235,9 @@ print("cuRAND: ", np.array_equal(open_at_zero(in_fours), of_curand))
 # ## 3 · Who made this element?
 #
 # The Python code below does what one thread of the kernel for `torch.rand` does. The
-# kernel has `threads` threads in all, and each thread has its own subsequence. `offset`
-# belongs to the generator: it says how many numbers of each subsequence earlier calls
-# have used, and it is always a multiple of 4.
+# kernel has `threads` threads, each with its own subsequence. `offset` belongs to the
+# generator. It is the number of random numbers that earlier calls have used of each
+# subsequence, and always a multiple of 4.
 #
 # ```python
 # counter = offset // 4
@@ -314,8 +314,8 @@ else:
 
 # %% [markdown] tags=["solution"]
 # This explains the difference. Element 0 is word 0 of counter 0 of subsequence 0 in
-# both libraries. Element 1 is word 1 of the same four in cuRAND, but word 0 of thread
-# 1's subsequence in PyTorch.
+# both libraries. Element 1 is word 1 of the same counter in cuRAND, but word 0 of
+# thread 1's subsequence in PyTorch.
 #
 # The **offset** connects successive calls: each call advances the offset by as many
 # numbers as its busiest thread has used, and the next call starts there. If you save
@@ -325,8 +325,8 @@ else:
 # %% [markdown]
 # ## Measure: 268 million numbers
 #
-# How fast are these generators? Each has to store 1 GiB of float32 in any case, so the
-# upper limit is the speed of `fill`, which computes nothing.
+# Each of the generators has to store 1 GiB of float32, so the upper limit of their
+# speed is that of `fill`, which computes nothing.
 #
 # - `XORWOW` and `MRG32k3a` are older generators in cuRAND, whose threads keep a state.
 #   `XORWOW` is cuRAND's default.
@@ -355,34 +355,34 @@ uniforms.expect("torch.rand", at_least=1.5, times="compiled")
 
 # %% [markdown] tags=["solution"]
 # Four numbers take twenty wide multiplications and sixty other operations, and `fours`
-# still reaches most of the speed of `fill`. What takes time is computing numbers that
-# are not used: `ones` makes four numbers and stores one. `torch.compile` generates
-# Triton code in which every element has its own counter, so it probably wastes three
-# numbers of four as well.
+# still reaches most of the speed of `fill`. Numbers that are not used take time: `ones`
+# makes four numbers and stores one. `torch.compile` generates Triton code in which
+# every element has its own counter, so this code probably wastes three numbers of four,
+# too.
 #
-# The ordering matters as well. The default ordering promises the same numbers on every
-# GPU, which fixes how many subsequences share the work; XORWOW probably has too few of
-# them to keep an H200 busy. The dynamic ordering does not make this promise.
+# The ordering matters too. The default ordering promises the same numbers on every GPU,
+# so the number of subsequences that share the work is fixed. XORWOW probably has too
+# few of them to keep an H200 busy. The dynamic ordering does not make this promise.
 
 # %% [markdown]
 # ## 4 · A dropout that keeps two numbers
 #
 # Chapter 17's kernel recomputed its mask for the backward pass. A program with such a
-# kernel has two more tasks: it has to assign counters, so that no two layers share a
-# mask, and each backward pass has to use the counters of its forward pass again.
+# kernel has to do two more things. It has to assign the counters, so that no two layers
+# share a mask, and to use the counters of each forward pass again in the backward pass.
 #
-# Here a `Generator` assigns the counters. It has a seed, and an offset: the number of
-# counters used so far, each of which makes four numbers. (So this offset does not count
-# numbers as PyTorch's does.) `thinned(x, p, seed, first)` sets a fraction `p` of `x` to
-# 0 and scales the other elements. It computes the mask from counters `first`,
-# `first + 1`, ..., one for every four elements. Of the last four numbers, it may use
-# only some.
+# Here a `Generator` assigns the counters. It has a seed and an offset, which is the
+# number of counters used so far. (Unlike PyTorch's offset, it does not count numbers,
+# of which each counter makes four.) `thinned(x, p, seed, first)` sets a fraction `p` of
+# `x` to 0 and scales the other elements. It computes the mask from counters `first`,
+# `first + 1`, ..., one for every four elements. If the size is not a multiple of four,
+# it uses only some of the last four numbers.
 #
-# Write the autograd function. If you have never written one: PyTorch calls `forward` to
-# compute the result, and later `backward` with the gradient of this result. What
-# `forward` stores in `ctx`, which belongs to this one call, is available in `backward`.
-# `backward` returns one value for each argument of `forward` after `ctx`: here three.
-# `p` and `generator` have no gradient, so return `None` for both.
+# Write the autograd function. PyTorch calls its `forward` to compute the result, and
+# later its `backward` with the gradient of this result. What `forward` stores in `ctx`,
+# which belongs to this one call, is available in `backward`. `backward` returns one
+# value for each of the three arguments of `forward` after `ctx`. `p` and `generator`
+# have no gradient, so return `None` for both.
 #
 # ```python
 # Dropout.apply(x, p, generator)
@@ -461,23 +461,23 @@ check(
 # `input[b * idist + j * istride]`
 #
 # and likewise for the output. Strides and distances count elements: floats on the real
-# side of a transform, complex numbers on the other side. `inembed` is a list of the
-# sizes of the array that the input is part of. In one dimension cuFFT does not use its
-# value, so `[n]` is enough, but you must pass a list: **with None for both `inembed`
-# and `onembed`, cuFFT ignores all strides and distances**.
+# side of a transform, complex numbers on the other side. `inembed` is a list with the
+# sizes of the larger array to which the input belongs. In one dimension cuFFT does not
+# use these sizes, so `[n]` is enough, but you must pass a list: **with None for both
+# `inembed` and `onembed`, cuFFT ignores all strides and distances**.
 #
 # A recording `x` has `n` samples of several channels. The channels are interleaved, as
 # in a sound file: all channels of the first sample, then all channels of the second.
 # `x` may be a part of the channels of a wider array, so use `x.stride()`. Write the
-# spectrum of channel `c` into row `c` of `out`, whose rows have no gaps. The transform
-# of `n` real numbers has `n // 2 + 1` complex results; the others are conjugates of
-# these and are not stored.
+# spectrum of channel `c` into row `c` of `out`, whose rows have no gaps. Only
+# `n // 2 + 1` complex results of each transform are stored, since the others are their
+# conjugates.
 #
 # ```python
 # spectra(x, out)    # (n, channels) float32 -> (channels, n // 2 + 1) complex64
 # ```
 #
-# Use one plan, one execution and no copy. `x.stride()` and `x.data_ptr()` are those of
+# Use one plan, one execution and no copy. `x.stride()` and `x.data_ptr()` work as in
 # PyTorch. In a verdict, `9 × 3 × 2` means 9 samples of 3 channels, in an array with 2
 # more channels. Stuck? `hint("spectra")`.
 
@@ -511,8 +511,8 @@ check(
 # %% [markdown] tags=["solution"]
 # Neighbouring samples of a channel are `x.stride(0)` apart, and neighbouring channels
 # are `x.stride(1)` apart. In the output, the results of a channel are next to each
-# other, and the rows are `n // 2 + 1` apart. So this plan transforms and transposes at
-# the same time.
+# other, and the rows are `n // 2 + 1` apart. This single plan therefore transforms and
+# transposes.
 #
 # cuFFT receives addresses, not arrays. With wrong strides, it reads and writes outside
 # the arrays. The model reports this mistake; a GPU reports it only if an address is not
@@ -602,39 +602,39 @@ check(
 
 # %% [markdown] tags=["solution"]
 # A program that filters many batches would keep the plans, the padded array and the
-# filter's spectrum. Then each batch takes only two transforms, a product and two
+# filter's spectrum. Each batch would then take only two transforms, a product and two
 # copies.
 
 # %% [markdown]
 # ## More measurements
 #
-# You have done the exercises. The rest of the lab is for the curious: a test that finds
-# almost nothing, what cuFFT reports, and four more measurements. Their code is in
-# `measure.py` and the kernels are in `kernels.py`, both in `chapters/26_curand_cufft`.
+# The exercises are done. The rest of the lab has a test that finds almost nothing, the
+# errors that cuFFT reports, and four more measurements. Their code is in `measure.py`
+# and the kernels are in `kernels.py`, both in `chapters/26_curand_cufft`.
 #
 # The solution and the chapter's page explain what each table shows.
 
 # %% [markdown]
 # ### What statistics do not see
 #
-# Why compare bit by bit? Is it not enough to test whether the numbers are random?
+# You might think that it is enough to test whether the numbers are random.
 #
 # The usual test counts how many of `n` numbers fall in each of 256 bins and adds up
 # `(count - n / 256)² / (n / 256)` over all bins. This sum is the **chi-square**
 # statistic. For good random numbers it is about 255, and in one case in a thousand it
 # exceeds 330. The next cell computes it for six generators. Each makes the same 65,536
 # numbers in every run, from fixed counters, so chance plays no part. Five of the six
-# generators are wrong. Before you run the cell: which of these five will the statistic
-# find?
+# generators are wrong. Before you run the cell, predict which of these five the
+# statistic will find.
 
 # %%
 chapter.measure.statistics()
 
 # %% [markdown] tags=["solution"]
 # The statistic finds only the generator with three rounds. The other four look random,
-# and some of them *are* nearly as good as Philox. But they are not Philox, so they
+# and some of them *are* nearly as good as Philox. They are not Philox, though, so they
 # cannot reproduce a run on another system, and nobody has tested them thoroughly. A
-# statistic can show that a generator is bad. Only known answers show that it is the
+# statistic can show that a generator is bad, but only known answers show that it is the
 # generator you meant to write.
 
 # %% [markdown]
@@ -660,10 +660,10 @@ dropouts.expect("ours", at_least=1.2, times="compiled")
 
 # %% [markdown] tags=["solution"]
 # `eager` moves 4 + 4 + 1 bytes per element forward and the same number backward, 18 in
-# all; `ours` moves 16, so the bytes explain a factor of 18 / 16 = 1.13. The rest of the
-# difference probably arises because PyTorch's forward kernel is further from the speed
-# of a copy. Our layer also keeps a fifth less memory, including its result: 4 bytes per
-# element instead of 5. With bfloat16 it would keep a third less.
+# all. `ours` moves 16, so the bytes explain a factor of 18 / 16 = 1.13. The rest of the
+# difference is probably due to PyTorch's forward kernel, which is further from the
+# speed of a copy. Our layer also keeps a fifth less memory, including its result: 4
+# bytes per element instead of 5. With bfloat16 it would keep a third less.
 
 # %% [markdown]
 # ### What cuFFT reports about bad input
@@ -699,8 +699,8 @@ tried("a destroyed plan", lambda: cufft.exec_c2c(plan, address, address, -1))
 # - `make, execute, destroy` makes, runs and destroys a plan each time, for a size that
 #   has been planned before;
 # - `torch.fft, same size` looks the plan up: PyTorch keeps plans in a cache;
-# - `torch.fft, new size` transforms a new size in every call, which this process has
-#   never transformed before.
+# - `torch.fft, new size` uses in every call a size that this process has never
+#   transformed before.
 #
 # How many executions of a plan take as long as one transform of a new size?
 
@@ -721,13 +721,13 @@ plans.expect("torch.fft, same size", at_least=20, times="torch.fft, new size")
 # %% [markdown] tags=["solution"]
 # Making a plan takes longer than a dozen executions, and the first plan of a size takes
 # far longer still, probably because cuFFT then builds or loads kernels for this size.
-# So make plans once. PyTorch does so for you, as long as your sizes repeat. If you
-# filter signals that all have different lengths, pad them to one of a few sizes.
+# So make each plan once. PyTorch does this for you, as long as your sizes repeat. If
+# you filter signals that all have different lengths, pad them to one of a few sizes.
 
 # %% [markdown]
 # ### Batches, sizes and layouts
 #
-# The cells below make four tables. In each table, one thing changes.
+# The cells below make four tables:
 #
 # 1. 4096 transforms of 1024 numbers: one plan with a batch, or a loop over the rows.
 # 2. About 16 million numbers, in rows of several lengths near 4096. 4096 is 2¹², 4116
@@ -767,7 +767,7 @@ real.expect("real to complex", at_least=1.6)
 real.expect("complex to real", at_least=1.6)
 
 # %% [markdown] tags=["solution"]
-# 1. A launch takes microseconds, whereas a row takes nanoseconds. So use a batch.
+# 1. A launch takes microseconds, whereas a row takes nanoseconds, so use a batch.
 # 2. Sizes with no prime factors except 2, 3, 5 and 7 are fast. A transform of a large
 #    prime size takes a detour: either a convolution of a larger, fast size, or a
 #    special kernel.
@@ -801,14 +801,15 @@ filtered.expect("good size", at_least=4, times="conv1d")
 
 # %% [markdown] tags=["solution"]
 # With transforms that are one per cent longer, the filter is nearly three times as
-# fast. The next power of two is also a fast size, but the transforms are twice as long.
+# fast. A power of two is also a fast size, but the next one makes the transforms twice
+# as long.
 
 # %% [markdown]
 # ## If you want more
 #
 # - Write Box and Muller's formula as a kernel: it converts two uniform numbers into two
-#   normally distributed numbers. Which end of [0, 1] must its logarithm avoid, and how
-#   large can a result be?
+#   normally distributed numbers. Which end of [0, 1] must the argument of the logarithm
+#   avoid, and how large can a result be?
 # - Filter a signal that is too long for one transform: cut it into pieces that overlap
 #   by `k - 1` samples, filter them as a batch, and keep the results that did not wrap
 #   around (*overlap-save*). Which layout does the batch have, and do you have to copy
@@ -820,12 +821,12 @@ filtered.expect("good size", at_least=4, times="conv1d")
 #
 # ## What you learned
 #
-# 1. Philox is a function of a counter and a key. Known answers prove an implementation
-#    right; statistics cannot.
+# 1. Philox is a function of a counter and a key. Known answers can show that an
+#    implementation is right; statistics cannot.
 # 2. A float32 has 24 significant bits, so rounding a random 32-bit word times 2^-32 can
 #    give exactly 1.
-# 3. A generator, a seed, an offset and an *ordering*, which says which counter makes
-#    which element, determine a library's random numbers.
+# 3. A library's random numbers are determined by a generator, a seed, an offset and an
+#    *ordering*. The ordering defines which counter makes which element.
 # 4. A random mask can be recomputed from a seed and an offset, if each call advances
 #    the offset by what it has used.
 # 5. Making a plan is slow, but executing it is fast. cuFFT does not check the layout of
