@@ -5,8 +5,8 @@
 #
 # **After this lab, you can**
 #
-# - write programs for several ranks that do not deadlock, and explain why other
-#   programs do;
+# - write programs for several ranks without deadlocks, and explain what causes a
+#   deadlock;
 # - write the ring and the tree all-reduce, and predict from latency and bandwidth which
 #   of these is faster;
 # - read peer memory from a Numba kernel, and say when such a kernel is faster than
@@ -48,9 +48,9 @@ gradients, as_weights = checks.gradients, checks.as_weights
 # ## Ranks
 #
 # A program for several GPUs is usually one function that runs in several processes, one
-# per GPU. Each process is a **rank**. All ranks run the same code; a rank differs from
-# the others only in its number and its data. In this lab, the first argument of every
-# such function is `dist`, which has the functions of the module `torch.distributed`:
+# per GPU. Each process is a **rank**. All ranks run the same code. They differ only in
+# their numbers and their data. In this lab, the first argument of every such function
+# is `dist`, which has the functions of the module `torch.distributed`:
 #
 # - `dist.get_rank()`, `dist.get_world_size()`: return this rank's number and the number
 #   of ranks;
@@ -74,9 +74,9 @@ gradients, as_weights = checks.gradients, checks.as_weights
 # the model, a message takes one **step**, however long it is. A rank can send one
 # message and receive one message in the same step. As with NCCL on GPUs, the messages
 # and collectives of a rank happen one after the other, in the order in which they were
-# begun; only the messages of one group happen together. The model knows which rank
-# waits for which, so it reports a deadlock at once, whereas a program on GPUs would
-# hang until its timeout. Tensors have to be contiguous.
+# begun; only the messages of one group happen together. The model keeps track of which
+# rank waits for which other rank. So it reports a deadlock at once, whereas a program
+# on GPUs would hang until its timeout. Tensors have to be contiguous.
 
 # %% [markdown]
 # ## 1 · Pass it on
@@ -122,23 +122,23 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# With `send` first and `recv` second, all ranks wait in `send`: each for a neighbour
+# With `send` first and `recv` second, all ranks wait in `send`, each for a neighbour
 # that cannot receive because it is waiting too. Letting the even ranks send first and
 # the odd ranks receive first avoids the deadlock, but takes two steps, or three for an
 # odd number of ranks.
 #
-# An `isend` followed by an `irecv` looks like the solution, and with gloo or MPI it is
-# one. With NCCL it is not: both transfers become kernels on one CUDA stream, and the
-# send, which waits for its receiver, blocks the receive that comes after it. A group
-# becomes a single kernel, in which all of its transfers make progress.
+# An `isend` followed by an `irecv` looks like the solution. It works with gloo or MPI,
+# but not with NCCL: both transfers become kernels on one CUDA stream, and the send,
+# which waits for its receiver, blocks the receive that comes after it. A group becomes
+# a single kernel, in which all of its transfers make progress.
 
 # %% [markdown]
 # ## 2 · The ring
 #
 # The sum over all ranks, on all ranks, is called an **all-reduce**. It is the most
-# important collective for training, because it sums the gradients. Rank 0 could receive
-# all tensors, add them up, and send the sum back. But then all bytes would go through
-# the link of rank 0.
+# important collective for training, because it sums the gradients. If rank 0 received
+# all tensors, added them up, and sent the sum back, all bytes would go through the link
+# of rank 0.
 #
 # The **ring all-reduce** uses all links all the time. Cut the tensor into `p` chunks,
 # where `p` is the number of ranks. In each step, every rank sends one chunk to the next
@@ -215,15 +215,15 @@ ranks.timeline(
 # `r + 1`, is complete.
 #
 # The first half alone is a **reduce-scatter**, and the second half alone is an
-# **all-gather**. Each rank sends `2 (p − 1) / p` times the bytes of the tensor: once
-# its bytes with two ranks, nearly twice with many ranks, and never more than that. No
-# algorithm that sums on the ranks themselves can send fewer bytes.
+# **all-gather**. Each rank sends `2 (p − 1) / p` times the bytes of the tensor, which
+# is once its bytes with two ranks, and nearly twice with many. No algorithm that sums
+# on the ranks themselves can send fewer bytes.
 
 # %% [markdown]
 # ## 3 · The tree
 #
 # A ring of 1024 ranks takes 2046 steps. If the tensor is short, a step takes little
-# more than its latency, so the number of steps decides, and a tree needs fewer steps.
+# more than its latency, so the time depends on the number of steps. A tree needs fewer.
 # Sum the tensors of pairs of ranks, then sum these sums in pairs, and so on until rank
 # 0 has the total. Then send the total back to all ranks in the reverse order.
 #
@@ -231,8 +231,8 @@ ranks.timeline(
 # tree_all_reduce(dist, x)    # x: a tensor, in place
 # ```
 #
-# `2 ⌈log₂ p⌉` steps are enough for any number of ranks, powers of two or not. (Can you
-# find a way with fewer steps?) Stuck? `hint("tree_all_reduce")`.
+# `2 ⌈log₂ p⌉` steps are enough for any number of ranks, whether or not it is a power of
+# two. (Can you find a way with fewer steps?) Stuck? `hint("tree_all_reduce")`.
 
 # %%
 def tree_all_reduce(dist, x):
@@ -277,11 +277,13 @@ ranks.timeline(
 # %% [markdown] tags=["solution"]
 # At distance `d`, the ranks whose number is an odd multiple of `d` send to the rank `d`
 # below and are done until the way back. The ranks whose number is an even multiple of
-# `d` go on to the next level. If the number of ranks is not a power of two, some
-# partners do not exist, so a rank has to check for its partner; nothing else changes.
+# `d` go on to the next level. If the number of ranks is not a power of two, some ranks
+# have no partner on a level, so each rank has to check whether its partner exists.
+# Nothing else changes.
 #
 # `send` and `recv` cannot deadlock here, because ranks never wait for each other in a
-# circle: a rank sends its sum only after it has received the sums of all its partners.
+# circle: a rank sends its sum only after it has received all the sums that belong in
+# it.
 #
 # The picture shows the disadvantage of the tree. On the way back, rank 0 sends the
 # whole tensor once per level, and in the first of these steps all other links are idle.
@@ -299,7 +301,8 @@ ranks.timeline(
 # take no time.
 #
 # Take α = 5 µs, β = 300 GB/s and 64 ranks. For which of 4 KiB, 1 MiB, 64 MiB and 1 GiB
-# is the tree faster? And with 1024 ranks? Decide before you run the cell.
+# is the tree faster, and for which of them with 1024 ranks? Decide before you run the
+# cell.
 
 # %%
 measure.formulas()
@@ -313,7 +316,7 @@ measure.formulas()
 # ranks between 64 MiB and 1 GiB.
 #
 # NCCL also chooses among several algorithms and three protocols for each. It uses a
-# model of this kind, with latencies and bandwidths for the links that it finds. And it
+# model of this kind, with latencies and bandwidths for the links that it finds. It also
 # cuts long tensors into pieces that follow each other through the tree, so that fewer
 # links are idle.
 
@@ -331,7 +334,7 @@ processes.run(shift, ring_all_reduce, tree_all_reduce)
 # %% [markdown]
 # ## Measure: the sum of two tensors
 #
-# Now measure with two GPUs. In `chapters/28_multi_gpu/kernels.py` are two kernels that
+# Now measure with two GPUs. `chapters/28_multi_gpu/kernels.py` has two kernels that
 # need no library for communication. With **peer access**, a kernel on one GPU can load
 # from and store to the memory of another GPU, over NVLink or PCIe. PyTorch's *symmetric
 # memory* allocates a tensor of the same size on each GPU, and returns to every rank a
@@ -343,10 +346,10 @@ processes.run(shift, ring_all_reduce, tree_all_reduce)
 # - `two_shot`: every rank sums one half of the tensors and writes the result to both
 #   GPUs. It loads half a tensor from its peer and stores half a tensor to its peer.
 #
-# Such a kernel may start only after both ranks have written their inputs, and later
-# work may overwrite these only after both ranks have read them. So there is a barrier
-# before and after each kernel: `handle.barrier()` synchronises the two GPUs on the
-# stream, without the host.
+# Such a kernel may start only after both ranks have written their inputs. These may be
+# overwritten only after both ranks have read them. So there is a barrier before and
+# after each kernel: `handle.barrier()` synchronises the two GPUs on the stream, without
+# the host.
 
 # %%
 two = measure.two(ring_all_reduce)
@@ -356,12 +359,12 @@ two = measure.two(ring_all_reduce)
 # is also what NCCL's own tests call **bus bandwidth**. All rows except `NCCL, called`
 # and `your ring` are timed as CUDA graphs, so the time of Python is not included. The
 # rows `PyTorch's one-shot` and `PyTorch's two-shot` are PyTorch's own kernels for
-# symmetric memory. When the two H200s were measured, NVLink multicast was off, for
-# NCCL and PyTorch alike. Where it is on, NCCL can let NVLink's switches add (NVLS), and
-# might be faster.
+# symmetric memory. When the two H200s were measured, NVLink multicast was off, for both
+# NCCL and PyTorch. Where it is on, NCCL can let the switches of NVLink do the additions
+# (NVLS), and might be faster.
 #
-# Which row do you expect to be fastest for 4 KiB, and which for 1 GiB? Fill in how many
-# times as fast as NCCL you expect `one-shot` and `two-shot` to be.
+# Which row do you expect to be fastest for 4 KiB, and which for 1 GiB? Fill in the
+# speeds that you expect of `one-shot` and `two-shot`, as multiples of NCCL's speed.
 
 # %%
 guess = {"one-shot": None, "two-shot": None}
@@ -390,7 +393,7 @@ huge.expect("two-shot", at_least=0.9)
 #
 # Every rank has all the weights, and a part of the batch. Each rank computes gradients
 # from its rows, an all-reduce averages the gradients over the ranks, and every rank
-# makes the same update. So all ranks have the same weights again.
+# makes the same update. All ranks then have the same weights again.
 #
 # Write such a step for a linear model. It must compute the same as a single rank with
 # the whole batch. There are two difficulties. First, the ranks have different numbers
@@ -439,15 +442,15 @@ check(
 # Batches often do not divide evenly: the last batch of an epoch is shorter, sequences
 # have different lengths, or a loss counts only some tokens. PyTorch's DDP always takes
 # the mean of the ranks' means. If the ranks have different numbers of rows, or of
-# counted tokens, scale each rank's loss yourself.
+# tokens that count, you have to scale each rank's loss yourself.
 
 # %% [markdown]
 # ## 5 · Tensor parallelism
 #
 # A model that is too large for one GPU can be split inside its layers. Take the two
 # linear layers of a transformer's MLP, `relu(x @ w1 + b1) @ w2 + b2`. Each rank has
-# some *columns* of `w1` with their part of `b1`, and the *rows* of `w2` with the same
-# numbers. All ranks have all of `x` and of `b2`.
+# some *columns* of `w1`, the same elements of `b1`, and the same *rows* of `w2`. All
+# ranks have the whole of `x` and `b2`.
 #
 # ```python
 # parallel_mlp(dist, x, w1, b1, w2, b2)    # returns the whole result on every rank
@@ -479,7 +482,7 @@ check(
 
 # %% [markdown] tags=["solution"]
 # Columns of the first product are columns of the hidden layer, and relu works on each
-# element separately. So no communication is needed between the two products. Rows of
+# element separately, so no communication is needed between the two products. Rows of
 # `w2` belong to columns of the hidden layer, so each rank computes a *part of the sum*
 # for every element of the result. The all-reduce adds up these parts. The second bias
 # is added once, afterwards. If every rank added it before the all-reduce, the result
@@ -508,9 +511,9 @@ check(
 # `as_weights(flat, x, y)` returns `[w, b]` as views of a flat vector and ignores the
 # zeros at its end. All ranks have the same number of rows. The optimiser is SGD with
 # momentum: `momentum = MOMENTUM * momentum + gradient`, then
-# `weights -= rate * momentum`. Use two collectives. (Sharding saves memory only if
-# nothing of the length of the whole vector outlives the step. The check does not look
-# at that.) Stuck? `hint("sharded_step")`.
+# `weights -= rate * momentum`. Use two collectives. (Sharding saves memory only if no
+# vector of the full length outlives the step. The check does not test this.) Stuck?
+# `hint("sharded_step")`.
 
 # %% tags=["given"]
 MOMENTUM = 0.9
@@ -553,8 +556,8 @@ check(
 # backward pass, because it discards the weights in between. So it moves 1.5 times the
 # bytes, but saves memory.)
 #
-# `reduce_scatter_tensor` requires equal parts, hence the zeros. They remain zero,
-# because their gradient is zero.
+# The zeros at the end are needed because `reduce_scatter_tensor` requires equal parts.
+# They remain zero, because their gradient is zero.
 
 # %% [markdown]
 # ## More measurements
@@ -576,9 +579,9 @@ copied = two.compare("256 MiB from one GPU to the other", bytes=1 << 28)
 copied
 
 # %% [markdown]
-# The next cell uses NCCL's times in the formulas. The latency of a step is half
-# of NCCL's time for 4 KiB, because a ring of two ranks takes two steps, and the
-# bandwidth is that of NCCL for 1 GiB. The numbers for more than two ranks are
+# The next cell uses NCCL's times in the formulas of ring and tree. The latency of a
+# step is half of NCCL's time for 4 KiB, because a ring of two ranks takes two steps,
+# and the bandwidth is that of NCCL for 1 GiB. The numbers for more than two ranks are
 # extrapolated. They assume that all links are as fast as this link, which is true
 # inside a machine with NVLink but not between machines.
 
@@ -601,7 +604,7 @@ modelled_ms = {
 # - `all-reduce afterwards`: one all-reduce per parameter, after the backward pass;
 # - `one bucket`: DDP with a single bucket for all gradients, which is full only when
 #   the backward pass ends;
-# - `25 MB buckets`: DDP with buckets of the default size, the first one included;
+# - `25 MB buckets`: DDP with buckets of the default size, even for the first bucket;
 # - `1 MB buckets`: DDP with very small buckets (each matrix is larger than either
 #   limit);
 # - `FSDP2`: sharding, with `fully_shard` applied to each layer.
@@ -634,9 +637,10 @@ passes
 
 # %% [markdown]
 # The ratio is the speed of each GPU relative to a GPU that trains alone. If it is 0.95
-# with two GPUs, an epoch takes 1 / 1.9 of the time. Why is it not 1? The next cell
-# shows when NCCL's kernels run, from a profile of one step. `of it beside others` is
-# the part of NCCL's time in which another kernel runs too.
+# with two GPUs, an epoch takes 1 / 1.9 of the time. To see why it is not 1, run the
+# next cell. It shows when NCCL's kernels run, from a profile of one step.
+# `of it beside others` is the part of NCCL's time in which another kernel is running
+# too.
 
 # %%
 for name in ("one bucket", "25 MB buckets"):
@@ -645,13 +649,14 @@ for name in ("one bucket", "25 MB buckets"):
 # %% [markdown] tags=["solution"]
 # With one bucket, the sum begins when the backward pass has ended, so nothing is
 # hidden. With one bucket per matrix, most of NCCL's time on the two H200s is hidden.
-# But the step is hardly shorter. The other kernels probably slow down while NCCL's run,
-# which occupy SMs and memory bandwidth; nothing here measures this. A picture of
-# overlap does not say what the overlap is worth. The time of the whole step does.
+# Nevertheless, the step is hardly shorter. NCCL's kernels occupy SMs and memory
+# bandwidth, so the other kernels probably slow down while these run; nothing here
+# measures this. A picture of overlap does not show how much time the overlap saves. The
+# time of the whole step does.
 #
-# `FSDP2` takes several times as long as one GPU. That is not the price of sharding: it
-# moves one and a half times the bytes of DDP, which explains little of this. What
-# sharding gains is memory, as the next cell shows.
+# `FSDP2` takes several times as long as one GPU. Sharding itself explains little of
+# this, since it moves only one and a half times the bytes of DDP. The benefit of
+# sharding is that it saves memory.
 
 # %% [markdown]
 # The next cell shows the peak memory of each GPU in a step: weights, gradients, the two
@@ -661,10 +666,10 @@ for name in ("one bucket", "25 MB buckets"):
 memory = two_train.values("memory per GPU, at most", "GB")
 
 # %% [markdown]
-# Is the host fast enough for these layers? The next cell shows how long it takes to
-# queue a step, without waiting for the GPU, and what a trace of `FSDP2` shows. Then it
-# times steps with 16,384 rows instead of 2048, in which each layer keeps the GPU busy
-# for about eight times as long.
+# Perhaps the host is too slow for these layers. The next cell shows how long it takes
+# to queue a step, without waiting for the GPU, and the trace of a step with `FSDP2`.
+# Then it times steps with 16,384 rows instead of 2048, in which each layer keeps the
+# GPU busy for about eight times as long.
 
 # %%
 queueing = two_train.values("host time of a step", "ms")
@@ -673,9 +678,9 @@ longer = two_train.compare("a step with 16,384 rows", baseline="1 GPU")
 longer
 
 # %% [markdown] tags=["solution"]
-# On the two H200s, Python takes nearly the whole time of a short step to queue it with
-# `FSDP2`, so the GPU waits for the host. In the longer steps it does not, and `FSDP2`
-# is almost as fast as DDP.
+# On the two H200s, queueing a short step with `FSDP2` takes Python nearly the whole
+# time of the step, so the GPU waits for the host. In the longer steps it does not wait,
+# and `FSDP2` is almost as fast as DDP.
 
 # %% [markdown]
 # Finally, time a large MLP, from 8192 to 28,672 and back to 8192 features in
@@ -699,9 +704,8 @@ mlp_long.expect("2 GPUs", at_least=1.4)
 # %% [markdown]
 # ## What you learned
 #
-# 1. Ranks that wait for each other wait until a timeout ends them. Begin sends and
-#    receives in one group, and call the same collectives in the same order on every
-#    rank.
+# 1. Ranks that wait for each other do so until a timeout. Begin sends and receives in
+#    one group, and call the same collectives in the same order on every rank.
 # 2. A ring moves the fewest bytes per rank, in `2 (p − 1)` steps. A tree takes
 #    `2 ⌈log₂ p⌉` steps but moves more bytes. Latency and bandwidth decide which of them
 #    is faster.
@@ -711,9 +715,9 @@ mlp_long.expect("2 GPUs", at_least=1.4)
 # 4. Data parallelism moves gradients, tensor parallelism moves activations, and
 #    sharding moves weights and gradients. Pipeline parallelism moves activations
 #    between stages.
-# 5. Buckets let communication overlap with the backward pass. What is hidden is not
-#    free, so measure the whole step. `no_sync` skips communication that is not needed
-#    yet.
+# 5. Buckets let communication overlap with the backward pass. Even hidden communication
+#    slows the step down, so measure the whole step. `no_sync` skips communication that
+#    is not needed yet.
 
 # %% [markdown]
 # ## Stretch goals
