@@ -7,7 +7,8 @@
 #
 # - write Triton programs for elementwise operations, rows and matrix products, with
 #   correct masks at every edge;
-# - say what a program is, and which parts of a Numba kernel the compiler now writes;
+# - say what a program is, and which parts of a Numba kernel Triton's compiler writes
+#   for you;
 # - find the compiler's work in the machine code: vector loads, asynchronous copies,
 #   swizzles and tensor core instructions;
 # - order tiles for the L2 cache, tune a program, and avoid the two common mistakes of
@@ -16,8 +17,8 @@
 #
 # **You need** about 100 minutes, and Linux (WSL 2 and Colab are Linux): Triton has no
 # builds for macOS or Windows. You do not need a GPU. The exercises run in Triton's own
-# interpreter, under this course's sanitizer; the compiler works on any machine; and
-# without a GPU the measurements show times from the reference GPU, an H200. If you use
+# interpreter, under this course's sanitizer, and the compiler works on any machine.
+# Without a GPU, the measurements show times from the reference GPU, an H200. If you use
 # a GPU, it needs 4 GB of memory and compute capability 8.0 or higher, which excludes
 # the T4.
 
@@ -56,9 +57,9 @@ checks, looks, measure = chapter.checks, chapter.looks, chapter.measure
 # of elements at once.
 #
 # `tl.program_id(0)` is the number of the program. `tl.arange(0, BLOCK)` is a block of
-# numbers, so `i` is a block as well, and `a + i` is a block of addresses. The `if` has
+# numbers, so `i` is a block too, and `a + i` is a block of addresses. The `if` has
 # become a **mask**: a block of truth values, one per element. There is no `threadIdx`,
-# because you do not get to see threads.
+# because a program does not deal with threads.
 
 # %%
 @cuda.jit
@@ -78,10 +79,10 @@ def triton_add(a, b, out, n, BLOCK: tl.constexpr):
     tl.store(out + i, total, mask=live)
 
 # %% [markdown]
-# `BLOCK: tl.constexpr` is a compile-time constant: the program is compiled anew for
-# each value. The value must be a power of two. The other arguments are passed at the
-# launch, and tensors arrive as pointers, without their shapes. A launch names the grid,
-# whose size is the number of programs:
+# `BLOCK: tl.constexpr` is a compile-time constant: the program is compiled again for
+# each new value. Here the value must be a power of two. The other arguments are passed
+# at the launch, and tensors arrive as pointers, without their shapes. A launch names
+# the grid, whose size is the number of programs:
 #
 # ```python
 # triton_add[(triton.cdiv(n, 1024),)](a, b, out, n, BLOCK=1024)
@@ -167,9 +168,10 @@ for n in (4096, 4095):
 # everything that chapters 8, 14 and 16 did with shuffles, shared memory and barriers is
 # inside these two calls.
 #
-# The row's length is seldom a power of two. So the block is usually longer than the
+# Since the row's length is seldom a power of two, the block is usually longer than the
 # row, and its extra elements take part in the maximum and in the sum. What must these
-# contain to change neither? `tl.load(..., mask=..., other=...)` fills them.
+# elements contain to change neither of the two? `tl.load(..., mask=..., other=...)`
+# fills them.
 #
 # Write the logarithm of the softmax, with one row per program: from each element
 # subtract the row's maximum *m*, and then the logarithm of the sum of all $e^{x - m}$.
@@ -217,21 +219,22 @@ check(
 
 # %% [markdown] tags=["solution"]
 # $e^{-\infty}$ is 0, and minus infinity is never the maximum. In a row of negative
-# numbers, a filler of 0 would be wrong twice: it would be larger than every element,
-# and it would add a power of $e$ to the sum.
+# numbers, filling with 0 would be wrong twice: it would be larger than every element,
+# and it would add a term to the sum.
 
 # %% [markdown]
 # ## 3 · A row in pieces
 #
 # With 1024 threads in a program, each thread can have 64 registers, but 131,072 values
 # would need 128 per thread. Such a row has to be processed in pieces of `BLOCK`
-# columns, in a loop: `range` works, even with bounds that are arguments of the launch.
+# columns, in a loop over a `range`, whose bounds may be arguments of the launch.
 #
 # Write RMSNorm (chapter 17) in this way. Let *mean* be the mean of a row's squares.
 # Divide each element by the square root of *mean* + `eps`, and multiply it by the
 # weight of its column. The first loop adds up squares, and the second loop stores
-# results. It is best to keep a **block** of `BLOCK` sums, and to add these up after the
-# first loop: then the loop itself contains no reduction. There are gaps between rows.
+# results. It is best to keep a **block** of `BLOCK` sums, which you add up after the
+# first loop, so that the loop itself contains no reduction. There are gaps between
+# rows.
 #
 # All arrays are float16, whose largest number is 65,504. So convert what you load with
 # `.to(tl.float32)` before you square it. `tl.store` converts to the type of the array.
@@ -285,9 +288,9 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Here 0 is the right filler, since it adds nothing to a sum of squares. For the mean,
-# the sum is divided by `cols`, not by the number of elements in the blocks. Each
-# element is loaded twice.
+# Here 0 is the right value for `other`, since it adds nothing to a sum of squares. For
+# the mean, the sum is divided by `cols`, not by the number of elements in the blocks.
+# Each element is loaded twice.
 
 # %% [markdown]
 # ## 4 · A product of tiles
@@ -323,8 +326,8 @@ def matmul(
     tl.store(c + row * N + col, acc.to(c.dtype.element_ty), mask=live)
 
 # %% [markdown]
-# Now write a linear layer, as PyTorch defines it. It differs from `matmul` in three
-# respects:
+# Now write a linear layer, as PyTorch defines it. The layer differs from `matmul` in
+# three respects:
 #
 # - the weights are stored as (N, K), so that row *n* of `w` contains what output *n*
 #   needs: `out = relu(x @ w.T + bias)`;
@@ -333,10 +336,9 @@ def matmul(
 # - program (0, 1) computes the *second tile of columns*, so here axis 0 of the grid
 #   counts rows.
 #
-# There are no gaps between rows. None of the sizes needs to be a multiple of its block,
-# so every edge needs a mask, and so does `K`. There is no need to transpose anything:
-# choose the addresses so that the block that you load has the shape that `tl.dot`
-# expects.
+# There are no gaps between rows. No size has to be a multiple of its block, so you need
+# masks for rows, for columns, and along `K`. You need not transpose anything: choose
+# the addresses so that the block that you load has the shape that `tl.dot` expects.
 #
 # ```python
 # linear(x, w, bias, out, M, N, K, BM, BN, BK)
@@ -411,30 +413,31 @@ check(
 # ## Look: chapters 12 to 22 in thirty lines
 #
 # `matmul` mentions no shared memory, no barrier, no swizzle and no tensor core
-# instruction. Let us see what it becomes for bfloat16 matrices of 8192 × 8192 in tiles
+# instruction. The next cell compiles it for bfloat16 matrices of 8192 × 8192 in tiles
 # of 128 × 256 × 64, with 8 warps and `num_stages=3`. (Tensors on the device *meta* have
-# a shape and a type but no memory, and the compiler needs no more than that.)
+# a shape and a type but no memory, which is all that the compiler needs.)
 #
-# First by hand: in each step of the loop, a program loads a 128 × 64 tile of `a` and a
-# 64 × 256 tile of `b`, in asynchronous copies of 16 bytes per thread (chapter 12). How
-# many copies does each thread make? The compiler writes these copies down three times:
-# twice before the loop, to fill the pipeline, and once in the loop. How many `cp.async`
-# instructions will you find?
+# Count the copies by hand first. In each step of the loop, a program loads a 128 × 64
+# tile of `a` and a 64 × 256 tile of `b`, in asynchronous copies of 16 bytes per thread
+# (chapter 12). How many copies does each thread make? The compiler repeats the code of
+# these copies three times: twice before the loop, to fill the pipeline, and once in the
+# loop. How many `cp.async` instructions will you find?
 
 # %%
 looks.instructions(matmul)
 
 # %% [markdown] tags=["solution"]
 # (128 × 64 + 64 × 256) × 2 bytes are 49,152 bytes, and 256 threads copy 4096 bytes at a
-# time: 12 copies per thread, and 36 in the PTX. Three such pairs of tiles fill the
-# 147,456 bytes of shared memory. On capability 8.0 there are only two pairs, which is
-# enough there: `ldmatrix` has copied the operands into registers before the next copy
-# begins, while a `wgmma` that is in flight still reads shared memory.
+# time. This makes 12 copies per thread, and 36 in the PTX. Three such pairs of tiles
+# fill the 147,456 bytes of shared memory. On capability 8.0 there are only two pairs,
+# which is enough there: `ldmatrix` has copied the operands into registers before the
+# next copy begins, while a `wgmma` that is in flight still reads shared memory.
 #
-# On capability 9.0, each warpgroup takes four `wgmma` of 64 × 256 × 16 for a step of
-# 64, and these read shared memory directly. On 8.0 there are 128 `mma.sync`, fed by
-# `ldmatrix`. The source is the same. (The `ldmatrix` on 9.0 come after the loop: the
-# result passes through shared memory, so that it can be stored 16 bytes at a time.)
+# On capability 9.0, each warpgroup needs four `wgmma` of 64 × 256 × 16 for a step of
+# 64, and these read shared memory directly. On 8.0 there are 128 `mma.sync`, whose
+# operands are loaded with `ldmatrix`. The source is the same. (The `ldmatrix` on 9.0
+# come after the loop: the result passes through shared memory, so that it can be stored
+# 16 bytes at a time.)
 
 # %% [markdown]
 # One level above PTX, Triton has an intermediate form in which each block of values has
@@ -453,7 +456,7 @@ looks.chosen_layouts(matmul)
 # - `3x128x64` and `3x64x256`: these are buffers for three steps, and `async_wait` with
 #   `num = 2` leaves the copies of one step in flight. This is **software pipelining**
 #   (chapter 19).
-# - `#mma` with `instrShape = [16, 256, 16]`: the accumulator lives in registers, in the
+# - `#mma` with `instrShape = [16, 256, 16]`: the accumulator is in registers, in the
 #   layout in which **wgmma** leaves it (chapters 21 and 22).
 
 # %% [markdown]
@@ -465,9 +468,10 @@ looks.odd_size(matmul)
 
 # %% [markdown] tags=["solution"]
 # Not a single `cp.async` is left, and shared memory has only one pair of tiles. Rows of
-# 16,380 bytes begin at multiples of 4 only, so 16 bytes cannot be copied at once. The
-# compiler falls back on loads of single elements. With no asynchronous copy there is
-# nothing to pipeline, so `num_stages=3` has no effect. There is no warning.
+# 16,380 bytes begin at multiples of 4 bytes, but not of 16, so 16 bytes cannot be
+# copied at once. The compiler falls back on loads of single elements. With no
+# asynchronous copy there is nothing to pipeline, so `num_stages=3` has no effect. There
+# is no warning.
 
 # %% [markdown]
 # ## The order of tiles
@@ -489,11 +493,10 @@ looks.odd_size(matmul)
 # The last band may have fewer rows than the others, as it has here.
 
 # %% [markdown]
-# First make a prediction. Take the first 132 tiles, of 128 × 256 elements, of a
-# bfloat16 product of 8192 × 8192 × 8192. How many bytes of `a` and `b` do they need at
-# least once? A row of tiles needs 128 rows of `a`, 2 MB. A column of tiles needs 256
-# columns of `b`, 4 MB. Which `group` needs the fewest bytes? An H200 has 60 MB of L2
-# cache.
+# First make a prediction, for a bfloat16 product of 8192 × 8192 × 8192 in tiles of 128
+# × 256. How many bytes of `a` and `b` do the first 132 tiles need at least once? A row
+# of tiles needs 128 rows of `a`, 2 MB. A column of tiles needs 256 columns of `b`, 4
+# MB. Which `group` needs the fewest bytes? An H200 has 60 MB of L2 cache.
 
 # %%
 group_guess = {1: None, 8: None, 64: None}  # MB
@@ -504,8 +507,8 @@ looks.bytes_by_group(group_guess)
 # ## Three more versions
 #
 # `matmul` comes in three more versions, in `chapters/29_triton/programs.py`. A program
-# cannot look its tile up in a list: it computes it from its number, with the function
-# `tile_of` in the same file. (In lab 22 you write a variant of it.)
+# cannot look its tile up in a list. It computes the tile from its own number, with the
+# function `tile_of` in the same file. (In lab 22 you write a variant of `tile_of`.)
 # `triton.jit(tile_of)` makes the Python function callable from programs.
 #
 # - `matmul_grouped` takes its tile from `tile_of`. (`STEP` is 1, for now.)
@@ -576,24 +579,24 @@ for table in products.values():
 # The products are timed in short bursts, each after a pause. Under a longer load, the
 # GPU lowers its clock (chapter 21), and times vary.
 #
-# With large tiles, **stages** gain more than a factor of two, by one argument of the
-# launch. Large **tiles** with a single stage are only a little faster than small tiles
-# with a pipeline: each SM has a single program, and no other to run while that one
-# waits.
+# With large tiles, **stages** gain more than a factor of two, and they take only one
+# argument of the launch. Large **tiles** with a single stage are only a little faster
+# than small tiles with a pipeline, because each SM has a single program, and no other
+# to run while that one waits.
 #
-# **Grouped** order gains nothing at 4096, and little at 8192. By hand: there, 16 waves
+# **Grouped** order gains nothing at 4096, and little at 8192. At 8192, the 16 waves
 # take 1.5 ms, so one wave takes nearly 100 µs. In that time the memory of an H200
-# delivers 400 MB, whereas the worst of the orders in your table needs 151 MB. So by
-# this count, memory is not the limit. But chapter 22's kernel gains more from such an
-# order at 8192, although the same count holds for it. Section *The order of tiles*
+# delivers 400 MB, whereas the worst of the orders in your table needs 151 MB. By this
+# count, memory is not the limit. Chapter 22's kernel, however, gains more from such an
+# order at 8192, although the same count is true of it. Section *The order of tiles*
 # below shows what happens at 16,384.
 #
-# ***n x k*** is clearly slower than *grouped*, with nothing changed but the layout of
-# `b` in memory. We have not measured why.
+# ***n x k*** is clearly slower than *grouped*, although only the layout of `b` in
+# memory has changed. We have not measured why.
 #
 # **Descriptors** replace the 36 copies per thread, with their addresses and masks, by
 # one instruction for a whole tile. The **persistent** loop fills the gap between two
-# tiles, in which nothing was loaded and nothing was multiplied.
+# tiles, in which nothing was being loaded or multiplied.
 
 # %% [markdown]
 # ## 5 · A shared result, and tuning
@@ -609,8 +612,8 @@ for table in products.values():
 # Then all programs with the same `j` add to the same sums in `out`, which contains
 # zeros before the launch, with `tl.atomic_add(pointers, values, mask=...)` (chapter 9).
 #
-# Then think about the decorator. What does `out` contain after the configurations have
-# been timed, each of them many times? One argument of `triton.autotune` is missing;
+# Then think about the decorator. Each configuration is timed many times. What does
+# `out` contain afterwards? One argument of `triton.autotune` is missing;
 # `help(triton.autotune)` lists all of them.
 #
 # ```python
@@ -657,9 +660,9 @@ check(
 
 # %% [markdown] tags=["solution"]
 # Without `reset_to_zero`, `out` contains the sums of all the trials together after the
-# first launch, whereas every later launch is right. Such a mistake is found late. The
-# other common mistake is a `key` that leaves out a size: then the choice for the first
-# size is used for all sizes.
+# first launch, whereas every later launch is right. Such a mistake is easy to overlook.
+# The other common mistake is a `key` without one of the sizes, so that the choice for
+# the first size is used for all sizes.
 
 # %% [markdown]
 # ## More measurements
@@ -685,8 +688,8 @@ added.expect("Triton", at_least=1.15, times="Numba")
 # ### Rows
 #
 # Compare the programs on three shapes, with `torch.log_softmax` as 1.0. In the third
-# shape, a row has 131,072 elements, which are 512 KB. Where are they while the program
-# computes?
+# shape, a row has 131,072 elements, which are 512 KB. Where are these elements while
+# the program computes?
 
 # %%
 guess = {"mine": None, "copy": None}
@@ -726,10 +729,10 @@ pieces.expect("mine", at_least=1.2)
 pieces.expect("mine", at_least=0.93, times="torch.compile")
 
 # %% [markdown] tags=["solution"]
-# They come from memory: all 256 KB of a row are loaded before its second loop begins,
-# and 1024 rows are in progress. So each element is transferred three times instead of
-# twice, and the limit is 67 % of the copy's speed. `torch.compile` gets just as far,
-# and no further.
+# The second loads go to memory again, because all 256 KB of a row are loaded before its
+# second loop begins, and 1024 rows are in progress. So each element is transferred
+# three times instead of twice, and the limit is 67 % of the copy's speed.
+# `torch.compile` reaches the same speed.
 
 # %% [markdown]
 # ### The order of tiles
@@ -751,18 +754,18 @@ in_orders.expect("grouped", at_least=1.2, times="row by row")
 in_orders.expect("grouped", at_least=1.3, times="scattered")
 
 # %% [markdown] tags=["solution"]
-# The printed bytes are those that a wave needs at least once, and the rates are those
-# at which it needs them to be as fast as *grouped*. The scattered order needs more than
-# an H200's memory can deliver, even if nothing is loaded twice, so here the tensor
-# cores have to wait. Row by row needs less than a copy moves, but is slow as well.
-# Probably its programs drift apart. Some data have then left the cache before the last
-# program reads them, and are loaded again. Such a count finds the orders that cannot be
-# fast, but not the one that is.
+# The cell prints the bytes that a wave needs at least once, and the rate at which these
+# would have to arrive for a wave to be as fast as *grouped*. The scattered order needs
+# more than an H200's memory can deliver, even if nothing is loaded twice, so here the
+# tensor cores have to wait. Row by row needs less than a copy moves, but is slow too.
+# Its programs probably drift apart, so that some data have left the cache before the
+# last program reads them, and are loaded again. Such a count shows which orders cannot
+# be fast, but not which order is.
 
 # %% [markdown]
 # ### A size that is not a multiple of 16
 #
-# You have seen what 8190 does to the machine code. What does it do to the time?
+# You have seen how 8190 changes the machine code. How does it change the time?
 
 # %%
 guess = {"8190": None}
@@ -776,11 +779,11 @@ odd.expect("8192", at_least=2.0, times="8190")
 # %% [markdown]
 # ### Tuning
 #
-# Here are six configurations of `matmul_grouped` with 128 × 128 and 128 × 256 tiles. By
-# hand: a block needs stages × (BM × BK + BK × BN) × 2 bytes of shared memory, and it
-# can have 227 KB. The accumulator takes BM × BN / (32 × warps) registers per thread,
-# and a thread can have 255. Which configuration will win? How long will the tuning
-# take?
+# Here are six configurations of `matmul_grouped` with 128 × 128 and 128 × 256 tiles. A
+# block needs stages × (BM × BK + BK × BN) × 2 bytes of shared memory, of 227 KB at
+# most. The accumulator takes BM × BN / (32 × warps) registers per thread, of 255 at
+# most. Work both out by hand. Which configuration will be the fastest, and how long
+# will the tuning take?
 
 # %%
 measure.requirements()
@@ -795,12 +798,11 @@ if weft.on_gpu("tuning needs a clock"):
 # Six configurations take seconds; a search over a few hundred takes minutes, on every
 # new machine and for every new shape.
 #
-# `best` goes by the median of many runs, whereas this list shows the fast end of their
-# times. So where two configurations are close and times fluctuate, the fastest in the
-# list need not be the one that was chosen.
+# `best` is chosen by the median of many runs, whereas this list shows the fast end of
+# their times. If two configurations are close and times fluctuate, the fastest in the
+# list need not be the chosen one.
 #
-# What tuning cannot do is change the program: no configuration turns pointers into
-# descriptors.
+# Tuning cannot change the program: no configuration turns pointers into descriptors.
 
 # %% [markdown]
 # ### Without tensor cores
@@ -809,7 +811,7 @@ if weft.on_gpu("tuning needs a clock"):
 # default, with 10 bits of mantissa. `input_precision="ieee"` requests float32
 # arithmetic, which no tensor core has. In this arithmetic, chapter 19's best kernel in
 # Numba comes close to the speed of cuBLAS, with register tiles and a pipeline written
-# by hand. Will Triton get there too?
+# by hand. Will Triton come as close?
 
 # %%
 guess = {"Triton": None}
@@ -824,10 +826,10 @@ slow.expect("cuBLAS", at_least=1.05, times="Triton")
 # ### One level down
 #
 # **Gluon** is the language one level below Triton: the compiler and the idea of a
-# program are the same, but layouts, shared memory, barriers and asynchronous copies are
-# up to you. Here is the addition again. `BlockedLayout([4], [32], [4], [0])` says that
-# a thread has 4 neighbouring elements, a warp has 32 threads, and a program has 4
-# warps. What happens if a thread has 1 element, or 32? Remember chapter 12.
+# program are the same, but you decide about layouts, shared memory, barriers and
+# asynchronous copies. Here is the addition again. `BlockedLayout([4], [32], [4], [0])`
+# says that a thread has 4 neighbouring elements, a warp has 32 threads, and a program
+# has 4 warps. What happens if a thread has 1 element, or 32? Remember chapter 12.
 
 # %%
 guess = {"1 each": None, "4 each": None, "32 each": None}
@@ -840,16 +842,16 @@ by_hand.expect("4 each", at_least=0.9)
 by_hand.expect("4 each", at_least=1.3, times="32 each")
 
 # %% [markdown] tags=["solution"]
-# With 32 neighbours per thread, neighbouring threads read 128 bytes apart, and each
-# load of a warp touches 32 different lines. Triton would not have chosen this layout,
-# nor could you have told it to.
+# With 32 neighbours per thread, neighbouring threads read addresses that are 128 bytes
+# apart, and each load of a warp touches 32 different lines. Triton would not choose
+# this layout, and it gives you no way to ask for it.
 
 # %% [markdown]
 # ## What you learned
 #
-# 1. A program computes with blocks. Threads, shared memory, barriers and tensor core
-#    instructions are the compiler's job; the grid, the tiles, their order and the masks
-#    are yours.
+# 1. A program computes with blocks. The compiler takes care of threads, shared memory,
+#    barriers and tensor core instructions; you write the grid, the tiles, their order
+#    and the masks.
 # 2. A mask is part of every access at an edge, and `other` must not change the result:
 #    minus infinity for a maximum, 0 for a sum.
 # 3. The compiler writes vector loads, swizzles and pipelines, if addresses and sizes
@@ -863,12 +865,12 @@ by_hand.expect("4 each", at_least=1.3, times="32 each")
 # %% [markdown]
 # ## If you want more
 #
-# - Write `rms_norm` for rows that fit into one block, and find the row length from
-#   which on pieces are faster.
+# - Write `rms_norm` for rows that fit into one block, and find the row length above
+#   which pieces are faster.
 # - Let `log_softmax` process a row in pieces, with the online softmax of chapter 16,
 #   and compare the times at 131,072 columns.
 # - Split-K: let several programs share a tile of `linear`, each with a part of K, and
-#   add up their float32 sums with atomics. For which shapes does that pay, and where
+#   add up their float32 sums with atomics. For which shapes is that faster, and where
 #   does the epilogue go?
 # - Compile `matmul_persistent` with and without `flatten=True`. What differs in
 #   `code.layouts`?
