@@ -250,7 +250,7 @@ def by_sets(arguments, included, excluded, kernels):
 def why_not(arguments, included, excluded, kernels, got):
     """Return why a key is not the one to dispatch to."""
     if got == -1:
-        return "-1 says that no key is left, but at least one is."
+        return "-1 means that no key is left, but at least one is."
     if not 0 <= got < len(KEYS):
         return f"The keys are numbered 0 to {len(KEYS) - 1}."
     name, bit = KEYS[got], 1 << int(got)
@@ -258,9 +258,9 @@ def why_not(arguments, included, excluded, kernels, got):
     for each in arguments:
         offered = Keys(offered | each)
     if not offered & bit:
-        return f"Number {got} is {name}: no argument has it, nor the thread."
+        return f"Number {got} is {name}, which neither an argument nor the thread has."
     if excluded & bit:
         return f"Number {got} is {name}, which this thread excludes."
     if not kernels & bit:
         return f"Number {got} is {name}, where the operator has no kernel."
-    return f"Number {got} is {name}. A key of higher priority is left as well."
+    return f"Number {got} is {name}, but a key of higher priority is left."

@@ -5,8 +5,8 @@
 #
 # **After this lab, you can**
 #
-# - compute the strides of any layout, channels-last included, and broadcast with
-#   strides alone;
+# - compute the strides of any layout, such as channels-last, and broadcast with strides
+#   alone;
 # - predict which PyTorch operations return a view and which copy, and why;
 # - write the kernel that makes any view contiguous;
 # - follow `torch.add` through the dispatcher to a kernel, on an ordinary release build;
@@ -48,9 +48,10 @@ Strided = chapter.strided.Strided
 # ## One storage, many tensors
 #
 # A PyTorch tensor does not contain its numbers. It contains a reference to a
-# **storage**, a flat run of bytes on one device, and a recipe for finding an element
-# there: a **shape**, one **stride** per dimension, and an **offset**, the position of
-# the first element. Element (`i`, `j`) of a matrix is number
+# **storage**, a flat run of bytes on one device, and a recipe for finding an element in
+# the storage. The recipe consists of a **shape**, one **stride** per dimension, and an
+# **offset**, the position of the first element. Element (`i`, `j`) of a matrix is
+# number
 #
 # `offset + i * stride[0] + j * stride[1]`
 #
@@ -76,10 +77,10 @@ for name, view in views.items():
 # %% [markdown]
 # ## 1 · Strides
 #
-# Let us start with the simplest case: a tensor that fills its storage without gaps. One
-# step along the fastest dimension moves by one element. One step along the next moves
-# by a whole run of the fastest dimension, and so on. In a tensor of shape (2, 3, 4) in
-# row-major order, the strides are (12, 4, 1).
+# The simplest case is a tensor that fills its storage without gaps. One step along the
+# fastest dimension moves by one element. One step along the next dimension moves by the
+# whole length of the fastest, and so on. In a tensor of shape (2, 3, 4) in row-major
+# order, the strides are (12, 4, 1).
 #
 # The fastest dimension need not be the last one. `order` lists the dimensions from the
 # slowest to the fastest:
@@ -91,7 +92,7 @@ for name, view in views.items():
 # | (2, 3, 4, 5) | (0, 2, 3, 1): channels-last | (60, 1, 15, 3) |
 #
 # In the last row the shape is (image, channel, row, column) as usual; only the order in
-# memory differs. For PyTorch, **channels-last** is nothing more than such strides.
+# memory differs. For PyTorch, a tensor is **channels-last** if it has such strides.
 #
 # ```python
 # strides_for(shape, order)    # (2, 3, 4), (0, 1, 2) -> (12, 4, 1)
@@ -127,15 +128,15 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# `step` is the number of elements that the dimensions visited so far span. It is also
-# the stride of the next dimension.
+# `step` is the product of the sizes visited so far, which is also the stride of the
+# next dimension.
 #
-# Given a tensor, PyTorch asks the reverse question: are its strides those that its
-# shape implies? If they are, in row-major order, the tensor is **contiguous**.
-# `is_contiguous(memory_format=torch.channels_last)` asks the same question for the
-# other order. Strides of dimensions of size 1 do not count, because the only index that
-# ever multiplies them is 0. An image with one channel is therefore contiguous in both
-# senses:
+# PyTorch also goes the other way, and compares the strides of a tensor with those that
+# its shape implies. If they agree for the row-major order, the tensor is
+# **contiguous**. `is_contiguous(memory_format=torch.channels_last)` asks the same
+# question for the other order. Strides of dimensions of size 1 do not count, because
+# the only index that ever multiplies them is 0. An image with one channel is therefore
+# contiguous in both orders:
 
 # %% tags=["solution"]
 for channels in (3, 1):
@@ -209,11 +210,11 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Broadcasting is nothing but a stride of 0. Nothing is copied, and a kernel that reads
-# with these strides needs no special case.
+# Broadcasting takes only a stride of 0. Nothing is copied, and a kernel that reads with
+# these strides needs no special case.
 #
-# There is one consequence to know. An expanded tensor has fewer numbers in memory than
-# elements, so writing to it in place is ambiguous, and PyTorch refuses when it notices:
+# An expanded tensor has fewer numbers in memory than elements, so writing to it in
+# place is ambiguous. PyTorch refuses if it notices this:
 
 # %% tags=["solution"]
 wide = torch.zeros(4).expand(3, 4)
@@ -227,15 +228,15 @@ except RuntimeError as error:
 # %% [markdown]
 # ## 3 · Merging dimensions
 #
-# When is `x.reshape(-1)` free? It is free when one stride is enough to walk through all
-# elements. More generally, two neighbouring dimensions can be **merged** into one if a
-# step along the left one moves exactly as far as walking off the end of the right one.
+# `x.reshape(-1)` is free if one stride is enough to walk through all elements. More
+# generally, two neighbouring dimensions can be **merged** into one if a step along the
+# left dimension moves exactly as far as the whole length of the right one.
 #
 # In shape (3, 4) with strides (4, 1), a step along the left dimension moves by 4
-# elements, and the right dimension is 4 elements of stride 1 long: merged, they become
-# shape (12,) with stride (1,). In the transpose, shape (4, 3) with strides (1, 4), a
-# step along the left dimension moves by 1, but the right dimension is 3 × 4 = 12 long.
-# These two do not merge.
+# elements. The right dimension has 4 elements of stride 1, so its length is 4 too.
+# Merged, the two become shape (12,) with stride (1,). In the transpose, shape (4, 3)
+# with strides (1, 4), a step along the left dimension moves by 1, but the right
+# dimension has a length of 3 × 4 = 12. These two do not merge.
 #
 # Merge as far as you can, and leave out dimensions of size 1. Return the new shape and
 # the new strides.
@@ -283,21 +284,21 @@ check(
 
 # %% [markdown] tags=["solution"]
 # The merged dimension takes the stride of its right half, because that half is the
-# faster one. The comparison is with the **latest** merged dimension, not with the
-# original neighbour.
+# faster one. Compare with the **latest** merged dimension, not with the original
+# neighbour.
 #
-# You have just written the test that decides whether `reshape` copies: a new shape is
-# free if each of its dimensions can be cut out of one merged dimension, and impossible
-# without a copy if any of them would have to straddle two. You have also written a step
-# of every elementwise operation in PyTorch: `TensorIterator` merges the dimensions of
-# all operands in the same way before it launches a kernel, because every dimension
-# costs the kernel a division.
+# You have just written the test that decides whether `reshape` copies. A new shape is
+# free if each of its dimensions can be cut out of one merged dimension. If a new
+# dimension would have to straddle two merged ones, a copy is needed. You have also
+# written a step of every elementwise operation in PyTorch: `TensorIterator` merges the
+# dimensions of all operands in the same way before it launches a kernel, because the
+# kernel needs a division for every dimension.
 
 # %% [markdown]
 # ## 4 · View or copy?
 #
 # Which of these lines copy? `x` is a contiguous float32 tensor of shape (4, 6). Answer
-# `"view"` if the result uses the storage of `x` (being `x` itself counts), and `"copy"`
+# `"view"` if the result uses the storage of `x`, even if it is `x` itself, and `"copy"`
 # if it has its own storage.
 #
 # There is no list to learn by heart. Ask of each line: do an offset and one stride per
@@ -344,15 +345,15 @@ check(copies, **answers("copies"))
 # tensor itself if there is nothing to do, so neither is a reliable way to get a copy;
 # `clone()` is.
 #
-# `reshape` is the treacherous one: the same call may or may not copy, depending on
+# `reshape` is treacherous, because the same call may or may not copy, depending on
 # strides that you do not see. `view` never copies. Use it where a copy would be a
 # mistake, and you get an error instead of a slow program.
 
 # %% [markdown]
 # ## Look: what PyTorch does
 #
-# You need not take the check's word for what copies. Below the layer that records
-# gradients, every operation passes a point where Python can listen in: a
+# You can observe for yourself what copies. Below the layer that records gradients,
+# every operation passes a point at which Python code can intercept it, with a
 # `TorchDispatchMode`. The mode `Watch` prints the operations that arrive there, and
 # reports whether the result shares the storage of an argument.
 
@@ -360,26 +361,26 @@ check(copies, **answers("copies"))
 looks.what_copies()
 
 # %% [markdown] tags=["solution"]
-# `reshape` and `linear` never arrive. They are **composite**: they are written in terms
-# of other operations, and only these reach this layer. What remains of `reshape` is a
-# view if that is possible, and otherwise a `clone` and a view of the clone.
+# `reshape` and `linear` never arrive. They are **composite**: they consist of calls of
+# other operations, and only these reach this layer. `reshape` becomes a view if that is
+# possible, and otherwise a `clone` and a view of the clone.
 
 # %% [markdown]
 # ## 5 · Contiguous, by a kernel
 #
 # Sometimes a copy is what you want. Write the kernel that makes any view contiguous.
-# Thread `i` writes element `i` of `out`, which is filled row by row. So the thread has
-# to find out where that element is in the storage.
+# Thread `i` writes element `i` of `out`, which is filled row by row. For that, the
+# thread has to find out where the element is in the storage.
 #
-# The element's index comes out of `i` one dimension at a time, the fastest first. In
-# shape (2, 3, 4), element 17 has the index (1, 1, 1):
+# The element's index is computed from `i` one dimension at a time, the fastest first.
+# In shape (2, 3, 4), element 17 has the index (1, 1, 1):
 #
 # - 17 % 4 = **1** is the index along the last dimension, and 17 // 4 = 4 is left;
 # - 4 % 3 = **1** is the index along the middle dimension, and 4 // 3 = 1 is left;
 # - 1 % 2 = **1** is the index along the first dimension.
 #
-# Each index moves the position on by index × stride. `shape` and `strides` are arrays
-# with one number per dimension, and `shape.size` is the number of dimensions.
+# Each index adds index × stride to the position. `shape` and `strides` are arrays with
+# one number per dimension, and `shape.size` is the number of dimensions.
 #
 # ```python
 # make_contiguous(storage, shape, strides, start, out)
@@ -387,8 +388,8 @@ looks.what_copies()
 # ```
 #
 # The views of the check are transposed, sliced with steps, and broadcast. Their storage
-# contains 0, 10, 20, …, so the verdict on a wrong value can say where you read it.
-# Stuck? `hint("make_contiguous")`.
+# contains 0, 10, 20, …, so that the verdict on a wrong value can name the place that
+# was read. Stuck? `hint("make_contiguous")`.
 
 # %%
 @cuda.jit
@@ -421,9 +422,9 @@ check(
 
 # %% [markdown] tags=["solution"]
 # The writes are coalesced, whatever the view. The reads are coalesced only if the
-# view's last dimension has stride 1. And each dimension costs a division and a
-# remainder of 64-bit integers, for which a GPU has no instruction: the compiler emits a
-# routine of dozens of instructions instead. Keep that in mind for the measurement.
+# view's last dimension has stride 1. Each dimension takes a division and a remainder of
+# 64-bit integers, for which a GPU has no instruction, so the compiler emits a routine
+# of dozens of instructions instead.
 
 # %% [markdown]
 # ## Your tensor against PyTorch
@@ -432,8 +433,8 @@ check(
 # random chain of operations to your tensor and to PyTorch's, and compares the two after
 # every step: the shape, the elements, and whether the storage is still the original
 # one. The cell stops at the first difference. Tests of this kind are called
-# **property-based**: they state what must hold for every input, and let a generator
-# look for an input that breaks it.
+# **property-based**: they state what must be true of every input, and let a generator
+# look for a counterexample.
 
 # %%
 chapter.strided.use(strides_for, expanded, merge, make_contiguous)
@@ -452,8 +453,8 @@ chapter.strided.agree(100)
 #   merged shape. It computes with unsigned integers of 32 bits, with one division per
 #   dimension and no remainder.
 #
-# How much does it help to save a dimension, and how much do cheaper divisions help?
-# Fill in your guesses, as multiples of PyTorch's speed.
+# How much does it help to save a dimension, and how much do faster divisions help? Fill
+# in your guesses, as multiples of PyTorch's speed.
 
 # %%
 guess = {"4 dimensions": None, "3 dimensions": None, "32-bit": None}
@@ -467,21 +468,21 @@ channels_last.expect("3 dimensions", at_least=1.0, times="4 dimensions")
 channels_last.expect("32-bit", at_least=1.0, times="3 dimensions")
 
 # %% [markdown] tags=["solution"]
-# All these kernels move the same bytes and write along rows. What differs is how much a
+# All these kernels move the same bytes and write along rows. They differ in how much a
 # thread has to compute before it knows where to read. PyTorch's kernel for strided
 # copies applies the same ideas thoroughly: dimensions are merged, indices have 32 bits,
 # and every division is replaced by a multiplication by a number computed beforehand.
 #
-# None of them comes near the copy. They read down columns, and a kernel like the
-# transpose of chapter 13, with a tile in shared memory, would probably do better.
+# None of these kernels is nearly as fast as the copy, because they read down columns. A
+# kernel like the transpose of chapter 13, with a tile in shared memory, would probably
+# be faster.
 
 # %% [markdown]
 # ## From torch.add to a kernel
 #
-# How does `torch.add` find its kernel? There are many kernels to choose from: for CPUs,
-# for GPUs, for sparse tensors. And before any of them runs, autograd may have to record
-# the operation, autocast may have to convert its arguments, and so on. All of this is
-# decided by one mechanism, the **dispatcher**.
+# `torch.add` has many kernels: for CPUs, for GPUs, for sparse tensors. Before any of
+# them runs, autograd may have to record the operation, autocast may have to convert its
+# arguments, and so on. One mechanism decides all of this, the **dispatcher**.
 #
 # All operators are described in one file, `native_functions.yaml`, which is installed
 # along with PyTorch. Here is the entry for addition with an output. It names no
@@ -503,8 +504,8 @@ keys = f"Autocast{KEY}", f"Autograd{KEY}", "ADInplaceOrView", KEY
 looks.rows("aten::add.Tensor", *keys)
 
 # %% [markdown]
-# Which key decides? Every tensor carries a set of keys. The thread has two sets as
-# well: keys to include and keys to exclude.
+# The row is chosen by sets of keys. Every tensor carries such a set, and the thread has
+# two more: keys to include and keys to exclude.
 
 # %%
 looks.key_sets()
@@ -582,9 +583,9 @@ looks.trails()
 # %% [markdown] tags=["solution"]
 # `no_grad` changes nothing on this path. Autograd's kernel still runs, sees that
 # nothing is to be recorded, and passes the call on. `inference_mode` excludes the keys
-# of autograd, so the kernel is not called at all. And a tensor *made* in inference mode
-# does not even carry these keys. In return, autograd refuses to save such a tensor for
-# a backward pass.
+# of autograd, so the kernel is not called at all. A tensor that was *made* in inference
+# mode does not even carry these keys. In return, autograd refuses to save such a tensor
+# for a backward pass.
 
 # %% [markdown]
 # ## Look: the profiler's view
@@ -597,9 +598,9 @@ looks.trails()
 looks.calls()
 
 # %% [markdown] tags=["solution"]
-# Here the composite operators show up as well, since the profiler observes calls at the
-# entrance and not below autograd. `a.t()` calls `aten::t`, then `aten::transpose`, then
-# `aten::as_strided`, which is where the new strides are finally set.
+# This list also contains the composite operators, since the profiler observes calls at
+# the entrance and not below autograd. `a.t()` calls `aten::t`, then `aten::transpose`,
+# then `aten::as_strided`, which is where the new strides are finally set.
 
 # %% [markdown]
 # ## More measurements
@@ -609,10 +610,10 @@ looks.calls()
 # ### What a layout costs
 #
 # Most of the time, you need no contiguous tensor, because elementwise operations accept
-# any strides. But how fast are they? Each row adds two matrices of 8192 × 8192, with
-# the result in whatever layout PyTorch chooses:
+# any strides. The next table shows how fast they are. Each row adds two matrices of
+# 8192 × 8192, with the result in whatever layout PyTorch chooses:
 #
-# - `row-major`: both as they were made;
+# - `row-major`: `x + y`;
 # - `both transposed`: `x.t() + y.t()`;
 # - `one transposed`: `x + y.t()`;
 # - `a row, broadcast`: `x + y[0]`;
@@ -640,16 +641,15 @@ layouts.expect("row-major", at_least=1.2, times="every second column")
 # %% [markdown] tags=["solution"]
 # Two transposed matrices are added as fast as two that are not transposed.
 # `TensorIterator` sorts the dimensions by stride, merges them, and finds one long run
-# of neighbours; it also gives the result the same strides. That is how channels-last
-# spreads through a network by itself. Only operands that **disagree** are slow, because
-# then no order of the elements is good for both.
+# of neighbours; it also gives the result the same strides. In this way, channels-last
+# spreads through a network without further calls. Only operands that **disagree** are
+# slow, because then no order of the elements is good for both.
 #
 # The broadcast row saves a third of the bytes: it is read from memory once, and then
 # from the cache. On an H200 this saves no time, probably because PyTorch's fast kernel,
-# which moves several elements per load, is for contiguous operands only; with a stride
+# which moves several elements per load, is only for contiguous operands. With a stride
 # of 0 among the operands, an offset is computed for each element. Slices with a step
-# waste bytes, because memory delivers whole sectors of 32 bytes, half of which are not
-# needed.
+# waste bytes: memory delivers whole sectors of 32 bytes, of which half is not needed.
 
 # %%
 x, y = torch.empty(2, 3, 4, 5), torch.empty(2, 3, 4, 5)
@@ -661,10 +661,10 @@ print("y + last    ", (y + last).stride())
 # %% [markdown]
 # ### What a call costs
 #
-# The GPU has next to nothing to do for one number, so what remains is the host's work:
+# The GPU has next to nothing to do for one number, so the table shows the host's work:
 # Python, the dispatcher, autograd, the allocator and the launch. Each row makes 100
-# calls and includes the host's time. Which row is the fastest, and how much does a
-# dispatch mode in Python cost?
+# calls and includes the host's time. Which row is the fastest, and how much time does a
+# dispatch mode in Python add?
 
 # %%
 guess = {"requires grad": None, "a view": None, "dispatch mode": None}
@@ -678,10 +678,10 @@ overhead.expect("a view", at_least=1.5, times="torch.add")
 overhead.expect("torch.add", at_least=1.5, times="dispatch mode")
 
 # %% [markdown] tags=["solution"]
-# A view pays for Python, the dispatcher and the bookkeeping of views, but for no
-# allocation and no launch. Recording for a gradient adds the cost of a node of the
-# graph. The dispatch mode returns to Python for every operation, which is fine for
-# inspection but not for production.
+# A view takes the time of Python, the dispatcher and the bookkeeping of views, but
+# needs no allocation and no launch. Recording for a gradient adds a node of the graph.
+# The dispatch mode returns to Python for every operation, which is fine for inspection
+# but not for production.
 
 # %% [markdown]
 # ## What you learned
@@ -713,7 +713,7 @@ overhead.expect("torch.add", at_least=1.5, times="dispatch mode")
 # - Let `Watch` keep a list of all storages that a training step makes. How many bytes
 #   do they have in total, and how many bytes are alive at once?
 # - Print the rows of `aten::linear` and `aten::matmul`. Where does the word *math* or
-#   *composite* appear, and what does that say about gradients?
+#   *composite* appear, and what follows for gradients?
 
 # %%
 quiz()
