@@ -14,13 +14,13 @@
 # - explain PyTorch's error about a tensor that was *modified by an inplace operation*,
 #   and name a case that it misses;
 # - write a whole operation, forward and backward, from an empty cell;
-# - train an MLP with an engine of which the backward pass, the sums, the loss and the
-#   gradients of products are yours, and say where its time goes.
+# - train an MLP with an engine for which you have written the backward pass, the sums,
+#   the loss and the gradients of products, and say where its time goes.
 #
-# **You need** about two hours and a quarter. You do not need a GPU: the exercises run
-# in the simulator, and so does a small training run. Without a GPU, the measurements
-# show times from the reference GPU, an H200. If you use a GPU, it needs compute
-# capability 7.5 or higher and 2 GB of memory.
+# **You need** about two hours and a quarter. You do not need a GPU: the exercises and a
+# small training run use the simulator. Without a GPU, the measurements show times from
+# the reference GPU, an H200. If you use a GPU, it needs compute capability 7.5 or
+# higher and 2 GB of memory.
 
 # %%
 try:
@@ -55,7 +55,7 @@ elementwise, Tensor = chapter.kernels.elementwise, engine.Tensor
 # ## A number that remembers
 #
 # To differentiate a program, it is enough to know how to differentiate each of its
-# steps. So let every number remember which step computed it:
+# steps. In the next cell, every number remembers which step computed it:
 
 # %% tags=["given"]
 class Value:
@@ -89,21 +89,21 @@ for source, vjp in c.edges:
 
 # %% [markdown]
 # Each edge carries a function, its **vjp** (the name is explained further down). If the
-# output changes by `g` per unit of this value, then it changes by `vjp(g)` per unit of
-# the input, as far as this one step is concerned. The rest is bookkeeping, which you
-# write now.
+# program's output changes by `g` per unit of this value, then, through this one step,
+# it changes by `vjp(g)` per unit of the input. The rest is bookkeeping, which you write
+# now.
 #
 # ## 1 · Backward
 #
 # Write `backward`. Start with the gradient of the output, which is given as `seed`.
 # Then visit the values, from the output towards the leaves, which are values without
-# edges. At each, call the vjp of every edge *once*, with the **complete** gradient of
-# that value, and add the result to the gradient of the edge's input.
+# edges. At each value, call the vjp of every edge *once*, with the **complete**
+# gradient of that value, and add the result to the gradient of the edge's input.
 #
-# The word "complete" makes the task interesting. In `c = a * b + a`, `a` gets a share
-# from the product and a share from the sum. In general, a value may be visited only
-# after **all** values that were computed from it. Here is one way to ensure this, which
-# PyTorch also uses:
+# In `c = a * b + a`, for example, the gradient of `a` is complete only when it has a
+# share from the product and a share from the sum. In general, a value may be visited
+# only after **all** values that were computed from it. Here is one way to ensure this,
+# which PyTorch also uses:
 #
 # 1. Walk through the graph once, and count for every value how many edges lead to it.
 # 2. Whenever you follow an edge backward, subtract 1 from the count of its input. The
@@ -119,7 +119,7 @@ for source, vjp in c.edges:
 # ```
 #
 # The check compares your gradients with PyTorch's. One of its programs doubles a number
-# 40 times. This graph has 41 values, with a trillion paths between the first and the
+# 40 times. Its graph has 41 values, but a trillion paths between the first and the
 # last, so there is no time to follow every path. Stuck? Run `hint("backward")`; there
 # are three hints.
 
@@ -164,11 +164,11 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Any order will do in which a value comes after everything that was computed from it.
-# Such an order is a **topological order**, and there are other ways to get one: run a
-# depth-first search that lists a value once all its inputs are listed, and read the
-# list in reverse; or take the order of creation in reverse, since a value is always
-# created after its inputs.
+# It is enough that each value comes after everything that was computed from it. Such an
+# order is called a **topological order**. There are two other ways to get one. You can
+# run a depth-first search that lists a value once all its inputs are listed, and read
+# the list in reverse. You can also take the order of creation in reverse, since a value
+# is always created after its inputs.
 #
 # PyTorch's engine combines two of these methods. It counts dependencies, as you did,
 # and among the nodes that are ready it takes the one that was created last.
@@ -186,21 +186,21 @@ check(
 looks.fit(Value, backward)
 
 # %% [markdown]
-# This works, but it is hopelessly slow: it makes one Python object per number. An
+# This works, but it is very slow, because it makes one Python object per number. An
 # engine becomes useful when each of its nodes is an operation on whole arrays, so that
 # the overhead of a node is small compared with its work. `backward` need not change at
-# all. What we need is operations on arrays, and the vjp of each.
+# all. We only need operations on arrays, and the vjp of each.
 #
 # ## Arrays and kernels
 #
-# From here on, all arrays are matrices of float32, scalars being 1 × 1. PyTorch
-# provides the memory, as tensors on the GPU if you have one and on the CPU if not. It
-# also provides the views of chapter 30, which need no kernel. Every number is computed
-# by a kernel of this lab; those that you do not write are in
+# From here on, all arrays are matrices of float32; a scalar is a 1 × 1 matrix. PyTorch
+# provides the memory, as tensors on the GPU if you have one, and otherwise on the CPU.
+# It also provides the views of chapter 30, which need no kernel. Every number is
+# computed by a kernel of this lab; those that you do not write are in
 # `chapters/31_autograd/kernels.py`.
 #
-# All kernels for elementwise operations are alike. They need no extra code for
-# broadcasting: an expanded operand has a stride of 0.
+# All kernels for elementwise operations have the same form. They need no extra code for
+# broadcasting, because an expanded operand has a stride of 0.
 
 # %%
 matrix = torch.arange(6.0, device=DEVICE).view(2, 3)
@@ -212,8 +212,8 @@ print(plus(matrix, row))
 #
 # In `out = x + bias`, with `x` of shape (n, m) and `bias` of shape (1, m), one number
 # of the bias is added to all n elements of its column. That number influences n
-# outputs, so its gradient is the sum of n shares: the sum of its column of `g`, where
-# `g` is the gradient of `out`.
+# outputs, so its gradient is a sum of n shares. It is the sum of a column of `g`, the
+# gradient of `out`.
 #
 # In general, **a gradient is summed along every dimension that was broadcast**, because
 # it must have the shape of the tensor that it belongs to. (By PyTorch's rule,
@@ -268,8 +268,8 @@ check(
 
 # %% [markdown] tags=["solution"]
 # One pair of loops serves all four cases. With `rows == 1`, the outer range starts at 0
-# and takes every row; with `rows == n`, it starts at `row`, and its next value would be
-# outside.
+# and takes every row; with `rows == n`, it starts at `row`, and the next value would
+# already be outside.
 #
 # Broadcasting and summing are a pair: the VJP of a broadcast is a sum, and the VJP of a
 # sum is a broadcast. For a bias, this kernel is good enough, because neighbouring
@@ -278,8 +278,8 @@ check(
 
 # %% [markdown]
 # Next comes the matrix product, `mm(a, b)`. Its kernel is the one with tiles in shared
-# memory from chapter 18. It requires only that `a` and `b` can be indexed, so it
-# accepts transposed views as well: `mm(a.t(), b)` copies nothing.
+# memory from chapter 18. It requires only that `a` and `b` can be indexed, so it also
+# accepts transposed views: `mm(a.t(), b)` copies nothing.
 #
 # %% [markdown]
 # ## 3 · The two VJPs of a matrix product
@@ -331,8 +331,8 @@ check(
 # A transposed view swaps two strides, so the same compiled kernel computes the forward
 # product and both backward products. cuBLAS handles transposition in a similar way: its
 # matrix product has a flag per operand for *transposed*. A backward pass therefore
-# computes two matrix products for each one of the forward pass. Hence the rule of thumb
-# that a training step is three times the work of an evaluation.
+# computes two matrix products for each product of the forward pass. This explains the
+# rule of thumb that a training step takes three times as much work as an evaluation.
 
 # %% [markdown]
 # ## 4 · Softmax and cross-entropy
@@ -341,22 +341,22 @@ check(
 # the right class in `target`, the loss is `-log(p[target])`, where `p` is the softmax
 # of the row. The loss of the batch is the mean over its n rows.
 #
-# Split into exponentials, a sum, a division, a logarithm and a mean, the loss takes
-# five nodes, most of which would keep something for the backward pass. Treated as one
+# If you split the loss into exponentials, a sum, a division, a logarithm and a mean, it
+# takes five nodes, most of which keep something for the backward pass. As a single
 # step, it has a surprisingly simple gradient:
 #
 # `gradient of x[i, j] = (p[i, j] - (1 if j == target[i] else 0)) / n`
 #
-# A kernel that has `p` can write this gradient at once. So write a kernel that computes
-# both each row's share of the mean loss and the gradient. As in chapter 16,
+# A kernel that has `p` can write this gradient at once. Write a kernel that computes
+# the gradient and each row's share of the mean loss. As in chapter 16,
 #
 # - subtract the row's maximum, `top`, before you compute exponentials: `p[j]` is
 #   `exp(x[j] - top)`, divided by `total`, the sum of these exponentials over the row;
 # - do not take the logarithm of `p`, which may have rounded to 0. The loss of a row is
 #   `log(total) + top - x[target]`.
 #
-# `exp(x[j] - (log(total) + top))` equals `p[j]` as well, and saves a division. The
-# check accepts it, but it loses digits: in float32, a sum near 500 is off by up to
+# `exp(x[j] - (log(total) + top))` also equals `p[j]`, and saves a division. The check
+# accepts this formula, but it loses digits: in float32, a sum near 500 is off by up to
 # 0.000015, so `p[j]` is wrong in the fifth digit.
 #
 # A block is one warp, and it handles one row. `warp_max` and `warp_sum` combine the
@@ -419,9 +419,9 @@ check(
 # %% [markdown]
 # ## 5 · What has to be kept?
 #
-# A vjp is called long after its operation has run. Whatever it needs from the forward
-# pass has to be kept in memory in the meantime, and this is why training takes so much
-# more memory than evaluation.
+# A vjp is called long after its operation has run. Whatever the vjp needs from the
+# forward pass has to be kept in memory in the meantime. This is why training takes so
+# much more memory than evaluation.
 #
 # Look at the formula of each gradient. Does it contain the operands? Can it be written
 # with the *result*, which is often kept anyway because the next operation needs it as
@@ -469,27 +469,26 @@ check(keeps, **answers("keeps"))
 # %% [markdown]
 # ## Look: what PyTorch keeps
 #
-# PyTorch lets you listen in. `saved_tensors_hooks` calls one function for every tensor
-# that is kept, and another function when the tensor is needed again.
+# You can observe this in PyTorch: `saved_tensors_hooks` calls one function for every
+# tensor that is kept, and another function when the tensor is needed again.
 
 # %%
 looks.what_is_kept()
 
 # %% [markdown] tags=["solution"]
 # ReLU could keep its input just as well, since input and output are positive in the
-# same places. Keeping the output is a choice with consequences: in a network, the
-# output is the input of the next layer's product, which keeps it in any case. So two
-# nodes share one array. GELU has no such choice, so it keeps an extra array in every
-# layer.
+# same places. Keeping the output is better: in a network, the output is the input of
+# the next layer's product, which keeps it in any case, so two nodes share one array.
+# GELU has no such choice, so it keeps an extra array in every layer.
 
 # %% [markdown]
 # ## Tensors of our own
 #
-# A `Value` is a number and a node of the graph in one. For arrays, that would be a
-# costly mistake: a node is kept until the backward pass, and so is the array it
-# contains, whether or not the array is needed. So here numbers and nodes are separate.
-# A `Tensor` has its numbers, `data`, and a `node`; edges lead from node to node. This
-# is also why `grad_fn` is a separate object in PyTorch.
+# A `Value` is both a number and a node of the graph. For arrays, this would waste
+# memory: a node is kept until the backward pass, and so is the array it contains,
+# whether or not the array is needed. So here numbers and nodes are separate. A `Tensor`
+# has its numbers, `data`, and a `node`; edges lead from node to node. This is also why
+# `grad_fn` is a separate object in PyTorch.
 #
 # Two more things are new. A tensor whose gradient is not needed has no node, and edges
 # to it are left out. And a tensor has a `memory`, shared by all views of the same
@@ -635,9 +634,9 @@ check(
 #     )
 # ```
 #
-# The next cell gives the engine five parts that are yours. Run it again whenever you
+# The next cell puts five of your functions into the engine. Run it again whenever you
 # change one of them. Of the kernels that a step launches, `sum_to` and `softmax_loss`
-# are yours. Those for sums, products and ReLU, and for the descent, are given.
+# are yours. The kernels for sums, products, ReLU and the descent are given.
 
 # %%
 engine.use(backward, sum_to, matmul_vjp, softmax_loss, saved)
@@ -645,10 +644,10 @@ engine.use(backward, sum_to, matmul_vjp, softmax_loss, saved)
 # %% [markdown]
 # ## Train
 #
-# The proof of an engine is a loss curve. The cell below trains a linear regression and
-# then a network of two layers with a ReLU between them, twice each, from the same start
-# and on the same data: once with your engine and once with PyTorch. The images are
-# small digits, drawn from a font of 5 × 7 pixels, at random places and with noise.
+# A loss curve shows whether an engine works. The cell below trains a linear regression
+# and then a network of two layers with a ReLU between them, twice each, from the same
+# start and on the same data: once with your engine and once with PyTorch. The images
+# are small digits, drawn from a font of 5 × 7 pixels, at random places and with noise.
 #
 # Without a GPU, everything is small: 8 × 8 pixels and 16 hidden units. With a GPU, the
 # images have 28 × 28 pixels, there are 256 hidden units, and the batch size is 128.
@@ -689,11 +688,11 @@ training.with_activation(tanh)
 # %% [markdown]
 # ## Measure: a training step
 #
-# How does the engine's time compare? The step has 19 launches: 7 in the forward pass, 8
-# in the backward pass and 4 for updates. (18 of them are ours. The other one is
-# PyTorch's, and it writes the 1 with which the backward pass starts.) The rows are
-# times of whole steps as the host sees them, for images of 28 × 28, 256 hidden units
-# and a batch of 128.
+# A training step of the engine has 19 launches: 7 in the forward pass, 8 in the
+# backward pass and 4 for updates. (18 of them are ours. The other one is PyTorch's, and
+# it writes the 1 with which the backward pass starts.) The rows are times of whole
+# steps as the host sees them, for images of 28 × 28, 256 hidden units and a batch of
+# 128.
 #
 # - `PyTorch`: the step as most people write it, with `torch.optim.SGD`.
 # - `mine`: your engine.
@@ -702,15 +701,15 @@ training.with_activation(tanh)
 # - `19 launches, arrays`: the same with three arrays of Numba.
 # - `19 launches, bare`: the same with arrays, but on the default stream.
 # - `PyTorch, graph` and `mine, graph`: the same two steps, captured in a CUDA graph
-#   once and then replayed (chapter 17), so that Python is out of the picture.
+#   once and then replayed (chapter 17), so that Python plays no part.
 # - `torch.compile, graph`: PyTorch's step, its loss and its optimiser compiled in the
 #   default mode, and the whole captured; `autotuned, graph`: the same with
 #   `mode="max-autotune-no-cudagraphs"`.
 # - `mine, graph, warps`: your engine in a graph, with another kernel for sums: a warp
 #   per element of the result, instead of a thread.
 #
-# Write down your guesses, as multiples of PyTorch's speed. During how much of your
-# engine's time is the GPU busy? And do three little sums matter?
+# Write down your guesses, as multiples of PyTorch's speed. During what part of your
+# engine's time is the GPU busy? Do three little sums matter?
 
 # %%
 guess = {
@@ -738,13 +737,13 @@ small.expect("autotuned, graph", at_least=0.9, times="torch.compile, graph")
 # %% [markdown] tags=["solution"]
 # Most of the time of `mine` goes into launches. Launches from Numba take long if their
 # arguments are tensors, which have to be converted. The GPU is idle most of the time,
-# and this is why the same kernels in a graph are so much faster. PyTorch's step
-# consists mostly of launches, too; they are just cheaper.
+# which is why the same kernels in a graph are so much faster. PyTorch's step also
+# consists mostly of launches, but these take less time.
 #
-# Once the launches are gone, a surprise is left. The three sums add up only 34,000
-# numbers, but take longer than all the other kernels together: a thread that adds up
-# 128 numbers does so one after the other. In a warp, 32 threads share the work. With a
-# warp per sum, the engine is nearly as fast as PyTorch's own kernels in a graph.
+# Without the launches, the three sums take most of the time. They add up only 34,000
+# numbers, but take longer than all the other kernels together, because each thread adds
+# up 128 numbers one after the other. With a warp per sum, 32 threads share this work,
+# and the engine is nearly as fast as PyTorch's own kernels in a graph.
 
 # %% [markdown]
 # ## More measurements
@@ -778,18 +777,18 @@ large.expect("PyTorch, graph", at_least=4, times="mine, graph, warps")
 # 4096 rows, still take about half of the time. The rest is probably spent in the matrix
 # products: cuBLAS multiplies several times as fast as a kernel with tiles of 16 × 16,
 # even without TF32, which is off by default in PyTorch. All three products of a layer
-# go through `mm`, so a better kernel would speed up all three at once. You wrote such a
-# kernel in chapter 19.
+# go through `mm`, so a better kernel, such as the one you wrote in chapter 19, would
+# speed up all three at once.
 
 # %% [markdown]
 # ### Memory
 #
-# How many bytes are alive between the forward and the backward pass? On a GPU, ask
-# PyTorch's allocator, which serves both engines. The network is the large one: a hidden
-# layer of 4096 × 2048 numbers is 33.6 MB. Before you run the cell, predict how many
-# arrays of this size PyTorch keeps without gradients, with ReLU and with GELU, and how
-# many your engine keeps. In the last row, a list keeps the output of every operation
-# alive, just as nodes would if they contained their tensors.
+# On a GPU, PyTorch's allocator, which serves both engines, can tell how many bytes are
+# alive between the forward and the backward pass. The network is the large one: a
+# hidden layer of 4096 × 2048 numbers is 33.6 MB. Before you run the cell, predict how
+# many arrays of this size PyTorch keeps without gradients, with ReLU and with GELU, and
+# how many your engine keeps. In the last row, a list keeps the output of every
+# operation, as nodes would if they contained their tensors.
 
 # %%
 kept = measure.kept()
@@ -811,14 +810,13 @@ if kept:
 # %% [markdown]
 # ### Two opinions on the gradient
 #
-# Never trust an engine whose gradients you have not checked. There are two ways to
-# check them.
+# There are two ways to check an engine's gradients.
 #
-# The first way is the definition. Nudge one number by `h` in both directions, and
-# divide the difference of the losses by `2h`. This method is called **gradcheck**. It
-# needs two evaluations per number, so it is for tests, not for training. It is done in
-# float64, for a reason that the next section shows. Our kernels compute in float32, so
-# the losses come from a NumPy version of the network.
+# The first way uses the definition of a derivative. Change one number by `h` in both
+# directions, and divide the difference of the losses by `2h`. This method is called
+# **gradcheck**. It needs two evaluations per number, so it is useful for tests but not
+# for training. It is done in float64, for a reason that the next section shows. Our
+# kernels compute in float32, so the losses come from a NumPy version of the network.
 #
 # The second way is to compare with another engine.
 
@@ -828,18 +826,17 @@ looks.two_opinions()
 # %% [markdown]
 # ### Why float64?
 #
-# How small should `h` be? If it is too large, the function is not a straight line
-# between the two points. If it is too small, both losses are nearly equal: their
-# difference consists mostly of rounding errors, which are then divided by a very small
-# number. Here is the error of the slope for one weight, for many `h`, in both
-# precisions.
+# If `h` is too large, the function is not a straight line between the two points. If
+# `h` is too small, both losses are nearly equal, so their difference consists mostly of
+# rounding errors, which are then divided by a very small number. Here is the error of
+# the slope for one weight, for many `h`, in both precisions.
 
 # %%
 errors = looks.slopes_by_step()
 
 # %% [markdown] tags=["solution"]
-# From right to left, the error first falls with h², as Taylor's formula says, and then
-# rises with 1/h, as rounding takes over. In float64, the best h leaves about eleven
+# From right to left, the error first falls with h², according to Taylor's formula, and
+# then rises with 1/h, because of rounding. In float64, the best h leaves about eleven
 # correct digits, and h = 1e-6 is nearly as good. In float32, five digits are left at
 # best, and at h = 1e-6 not even one is right. `torch.autograd.gradcheck` uses h = 1e-6,
 # and warns if its inputs are not float64.
@@ -851,15 +848,15 @@ bench.always("float32 is worse", best["float32"] > 1e3 * best["float64"])
 # %% [markdown]
 # ### The graph in PyTorch
 #
-# In PyTorch, the node is called `grad_fn`, and the edges `next_functions`. A leaf has
-# no `grad_fn`; a node called `AccumulateGrad` represents the leaf and adds to its
-# `grad`.
+# In PyTorch, the node is called `grad_fn`, and the edges are called `next_functions`. A
+# leaf has no `grad_fn`; a node called `AccumulateGrad` represents the leaf and adds to
+# its `grad`.
 #
 # The cell prints beside each node the names under which it keeps something: tensors,
 # but also shapes, strides and numbers such as `alpha`. `MmBackward0` keeps
-# `_saved_self`, the first operand, but not `_saved_mat2`. The latter would be `w`,
-# which is needed only for the gradient of the first operand; that operand comes from
-# `torch.ones` and needs no gradient.
+# `_saved_self`, the first operand, but not `_saved_mat2`. The second operand, `w`, is
+# needed only for the gradient of the first. The first comes from `torch.ones` and needs
+# no gradient.
 
 # %%
 w = torch.rand(3, 2, requires_grad=True)
@@ -874,23 +871,23 @@ looks.show((torch.ones(4, 3) @ w + bias).relu().sum().grad_fn)
 # wrong gradient without an error? The last program writes with a kernel of ours.
 #
 # Without any change, the gradients are 2.718, 0.540 and 3.000. A change that PyTorch
-# records counts as part of the function. So after `multiplied` the gradients should be
-# three times as large, and after `through_a_view` they should be 0 in the first row,
-# which is the row printed. The last three changes are not recorded, so they should not
-# affect the gradient.
+# records counts as part of the function. After `multiplied`, the gradients should
+# therefore be three times as large. After `through_a_view`, they should be 0 in the
+# first row, which is the row that is printed. The last three changes are not recorded,
+# so they should not affect the gradient.
 
 # %%
 looks.what_is_noticed()
 
 # %% [markdown] tags=["solution"]
-# `sin` keeps its input and `3 * x` keeps no tensor, so their outputs may change. The
-# first two changes are recorded as separate steps; the others are not, and the gradient
-# is that of the function alone.
+# `sin` keeps its input and `3 * x` keeps no tensor, so it does no harm to change their
+# outputs. The first two changes are recorded as separate steps. The others are not
+# recorded, so the gradient is that of the function without the change.
 #
 # `exp` keeps its output, so every change that the counter sees is refused. The two
 # zeros in its column are wrong: the gradient of exp at 1 is 2.718. The counter has two
 # blind spots. `y.data` shares the numbers of `y` but not its counter, so **do not use
-# it**. And a kernel of yours writes to an address, which PyTorch does not notice.
+# it**. Your own kernel writes to an address, which PyTorch does not notice.
 # `torch.autograd.graph.increment_version(y)` reports the change. Better still, register
 # the kernel as an operator that declares what it changes (chapter 32).
 
@@ -902,8 +899,8 @@ looks.versions()
 #
 # For a function from n numbers to m numbers, all the derivatives form a matrix of m ×
 # n, the **Jacobian** J. Reverse mode never builds this matrix. A backward pass that
-# starts with the seed `g` computes `g @ J`, a **vector-Jacobian product**, hence the
-# name VJP. With a seed of all zeros except for a single 1, the product is one row of J.
+# starts with the seed `g` computes `g @ J`, a **vector-Jacobian product** or VJP. With
+# a seed of all zeros except for a single 1, the product is one row of J.
 #
 # **Forward mode** computes `J @ v`, a JVP, along with the function itself. With a `v`
 # of all zeros except for a single 1, the product is one column of J. Forward mode keeps
@@ -921,25 +918,25 @@ looks.jacobians()
 # ## What you learned
 #
 # 1. Reverse mode visits every node once, after all nodes that were computed from it,
-#    and adds the shares that reach a value over different paths.
+#    and adds up the shares that reach a value along different paths.
 # 2. An operation consists of its forward kernel, a VJP per input, and what it keeps for
 #    these VJPs. The VJP of a broadcast is a sum; the VJPs of a matrix product are
 #    matrix products with transposed views.
 # 3. What is kept determines how much memory training takes. ReLU keeps its output,
 #    which the next product keeps anyway.
-# 4. A version counter makes it an error to change what was kept. The counter does not
-#    see what is written through `.data` or by your own kernel.
-# 5. At small sizes an engine's time goes into launches, and a CUDA graph removes their
-#    cost. At large sizes it goes into the kernels, and the sum for a bias is one of
+# 4. With a version counter, changing a kept tensor becomes an error. The counter does
+#    not see what is written through `.data` or by your own kernel.
+# 5. At small sizes, an engine spends its time on launches, which a CUDA graph avoids.
+#    At large sizes, it spends its time in the kernels, and the sum for a bias is one of
 #    them.
 
 # %% [markdown]
 # ## If you want more
 #
-# - Give the engine `exp` and division. Which of them need `saved` for the output?
+# - Give the engine `exp` and division. Which of these two need `saved` for the output?
 #   Compare the gradients with PyTorch's on random expressions.
 # - Let `relu` keep one bit per element: a ballot (chapter 8) turns 32 comparisons into
-#   one word. When does that save memory, and why does it save none in our network?
+#   one word. When does this save memory, and why does it not save any in our network?
 # - Replace `matmul_kernel` by your best kernel from chapter 19, and measure the large
 #   step again. Your kernel will have to handle transposed operands.
 # - Launch `sum_to` with one thread per element of `g`, and add with atomics. For which
