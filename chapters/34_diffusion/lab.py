@@ -5,12 +5,12 @@
 #
 # **After this lab, you can**
 #
-# - read a profile as a list of upper bounds, and say what a change can gain before you
-#   make it;
+# - read a profile as a list of upper bounds, and say how much a change can gain before
+#   you make it;
 # - run classifier-free guidance in one batch, and find out what need not be computed at
 #   every step;
 # - fuse a time embedding, a group norm and SiLU into one kernel on channels-last
-#   bfloat16, and sums for a norm into the kernel that writes its image;
+#   bfloat16, and compute the sums for a norm in the kernel that writes its image;
 # - find a saving in the mathematics that no compiler will find for you;
 # - keep a worklog: one change at a time, with its time and its error, and also the
 #   changes that did not help.
@@ -61,8 +61,8 @@ ResBlock, embed = model.ResBlock, model.embed
 # The network that is called at every step of Stable Diffusion is a UNet. This lab's
 # UNet has the same kinds of parts and shapes, but fewer of them: two levels instead of
 # four, about 107 million parameters, and random weights from a fixed seed. Nothing is
-# downloaded, so do not expect pictures: what counts is that each version of the network
-# computes the same numbers.
+# downloaded, so do not expect pictures. Each version of the network must compute the
+# same numbers.
 #
 # The network is made of two kinds of blocks. A **ResBlock** applies *group norm, SiLU,
 # convolution* twice, and adds the time of the step in between. A **Transformer** lets
@@ -72,9 +72,9 @@ ResBlock, embed = model.ResBlock, model.embed
 
 # %% [markdown]
 # The UNet itself goes down to half the resolution and back up, and at each level on the
-# way up it concatenates the image with the one from the way down. `t` is the time of
-# the step, one number per sample; `embed` turns it into a vector of sines and cosines,
-# and two linear layers process that vector.
+# way up it concatenates its image with the image of that level from the way down. `t`
+# is the time of the step, one number per sample; `embed` turns it into a vector of
+# sines and cosines, and two linear layers process that vector.
 #
 # All of this is in `model.py` in `chapters/34_diffusion`. Exercise 3 needs two of its
 # classes, which the next cell prints. `net.res` and `net.att` are lists of a UNet's
@@ -90,15 +90,15 @@ print(inspect.getsource(model.Attention))
 # ## 1 · What is it worth?
 #
 # Entry 0 of every worklog is a profile: which kernels run, how often, and for how long.
-# The longest kernel is not always the one to attack. A kernel that is already as fast
-# as the hardware allows cannot get faster, however long it takes.
+# It is not always best to begin with the longest kernel. A kernel that is already as
+# fast as the hardware allows cannot get faster, however long it takes.
 #
-# So compute for each row of the profile how long it would take at best. One call cannot
-# be faster than its bytes at the full bandwidth, nor than its FLOPs at the full rate,
-# nor than `floor`, the time of a kernel in a CUDA graph that does nothing. Memory and
-# arithmetic overlap, so the longest of these three times is the limit. (Some rows are
-# faster than this limit, because their data come from the cache. They have nothing to
-# gain either.)
+# So compute for each row of the profile how long it would take at best. One call takes
+# at least the time of its bytes at the full bandwidth, the time of its FLOPs at the
+# full rate, and `floor`, the time of a kernel in a CUDA graph that does nothing. Memory
+# and arithmetic overlap, so the longest of these three times is the limit. (Some rows
+# are faster than this limit, because their data come from the cache. These rows have
+# nothing to gain either.)
 #
 # Return the number of the row with the **most time to gain**, and the factor by which
 # the **whole step** would be faster if that row reached its limit and nothing else
@@ -108,8 +108,8 @@ print(inspect.getsource(model.Attention))
 # worth(profile, bandwidth, rate, floor)    # -> (row, factor)
 # ```
 #
-# `profile` is a list of rows `(calls, seconds, bytes, flops)`: the seconds are those of
-# *all* calls together, the bytes and FLOPs those of *one* call. Stuck? Run
+# `profile` is a list of rows `(calls, seconds, bytes, flops)`. The seconds are for
+# *all* calls together, whereas the bytes and FLOPs are for *one* call. Stuck? Run
 # `hint("worth")`; there are three hints.
 
 
@@ -137,9 +137,9 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The result is an upper bound, and it is usually sobering. A row that takes a fifth of
-# the time and runs at half the speed of its limit can make the step at most 1.11 times
-# as fast. You will find few rows that are worth a day of work.
+# The result is an upper bound, and is often lower than expected. A row that takes a
+# fifth of the time and runs at half the speed of its limit can make the step at most
+# 1.11 times as fast. You will find few rows that are worth a day of work.
 
 # %% [markdown]
 # ## 2 · Guidance in one batch
@@ -193,15 +193,15 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The order of the two halves is a convention, and a pitfall: the code that splits the
-# result has to use the same order. With the halves exchanged, the formula still gives
-# numbers of a plausible size, but it guides *away* from the text.
+# The order of the two halves is a convention, and an easy mistake: the code that splits
+# the result has to use the same order. With the halves exchanged, the formula still
+# gives numbers of a plausible size, but it guides *away* from the text.
 
 # %% [markdown]
 # ## 3 · What the step need not compute
 #
 # A denoising loop calls the same network twenty or fifty times. Only the latent and the
-# time change from step to step. So two things can be computed once, before the loop:
+# time change from step to step, so two things can be computed once, before the loop:
 #
 # - the **keys and values of every cross-attention**, which depend on the text alone;
 # - everything that depends on the **time alone**. The times of all steps are known in
@@ -255,16 +255,16 @@ check(
 
 # %% [markdown] tags=["solution"]
 # `embed` and the linear layers work on a batch of times as they do on a batch of
-# samples. The bias costs nothing here. At every step it would cost a read and a write
-# of the whole image, unless its addition is fused.
+# samples. Adding the bias takes almost no time here. If it were added at every step,
+# the whole image would have to be read and written, unless the addition is fused.
 
 # %% [markdown]
 # ## 4 · Time, norm and SiLU in one kernel
 #
 # Between the two convolutions of a ResBlock, PyTorch adds the time, normalises each
-# group of channels and takes SiLU. Each of these operations is at least one kernel over
-# the same image, and a group norm needs a sum before it can write anything. Fuse the
-# chain into one kernel:
+# group of channels and applies SiLU. Each of these operations is at least one kernel
+# over the same image, and a group norm needs a sum before it can write anything. Fuse
+# the chain into one kernel:
 #
 # $$z = x + {\rm shift} \qquad
 #   \hat z = \frac{z - {\rm mean}}{\sqrt{{\rm var} + {\rm EPS}}}\,\gamma + \beta \qquad
@@ -365,7 +365,7 @@ check(
 #
 # On the way up, the image is enlarged by `F.interpolate(y, scale_factor=2.0)`, which
 # copies each pixel into a square of 2 × 2 equal pixels, and is then convolved with 3 ×
-# 3 weights. Of the nine pixels under the weights, many are equal. So the convolution
+# 3 weights. Of the nine pixels under the weights, many are equal, so the convolution
 # multiplies the same pixel by several weights, and adds the products.
 #
 # Instead, add up the weights, once. This leaves four convolutions of 2 × 2 on the
@@ -424,29 +424,31 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# There are four convolutions with four taps each, and each computes a quarter of the
-# pixels. That makes 4 multiplications per result and channel instead of 9. The compiler
-# does not do this for you. It may not even be allowed to, since sums of bfloat16
-# weights round differently. Here the weights are added up in float32 and rounded once.
+# Each of the four convolutions has four taps and computes a quarter of the pixels. So
+# each result takes 4 multiplications per channel instead of 9. The compiler does not do
+# this for you. It may not even be allowed to, since sums of bfloat16 weights round
+# differently. Here the weights are added up in float32 and rounded once.
 
 # %% [markdown]
 # ## 6 · Sums where the image is written
 #
 # A ResBlock ends by adding the shortcut, and the next block begins with a norm, which
-# has to read the whole image to find its sums. But the kernel that adds the shortcut
-# has every value of this image in its registers. So let it compute the sums, too.
+# has to read the whole image to find its sums. The kernel that adds the shortcut has
+# every value of this image in its registers, so it can compute the sums, too.
 #
 # A block takes some consecutive pixels of a sample, with all of their channels:
-# `blockIdx.x` says which pixels, and `blockIdx.y` is the sample. `threadIdx.x` is a
-# word, that is, two channels. `blockDim.y` threads share the pixels of a word: one
-# takes the pixels `threadIdx.y`, `threadIdx.y + blockDim.y`, and so on, of the block's.
+# `blockIdx.x` is the number of this group of pixels, and `blockIdx.y` is the sample.
+# `threadIdx.x` is a word, that is, two channels. `blockDim.y` threads share the pixels
+# of a word: of the block's pixels, a thread takes number `threadIdx.y`,
+# `threadIdx.y + blockDim.y`, and so on.
 #
 # $$\text{out} = x + y + {\rm shift}$$
 #
 # Write `out`, and for each block and each **unit** of consecutive channels the sum of
 # the unit's values at the block's pixels, and the sum of their squares. All units have
-# the same number of words. The norm adds up the sums of all blocks. (There are units
-# because a group of a norm may consist of channels of two images. A unit never does.)
+# the same number of words. The norm adds up the sums of all blocks. (Units are needed
+# because a group of a norm may contain channels of two images, whereas the channels of
+# a unit belong to one image.)
 #
 # ```python
 # add_with_sums(x, y, shift, out, sums)
@@ -455,8 +457,8 @@ check(
 # ```
 #
 # `put` is that of exercise 4. Sum the values in float32, before they are rounded. A
-# thread can keep two sums of its word in registers; `part` is for what the threads of a
-# block have summed. Stuck? Run `hint("add_with_sums")`.
+# thread can keep two sums of its word in registers; `part` is for the sums of all
+# threads of a block. Stuck? Run `hint("add_with_sums")`.
 
 
 # %%
@@ -514,28 +516,28 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The image is read once less than it would be with a separate kernel for the sums. The
-# sums themselves are small: two numbers per block and unit.
+# A separate kernel for the sums would have to read the image once more. The sums
+# themselves are small: two numbers per block and unit.
 
 # %% [markdown]
 # ## The worklog
 #
-# From here on, the worklog changes how the parts of the network are computed, never
-# what they compute. `parts.py` has the UNet's forward pass without what exercise 3
-# computes in advance: the class `Parts` has a method for each part, written in PyTorch,
-# and an entry of the worklog overrides some of them in a class of its own.
+# From here on, the worklog changes how the parts of the network are computed, but not
+# their results. `parts.py` has the UNet's forward pass, without the parts that exercise
+# 3 computes in advance. Its class `Parts` has a method for each part, written in
+# PyTorch. An entry of the worklog is a subclass that overrides some of these methods.
 #
 # - `Rewritten` needs no kernel: it has one matrix product for queries, keys and values,
-#   and your phases, as one convolution with four times the channels. PyTorch can have
-#   all of that too.
+#   and your phases, as one convolution with four times the channels. You can do all
+#   this in PyTorch.
 # - `Kernels` replaces every group norm and every addition by two kernels. `add_sums`
 #   performs the additions, and computes partial sums for the next norm in the same
 #   pass. `norm_words` reads these partial sums, of one image or of two images whose
 #   channels are concatenated.
 #
 # The table has a step for one image: latents of 64 × 64, two texts of 77 tokens of 768
-# numbers (one of them empty), and 20 times. Each row keeps what the rows above it have
-# changed:
+# numbers (one of them empty), and 20 times of steps. Each row keeps the changes of the
+# rows above it:
 #
 # | row | what changes |
 # | --- | --- |
@@ -551,8 +553,8 @@ check(
 # | *your sums* | your kernel of exercise 6, where two images are added |
 #
 # `torch.compile` also plans memory: tensors that are never alive at the same time share
-# it. With *one call* as 1.0, how fast are the other rows? What is the bound on the last
-# row, if the norms and the sums take a fifth of the time of the row before it?
+# it. With *one call* as 1.0, how fast are the other rows? How fast can the last row be
+# at most, if the norms and the sums take a fifth of the time of the row before it?
 
 # %%
 chapter.learner.use(
@@ -583,15 +585,15 @@ one.expect("your sums", at_least=0.9, times="rewritten")
 # %% [markdown]
 # ## More measurements
 #
-# You have done the exercises. The rest of the lab is for the curious. The measurements
-# are in `measure.py` in `chapters/34_diffusion`.
+# The measurements below are in `measure.py` in `chapters/34_diffusion`.
 #
 # The solution and the chapter's page explain what each table shows.
 
 # %% [markdown]
 # ### Four images
 #
-# The same for four images: which rows gain more from a larger batch, and which less?
+# This table is for four images. Which rows gain more from a larger batch, and which
+# gain less?
 
 # %%
 guess = {
@@ -612,10 +614,10 @@ four.expect("your sums", at_least=1, times="rewritten")
 # ### Is it still the same model?
 #
 # The entries round differently. So the cell runs all 20 steps with each entry, from the
-# same noise, and compares the latents with those of float32: the error is the length of
-# the difference, in per cent of how far the latents have moved. Which entries should
-# not change the error at all? At most twice the error of plain bfloat16, run eagerly,
-# is tolerated.
+# same noise, and compares the latents with those of float32. The error is the length of
+# the difference, in per cent of the distance that the latents have moved. An error of
+# up to twice that of plain bfloat16, run eagerly, is accepted. Which entries should not
+# change the error at all?
 
 
 # %%
@@ -628,9 +630,9 @@ if error:
 # %% [markdown]
 # ### The profile after the last entry
 #
-# Where does the time go now? The cell adds up the times of one step's kernels by what
-# they do, for the compiled model and for the model with the two kernels. Which row
-# would you attack next, and how much could it gain at most?
+# The cell groups one step's kernels by their purpose and adds up their times, for the
+# compiled model and for the model with the two kernels. Which row would you work on
+# next, and how much could it gain at most?
 
 
 # %%
@@ -660,7 +662,7 @@ alone.expect("compiled", at_least=1.5, times="eager")
 # %% [markdown]
 # ### What did not help
 #
-# A worklog that lists only successes is of no use to the next reader. Here are three
+# A worklog should also list failures, so that nobody tries them again. Here are three
 # attempts, each with the entry that it was meant to improve:
 #
 # - *four steps in a graph*, instead of four replays of a graph of one step;
@@ -683,11 +685,11 @@ tried.expect("4 with flash attention", at_most=1.0)
 #   accumulators (chapter 29), so that the 4096 × 2560 intermediate never reaches
 #   memory.
 # - In cross-attention, the keys are constant. So is the product of `q.weight` and the
-#   keys: compute it in advance, as one matrix per head. When is that less work?
+#   keys: compute it in advance, as one matrix per head. When does this save work?
 # - Fold the shift into the first norm of the next block, so that `add_sums` need not
 #   write its result.
 # - Run the shortcut's product on a second stream beside the two convolutions, within
-#   the graph. When does it pay?
+#   the graph. When is that faster?
 #
 # ## What you learned
 #
@@ -698,8 +700,7 @@ tried.expect("4 with flash attention", at_most=1.0)
 # 3. Guidance needs one call per step, with twice the batch size.
 # 4. A norm needs its sums before it can write. The kernel that writes the image can
 #    compute these sums in the same pass.
-# 5. Every entry of a worklog has a time and an error, even an entry that is thrown
-#    away.
+# 5. Every entry of a worklog has a time and an error, even if the change is discarded.
 
 # %%
 quiz()
