@@ -11,8 +11,8 @@
 # - split a sum among blocks, so that the result is the same every time;
 # - fuse a convolution, its bias, ReLU and pooling into one kernel on tensor cores, and
 #   the last layer, its loss and their gradients into another;
-# - put your own kernels into a training step, and measure whether it is still faster
-#   than PyTorch's best;
+# - put your own kernels into a training step, and measure whether the step is still
+#   faster than PyTorch's best;
 # - say where the time of a training step goes, and what limits each part.
 #
 # **You need** three and a half hours, and chapters 13, 14, 21 and 23. You do not need a
@@ -56,8 +56,9 @@ bf16_bits = kernels.bf16_bits
 # All arrays are channels-last: images are (n, rows, cols, channels), and filters are
 # (filters, 3, 3, channels). There are two networks in this lab. `Plain` has one plain
 # kernel for each layer and gradient. The fused step is made of six kernels on tensor
-# cores. Both are given, except for kernels that you write: three of the plain network's
-# and three of the fused step's (`conv_pool` has a place in both).
+# cores. Both are given, except for the six kernels that you write, three for each
+# network. (`conv_pool`, which belongs to the fused step, fits into the plain network
+# too.)
 #
 # Two sources of digits come with the course: a program that draws digits, and 10,000
 # real digits from MNIST. `digits.mnist("data")` downloads all 70,000 and verifies their
@@ -84,9 +85,9 @@ THREADS = 64
 # %% [markdown]
 # ## 1 · ReLU and pooling, and which pixel won
 #
-# Max-pooling keeps the largest number of each 2 × 2 window. ReLU keeps what is
-# positive. Both together are one operation: the largest number of the window, or 0 if
-# it is negative.
+# Max-pooling keeps the largest number of each 2 × 2 window, and ReLU keeps what is
+# positive. Together they are one operation: the result is the largest number of the
+# window, or 0 if that is negative.
 #
 # The gradient takes the same path back. It goes only to the pixel that won, or to no
 # pixel if ReLU set the result to 0. So the forward kernel records which pixel won:
@@ -150,7 +151,7 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Starting with a best value of 0 and winner 4 handles both ReLU and the case without a
+# Starting with a best value of 0 and winner 4 covers both ReLU and the case without a
 # winner. The comparison is `>`, so among equal numbers the first one stays.
 
 # %% [markdown]
@@ -164,14 +165,14 @@ check(
 #
 # where x counts as 0 outside the image. With one thread for each weight, the first
 # layer has 288 threads, fewer than three for each SM of an H200, and each of them adds
-# up all pixels of all images. So the images are split into slices, and `parts[k]` is
-# the sum over images k, k + slices, k + 2 · slices, ... A second kernel, which is
-# given, adds the parts. No atomic operation is needed, and the order of the sum is
-# always the same. This is split-K.
+# up all pixels of all images. To use more threads, the images are split into slices,
+# and `parts[k]` is the sum over images k, k + slices, k + 2 · slices, ... A second
+# kernel, which is given, adds the parts. No atomic operation is needed, and the order
+# of the sum is always the same. This method is called split-K.
 #
-# The grid is two-dimensional: `cuda.blockIdx.y` is the slice k, and `cuda.grid(1)` the
-# number of the weight, in the order in which dw is stored. With one slice, your kernel
-# is the version that is not split; both are measured.
+# The grid is two-dimensional: `cuda.blockIdx.y` is the slice k, and `cuda.grid(1)` is
+# the number of the weight, in the order in which dw is stored. With one slice, your
+# kernel is the version that is not split; both are measured.
 #
 # ```python
 # conv_weights(x, dy, parts)
@@ -235,8 +236,8 @@ check(
 #
 #     x̂ = (x - μ) / sqrt(v + ε)          y = γ x̂ + β
 #
-# Every x changes μ and v, and therefore every y of its channel. That makes the gradient
-# longer than the formula for y. With sums over the m numbers of the channel,
+# Every x changes μ and v, and therefore every y of its channel. The gradient is
+# therefore longer than the formula for y. With sums over the m numbers of the channel,
 #
 #     dβ = sum of dy          dγ = sum of dy · x̂
 #
@@ -245,8 +246,8 @@ check(
 # One block handles one channel, number `cuda.blockIdx.x`, with `THREADS` threads. The
 # forward kernel has written μ to `mean` and 1 / sqrt(v + ε) to `scale`.
 # `block_sum(value, cells)` adds the `value` of each thread, and returns the sum to
-# every thread. `cells` is a shared array with a float32 for each thread, which the
-# starter has made. All threads of the block must call it together.
+# every thread. `cells` is a shared array from the starter, with one float32 per thread.
+# All threads of the block must call `block_sum` together.
 #
 # ```python
 # norm_backward(x, mean, scale, gamma, dy, dx, dgamma, dbeta)
@@ -307,14 +308,14 @@ check(
 #
 # After the convolution, the bias, ReLU and pooling perform only a few operations per
 # number, but a kernel for each would read and write all the numbers. The kernel of this
-# exercise keeps them in registers. It multiplies on tensor cores (chapter 21), and the
-# trick is *which pixel goes where*.
+# exercise keeps them in registers. It multiplies on tensor cores (chapter 21). The idea
+# is to choose *which pixel goes into which row*.
 #
 # An `mma` multiplies 16 rows by 8 columns. Here a row is a pixel, a column is a filter,
 # and k runs over 16 channels at one position of the filter. In chapter 21 the rows were
-# neighbours in memory. They need not be: a lane may load any pixel. A lane's sums c[0]
-# and c[1] belong to row g, columns 2t and 2t + 1, and c[2] and c[3] belong to row g +
-# 8, where lane = 4g + t. So let
+# neighbours in memory, but this is not necessary: a lane may load any pixel. A lane's
+# sums c[0] and c[1] belong to row g, columns 2t and 2t + 1, and c[2] and c[3] belong to
+# row g + 8, where lane = 4g + t. So let
 #
 #     row g      be the left pixel of window g
 #     row g + 8  be the right pixel of window g
@@ -325,10 +326,10 @@ check(
 #
 # One block is one warp. It handles windows 8 · `blockIdx.x` + g, counted over all
 # images, and filters 8 · `blockIdx.y` to 8 · `blockIdx.y` + 7. Images and filters
-# consist of words of two bfloat16 numbers: x is (n, rows, cols, c), and w is (f, 9, c):
-# filter, position 3p + q, word. c is a multiple of 8; each group of eight words is a
-# separate product. The biases b are (f,). The fragments are those of chapter 21, in
-# words of one group:
+# consist of words of two bfloat16 numbers. x is (n, rows, cols, c), and w is (f, 9, c),
+# with the indices filter, position 3p + q, and word. c is a multiple of 8, and each
+# group of eight words is a separate product. The biases b are (f,). The fragments are
+# those of chapter 21, in words of one group:
 #
 #     a: (row g, word t),     (row g + 8, word t),
 #        (row g, word t + 4), (row g + 8, word t + 4)
@@ -336,8 +337,8 @@ check(
 #
 # `word_at(x, n, row, col, word)` returns a word, or 0 outside the image.
 # `mma_bf16(sums[k], fa, fb)` adds a product to `sums[k]`, in place, and returns
-# nothing; `fa` is a tuple of the four words of a, and `fb` one of the two words of b.
-# In the starter, `clear(sums)` sets all sums to 0. Every lane has to reach each
+# nothing; `fa` is a tuple of the four words of a, and `fb` is a tuple of the two words
+# of b. In the starter, `clear(sums)` sets all sums to 0. Every lane has to reach each
 # `mma_bf16`, even a lane without a window.
 #
 # ```python
@@ -410,14 +411,15 @@ check(
 
 # %% [markdown] tags=["solution"]
 # The convolution's result is never written. It exists only in 8 registers of each lane,
-# one window at a time. The given kernel of the fused step, `forward`, does the same
-# with all 64 filters in one warp, and so 64 registers, loads with `ldmatrix` from a
-# tile in shared memory, and keeps `won` in four bits. The idea is the same.
+# one window at a time. The given kernel of the fused step, `forward`, uses the same
+# idea. It has all 64 filters in one warp, and therefore 64 registers for the sums,
+# loads with `ldmatrix` from a tile in shared memory, and stores `won` in four bits.
 
 # %% [markdown]
 # ## 5 · The head
 #
-# This exercise starts from a blank cell: you get a specification, and a docstring.
+# This exercise starts with a nearly blank cell: all you get is a specification and a
+# docstring.
 #
 # The hidden layer of the fused step has 128 units. `head` is the kernel that comes
 # after its matrix product. It finishes the forward pass and begins the backward pass:
@@ -432,15 +434,15 @@ check(
 #
 # One block is one warp, and handles image `cuda.blockIdx.x`. Its label is `labels[i]`
 # with i = `order[counter[0] * n + cuda.blockIdx.x]`, where n is the number of images in
-# the batch, and counter[0] the number of the step. Lane l has units 4l to 4l + 3. Two
-# device functions are given: `hidden_units(part, b3, image, h)` writes the lane's four
-# units to `h`, a local array, and `warp_sum(value)` returns the sum over the lanes to
-# each of them. The logits may be so large that exp overflows.
+# the batch, and counter[0] is the number of the step. Lane l has units 4l to 4l + 3.
+# Two device functions are given: `hidden_units(part, b3, image, h)` writes the lane's
+# four units to `h`, a local array, and `warp_sum(value)` returns the sum over the lanes
+# to each of them. The logits may be so large that exp overflows.
 #
-# `dh` gets the gradient *before* the ReLU, and row i of `sums` the gradients of image i
-# for all parameters of the head: dw4 (as 1280 numbers), then db4 (10), then dh (128,
-# the gradient of b3), then the loss, not divided by n. The 53 numbers after that are
-# left as they are; a later kernel adds the rows.
+# `dh` gets the gradient *before* the ReLU. Row i of `sums` gets the gradients of image
+# i for all parameters of the head: first dw4 (as 1280 numbers), then db4 (10) and dh
+# (128, the gradient of b3), and finally the loss, not divided by n. Leave the 53
+# numbers after these unchanged. A later kernel adds the rows.
 #
 # ```python
 # head(part, b3, w4, b4, labels, order, counter, dh, sums)
@@ -515,10 +517,10 @@ check(
 
 # %% [markdown] tags=["solution"]
 # Neither the logits nor the probabilities are ever in memory: each lane has all ten of
-# them in registers. That is why the logit of the label is picked in the loop: an array
-# that is indexed by a variable, as in `z[label]`, cannot be in registers. The sums over
-# the images are left to the next kernel. The given `head` adds the images of a block
-# first, in shared memory, so it writes less.
+# them in registers. This is why the logit of the label is selected in the loop: an
+# array that is indexed by a variable, as in `z[label]`, cannot be in registers. The
+# sums over the images are left to the next kernel. The given `head` adds the images of
+# a block first, in shared memory, so it writes less.
 
 # %% [markdown]
 # ## 6 · The update
@@ -530,11 +532,11 @@ check(
 #                   sum of the next column of sums   for the parameters after them
 #     theta[c] = theta[c] - rate * gradient[c]       w2[c] = theta[c], rounded
 #
-# `w2` has copies of the first parameters only, and `sums` more columns than there are
+# `w2` has copies of the first parameters only. `sums` has more columns than there are
 # parameters left. One thread handles one parameter, and adds its parts in the order of
-# the rows. `bf16_bits(value)` returns a number as w2 has it. One thread also moves
-# counter[0] on to the next step: after step `steps - 1` comes step 0. Then the host
-# need not count.
+# the rows. `bf16_bits(value)` returns a number in the form in which w2 stores it. One
+# thread also sets counter[0] to the number of the next step, which is 0 after step
+# `steps - 1`, so that the host need not count.
 #
 # ```python
 # update(conv, sums, rate, steps, theta, w2, counter)
@@ -585,7 +587,7 @@ check(
 # ## Look: a whole network, and its gradients
 #
 # `Plain`, in `network.py`, puts the kernels together: it allocates every array once,
-# and then `step` is a list of launches. It works with any number of filters, with and
+# and its `step` is a list of launches. It works with any number of filters, with and
 # without batch normalisation, on a GPU and in the simulator. Here, `relu_pool`,
 # `conv_weights` (in two slices) and `norm_backward` are yours. The others are short,
 # and they are in `kernels.py`: the convolution and its other gradients, the linear
@@ -594,17 +596,18 @@ check(
 #
 # The next cell uses a small network, with 2 and 3 filters and digits of 8 × 8 pixels.
 # It compares three gradients for the same batch: those of your kernels, those of
-# PyTorch's autograd, and **finite differences** in float64, which need no formula for a
-# gradient: they change one parameter by ±ε and look at the loss. Ten parameters of each
-# array are tried.
+# PyTorch's autograd, and **finite differences** in float64. These need no formula for a
+# gradient, because they change one parameter by ±ε and compare the losses. The cell
+# tries ten parameters of each array.
 #
-# A kink spoils finite differences: if ε is so large that another pixel wins, the
-# difference quotient is not the gradient. So ε is small, which float64 allows.
+# If ε is so large that another pixel wins, the difference quotient is not the gradient.
+# So ε has to be small, which float64 allows.
 #
 # Each number is the largest error of an element, relative to the root mean square of
 # that gradient (to 0.001 where that is larger). w1 and w2 belong to the convolutions,
-# w3 and w4 to the linear layers. With batch normalisation, the exact gradient of b1 and
-# b2 is 0, since it subtracts any constant: what you see there are rounding errors.
+# and w3 and w4 belong to the linear layers. With batch normalisation, the exact
+# gradient of b1 and b2 is 0, since the normalisation subtracts any constant, so all you
+# see there is rounding errors.
 
 # %%
 chapter.learner.use(
@@ -623,9 +626,9 @@ assert max(max(pair) for pair in errors.values()) < 1e-3
 # %% [markdown]
 # ## Look: it trains
 #
-# The cell trains with the same kernels, batch normalisation included, on four generated
-# digits of 8 × 8 pixels. The network should learn these four by heart, so the loss
-# should fall.
+# The cell trains with the same kernels, including those for batch normalisation, on
+# four generated digits of 8 × 8 pixels. The network should learn these four by heart,
+# so the loss should fall.
 
 # %%
 losses = chapter.gradients.by_heart(steps=6)
@@ -642,14 +645,15 @@ assert losses[-1] < 0.6 * losses[0]
 # the weights. The first batch size is 64, and each measurement takes two steps.
 #
 # - `NumPy`: matrix products on patches, on the CPU;
-# - `torch, eager`: as tutorials write it, in float32, but with the data on the GPU;
+# - `torch, eager`: the usual step of tutorials, in float32, but with the data on the
+#   GPU;
 # - `torch, bfloat16, graph`: with autocast and channels-last, and the step in one CUDA
 #   graph;
 # - `torch, compiled`: the same, but with the model and the optimiser compiled, in the
 #   default mode;
 # - `torch, best`: compiled with all tuning, `mode="max-autotune-no-cudagraphs"`. Like
-#   the two rows before it, it takes the pooled maps in channels-last order, and has
-#   both steps in one graph, as `fused, one graph` has;
+#   the two rows before it, it flattens the pooled maps in channels-last order. Both
+#   steps are in one graph, as in `fused, one graph`;
 # - `plain kernels`: your kernels and the given ones, one launch for each;
 # - `plain, one graph`: the same launches, captured in a CUDA graph;
 # - `fused`: six given kernels, in bfloat16 on tensor cores with float32 weights;
@@ -658,8 +662,8 @@ assert losses[-1] < 0.6 * losses[0]
 # None of these steps has batch normalisation, which comes further below. Compute by
 # hand: how many multiplications does each layer perform for one image? How many do the
 # forward and the backward pass perform together for 64 images, and how long would
-# tensor cores take for them at 400 TFLOP/s? Then guess: 1.0 is as fast as `torch,
-# best`, and 0.1 a tenth as fast.
+# tensor cores take for them at 400 TFLOP/s? Then guess the speeds, as multiples of that
+# of `torch, best`.
 
 # %%
 guess = {"plain kernels": None, "torch, eager": None, "fused, one graph": None}
@@ -679,8 +683,9 @@ small.expect("fused, one graph", at_least=1.3, times="fused")
 # ## Measure: whose kernels?
 #
 # The fused kernels in the table above are all given. The rows of the next table lead
-# from the plain kernels to the fused step, and all but those of PyTorch and the last
-# one contain kernels of yours. The name says which; all others are given.
+# from the plain kernels to the fused step. All of them contain kernels that you wrote,
+# except for PyTorch's and the last one. The name of a row lists these kernels; all
+# others are given.
 #
 # - `plain`: as above, in one graph, with your `relu_pool`, and your `conv_weights` with
 #   one slice;
@@ -694,8 +699,8 @@ small.expect("fused, one graph", at_least=1.3, times="fused")
 # - `fused, all given`: as above.
 #
 # All but `torch, eager` are CUDA graphs. Which is the first row that is faster than
-# `torch, eager`, and which is the first that is faster than `torch, best`? Guess how
-# fast two of them are; 1.0 is as fast as `torch, best`.
+# `torch, eager`, and which is the first that is faster than `torch, best`? Guess the
+# speeds of two rows, as multiples of that of `torch, best`.
 
 # %%
 guess = {
@@ -713,10 +718,10 @@ whose.expect("fused, your head, update, conv_pool", at_least=1.2)
 whose.expect("fused, all given", at_least=1, times="fused, your head")
 
 # %% [markdown]
-# Does the step with your kernels compute the same? The cell takes two steps with them
-# and with the given kernels, and prints by how much the parameters differ, relative to
-# the distance that they have moved. Rounding differs, so the numbers are not 0. Then it
-# takes twenty steps twice with your kernels, which should give the same bits.
+# The next cell takes two steps with your kernels, and two with the given kernels. It
+# prints by how much the parameters differ, relative to the distance that they have
+# moved. Rounding differs, so the numbers are not 0. Then the cell takes twenty steps
+# twice with your kernels, which should give the same bits.
 
 # %%
 if weft.on_gpu("the fused step is for full size"):
@@ -731,21 +736,20 @@ if weft.GPU:
 # %% [markdown]
 # ## More measurements
 #
-# You have done the exercises. The rest of the lab is for the curious. In
-# `chapters/35_mnist_cnn`, the fused kernels are in `fused`, the measurements in
-# `measure.py` and `training.py`, and the steps of PyTorch and NumPy in `opponents.py`.
-# The solution and the chapter's page explain what each table shows.
+# The exercises are done. In `chapters/35_mnist_cnn`, the fused kernels are in `fused`,
+# the measurements in `measure.py` and `training.py`, and the steps of PyTorch and NumPy
+# in `opponents.py`. The solution and the chapter's page explain what each table shows.
 
 # %% [markdown]
 # ### Is the fused step right?
 #
 # The cell runs one fused step, without and with batch normalisation. The gradient of
-# each parameter is what the step subtracted, divided by the learning rate. It is
-# compared with PyTorch's float32 gradient for the same weights and batch, and so is the
-# gradient under bfloat16 autocast: both round, but in different places. So are the
-# running averages that batch normalisation keeps for the test. The cell also takes
-# twenty steps three times, to see whether they give the same bits. Without a GPU it is
-# skipped; the solution has what the reference GPU printed.
+# each parameter is what the step subtracted, divided by the learning rate. The cell
+# compares it with PyTorch's float32 gradient for the same weights and batch. It does
+# the same with the gradient under bfloat16 autocast, which rounds too, but in different
+# places, and with the running averages that batch normalisation keeps for the test. The
+# cell also takes twenty steps three times, to see whether they give the same bits.
+# Without a GPU it is skipped; the solution has what the reference GPU printed.
 
 # %%
 if weft.on_gpu("the fused step is for full size"):
@@ -763,8 +767,8 @@ if weft.GPU:
 # %% [markdown]
 # ### Batch 1024
 #
-# Now the batch size is 1024, which gives the GPU something to do. Which of the ratios
-# change, and in which direction? Again, 1.0 is as fast as `torch, best`.
+# Now the batch size is 1024, so that the GPU has more to do. Which of the ratios
+# change, and in which direction? Again, guess multiples of the speed of `torch, best`.
 
 # %%
 guess = {"torch, eager": None, "fused, one graph": None}
@@ -778,19 +782,19 @@ large.expect("torch, best", at_least=0.97, times="torch, compiled")
 large.expect("torch, best", at_least=1.5, times="torch, bfloat16, graph")
 
 # %% [markdown] tags=["solution"]
-# The compiler fuses what comes before and after a convolution into kernels of its own.
-# It does not put pooling into the convolution, nor the unpooling into the loads of the
+# The compiler fuses what comes before and after a convolution into separate kernels. It
+# puts neither pooling into the convolution nor unpooling into the loads of the
 # gradients. The fused step does both: it writes neither the result of a convolution nor
 # its gradient. The bytes that this saves explain only a small part of the difference in
-# time; the page has the count. To see what explains it, profile PyTorch's step.
+# time, as the page shows. To see what explains the rest, profile PyTorch's step.
 
 # %% [markdown]
 # ### Where PyTorch's time goes
 #
 # The cell profiles two steps of `torch, best` with 1024 images, without and with batch
-# normalisation. It adds up the kernels by what they do, judging by their names, and
-# lists the longest. A name that begins with `triton` is that of a kernel which the
-# compiler generated. Which kinds of work does the fused step not have at all?
+# normalisation. It groups the kernels by their purpose, judging by their names, adds up
+# their times, and lists the longest. If a name begins with `triton`, the compiler
+# generated that kernel. Which kinds of work does the fused step not have at all?
 
 # %%
 torch_kinds = chapter.measure.torch_kernels()
@@ -801,15 +805,15 @@ normalised_torch_kinds = chapter.measure.torch_kernels(norm=True)
 # %% [markdown]
 # ### Batch normalisation
 #
-# Now with batch normalisation. The statistics of a batch have to be complete before the
-# first number can be normalised, so a kernel for both convolutions seems impossible,
-# and PyTorch has to read the large arrays more often. The fused step needs only one
-# more kernel (see the page's section "Fusion 3").
+# Now measure the steps with batch normalisation. The statistics of a batch have to be
+# complete before the first number can be normalised, so a kernel for both convolutions
+# seems impossible, and PyTorch has to read the large arrays more often. The fused step
+# needs only one more kernel (see the page's section "Fusion 3").
 #
-# Guess how fast two of the steps are for 64 images, where 1.0 is as fast as `torch,
-# best`, which normalises too. (Its convolutions have no biases, like the fused step's,
-# since a normalisation subtracts them.) Then compare the times with those above: by
-# what factor has each step become slower?
+# Guess the speeds of two of the steps for 64 images, as multiples of that of
+# `torch, best`, which normalises too. (Like those of the fused step, its convolutions
+# have no biases, since a normalisation would subtract them.) Then compare the times
+# with those above: by what factor has each step become slower?
 
 # %%
 guess = {"plain, one graph": None, "fused, one graph": None}
@@ -818,8 +822,8 @@ normalised = chapter.measure.normalised_64(guess)
 normalised
 
 # %% [markdown]
-# And for 1024 images? Predict whether `fused, one graph` gains or loses against `torch,
-# best`, compared with batch 1024 without batch normalisation.
+# For 1024 images, predict whether normalisation slows down `fused, one graph` more or
+# less than `torch, best`.
 
 # %%
 normalised_large = chapter.measure.normalised_1024()
@@ -830,10 +834,10 @@ normalised.expect("fused, one graph", at_least=2.5)
 normalised_large.expect("fused, one graph", at_least=3)
 
 # %% [markdown] tags=["solution"]
-# For 1024 images, both steps become slower by about the same factor. Even so, the fused
-# step never writes the first layer's result, normalised or not: its statistics follow
-# from the images alone. The second layer's result is the one large array that it writes
-# and reads again. For 64 images, the fused step slows down more than PyTorch's,
+# For 1024 images, both steps become slower by about the same factor. Even with
+# normalisation, the fused step never writes the first layer's result, whose statistics
+# follow from the images alone. The second layer's result is the one large array that it
+# writes and reads again. For 64 images, the fused step slows down more than PyTorch's,
 # probably because of the seventh kernel and the longer `update`.
 
 # %% [markdown]
@@ -852,16 +856,16 @@ profile_1024 = chapter.measure.profile_1024()
 profile_1024
 
 # %% [markdown] tags=["solution"]
-# For 1024 images, `backward` takes longest, and performs 15 of the step's 26 GFLOP.
+# For 1024 images, `backward` takes the longest, and performs 15 of the step's 26 GFLOP.
 # `backward` and `forward` take about twice as long as their arithmetic would at 400
-# TFLOP/s; the others probably spend most of their time on starting. For 64 images,
-# neither arithmetic nor bytes limit any kernel. Each of the six kernels takes a few
-# microseconds, probably to start its blocks, fill its tiles and drain.
+# TFLOP/s. The others probably spend most of their time on getting started. For 64
+# images, neither arithmetic nor bytes limit any kernel. Each of the six kernels takes a
+# few microseconds, probably to start its blocks, fill its tiles and drain.
 
 # %% [markdown]
-# The same for the step with batch normalisation. Its seventh kernel, `moments`, adds up
-# what the statistics of the first layer follow from (*Fusion 3*). Which kernels have
-# become slower, and why?
+# The next table shows the step with batch normalisation. Its seventh kernel, `moments`,
+# computes the sums from which the statistics of the first layer follow (*Fusion 3*).
+# Which kernels have become slower, and why?
 
 # %%
 normalised_profile_64 = chapter.measure.normalised_profile_64()
@@ -883,7 +887,7 @@ normalised_profile_1024
 # - `fused`: the same with our fused step;
 # - `... with norms`: the same three with batch normalisation.
 #
-# How many times as fast as the first row is each of the others?
+# How many times faster than the first row do you expect each of the others to be?
 
 # %%
 epoch = chapter.training.epoch()
@@ -900,20 +904,20 @@ if epoch:
 # %% [markdown]
 # ### Accuracy
 #
-# A fast step that learns less well is worth nothing, and a single loss shows little:
+# A fast step is useless if it learns less well. A single loss shows little, because
 # rounding differs from the first product on, and two algorithms of one library can
 # differ by more than two correct programs do. So the fused step and PyTorch, which is
 # not compiled here, each train several networks to the end, from the same initial
-# weights. The cell compares the mean
-# accuracy on unseen digits, and how much it varies.
+# weights. The cell compares their mean accuracies on unseen digits, and shows how much
+# these vary.
 #
 # The 10,000 real digits are cut into ten parts. Each network trains on nine of them for
 # five epochs, with batches of 64, and is tested on the tenth; there are thirty seeds,
 # three for each part. With batch normalisation, the test uses the running averages of
-# means and variances that training has left. The difference is the fused step's
-# accuracy minus PyTorch's, for the same seed; `half` is half of the 95 % confidence
-# interval of its mean, in percentage points. `averages without biases` is the fused
-# network with a bug of the test: the averages lack a bias that the network adds.
+# means and variances from the training. The difference is the fused step's accuracy
+# minus PyTorch's, for the same seed; `half` is half of the 95 % confidence interval of
+# its mean, in percentage points. `averages without biases` is the fused network, tested
+# with a deliberate mistake: the averages lack a bias that the network adds.
 
 # %%
 accuracy = chapter.training.accuracy()
@@ -949,16 +953,16 @@ if plain_accuracy:
 #    float64 code can check.
 # 2. Pooling keeps a number from 0 to 4 for its gradient. Log-softmax and its loss have
 #    a gradient so short that loss and gradients belong in one kernel.
-# 3. Choose which pixel goes into which row of a tensor core's product, and pooling
-#    happens in registers.
-# 4. Fusion saves what is never written: here the results of both convolutions and the
-#    gradients of these results.
+# 3. If you choose well which pixel goes into which row of a tensor core's product,
+#    pooling can take place in registers.
+# 4. With fusion, intermediate results need not be written: here those of both
+#    convolutions, and the gradients of these results.
 # 5. A sum over a batch needs parallelism: split it into parts, and add the parts in a
 #    fixed order in the next kernel. The result is the same every time.
 # 6. Kernels of a step can be replaced one at a time, if each reads and writes the same
-#    arrays. So you can measure what each of yours costs or gains.
+#    arrays. So you can measure how much time each of your kernels gains or loses.
 # 7. Compare training runs by their accuracy over several seeds, and a step with the
-#    best version of the library's that you can find.
+#    best version that you can make with the library.
 
 # %% [markdown]
 # ## If you want more
