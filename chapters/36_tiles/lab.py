@@ -7,19 +7,18 @@
 #
 # - write kernels in cuTile that load, compute and store whole tiles;
 # - choose a padding for tiles that reach past the end of an array;
-# - multiply matrices of any size on tensor cores in fifteen lines, and finish a layer
-#   of a network in the same kernel;
-# - read from the compiled kernel how many blocks an SM holds, and change that number
-#   with a hint;
+# - multiply matrices of any size on tensor cores in fifteen lines, and compute a whole
+#   layer of a network in one kernel;
+# - find out from the compiled kernel how many blocks fit on an SM, and change that
+#   number with a hint;
 # - recognise a tile that does not fit into registers.
 #
 # **You need** about 80 minutes, and Linux or Windows: cuTile has no builds for macOS.
-# You do not need a GPU. The exercises are carried out on the CPU, under this course's
-# sanitizer, and without a GPU the measurements show times from the reference GPU, an
-# H200. If you use a GPU, it needs compute capability 8.0 or higher and 4 GB of memory,
-# and you need `tileiras`, CUDA's compiler of tiles:
-# `pip install "cuda-tile[tileiras]"`. With `tileiras`, but without a GPU, the checks
-# compile your kernels as well.
+# You do not need a GPU. The exercises run on the CPU, under this course's sanitizer,
+# and without a GPU the measurements show times from the reference GPU, an H200. If you
+# use a GPU, it needs compute capability 8.0 or higher and 4 GB of memory, and you need
+# `tileiras`, CUDA's compiler of tiles: `pip install "cuda-tile[tileiras]"`. With
+# `tileiras`, the checks also compile your kernels, even without a GPU.
 
 # %%
 try:
@@ -41,16 +40,16 @@ cdiv = ct.cdiv
 # %% [markdown]
 # ## Tiles instead of threads
 #
-# Here is chapter 5's addition in cuTile. A **block** computes one tile, which is a part
-# of an array that is handled as one value. `ct.bid(0)` is the number of the block.
-# `ct.load` takes an index and a shape: tile 3 of shape `(TILE,)` has the elements from
-# `3 * TILE` to `4 * TILE - 1`. So **an index counts tiles, not elements**. There are no
-# threads. The compiler decides how many of them a block gets, and which elements each
-# of them has.
+# Here is chapter 5's addition in cuTile. A **block** computes one tile. A tile is a
+# part of an array that is handled as a single value. `ct.bid(0)` is the number of the
+# block. `ct.load` takes an index and a shape: tile 3 of shape `(TILE,)` has the
+# elements from `3 * TILE` to `4 * TILE - 1`. So **an index counts tiles, not
+# elements**. The code mentions no threads. The compiler decides how many threads a
+# block gets, and which elements each thread has.
 #
-# There is no mask either. An array knows its shape. If the last tile reaches past the
-# end of the array, then `ct.store` leaves out what is outside. A load fills the tile
-# with **padding**, which is undefined unless you choose it.
+# There is no mask either, because an array includes its shape. If the last tile reaches
+# past the end of the array, `ct.store` leaves out what is outside. A load fills the
+# tile with **padding**, which is undefined unless you choose it.
 
 
 # %% tags=["given"]
@@ -65,8 +64,8 @@ def add(x, y, out, TILE: Constant):
 
 # %% [markdown]
 # The shape of a tile is part of the kernel's type, so `TILE` is annotated as a
-# **constant**, and the kernel is compiled anew for each value. Every side of a tile is
-# a power of two. On a GPU, with tensors of PyTorch, a launch looks like this:
+# **constant**, and the kernel is compiled again for each new value. Every side of a
+# tile is a power of two. On a GPU, with tensors of PyTorch, a launch looks like this:
 #
 # ```python
 # grid = (ct.cdiv(x.numel(), 1024),)
@@ -76,13 +75,13 @@ def add(x, y, out, TILE: Constant):
 # ## 1 · A tile is a value
 #
 # Write `magnitude`, the length of the vector (x, y): the root of x² + y², for each
-# element. Operators work on tiles, as in NumPy, and so does `ct.sqrt`.
+# element. Operators and `ct.sqrt` work on tiles, as in NumPy.
 #
 # ```python
 # magnitude(x, y, out, TILE)    # all (n,) float32
 # ```
 #
-# The check carries out every block in NumPy, and traces which elements it touches.
+# The check runs every block in NumPy, and traces which elements the block touches.
 # Stuck? Run `hint("magnitude")`; there are three hints.
 
 
@@ -112,8 +111,8 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# In the last tile, the padding takes part in the squares and in the root, whatever it
-# is. That does no harm, because `ct.store` leaves out the same elements.
+# In the last tile, the padding takes part in the computation, whatever its values are.
+# This does no harm, because `ct.store` leaves out the same elements.
 
 # %% [markdown]
 # ## 2 · Tiles of two dimensions
@@ -122,9 +121,9 @@ check(
 # in row `i` and column `j` of tiles.
 #
 # Write `transpose`, with square tiles. Block (i, j) loads tile (i, j) of `x`. Then two
-# things are left to do: `ct.transpose` transposes a tile, and the tile has to get to
-# its new place. Compare with chapter 13, where this took shared memory, a barrier, and
-# 33 columns instead of 32.
+# things remain. `ct.transpose` transposes a tile, and the tile has to be stored at its
+# new place. In chapter 13, this took shared memory, a barrier, and 33 columns instead
+# of 32.
 #
 # ```python
 # transpose(x, out, TILE)    # x (n, m), out (m, n) float32
@@ -164,15 +163,14 @@ check(
 # %% [markdown]
 # ## 3 · Padding
 #
-# `ct.max(tile, axis=1, keepdims=True)` reduces an axis of a tile to one element, and so
-# does `ct.sum`. With `keepdims=True` the result still has two dimensions, so it can be
-# combined with the tile.
+# `ct.max(tile, axis=1, keepdims=True)` and `ct.sum`, with the same arguments, reduce an
+# axis of a tile to one element. With `keepdims=True` the result still has two
+# dimensions, so it can be combined with the tile.
 #
 # Write the softmax of each row (chapter 16), with one row per block. The tile has the
 # shape `(1, WIDTH)`, and `WIDTH` is a power of two that is at least as large as the
-# row. So unlike before, the padding takes part in the result. Choose it with
-# `padding_mode=`: there are `ct.PaddingMode.ZERO`, `NAN`, `POS_INF`, `NEG_INF` and
-# `NEG_ZERO`.
+# row. Here the padding does affect the result. Choose it with `padding_mode=`: there
+# are `ct.PaddingMode.ZERO`, `NAN`, `POS_INF`, `NEG_INF` and `NEG_ZERO`.
 #
 # ```python
 # softmax(x, out, WIDTH)    # x, out (rows, cols) float32; WIDTH >= cols
@@ -215,15 +213,15 @@ check(
 
 # %% [markdown] tags=["solution"]
 # Minus infinity is below every maximum, and its exponential is 0. Zeros would be wrong
-# twice: the maximum of a row of negative numbers would become 0, and each zero would
-# add to the sum.
+# for two reasons: the maximum of a row of negative numbers would become 0, and each
+# zero would add to the sum.
 
 # %% [markdown]
 # ## 4 · A product of tiles
 #
 # `ct.mma(p, q, acc)` multiplies a tile of shape (m, k) by a tile of shape (k, n), and
-# returns the product plus `acc`, a tile of shape (m, n). On a GPU this is the work of
-# the tensor cores. `acc` has its own type: begin with a tile of float32 zeros, which is
+# returns the product plus `acc`, a tile of shape (m, n). On a GPU, tensor cores do this
+# work. `acc` has its own type. Begin with a tile of float32 zeros,
 # `ct.full((TM, TN), 0, dtype=ct.float32)`, because float16 has too few digits for long
 # sums. Before the store, `ct.astype(acc, c.dtype)` converts the sums to the type of the
 # array.
@@ -273,18 +271,18 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The padding matters along K alone. There, zeros add nothing to a sum. Rows beyond M
-# and columns beyond N affect only sums that are not stored.
+# The padding matters only along K, where zeros add nothing to a sum. Rows beyond M and
+# columns beyond N affect only sums that are not stored.
 #
 # The check uses float16 because NumPy has no bfloat16. On a GPU, the kernel works with
-# either type: it takes them from its arrays.
+# either type, which it takes from its arrays.
 
 # %% [markdown]
 # ## 5 · A layer
 #
 # This exercise starts from an empty kernel. A layer of a network is a product, a bias,
 # and a function of each element, here **SiLU**: SiLU(h) = h / (1 + e^(-h)). Write
-# `dense`, which computes all of it in one kernel, while the sums are still float32 in
+# `dense`, which computes all three in one kernel, while the sums are still float32 in
 # registers. What comes after the loop is called the **epilogue** (chapter 22).
 #
 # ```python
@@ -332,25 +330,26 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The bias and SiLU cost no trip to memory. In PyTorch, SiLU is a second kernel, which
-# loads and stores the whole matrix once more.
+# The bias and SiLU need no trip to memory for the sums. In PyTorch, SiLU is a second
+# kernel, which loads and stores the whole matrix once more.
 
 # %% [markdown]
 # ## Measure: one row per block
 #
-# Your softmax loads a row, and every element once. How close to a copy should it come?
-# A block has its row in registers. So first look at what the compiler gives to a block,
-# and how many blocks an SM has room for. `tileiras` compiles the kernels without a GPU.
+# Your softmax loads every element once. How close should it come to the speed of a
+# copy? A block has its row in registers, so first look at what the compiler gives to a
+# block, and how many blocks fit on an SM. `tileiras` compiles the kernels without a
+# GPU.
 
 # %%
 measure.show_resources(softmax, matmul)
 
 # %% [markdown]
 # An SM has 65,536 registers. In the tables below, each row differs from *mine* in one
-# thing, except for the last, and for *4 rows per block* where rows have 4096 numbers:
-# there the compiler takes eight warps as well. A hint to the compiler is an argument of
-# the decorator, such as `@ct.kernel(occupancy=4)`. `softmax.replace_hints(occupancy=4)`
-# changes it afterwards.
+# respect. The exceptions are the last row, and *4 rows per block* for rows of 4096
+# numbers, where the compiler also chooses eight warps. A hint to the compiler is an
+# argument of the decorator, such as `@ct.kernel(occupancy=4)`.
+# `softmax.replace_hints(occupancy=4)` changes it afterwards.
 #
 # | row | kernel |
 # | --- | --- |
@@ -380,12 +379,12 @@ by_hints[4096].expect("no TMA", at_least=2, times="mine")
 by_hints[1024].expect("no TMA", at_least=3, times="mine")
 
 # %% [markdown] tags=["solution"]
-# One block per SM loads a row, waits, computes and stores, and nothing else happens on
-# its SM meanwhile. *Occupancy 4* leaves room for four such blocks, and their registers
-# still hold a row. With *occupancy 8* they do not: each thread keeps 112 bytes in local
-# memory. **Without the TMA**, no warps are specialised, blocks are small, and six of
-# them fit. On rows of 1024 numbers a block has less to load, so it takes more blocks to
-# keep the memory busy.
+# A single block per SM loads a row, waits, computes and stores, while nothing else
+# happens on its SM. *Occupancy 4* leaves room for four such blocks, each of which can
+# still keep a row in registers. With *occupancy 8* a row does not fit: each thread
+# keeps 112 bytes in local memory. **Without the TMA**, no warps are specialised, so
+# blocks are small and six of them fit on an SM. With rows of 1024 numbers, a block has
+# less to load, so more blocks are needed to keep the memory busy.
 
 # %% [markdown]
 # ## More measurements
@@ -394,11 +393,11 @@ by_hints[1024].expect("no TMA", at_least=3, times="mine")
 #
 # ### Products
 #
-# All rows multiply bfloat16 matrices, in tiles of TM × TN and steps of 64. A row
-# without another remark is your `matmul`, with four warps that compute. How many
-# float32 sums does each of their 128 threads keep for a tile of 128 × 128, and how many
-# for 128 × 256? A thread can have 255 registers. *Grouped* takes the tiles in chapter
-# 29's order. With cuBLAS as 1.0, where do you expect each row to be?
+# All rows multiply bfloat16 matrices, in tiles of TM × TN and steps of 64. Unless the
+# row's name says otherwise, the kernel is your `matmul`, with four warps that compute.
+# A thread can have 255 registers. How many float32 sums does each of the 128 threads
+# keep for a tile of 128 × 128, and how many for 128 × 256? *Grouped* takes the tiles in
+# chapter 29's order. With cuBLAS as 1.0, where do you expect each row to be?
 
 # %%
 guess = {"128 x 128": None, "128 x 256": None, "128 x 256, 8 warps": None}
@@ -416,16 +415,17 @@ products[8192].expect("128 x 128, grouped", at_least=1.05, times="128 x 128")
 products[8192].expect("128 x 256, 8 warps, grouped", at_least=0.9)
 
 # %% [markdown] tags=["solution"]
-# A tile of 128 × 128 is 128 sums per thread, and 128 × 256 is 256: they do not fit, and
-# every step of the loop loads and stores some of them. Eight warps share the same tile
-# without that. The order of the tiles matters where the matrices are larger than the L2
-# cache.
+# For a tile of 128 × 128, each thread keeps 128 sums. For 128 × 256, it would keep 256,
+# which do not fit, so every step of the loop loads and stores some of them. If eight
+# warps share the larger tile, the sums fit again. The order of the tiles matters where
+# the matrices are larger than the L2 cache.
 
 # %% [markdown]
 # ### Transposes
 #
-# Your transpose, in tiles of three sizes, with a copy as 1.0. Chapter 13 reached a
-# copy's speed with one detail after another. How close does the compiler come?
+# The table shows your transpose, in tiles of three sizes, with a copy as 1.0. Chapter
+# 13 needed several improvements to reach a copy's speed. How close does the compiler
+# come?
 
 # %%
 guess = {"mine, 32 x 32": None, "mine, 64 x 64": None}
@@ -438,15 +438,15 @@ transposes.expect("mine, 64 x 64", at_least=0.9)
 transposes.expect("mine, 64 x 64", at_least=2, times="x.t().contiguous()")
 
 # %% [markdown] tags=["solution"]
-# Three lines come close to a copy. The compiler has decided where shared memory is
-# needed, and how it is laid out.
+# Three lines of code are nearly as fast as a copy. The compiler has decided where
+# shared memory is needed, and how it is laid out.
 
 # %% [markdown]
 # ### A fused layer
 #
-# `dense`, beside PyTorch's product with bias followed by SiLU. How much does it gain to
-# do both in one kernel? The separate SiLU loads and stores 67 MB each, and the product
-# takes 69 billion operations.
+# Compare `dense` with PyTorch's product with bias, followed by SiLU. How much time does
+# it save to do both in one kernel? The separate SiLU loads and stores 67 MB each, and
+# the product takes 69 billion operations.
 
 # %%
 guess = {"mine, 128 x 128": None, "torch.compile": None}
@@ -458,15 +458,15 @@ layers
 layers.expect("mine, 128 x 256, 8 warps", at_most=0.95)
 
 # %% [markdown] tags=["solution"]
-# The fused kernel is slower than two kernels of PyTorch. It saves the traffic of the
-# second one, but with 16 steps per tile its product is not as fast as cuBLAS's. Fusion
-# pays only if the fused kernel keeps the speed of the library's.
+# The fused kernel is slower than PyTorch's two kernels. It saves the traffic of the
+# second kernel, but with 16 steps per tile its product is slower than that of cuBLAS.
+# Fusion saves time only if the fused kernel is about as fast as the library's.
 
 # %% [markdown]
 # ### How large a tile?
 #
-# `magnitude` in tiles of three sizes. Chapter 5 let each thread have one element. Does
-# the size of a tile matter?
+# The table shows `magnitude` in tiles of three sizes. In chapter 5, each thread had one
+# element. Does the size of a tile matter?
 
 # %%
 guess = {"tiles of 128": None, "tiles of 1024": None, "tiles of 8192": None}
@@ -478,23 +478,23 @@ sizes
 sizes.expect("tiles of 1024", at_least=1.3, times="tiles of 128")
 
 # %% [markdown] tags=["solution"]
-# A tile of 128 elements is little work for a block, which ends too soon to keep
+# A tile of 128 elements is too little work for a block: the block ends too soon to keep
 # the memory busy.
 
 # %% [markdown]
 # ## What you learned
 #
-# 1. A tile is a value with a shape that the compiler knows. Blocks load, compute and
-#    store tiles; threads, shared memory and barriers are the compiler's job.
+# 1. A tile is a value whose shape is known to the compiler. Blocks load, compute and
+#    store tiles; the compiler takes care of threads, shared memory and barriers.
 # 2. An index counts tiles. A tile may reach past the end of its array: a store leaves
 #    out what is outside, and a load fills it with the padding that you choose.
 # 3. A product of tiles is a loop with `ct.mma` and a float32 accumulator. What comes
-#    after the loop costs no trip to memory.
-# 4. The compiler chooses how many threads and registers a block has, and so how many
-#    blocks an SM holds. A hint such as `occupancy` changes that, and the compiled
-#    kernel shows it.
-# 5. A tile that does not fit into registers spills: its results are right, and it is
-#    slow.
+#    after the loop needs no extra trip to memory.
+# 4. The compiler chooses how many threads and registers a block has, and this
+#    determines how many blocks fit on an SM. A hint such as `occupancy` changes the
+#    choice, and the compiled kernel shows the result.
+# 5. A tile that does not fit into registers is spilled to local memory: the results are
+#    right, but the kernel is slow.
 
 # %% [markdown]
 # ## If you want more
@@ -504,7 +504,7 @@ sizes.expect("tiles of 1024", at_least=1.3, times="tiles of 128")
 # - Write `layer_norm` in the style of `softmax`. What is the right padding for the
 #   mean, and what for the variance?
 # - Split-K: let several blocks share a tile of `matmul`, each with a part of K, and add
-#   up their sums with `ct.atomic_add`. For which shapes does that pay?
+#   up their sums with `ct.atomic_add`. For which shapes is that faster?
 # - `cuda.tile.tune` tries a list of tiles and hints. Which would you give it for
 #   `matmul`, and which would you leave out without a measurement?
 

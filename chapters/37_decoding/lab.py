@@ -5,7 +5,7 @@
 #
 # **After this lab, you can**
 #
-# - compute what a decoding step has to read, and what bounds its time;
+# - compute how much a decoding step has to read, and what limits its speed;
 # - write attention for a single query, with an online softmax in each warp;
 # - divide the keys of a sequence among blocks, for sequences of different lengths;
 # - merge maxima, weights and sums in parallel;
@@ -36,16 +36,18 @@ checks, kernels = chapter.checks, chapter.kernels
 # ## 1 · What a step reads
 #
 # A language model writes one token at a time. In every layer, the new token has one
-# query per head. It attends to the keys and values of all tokens so far, which are kept
-# in a **cache** in global memory. With **grouped queries** (GQA), several query heads
-# share a head of keys and values: with 32 query heads and 8 key/value heads, query
-# heads 0 to 3 use key/value head 0, query heads 4 to 7 use head 1, and so on.
+# query per head. This query attends to the keys and values of all tokens so far, which
+# are kept in a **cache** in global memory. With **grouped queries** (GQA), several
+# query heads share a head of keys and values: with 32 query heads and 8 key/value
+# heads, query heads 0 to 3 use key/value head 0, query heads 4 to 7 use head 1, and so
+# on.
 #
 # A step serves several sequences, and `lengths` has the number of keys of each. Count,
 # for one layer,
 #
-# - `flops`: the operations of both products, of each query with its keys, and of the
-#   weights with the values. A multiplication and an addition are two operations.
+# - `flops`: the operations of the two products, that of each query with its keys and
+#   that of the weights with the values. A multiplication and an addition are two
+#   operations.
 # - `once`: the bytes moved if each key/value head of a sequence is read once, for all
 #   query heads that share it.
 # - `apart`: the bytes moved if each query head reads its keys and values itself.
@@ -88,8 +90,8 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# How many operations is that per byte? An H200 needs about 200 before its tensor cores
-# are the limit.
+# An H200 needs about 200 operations per byte before its tensor cores are the limit. The
+# next cell divides your operations by your bytes.
 
 # %% tags=["solution"]
 for heads, kv_heads in ((32, 32), (32, 8), (64, 8)):
@@ -100,10 +102,10 @@ for heads, kv_heads in ((32, 32), (32, 8), (64, 8)):
     )
 
 # %% [markdown] tags=["solution"]
-# It is one operation per byte for each query head of a group, however long the
-# sequences are and however many there are: each sequence has its own keys. So the time
-# of a step is at least that of reading the cache, and the best that a kernel can do is
-# to read every byte once, at the full rate.
+# A step does one operation per byte for each query head of a group. The length and the
+# number of the sequences make no difference, since each sequence has its own keys. So a
+# step takes at least the time of reading the cache, and a kernel should read every byte
+# once, at the full rate.
 
 # %% [markdown]
 # ## 2 · One query
@@ -112,10 +114,10 @@ for heads, kv_heads in ((32, 32), (32, 8), (64, 8)):
 # begin with an empty function.** A block is one warp, and computes one head: the grid
 # has `heads` blocks of 32 threads.
 #
-# A row of `D` numbers is spread over the warp: lane `l` has columns `l`, `l + 32`, …,
-# `COLS` of them. For every key, the lanes multiply their columns of the query and of
-# the key, and `warp_sum(x)` adds up their sums: it returns the sum of `x` over the
-# warp to every lane. The score is this sum times `SCALE`, which is $1/\sqrt d$.
+# A row of `D` numbers is spread over the warp: lane `l` has the `COLS` columns `l`,
+# `l + 32`, … For every key, each lane adds up the products of its columns of the query
+# and of the key. `warp_sum(x)` adds up `x` over the warp, and returns the sum to every
+# lane. The score is the sum over all lanes times `SCALE`, which is $1/\sqrt d$.
 #
 # Then take the step of chapter 16's online softmax, as in lab 24. Keep the largest
 # score so far, the sum of the weights, and the lane's columns of the weighted sum of
@@ -183,12 +185,12 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# There is no shared memory and no barrier: all that the lanes exchange is the score.
+# There is no shared memory and no barrier, because the lanes exchange only the score.
 # Every lane has the same maximum and the same weight.
 #
-# A key has to wait for the key before it, through `top`. One warp per head therefore
-# has only a few hundred bytes in flight, and 32 heads keep 32 warps of an H200 busy, of
-# more than 8000. This kernel is right, and hopelessly slow.
+# Each key has to wait for the previous one, because it needs `top`. One warp per head
+# therefore has only a few hundred bytes in flight, and 32 heads use only 32 of the more
+# than 8000 warps of an H200. This kernel is right, but very slow.
 
 # %% [markdown]
 # ## 3 · Split the keys
@@ -196,18 +198,18 @@ check(
 # To use the whole GPU, **split-KV** (Flash-Decoding) divides the keys of a sequence
 # into slices, one for each block. A block computes the three numbers of the online
 # softmax for *its* keys, and stores them as they are: the largest score in `tops`, the
-# sum of the weights in `weights`, and the weighted sum of the values in `totals`, not
-# divided by anything. The next exercise merges them.
+# sum of the weights in `weights`, and the weighted sum of the values, without any
+# division, in `totals`. The next exercise merges the slices.
 #
-# There are several sequences now, of different lengths, in arrays for the longest:
-# beyond key `lengths[seq] - 1` of a sequence, `k` and `v` hold old numbers of other
-# sequences. The grid is (slices, heads, sequences). A slice has `length / slices` keys,
-# rounded up, and the last one may have fewer.
+# There are now several sequences of different lengths, and the arrays are large enough
+# for the longest. Beyond key `lengths[seq] - 1` of a sequence, `k` and `v` contain old
+# numbers of other sequences. The grid is (slices, heads, sequences). A slice has
+# `length / slices` keys, rounded up, and the last one may have fewer.
 #
 # With 5 keys in 4 slices, there are 2, 2, 1 and 0 keys. **An empty slice** has to store
-# something as well: the maximum `LOWEST`, and zeros.
+# something too: the maximum `LOWEST`, and zeros.
 #
-# Write the kernel; your lines of exercise 2, up to the division, are most of it.
+# Write the kernel. Most of it is your code of exercise 2, up to the division.
 #
 # ```python
 # split_keys(q, k, v, lengths, slices, tops, weights, totals)
@@ -275,18 +277,18 @@ check(
 
 # %% [markdown] tags=["solution"]
 # Nothing is divided yet: an empty slice would divide 0 by 0, and its NaN would spread
-# to the whole head. With the sums as they are, a slice without keys has a weight of 0
-# and needs no special case, neither here nor in the merge.
+# to the whole head. Without the division, an empty slice has a weight of 0 and needs no
+# special case, either here or in the merge.
 
 # %% [markdown]
 # ## 4 · Merge the slices
 #
-# Lab 24 merged outputs that had been divided, by their log-sum-exps, with one thread
-# per column that goes over all parts. Here the sums have not been divided, and one
-# thread per column would be too slow: with 500 slices, it would wait for memory 500
-# times, one after the other. So a block has `ROWS` threads for each column. Thread (c,
-# y) merges slices y, y + `ROWS`, y + 2 `ROWS`, … of column c. Then thread (c, 0) merges
-# the `ROWS` results, and writes the output.
+# In lab 24, one thread per column merged outputs that had already been divided. Here
+# the sums have not been divided, and one thread per column would be too slow, because
+# with 500 slices it would wait for memory 500 times, one after the other. So a block
+# has `ROWS` threads for each column. Thread (c, y) merges slices y, y + `ROWS`, y + 2
+# `ROWS`, … of column c. Then thread (c, 0) merges the `ROWS` results, and writes the
+# output.
 #
 # Merging is like the step for a key. What are the maximum, the weight and the sum of
 # two sets of keys together, if each has its own maximum, weight and sum?
@@ -299,7 +301,7 @@ check(
 # # float32 (seqs, heads, slices) twice, (seqs, heads, slices, D) -> (seqs, heads, D)
 # ```
 #
-# The grid is (heads, sequences), a block has (`D`, `ROWS`) threads. Stuck?
+# The grid is (heads, sequences), and a block has (`D`, `ROWS`) threads. Stuck?
 # `hint("merge_slices")`.
 
 # %% tags=["given"]
@@ -354,21 +356,22 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Merging is associative, so it does not matter whether a thread, a row of threads, a
-# block or a second kernel has merged what. A set without keys, (`LOWEST`, 0, 0), is the
-# neutral element.
+# Merging is associative, so it may be divided in any way among threads, rows of
+# threads, blocks and kernels. A set without keys, (`LOWEST`, 0, 0), is the neutral
+# element.
 
 # %% [markdown]
 # ## 5 · Pages, and a group of queries
 #
-# No server knows how long an answer will be. If it reserved an array for the longest
-# answer for every sequence, most of its memory would be empty. With a **paged** cache
-# (vLLM), memory is divided into pages of `PAGE` keys, and a sequence gets another page
-# when its last one is full. Key j of sequence `seq` is row `j % PAGE` of page
-# `table[seq, j // PAGE]`. The other rows of a sequence's last page hold old numbers,
-# and so does the table after a sequence's last page.
+# A server does not know in advance how long an answer will be. If it reserved enough
+# memory for the longest possible answer of every sequence, most of this memory would
+# stay empty. With a **paged** cache (vLLM), memory is divided into pages of `PAGE`
+# keys, and a sequence gets another page when its last one is full. Key j of sequence
+# `seq` is row `j % PAGE` of page `table[seq, j // PAGE]`. The other rows of a
+# sequence's last page contain old numbers, and the table contains old page numbers
+# after that page.
 #
-# The second idea follows from the bytes of exercise 1: a block attends for all `GROUP`
+# The second idea follows from the bytes of exercise 1. A block handles all `GROUP`
 # query heads that share its key/value head, and **reads every key and value once**.
 # Query heads `head * GROUP` to `head * GROUP + GROUP - 1` share key/value head `head`.
 # The block has a maximum, a weight and sums for each of them.
@@ -462,28 +465,29 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The table costs one small load per key here, and one per page in a kernel that goes
-# over whole pages. Which page it is makes no difference to the rest. Reading keys once
-# for `GROUP` queries divides the traffic by `GROUP`, and that is why models group their
-# queries: at 32 query heads on 8 key/value heads, a quarter of the bytes.
+# The table takes one small load per key here, and one per page in a kernel that goes
+# over whole pages. The rest of the kernel does not depend on where the pages are.
+# Reading keys once for `GROUP` queries divides the traffic by `GROUP`, which is why
+# models group their queries. With 32 query heads and 8 key/value heads, a quarter of
+# the bytes is left.
 
 # %% [markdown]
 # ## Measure: from a warp per head to the rate of memory
 #
-# One sequence of 32,768 keys, 32 query heads on 8 key/value heads, rows of 128
-# float16, in four layers with their own caches. A row's rate is the 537 MB of the
-# caches divided by its time, and "read" is a kernel of PyTorch that adds up as many
-# bytes. Write down how many times as fast as "flash", PyTorch's Flash-Decoding, you
-# expect each row to be.
+# The case is one sequence of 32,768 keys, with 32 query heads, 8 key/value heads and
+# rows of 128 float16 numbers. It has four layers, each with its own cache. A row's rate
+# is the 537 MB of the caches divided by its time. "read" is one of PyTorch's kernels,
+# which adds up the same number of bytes. Write down the speed that you expect of each
+# row, as a multiple of that of "flash", PyTorch's Flash-Decoding.
 #
-# - "one warp per head" is exercise 2, "split" exercises 3 and 4; both read the keys of
-#   a group once per query head;
-# - "shared" is exercise 5 with pages so long that a sequence has one, and exercise 4;
-# - "paged" is the same with pages of 16 keys, which lie anywhere;
+# - "one warp per head" is exercise 2, and "split" is exercises 3 and 4; both read the
+#   keys of a group once per query head;
+# - "shared" is exercises 5 and 4, with a single long page for the sequence;
+# - "paged" is the same with pages of 16 keys, in random places;
 # - "wide loads" reads 16 bytes per lane, and eight keys per warp at a time;
 # - "tensor cores" multiplies with `mma.sync`, in pieces that are equally long for all
-#   blocks; "loads ahead" loads the next tile before it uses this one; in "one launch",
-#   the last block of a head merges.
+#   blocks; "loads ahead" loads the next tile before it uses the current one; in "one
+#   launch", the last block of a head merges.
 
 # %%
 guess = {
@@ -516,14 +520,14 @@ ladder.expect("one launch", at_least=1, times="flash")
 # %% [markdown]
 # ## More measurements
 #
-# You have done the exercises. The rest of the lab is for the curious: the fast kernel,
-# its errors, other batches, and the libraries. All code is in the modules of
-# `chapters/37_decoding`. The solution and the chapter's page explain the tables.
+# The exercises are done. The rest of the lab shows the fast kernel, its errors, other
+# batches, and the libraries. All code is in the modules of `chapters/37_decoding`. The
+# solution and the chapter's page explain the tables.
 #
 # The kernel is `decode` in `decode_kernel.py`; read its docstring first. `cache.plan`
-# cuts the keys of all sequences into pieces. Are the results right? The next cell
-# compares with float64: equal and unequal lengths, with and without pages, for groups
-# of 4 and 8 queries.
+# cuts the keys of all sequences into pieces. The next cell compares its results with
+# float64, for equal and unequal lengths, with and without pages, and for groups of 4
+# and 8 queries.
 
 # %%
 chapter.accuracy.report()
@@ -531,8 +535,8 @@ chapter.accuracy.report()
 # %% [markdown]
 # ### How many slices?
 #
-# More slices keep more warps busy, but there is more to merge. The case is that of the
-# ladder, with exercises 3 and 4.
+# More slices keep more warps busy, but there is more to merge. This table repeats
+# "split", exercises 3 and 4, for several numbers of slices.
 
 # %%
 slices = chapter.measure.slices(split_keys, merge_slices)
@@ -544,9 +548,9 @@ slices.expect("64 slices", at_least=2, times="8 slices")
 # %% [markdown]
 # ### Other batches
 #
-# The next cell compares uniform batches, with PyTorch's backends at their best.
-# "yours" is exercise 5 with pages of 16 keys, and exercise 4. "contiguous" and "paged"
-# are `decode` without and with pages of 16 keys.
+# The next cell uses batches of equally long sequences, and calls PyTorch's backends in
+# the way that is fastest for them. "yours" is exercises 5 and 4, with pages of 16 keys.
+# "contiguous" and "paged" are `decode` without and with pages of 16 keys.
 
 # %%
 batches = chapter.measure.batches(paged_group, merge_slices)
@@ -560,8 +564,9 @@ for table in batches.values():
 # %% [markdown]
 # ### Ragged lengths
 #
-# 64 sequences, of 128 to 8192 keys. "padded, masked" is what PyTorch's
-# `scaled_dot_product_attention` does with arrays for the longest sequence.
+# The batch has 64 sequences of 128 to 8192 keys. "padded, masked" is PyTorch's
+# `scaled_dot_product_attention`, with arrays that are long enough for the longest
+# sequence.
 
 # %%
 ragged = chapter.measure.ragged(paged_group, merge_slices)
@@ -575,11 +580,12 @@ ragged.expect("paged", at_least=1, times="padded, masked")
 #
 # 1. A decoding step does about one operation per byte and query head of a group. It
 #    takes at least as long as reading the cache, whatever the batch.
-# 2. One query gives one block per head; split-KV makes as many as the GPU needs.
-# 3. Store what a slice has found without dividing it. Then an empty slice is the
-#    neutral element, and merging is associative.
-# 4. A page table costs one load per page, and makes every key's address a matter of
-#    the sequence's own table.
+# 2. With one query, there is only one block per head; split-KV makes as many blocks as
+#    the GPU needs.
+# 3. Store the sums of a slice without dividing them. Then an empty slice is the neutral
+#    element, and merging is associative.
+# 4. A page table needs one load per page. With it, a sequence's keys can be anywhere in
+#    memory.
 # 5. A block that attends for a whole group of query heads reads each key once.
 
 # %% [markdown]
@@ -589,9 +595,9 @@ ragged.expect("paged", at_least=1, times="padded, masked")
 #   blocks, and let exercise 3 take its slice from an array of pieces.
 # - Merge in the last block: an atomic counter per head, and two fences (chapter 14).
 #   What must the last block do with the counter?
-# - Store keys and values in 8 bits, with one scale per row. What is the new bound?
-# - Sixteen sequences begin with the same 1000 tokens. Let one block attend for the
-#   queries of all sixteen, as *cascade inference* does, and merge.
+# - Store keys and values in 8 bits, with one scale per row. How fast can a step be now?
+# - Sixteen sequences begin with the same 1000 tokens. Let one block handle the queries
+#   of all sixteen, as *cascade inference* does, and merge.
 
 # %%
 quiz()

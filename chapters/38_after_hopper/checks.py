@@ -139,7 +139,7 @@ def same_scales(got, wanted):
             return f"The scale of block {block} is {mine!r}, which e4m3 does not have."
         why = f"The scale of block {block} is {mine:g}; it should be {scale:g}."
         if abs(mine - scale * right) < scale * right / 8:
-            why += " The scale of the tensor is a factor of its own: divide it out."
+            why += " The scale of the tensor is a separate factor: divide by it."
         return why
     return ""
 
@@ -202,6 +202,6 @@ def why_not_this_dot(a, b, got):
         if abs(got - value) <= 1e-9 * abs(value) and value != right:
             return why
     return (
-        f"A block has {a.block} elements here, and a sum of its own, which is "
+        f"A block has {a.block} elements here. It has its own sum, which is "
         "multiplied by the block's two scales."
     )

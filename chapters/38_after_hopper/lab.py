@@ -13,9 +13,9 @@
 #
 # - round numbers to e2m1, four bits with eight magnitudes, by hand and in code;
 # - compute the shared scale of a block in MXFP8, and say which numbers saturate;
-# - compute NVFP4's two levels of scales, and say what each level is for;
+# - compute NVFP4's two levels of scales, and explain why there are two;
 # - compute a block-scaled dot product from codes and scales, without decoding them;
-# - predict which scales a matrix with outliers needs, in four bits and in eight.
+# - predict which scales a matrix with outliers needs with four bits, and with eight.
 #
 # **You need** about 60 minutes and no GPU. Blackwell's tensor cores multiply numbers in
 # these formats; here you do their arithmetic in plain Python.
@@ -38,19 +38,19 @@ checks, formats, measure = chapter.checks, chapter.formats, chapter.measure
 # ## 1 · Four bits
 #
 # A number in **e2m1** has a sign, two bits of exponent and one bit of mantissa. There
-# are eight magnitudes, so the rule of the format fits into a table:
+# are only eight magnitudes, so the whole format fits into a table:
 #
 # | code | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 |
 # | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 # | value | 0 | 0.5 | 1 | 1.5 | 2 | 3 | 4 | 6 |
 #
-# Codes 8 to 15 are the same with a minus sign. There is no infinity and no NaN.
+# Codes 8 to 15 are the same values with a minus sign. There is no infinity and no NaN.
 # `formats.E2M1[code]` is the value of a code.
 #
-# Rounding has three rules. Take the **nearest** value. In a tie, take the one whose
-# code is **even**, so that errors do not all go one way: 2.5 is halfway between 2 and
-# 3, and becomes 2, which has code 4. Beyond the largest value, **saturate**: 100
-# becomes 6.
+# Rounding has three rules. Take the **nearest** value. In a tie, take the value whose
+# code is **even**, so that the errors do not all have the same sign: 2.5 is halfway
+# between 2 and 3, and becomes 2, which has code 4. Beyond the largest value,
+# **saturate**: 100 becomes 6.
 #
 # `e2m1(x)` returns the code of a finite number. Stuck? Run `hint("e2m1")`; there are
 # three hints.
@@ -79,21 +79,24 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# From 1 to 6, rounding changes a number by up to a fifth. Below 1 it is worse, and from
-# 0 to 0.25 everything is lost. Beyond 6, too, any amount can be lost. So the scale that
-# numbers are divided by before they are rounded decides how much of them is left.
+# From 1 to 6, rounding changes a number by up to a fifth. Below 1 the change can be
+# larger, and numbers up to 0.25 become 0. Beyond 6, any amount can be lost. So the
+# precision depends on the scale by which the numbers are divided before they are
+# rounded.
 
 # %% [markdown]
 # ## 2 · A power of two for 32 numbers
 #
 # In the formats of the OCP's Microscaling specification (**MX**), 32 neighbouring
-# numbers share a scale. **MXFP8** has elements of 8 bits, here e4m3, and each is to be
-# multiplied by the scale of its block. The scale is a power of two, stored in one byte
-# that holds only an exponent, **e8m0**: a byte b stands for 2^(b − 127).
+# numbers share a scale. **MXFP8** has elements of 8 bits, here e4m3. The value of an
+# element is its number times the scale of its block. The scale is a power of two,
+# stored in one byte that is only an exponent, **e8m0**: a byte b stands for 2^(b −
+# 127).
 #
-# For the scale, the specification has a rule. Take the largest power of two that is not
-# above the largest magnitude of the block. Divide it by the largest power of two in the
-# format of the elements. In e4m3 that is 2^8 = 256, although the largest number is 448.
+# The specification has a rule for the scale. Take the largest power of two that is not
+# above the largest magnitude of the block, and divide it by the largest power of two in
+# the format of the elements. In e4m3 that is 2^8 = 256, although the largest number is
+# 448.
 #
 # | largest magnitude | its power of two | scale | byte |
 # | --- | --- | --- | --- |
@@ -129,37 +132,38 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# A power of two costs nothing to multiply by: only exponents are added. But it cannot
-# bring the largest number of a block to 448. Between 256 and 512 times the scale, the
-# numbers from 448 on **saturate**. If the largest magnitude is 500, it becomes 448,
-# which is 10 % too small. You will see below what that costs, and what changes if the
-# scale is rounded up.
+# To multiply by a power of two is simple, since only exponents are added. In general,
+# however, such a scale does not bring the largest number of a block to exactly 448.
+# After the division, the largest number is between 256 and 512, and numbers from 448 on
+# **saturate**. If the largest magnitude is 500, it becomes 448, which is 10 % too
+# small. You will see below how much this matters, and what changes if the scale is
+# rounded up.
 
 # %% [markdown]
 # ## 3 · Two levels
 #
 # **NVFP4** is NVIDIA's format for four bits. Its blocks have 16 numbers in e2m1, and
 # the scale of a block is a number in **e4m3**, which has three bits of mantissa. So the
-# largest magnitude of a block can come close to 6, which is code 7, and not only to
-# within a factor of 2.
+# scale can bring the largest magnitude of a block close to 6, which is code 7; a power
+# of two would bring it only to within a factor of 2.
 #
-# But e4m3 reaches only from 2^−9 to 448. So there is a second scale, one float32 for
-# the whole tensor. An element is
+# The range of e4m3, however, is only from 2^−9 to 448. So there is a second scale, one
+# float32 for the whole tensor. An element is
 #
 # **value of the code × scale of the block × scale of the tensor**
 #
-# The two kinds of scales are computed from the top:
+# Compute the scale of the tensor first:
 #
-# - the scale of the tensor is the one with which the largest magnitude of the tensor
-#   has the largest code, 6, in the block with the largest scale, 448;
-# - the scale of a block is the one with which the largest magnitude of the *block* has
-#   the largest code, rounded to e4m3.
+# - choose the scale of the tensor so that its largest magnitude becomes 6, the largest
+#   value, in a block whose scale is 448, the largest scale;
+# - choose the scale of each block so that the largest magnitude of the *block* becomes
+#   6, and round it to e4m3.
 #
 # `formats.float32(x)` and `formats.e4m3(x)` round a number to these formats.
 #
-# `nvfp4_scales(values)` takes a tuple of numbers, whose length is a multiple of 16 and
-# which are not all 0, and returns the scale of the tensor and a tuple with the scale of
-# each block. Stuck? `hint("nvfp4_scales")`.
+# `nvfp4_scales(values)` takes a tuple of numbers, and returns the scale of the tensor
+# and a tuple with the scale of each block. The number of values is a multiple of 16,
+# and they are not all 0. Stuck? `hint("nvfp4_scales")`.
 
 
 # %%
@@ -189,9 +193,9 @@ check(
 # The scale of the tensor does not make the numbers more precise. It only moves the
 # scales of the blocks into the range of e4m3. A block whose largest magnitude is less
 # than 1/458,752 of the tensor's (half of 2^−9, divided by 448) gets the scale 0, and
-# all its numbers are lost. One of the blocks in the check is like that.
+# all its numbers are lost. The check has such a block.
 #
-# The scale costs 8 bits for 16 numbers, so NVFP4 has 4.5 bits per number, and MXFP8 has
+# The scale takes 8 bits for 16 numbers, so NVFP4 needs 4.5 bits per number. MXFP8 needs
 # 8.25.
 
 # %% [markdown]
@@ -204,9 +208,9 @@ check(
 #
 # Here $s_k$ and $t_k$ are the scales of block k of `a` and of `b`.
 #
-# The inner sum needs little hardware: every product of two values of e2m1 is a multiple
-# of 0.25, and no larger than 36. The scales of the two tensors multiply the result at
-# the very end; in a kernel, that is the epilogue's work.
+# The inner sum needs little hardware, because every product of two values of e2m1 is a
+# multiple of 0.25, and no larger than 36. The result is multiplied by the scales of the
+# two tensors at the very end, which a kernel does in its epilogue.
 #
 # `scaled_dot(a, b)` takes two vectors and returns their dot product. A vector has
 #
@@ -244,22 +248,23 @@ check(
 # %% [markdown] tags=["solution"]
 # In exact arithmetic, the result is the same as if all numbers were decoded first, with
 # fewer multiplications: two per block for the scales, not two per element. The
-# specification of MX leaves open what a tensor core rounds on the way.
+# specification of MX does not say how a tensor core has to round intermediate results.
 #
-# The instruction has to know the scales because they change *along k*, within a sum.
-# One scale per row of `a` could wait for the epilogue.
+# The scales have to be operands of the instruction, because they change *along k*,
+# within a sum. A scale per row of `a` could be applied in the epilogue.
 
 # %% [markdown]
 # ## Which scales does a matrix need?
 #
 # Now encode two matrices and multiply them. The *weights* are 16 rows of 1024 normally
-# distributed numbers. The *activations* are different in two ways. Their rows differ in
-# size, by up to a factor of 16. And three of the 1024 columns are outliers, 40 times as
-# large in every row, as in language models.
+# distributed numbers. The *activations* are different in two ways. First, the
+# magnitudes of their rows differ by up to a factor of 16. Second, three of the 1024
+# columns are outliers, 40 times as large in every row, as in language models.
 #
-# Each row of the table is a format with its scales. Your functions do the work wherever
-# they fit. `zeros` is how many of the activations become 0. `error` is the error of the
-# products against float64: the root of its mean square, in % of the products' own.
+# Each row of the table is a format with its scales. Where your functions apply, they do
+# the work. `zeros` is the share of the activations that become 0. `error` compares the
+# products with float64: it is the root mean square of the errors, in % of the root mean
+# square of the products.
 #
 # Predict the error of each row before you run the cell. Does a scale per row help with
 # outliers that are in every row? Does a scale per block help numbers of eight bits as
@@ -279,22 +284,21 @@ guess = {
 measure.show_errors(e2m1, mx_scale, nvfp4_scales, scaled_dot, guess=guess)
 
 # %% [markdown] tags=["solution"]
-# - **Per tensor**, nearly all activations become 0. The outliers claim the eight
-#   magnitudes for themselves, and only their products are left.
+# - **Per tensor**, nearly all activations become 0. The outliers take up the whole
+#   range of the eight magnitudes, and only their products are left.
 # - **Per row** hardly helps, because each row has its outliers.
-# - **Per block**, the damage stays in the blocks of the three outliers. NVFP4 is better
-#   than MXFP4, from which it differs in two ways: its blocks are smaller, and its
-#   scales are finer.
-# - **e4m3** does well with a single scale. Each of its numbers has an exponent of four
-#   bits, so it has a kind of scale already. Blocks gain nothing on these data.
-# - **MXFP8 by the specification's rule** even loses, because in some blocks the largest
-#   number saturates. With the scale rounded up, most of that loss is gone.
+# - **Per block**, only the blocks of the three outliers suffer. NVFP4 is better than
+#   MXFP4, because its blocks are smaller, or because its scales are finer, or both.
+# - **e4m3** is accurate even with a single scale. Each of its numbers has an exponent
+#   of four bits, which acts like a scale. Blocks gain nothing on these data.
+# - **MXFP8 by the specification's rule** is even less accurate, because in some blocks
+#   the largest number saturates. With the scale rounded up, most of this loss is gone.
 
 # %% [markdown]
 # ## If you want more
 #
-# - Raise `measure.TIMES` to 4000. When does e4m3 with a scale per tensor lose its
-#   numbers, and MXFP8 not?
+# - Raise `measure.TIMES` to 4000. At which values does e4m3 with a scale per tensor
+#   lose its numbers, while MXFP8 does not?
 # - Give NVFP4 blocks of 32, or scales that are powers of two. Which of its two
 #   differences from MXFP4 gains more?
 # - Round at random, up or down in proportion to the distance (*stochastic rounding*).
@@ -304,16 +308,16 @@ measure.show_errors(e2m1, mx_scale, nvfp4_scales, scaled_dot, guess=guess)
 #
 # ## What you learned
 #
-# 1. e2m1 has eight magnitudes. Rounding takes the nearest, the even code in a tie, and
-#    saturates at 6.
+# 1. e2m1 has eight magnitudes. Rounding takes the nearest value, or in a tie the one
+#    with the even code, and saturates at 6.
 # 2. In MX, 32 numbers share a power of two, which is rounded down. So the largest
 #    number of a block can saturate.
-# 3. NVFP4 has a scale in e4m3 for 16 numbers, and a float32 for the tensor that keeps
+# 3. NVFP4 has a scale in e4m3 for each 16 numbers. A float32 for the whole tensor keeps
 #    these scales in range.
 # 4. A block-scaled product adds up products of codes, and multiplies the sum of each
 #    block by two scales.
-# 5. With outliers, four bits need scales per block. Eight bits, four of which are an
-#    exponent, need them much less.
+# 5. With outliers, numbers of four bits need scales per block. Numbers of eight bits,
+#    of which four are an exponent, need such scales much less.
 
 # %%
 quiz()
