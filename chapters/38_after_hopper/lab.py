@@ -288,7 +288,8 @@ measure.show_errors(e2m1, mx_scale, nvfp4_scales, scaled_dot, guess=guess)
 #   range of the eight magnitudes, and only their products are left.
 # - **Per row** hardly helps, because each row has its outliers.
 # - **Per block**, only the blocks of the three outliers suffer. NVFP4 is better than
-#   MXFP4, because its blocks are smaller, or because its scales are finer, or both.
+#   MXFP4, from which it differs in two ways: its blocks are smaller, and its scales are
+#   finer.
 # - **e4m3** is accurate even with a single scale. Each of its numbers has an exponent
 #   of four bits, which acts like a scale. Blocks gain nothing on these data.
 # - **MXFP8 by the specification's rule** is even less accurate, because in some blocks
