@@ -15,8 +15,8 @@
 # - store a matrix in 8 bits, with one scale per row.
 #
 # **You need** about 135 minutes. You do not need a GPU: without one, your calls go to a
-# model of the library. The model computes the same products, keeps track of handles,
-# addresses and workspaces, and has been compared with NVIDIA's library. The
+# model of the library. The model, which has been compared with NVIDIA's library,
+# computes the same products and keeps track of handles, addresses and workspaces. The
 # measurements then show times from the reference GPU, an H200. If you use a GPU, it
 # needs compute capability 8.0 or higher.
 
@@ -53,8 +53,8 @@ libcublas = library("cublas")
 libcublas.cublasSgemm_v2
 
 # %% [markdown]
-# A binding needs nothing more than this. Three rules apply to nearly every function in
-# the library.
+# This is all that a binding needs. Three rules apply to nearly every function in the
+# library.
 #
 # - The function returns a **status**, which is a number. 0 means success. C has no
 #   exceptions, so if you do not check the status, you do not notice a failure.
@@ -153,11 +153,10 @@ check(
 # read a register that contains something else.
 
 # %% [markdown]
-# From here on you do not have to set any `argtypes`. The bindings `cublas` and
-# `cublasLt` do for two dozen functions what you did for `cublasSgemm_v2`. Their names
-# and parameters are those of NVIDIA's own `nvmath.bindings`, so your code also runs
-# with that package. The scalars are still passed as addresses, and you will need these
-# two:
+# From here on you do not have to set any `argtypes`. The modules `cublas` and
+# `cublasLt` have such bindings for two dozen functions. The names and parameters are
+# those of NVIDIA's own `nvmath.bindings`, so your code also runs with that package. The
+# scalars are still passed as addresses, and you will need these two:
 
 # %% tags=["given"]
 one, zero = c_float(1), c_float(0)
@@ -167,13 +166,13 @@ ONE, ZERO = ctypes.addressof(one), ctypes.addressof(zero)
 # ## 2 · Rows and columns
 #
 # BLAS comes from Fortran, and cuBLAS has kept Fortran's order: a matrix is stored
-# **column by column**. Your arrays are stored row by row. The library knows nothing
-# about your array except an address, two sizes and a **leading dimension**: the
-# distance, in elements, from the beginning of one column to the beginning of the next.
-# Element (`i`, `j`) is number `i + j * ld` from that address on.
+# **column by column**. Your arrays are stored row by row. The library receives only an
+# address, two sizes and a **leading dimension**, which is the distance, in elements,
+# from the beginning of one column to the beginning of the next. Element (`i`, `j`) is
+# number `i + j * ld` from that address on.
 #
 # If the library reads a row-major matrix in this way, it sees the transpose. You need
-# not move any data to avoid this: a transpose is just as good an operand. So which
+# not move any data to avoid this, because a transpose is just as good an operand. Which
 # product of transposes must the library compute, so that its result, read by rows, is
 # `a @ b`?
 #
@@ -181,11 +180,11 @@ ONE, ZERO = ctypes.addressof(one), ctypes.addressof(zero)
 # matmul(handle, a, b, c)    # c = a @ b: (m, k) @ (k, n) -> (m, n), float32, row-major
 # ```
 #
-# In half of the cases, the matrices are parts of larger matrices: `whole[:, :n]`. Then
-# the beginnings of two rows are further apart than a row is long; `x.stride(0)` is this
-# distance. (The fourth number of a size in a verdict is `pad`, the number of elements
-# between the rows of `a`.) Make no copies, and do not let the library transpose: with
-# the right arguments, both operations are `N`.
+# In half of the cases, the matrices are parts of larger matrices, such as
+# `whole[:, :n]`, so there are gaps between their rows. `x.stride(0)` is the distance
+# between the beginnings of two rows. (The fourth number of a size in a verdict is
+# `pad`, the number of elements between the rows of `a`.) Make no copies, and do not let
+# the library transpose: with the right arguments, both operations are `N`.
 #
 # ```python
 # cublas.sgemm(handle, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
@@ -251,19 +250,19 @@ speeds.expect("bf16", at_least=1.4, times="bf16, copies")
 # %% [markdown] tags=["solution"]
 # `torch.mm` calls the same library and exchanges the operands in the same way, so your
 # call is neither faster nor slower. Compared with a float32 product, three transposing
-# copies take little time. In bfloat16, the copies still take a similar time, but the
-# product takes less than a tenth of its time in float32. So copying now takes most of
-# the total time.
+# copies take little time. In bfloat16, the product takes less than a tenth of its time
+# in float32, but the copies do not become much faster. They now take most of the total
+# time.
 
 # %% [markdown]
 # ## 3 · Types
 #
-# `cublasGemmEx` takes the type of every matrix, and a **compute type**, which says how
-# products are added up. The inputs of a layer are often bfloat16, for the tensor cores,
-# while sums are kept in float32, for accuracy. The scalars have the *scale type*, which
-# follows from the compute type: float for `COMPUTE_32F`, half for `COMPUTE_16F`, and
-# double for `COMPUTE_64F`. An address does not say what type of number it points to, so
-# nothing warns you if a scalar has the wrong type.
+# `cublasGemmEx` takes the type of every matrix, and a **compute type**, which
+# determines how products are added up. The inputs of a layer are often bfloat16, for
+# the tensor cores, while sums are kept in float32, for accuracy. The scalars have the
+# *scale type*, which follows from the compute type: float for `COMPUTE_32F`, half for
+# `COMPUTE_16F`, and double for `COMPUTE_64F`. An address contains no type, so nothing
+# warns you if a scalar has the wrong type.
 #
 # A linear layer multiplies by the transpose of its weights, which have the shape
 # (outputs, inputs). This time, let the library transpose: pass `T` for the operand that
@@ -271,8 +270,8 @@ speeds.expect("bf16", at_least=1.4, times="bf16, copies")
 # are stored*. Again the fourth number of a size is `pad`, and there may be gaps between
 # rows.
 #
-# The inputs are written by work on `stream`. A handle has a stream as well, at first
-# the default stream. Set the handle's stream to `stream`; otherwise the product may
+# The inputs are written by work on `stream`. A handle has its own stream, which is the
+# default stream unless you change it. Set it to `stream`; otherwise the product may
 # start before its inputs are ready.
 #
 # ```python
@@ -388,7 +387,7 @@ check(
 #
 # cuBLASLt can do two things that cuBLAS cannot. An **epilogue** processes the product
 # while it is still in registers: it adds a bias, applies an activation, or does both.
-# And you can choose the **algorithm**: a *heuristic* lists the algorithms that it
+# You can also choose the **algorithm**: a *heuristic* lists the algorithms that it
 # expects to be fast, along with the workspace that each of them needs.
 #
 # Two functions are given: `put(desc, attribute, value)` sets an attribute, which is
@@ -400,8 +399,8 @@ put, algorithms = chapter.calls.put, chapter.calls.algorithms
 # %% [markdown]
 # Write the linear layer again, with a bias and GELU in the epilogue. All arrays are
 # bfloat16, row-major and without gaps, and the library reads them by columns. So for
-# the library, D, the matrix that it writes, is `n × m`. Its bias vector has one element
-# for each *row* of D, that is, one for each output of the layer, as required.
+# the library, the matrix D that it writes is `n × m`. The library's bias vector has one
+# element for each *row* of D, that is, one for each output of the layer, as required.
 #
 # You need
 #
@@ -527,17 +526,17 @@ check(
 # %% [markdown]
 # ## 7 · A scale per row
 #
-# To multiply in 8 bits, a layer first turns its activations into **codes** and
-# **scales**, and this takes a kernel. Each element of `x` is about its code times the
-# scale of its row. The scale is chosen so that the largest magnitude of the row gets
-# the code 127 or -127:
+# To multiply in 8 bits, a layer needs a kernel that turns its activations into
+# **codes** and **scales**. Each element of `x` is about its code times the scale of its
+# row. The scale is chosen so that the largest magnitude of the row gets the code 127 or
+# -127:
 #
 # - the scale is the largest magnitude of the row, divided by 127;
 # - a code is the element divided by the scale, rounded to the nearest integer;
 # - a row of zeros gets the scale 1 and the codes 0.
 #
-# One block of 256 threads processes one row. `block_max(value)` returns the largest of
-# the values that the block's threads pass to it, to all of them; call it once.
+# One block of 256 threads processes one row. The threads of the block each pass a value
+# to `block_max(value)`, which returns the largest to all of them; call it once.
 # `nearest(value)` rounds a float32 to an integer, and returns a float32. (Python's
 # `round` computes in float64 in a kernel.)
 #
@@ -586,7 +585,7 @@ check(
 
 # %% [markdown] tags=["solution"]
 # The scale belongs to a row of `x`, so it is the same for all terms of a sum over k.
-# The product adds up codes alone, and multiplies each sum by the scale of its row and
+# The product adds up only codes, and multiplies each sum by the scale of its row and
 # that of its column. A scale for each *column* of `x` would change from term to term.
 #
 # For e4m3, put 448 instead of 127. The conversion then rounds, and `nearest` is not
@@ -635,8 +634,8 @@ choice.expect("the first", at_least=3, times="no workspace")
 # ### What a leading dimension costs
 #
 # All matrices below are 4096 × 4096 in bfloat16. Only the leading dimension differs:
-# the rows are 4096 elements apart, or 4097, 4098 and so on. The arithmetic is the same.
-# Is the speed the same too?
+# the rows are 4096 elements apart, or 4097, 4098 and so on. The arithmetic is the same
+# for all. Do you expect the same speed?
 
 # %%
 guess = {"4097": None, "4098": None, "4104": None}
@@ -686,11 +685,12 @@ many.expect("one call", at_least=50, times="a loop")
 many.expect("one tall product", at_least=1.2, times="shared, stride 0")
 
 # %% [markdown] tags=["solution"]
-# In the loop, each small product is a separate launch on only a few of the GPU's many
-# SMs, and the next product waits for its end. The stride of 0 saves memory but no time,
-# probably because all these matrices fit in the L2 cache in any case. If *all* products
-# share an operand, they are in fact one product. If the rows of the other operand
-# follow each other without gaps, pass that operand as one tall matrix.
+# In the loop, each small product is a separate launch, which uses only a few of the
+# GPU's many SMs, and the next product has to wait until it ends. The stride of 0 saves
+# memory but no time, probably because all these matrices fit in the L2 cache in any
+# case. If *all* products share an operand, they are in fact one product. If the rows of
+# the other operand follow each other without gaps, pass that operand as one tall
+# matrix.
 
 # %% [markdown]
 # ### What the epilogue saves
@@ -724,10 +724,10 @@ flatter.expect("cuBLASLt", at_least=1.3, times="mm, then pointwise")
 
 # %% [markdown] tags=["solution"]
 # The separate kernel moves `2 m n` elements, and the time of the product is
-# proportional to `m n k`. So the larger k is, the smaller is the share that the fusion
-# can save. `compiled` is only 1 to 5 % faster than two calls: Inductor leaves large
-# products to cuBLAS and fuses only the operations after them. The epilogue takes time
-# too: compare `cuBLASLt` with the last row, which has neither bias nor activation.
+# proportional to `m n k`. So with a larger k, the fusion can save only a smaller share.
+# `compiled` is only 1 to 5 % faster than two calls: Inductor leaves large products to
+# cuBLAS and fuses only the operations after them. The epilogue takes time too: compare
+# `cuBLASLt` with the last row, which has neither bias nor activation.
 
 # %% [markdown]
 # ### Eight bits
@@ -786,11 +786,11 @@ costs.expect("binding", at_least=3, times="a handle per call")
 #
 # 1. A C library has handles, descriptors and status codes. You keep a handle as a
 #    number, check every status, and destroy what you have created.
-# 2. Read by columns, a row-major matrix is its transpose. Exchange the operands and the
-#    sizes, and no data have to be moved. The leading dimension handles gaps between
+# 2. Read by columns, a row-major matrix is its transpose. If you exchange the operands
+#    and the sizes, no data have to be moved. The leading dimension handles gaps between
 #    rows.
-# 3. The types of each matrix and of the sums are separate arguments; the type of the
-#    scalars follows from them. Nothing checks what is at an address.
+# 3. The types of each matrix and of the sums are separate arguments, and the type of
+#    the scalars follows from these. Nothing checks what is at an address.
 # 4. Many small products belong in one call, and products that share an operand are
 #    often one product.
 # 5. cuBLASLt adds epilogues and lets you choose the algorithm. The heuristic's first
