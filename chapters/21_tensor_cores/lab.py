@@ -689,9 +689,9 @@ ladder.expect("256 x 128", at_least=0.57)
 # %% [markdown]
 # ## More measurements
 #
-# The exercises are done. The rest of the lab measures the ladder again, the errors of
-# four formats, and the instruction alone. The code is in `measure.py` and the kernels
-# are in `kernels.py`, both in `chapters/21_tensor_cores`.
+# The rest of the lab measures the ladder again, the errors of four formats, and the
+# instruction alone. The code is in `measure.py` and the kernels are in `kernels.py`,
+# both in `chapters/21_tensor_cores`.
 #
 # The solution and the chapter's page explain what each table shows.
 #

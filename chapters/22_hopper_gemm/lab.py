@@ -609,9 +609,9 @@ ladder.expect("TMA store", at_least=0.98)
 # %% [markdown]
 # ## More measurements
 #
-# The exercises are done. The rest of the lab measures the ladder for smaller matrices,
-# tests all results, and goes on to other shapes, float8, and a load without pauses. The
-# code is in `measure.py`, in `chapters/22_hopper_gemm`.
+# The rest of the lab measures the ladder for smaller matrices, tests all results, and
+# goes on to other shapes, float8, and a load without pauses. The code is in
+# `measure.py`, in `chapters/22_hopper_gemm`.
 #
 # The solution and the chapter's page explain what each table shows.
 

@@ -42,8 +42,8 @@ times = chapter.kernels.multiplication()
 # ## Look: four numbers and a filter
 #
 # A filter *w* slides along a signal *x*. At each position, the overlapping elements are
-# multiplied and the products are added. You have two choices: *which* positions count,
-# and which *way* the filter points.
+# multiplied and the products are added. Two things remain to be chosen: *which*
+# positions count, and which *way* the filter points.
 #
 # For x = [1, 2, 3, 4] and w = [1, 0, -2], compute by hand, before you run the cell:
 #
@@ -339,9 +339,8 @@ five.expect("correlate_tiled", at_least=1.5, times="correlate")
 # requests. It executes seven instructions per tap and *per result*, including those
 # that fill its tile. With 5 × 5 taps, filling the tile is a large part of its work;
 # with more taps, in the section on filters by FFT, the instructions for filling count
-# less. On an H200, the large L1 does much of what needed a tile on GPUs without such a
-# cache. Supplying one value to eight multiplications is something that only a register
-# can do.
+# less. With the large L1 of an H200, a tile matters less than on GPUs without such a
+# cache. Only a register, however, can supply one value to eight multiplications.
 
 # %% [markdown]
 # ## 4 · Gradients of a convolution
@@ -593,9 +592,9 @@ check(
 # %% [markdown]
 # ## More measurements
 #
-# The exercises are done. The rest of the lab has five measurements, each with a
-# prediction. Their code is in `measure.py`, and their kernels are in `kernels.py` and
-# `transforms.py`, all in `chapters/23_convolution_fft`.
+# The rest of the lab has five measurements, each with a prediction. Their code is in
+# `measure.py`, and their kernels are in `kernels.py` and `transforms.py`, all in
+# `chapters/23_convolution_fft`.
 #
 # The solution and the chapter's page explain what each table shows.
 

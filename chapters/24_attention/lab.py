@@ -150,11 +150,11 @@ for seq in (1024, 4096, 16384):
 #
 # In this kernel a thread computes one query, and a block of 32 threads goes over tiles
 # of `KEYS` keys and values, which all of its threads share. The given code loads the
-# thread's row of `q` and multiplies it by `SCALE`, which is $1/\sqrt d$. It also
-# defines the constants: `LOWEST` is the lowest finite float32, and `NOTHING` is minus
-# infinity, the score of a key that is not there. `copy_tile(tile, x, head, start)`
-# copies a tile from row `start` on, writes zeros beyond the last row, and contains no
-# barrier.
+# thread's row of `q` and multiplies it by `SCALE`, which is $1/\sqrt d$. The cell above
+# the kernel defines the constants: `LOWEST` is the lowest finite float32, and `NOTHING`
+# is minus infinity, the score of a key that is not there.
+# `copy_tile(tile, x, head, start)` copies a tile from row `start` on, writes zeros
+# beyond the last row, and contains no barrier.
 #
 # Write the code for each tile, with its barriers, and the code after the last tile.
 # Take care of three things:
@@ -518,7 +518,7 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The maximum is the same in all four lanes of a row, so it has to be exchanged for
+# The maximum has to be the same in all four lanes of a row, so it is exchanged for
 # every tile. The four sums of weights are relative to this maximum, and need to be
 # added only at the end.
 
@@ -959,10 +959,10 @@ rungs.expect("TMA + wgmma", at_least=1.2, times="FlexAttention")
 # %% [markdown]
 # ## More measurements
 #
-# The exercises are done. The rest of the lab shows kernels that use a Hopper GPU fully,
-# their errors, and two more measurements. All code is in the modules of
-# `chapters/24_attention`. The solution and the chapter's page explain what each table
-# shows. (`flash` is PyTorch's FlashAttention-2, and `cuDNN` is NVIDIA's kernel.)
+# The rest of the lab shows kernels that use a Hopper GPU fully, their errors, and two
+# more measurements. All code is in the modules of `chapters/24_attention`. The solution
+# and the chapter's page explain what each table shows. (`flash` is PyTorch's
+# FlashAttention-2, and `cuDNN` is NVIDIA's kernel.)
 #
 # ### The kernels at full speed
 #

@@ -608,9 +608,9 @@ check(
 # %% [markdown]
 # ## More measurements
 #
-# The exercises are done. The rest of the lab has a test that finds almost nothing, the
-# errors that cuFFT reports, and four more measurements. Their code is in `measure.py`
-# and the kernels are in `kernels.py`, both in `chapters/26_curand_cufft`.
+# The rest of the lab has a test that finds almost nothing, the errors that cuFFT
+# reports, and four more measurements. Their code is in `measure.py` and the kernels are
+# in `kernels.py`, both in `chapters/26_curand_cufft`.
 #
 # The solution and the chapter's page explain what each table shows.
 

@@ -736,9 +736,9 @@ if weft.GPU:
 # %% [markdown]
 # ## More measurements
 #
-# The exercises are done. In `chapters/35_mnist_cnn`, the fused kernels are in `fused`,
-# the measurements in `measure.py` and `training.py`, and the steps of PyTorch and NumPy
-# in `opponents.py`. The solution and the chapter's page explain what each table shows.
+# In `chapters/35_mnist_cnn`, the fused kernels are in `fused`, the measurements in
+# `measure.py` and `training.py`, and the steps of PyTorch and NumPy in `opponents.py`.
+# The solution and the chapter's page explain what each table shows.
 
 # %% [markdown]
 # ### Is the fused step right?
@@ -887,7 +887,8 @@ normalised_profile_1024
 # - `fused`: the same with our fused step;
 # - `... with norms`: the same three with batch normalisation.
 #
-# How many times faster than the first row do you expect each of the others to be?
+# How fast do you expect each of the other rows to be, as a multiple of the first row's
+# speed?
 
 # %%
 epoch = chapter.training.epoch()

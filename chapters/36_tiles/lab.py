@@ -330,8 +330,8 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The bias and SiLU need no trip to memory for the sums. In PyTorch, SiLU is a second
-# kernel, which loads and stores the whole matrix once more.
+# The bias and SiLU need no further trip to memory. In PyTorch, SiLU is a second kernel,
+# which loads and stores the whole matrix once more.
 
 # %% [markdown]
 # ## Measure: one row per block

@@ -520,9 +520,9 @@ ladder.expect("one launch", at_least=1, times="flash")
 # %% [markdown]
 # ## More measurements
 #
-# The exercises are done. The rest of the lab shows the fast kernel, its errors, other
-# batches, and the libraries. All code is in the modules of `chapters/37_decoding`. The
-# solution and the chapter's page explain the tables.
+# The rest of the lab shows the fast kernel, its errors, other batches, and the
+# libraries. All code is in the modules of `chapters/37_decoding`. The solution and the
+# chapter's page explain the tables.
 #
 # The kernel is `decode` in `decode_kernel.py`; read its docstring first. `cache.plan`
 # cuts the keys of all sequences into pieces. The next cell compares its results with
