@@ -1,4 +1,4 @@
-"""Fetch the browser code that package.json pins into book/vendor.
+"""Fetch the fonts and browser code that package.json pins into book/vendor.
 
     python book/fetch_vendor.py
 
@@ -20,6 +20,10 @@ VENDOR = ROOT / "book" / "vendor"
 
 # package -> (folder under book/vendor, its files: pattern -> folder to put them in)
 KEEP = {
+    "@fontsource-variable/source-sans-3": (
+        "source-sans",
+        {"files/source-sans-3-latin-wght-*.woff2": ".", "LICENSE": "."},
+    ),
     "mathjax": (
         "mathjax",
         {
