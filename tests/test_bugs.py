@@ -1,9 +1,11 @@
 """The book's pages on bugs: each example is run, and says what the page says.
 
-`PYTHONPATH=. python tests/test_bugs.py` writes what the checks say now into the pages.
+`PYTHONPATH=. python tests/test_bugs.py` writes what the checks say now into the pages,
+and as HTML into `verdicts.json`, which the built pages show.
 """
 
 import ast
+import json
 import linecache
 import re
 from collections.abc import Callable
@@ -22,6 +24,7 @@ from weft.links import PUBLIC
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "book" / "bugs"
+SHOWN = FOLDER / "verdicts.json"
 SETUP = """\
 import numpy as np
 from numba import cuda, float32, int32
@@ -111,6 +114,7 @@ def test_the_verdict_is_the_one_on_the_page(
     assert found.page == kind
     assert not found
     assert [repr(found) + "\n"] == blocks(kind, "text")
+    assert json.loads(SHOWN.read_text(encoding="utf-8"))[kind] == found._repr_html_()
 
 
 @pytest.mark.parametrize("kind", PAGES)
@@ -225,9 +229,11 @@ def test_full_size_is_patient() -> None:
 
 
 if __name__ == "__main__":
+    shown = {}
     for kind in PAGES:
         with pytest.MonkeyPatch.context() as patch:
-            said = repr(verdict(kind, patch.setattr))
+            found = verdict(kind, patch.setattr)
+            said, shown[kind] = repr(found), found._repr_html_()
         path = FOLDER / f"{kind}.md"
         page = path.read_text(encoding="utf-8")
         head, rest = page.split("```text\n", 1)
@@ -235,3 +241,5 @@ if __name__ == "__main__":
         page = f"{head}```text\n{said}\n```\n{tail}"
         path.write_text(page, encoding="utf-8")
         print(said, end="\n\n\n")
+    text = json.dumps(shown, indent=1, ensure_ascii=False) + "\n"
+    SHOWN.write_text(text, encoding="utf-8")
