@@ -65,8 +65,10 @@ def split(kernels: Sequence[Kernel]) -> list[str]:
     return [f"{wrong:,}", f"{len(kernels) - wrong:,}"]
 
 
-def rows(kernels: Iterable[Kernel], source: str) -> list[tuple[str, list[str]]]:
-    """Return one row per kernel; `source` leads to their files."""
+def rows(
+    kernels: Iterable[Kernel], root: Path, source: str
+) -> list[tuple[str, list[str]]]:
+    """Return one row per kernel; `source` is where the files of `root` are shown."""
     found = []
     for kernel in kernels:
         exercise = kernel.group.partition("/")[2]
@@ -74,8 +76,8 @@ def rows(kernels: Iterable[Kernel], source: str) -> list[tuple[str, list[str]]]:
             words(kernel.path.stem)
         )
         if source:
-            folder = "/".join(kernel.path.parts[-4:])
-            name = f'<a href="{escape(source)}/{escape(folder)}">{name}</a>'
+            path = kernel.path.relative_to(root).as_posix()
+            name = f'<a href="{escape(source)}/{escape(path)}">{name}</a>'
         headline = KINDS[kernel.verdict].headline
         verdict = f"✗ {headline}" if kernel.wrong else "✓ passes"
         lines = [f"<code>{escape(kernel.line(n))}</code>" for n in kernel.marked]
@@ -89,7 +91,7 @@ def source_of(app: Sphinx) -> str:
     options = app.config.html_theme_options or {}
     repository = options.get("repository_url", "").rstrip("/")
     branch = options.get("repository_branch", "main")
-    return f"{repository}/blob/{branch}/tests" if repository else ""
+    return f"{repository}/blob/{branch}" if repository else ""
 
 
 class KillTableDirective(WeftDirective):
@@ -120,7 +122,9 @@ class KillTableDirective(WeftDirective):
             self.env.note_dependency(str(kernel.path))
         shown = ordered(kernels)
         ids = [kernel.label for kernel in shown]
-        html = table(COLUMNS, rows(shown, source_of(self.env.app)), ids=ids)
+        source = source_of(self.env.app)
+        shown_rows = rows(shown, Path(self.env.srcdir), source)
+        html = table(COLUMNS, shown_rows, ids=ids)
         return self.html(group(name, title, balance(kernels), html))
 
 
