@@ -9,6 +9,50 @@
   let rows; // of all groups, with their words, once they are needed
   let before; // what was open before something was typed
 
+  /* ---- what a group contains ---- */
+
+  // Its rows are text until they are needed: of 44,000 elements few are ever seen.
+  const unread = new Map(
+    groups.flatMap((group) => {
+      const inside = group.querySelector(":scope > noscript");
+      return inside ? [[group, inside]] : [];
+    }),
+  );
+  const parts = new Map(); // the rows of groups that were read and are not shown yet
+
+  function inside(group) {
+    if (unread.has(group)) {
+      const template = document.createElement("template");
+      template.innerHTML = unread.get(group).textContent;
+      unread.get(group).remove();
+      unread.delete(group);
+      parts.set(group, template.content);
+    }
+    return parts.get(group) ?? group;
+  }
+
+  function fill(group) {
+    const rows = inside(group);
+    if (rows === group) return;
+    document.dispatchEvent(new CustomEvent("weft-rows", { detail: rows }));
+    parts.delete(group);
+    group.append(rows);
+  }
+
+  const holding = (id) =>
+    document.getElementById(id) ??
+    groups.find(
+      (group) =>
+        unread.get(group)?.textContent.includes(`id="${id}"`) ||
+        parts.get(group)?.getElementById(id),
+    );
+
+  const paper = matchMedia("print");
+  const print = () => paper.matches && groups.forEach(fill);
+  paper.addEventListener("change", print);
+  addEventListener("beforeprint", () => groups.forEach(fill));
+  print();
+
   /* ---- addresses ---- */
 
   function show(target) {
@@ -28,8 +72,11 @@
   }
 
   function follow() {
-    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    if (target?.closest(".weft-group")) show(target);
+    const id = decodeURIComponent(location.hash.slice(1));
+    const group = id && holding(id)?.closest(".weft-group");
+    if (!group) return;
+    fill(group);
+    show(document.getElementById(id));
   }
 
   // The rows get their links when their group is opened: there are thousands.
@@ -45,7 +92,11 @@
   }
 
   for (const group of groups) {
-    group.addEventListener("toggle", () => group.open && link(group));
+    group.addEventListener("toggle", () => {
+      if (!group.open) return;
+      fill(group);
+      link(group);
+    });
   }
   addEventListener("hashchange", follow);
   document.addEventListener("click", ({ target }) => {
@@ -61,7 +112,7 @@
   function read() {
     return groups.flatMap((group) => {
       const title = words(group.querySelector(".weft-title"));
-      return [...group.querySelectorAll(ROWS)].map((row) => {
+      return [...inside(group).querySelectorAll(ROWS)].map((row) => {
         const part = row.closest(".weft-part");
         const heading = words(part?.querySelector("h3, dt"));
         const panel = row.closest(".weft-gpu");
@@ -70,8 +121,15 @@
     });
   }
 
+  function shown(panel) {
+    const within = (kind) => [...panel.parentElement.querySelectorAll(`:scope > ${kind}`)];
+    return within("input")[within(".weft-gpu").indexOf(panel)].checked;
+  }
+
   function filter() {
     rows ??= read();
+    for (const detail of parts.values())
+      document.dispatchEvent(new CustomEvent("weft-rows", { detail }));
     const asked = field.value.toLowerCase().split(/\s+/).filter(Boolean);
     const all = new Map();
     const kept = new Map();
@@ -81,9 +139,7 @@
       const keep = asked.every((word) => text.includes(word));
       row.hidden = !keep;
       if (keep) more(kept, part);
-      if (panel && !picked.has(panel)) {
-        picked.set(panel, getComputedStyle(panel).display !== "none");
-      }
+      if (panel && !picked.has(panel)) picked.set(panel, shown(panel));
       if (panel && !picked.get(panel)) continue;
       more(all, group);
       if (keep) more(kept, group);
@@ -97,6 +153,7 @@
   function arrange(asked, kept, all) {
     before ??= new Map(groups.map((group) => [group, group.open]));
     for (const group of groups) {
+      if (asked && kept.has(group)) fill(group);
       group.hidden = asked && !kept.has(group);
       group.open = asked ? kept.has(group) : before.get(group);
       const count = group.querySelector("summary > .weft-count");
@@ -137,7 +194,7 @@
       if (target.matches(".weft-gpus > input")) filter();
     });
     box.hidden = false;
-    filter(); // the browser may have kept what was typed before
+    if (field.value) filter(); // the browser has kept what was typed before
   }
   follow();
 })();

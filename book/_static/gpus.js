@@ -1,16 +1,21 @@
 // Tables of several GPUs: what is picked in one is picked in all, and remembered.
 (function () {
   const KEY = "weft-gpu";
-  const buttons = () => document.querySelectorAll(".weft-gpus > input");
+  let picked;
 
-  function pick(gpu) {
-    for (const button of buttons()) if (button.value === gpu) button.checked = true;
+  function pick(gpu, within = document) {
+    for (const button of within.querySelectorAll(".weft-gpus > input"))
+      if (button.value === gpu) button.checked = true;
   }
+
+  // Rows that a script is about to show: see evidence.js.
+  document.addEventListener("weft-rows", ({ detail }) => pick(picked, detail));
 
   document.addEventListener("change", ({ target }) => {
     if (!target.matches(".weft-gpus > input")) return;
     const before = target.getBoundingClientRect().top;
-    pick(target.value);
+    picked = target.value;
+    pick(picked);
     // The tables above may have become longer: stay at the one that was used.
     window.scrollBy(0, target.getBoundingClientRect().top - before);
     try {
@@ -19,6 +24,7 @@
   });
 
   try {
-    pick(localStorage.getItem(KEY));
+    picked = localStorage.getItem(KEY);
+    pick(picked);
   } catch {}
 })();
