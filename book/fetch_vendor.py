@@ -24,15 +24,6 @@ KEEP = {
         "source-sans",
         {"files/source-sans-3-latin-wght-*.woff2": ".", "LICENSE": "."},
     ),
-    "mathjax": (
-        "mathjax",
-        {
-            "es5/tex-chtml.js": ".",
-            "es5/input/tex/extensions/*.js": "input/tex/extensions",
-            "es5/output/chtml/fonts/woff-v2/*.woff": "output/chtml/fonts/woff-v2",
-            "LICENSE": ".",
-        },
-    ),
     "requirejs": ("requirejs", {"require.js": "."}),
     "@jupyter-widgets/html-manager": (
         "html-manager",

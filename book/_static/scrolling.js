@@ -6,9 +6,8 @@
     }
   });
 
-  addEventListener("load", async () => {
-    await window.MathJax?.startup?.promise; // what it typesets is there only then
-    const wide = ".bd-article :is(pre, mjx-container[display=true])";
+  addEventListener("load", () => {
+    const wide = ".bd-article :is(pre, .weft-formula)";
     for (const box of document.querySelectorAll(wide)) sizes.observe(box);
   });
 })();
