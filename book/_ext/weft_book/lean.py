@@ -1,0 +1,77 @@
+"""What a page loads is what it uses.
+
+Sphinx's extensions load their scripts and styles on every page. A file of `USED_BY`
+stays where the page has what it is for. The theme loads its icons twice, as fonts of
+300 KB and as drawings (`icons.py`); the drawings stay, and hold up no page.
+"""
+
+import re
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+# A part of a file's name, and what the page must have in it.
+USED_BY = {
+    "clipboard.": "<pre",
+    "copybutton.": "<pre",
+    "togglebutton.": "dropdown",
+    "design-tabs.": 'class="sd-tab',
+    "sphinx-design.": 'class="sd-',
+    "mystnb.": 'class="cell',
+    "switches.js": "weft-switches",
+}
+# What a page is read without; deferred scripts keep their order.
+LATER = (
+    "doctools.js",
+    "sphinx_highlight.js",
+    "clipboard.min.js",
+    "copybutton.js",
+    "togglebutton.js",
+    "design-tabs.js",
+    "sphinx-book-theme.js",
+    "print.js",
+    "scrolling.js",
+    "search.js",
+    "reader.js",
+)
+FONTS = re.compile(r"\s*<link [^>]*(?:/fontawesome/)[^>]*>")
+DRAWINGS = re.compile(r"<script (?=[^>]*/fontawesome/)")
+PRELOADED = re.compile(r'\s*<link rel="preload" as="script"[^>]*>')
+
+
+def needed(name: str, body: str) -> bool:
+    """Return whether a page with this body uses a script or a style."""
+    return all(mark in body for part, mark in USED_BY.items() if part in name)
+
+
+def without_fonts(head: str) -> str:
+    """Return the head of a page without the fonts of icons, their drawings deferred.
+
+    The theme's scripts at the end of the page are not preloaded: what is seen first
+    would wait for them. `book/_templates/layout.html` calls this.
+    """
+    return PRELOADED.sub("", DRAWINGS.sub("<script defer ", FONTS.sub("", head)))
+
+
+def leave_out(
+    app: Sphinx,
+    pagename: str,
+    templatename: str,
+    context: dict[str, Any],
+    doctree: nodes.document | None,
+) -> None:
+    if app.builder.format != "html":
+        return
+    context["without_fonts"] = without_fonts
+    body = context.get("body", "")
+    for key in ("script_files", "css_files"):
+        files = context.get(key, [])
+        files[:] = [one for one in files if needed(str(one.filename or ""), body)]
+    for script in context.get("script_files", []):
+        if str(script.filename or "").endswith(LATER):
+            script.attributes["defer"] = "defer"
+
+
+def setup(app: Sphinx) -> None:
+    app.connect("html-page-context", leave_out, priority=950)
