@@ -41,6 +41,14 @@ def as_it_is(self: nodes.NodeVisitor, node: Computed) -> None:
     """Show the text alone, where pages are not HTML."""
 
 
+def load_where_measured(
+    app: Sphinx, page: str, _: str, context: dict, doctree: nodes.document | None
+) -> None:
+    """Load what says where a number is from on pages that have one."""
+    if 'class="weft-measured" title' in context.get("body", ""):
+        app.add_js_file("measured.js", loading_method="defer")
+
+
 class WeftDirective(SphinxDirective):
     """A directive that puts HTML into the page; other builders leave it out."""
 
@@ -106,3 +114,4 @@ def setup(app: Sphinx) -> None:
     plain = (as_it_is, as_it_is)
     html = (visit_computed, depart_computed)
     app.add_node(Computed, html=html, latex=plain, text=plain, man=plain, texinfo=plain)
+    app.connect("html-page-context", load_where_measured)
