@@ -8,20 +8,26 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import nbformat
 import pytest
+import yaml
 from built_book import ROOT
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
 from weft_book import (
+    around,
     cloth,
     curve,
     evidence,
+    formulas,
     gpus,
     icons,
+    kills,
+    lean,
     lessons,
     outline,
     results,
@@ -129,6 +135,7 @@ def render(tmp_path: Path) -> Render:
                     "master_doc": "book/index",
                     "nb_execution_mode": "off",
                     "html_theme": "basic",
+                    "html_math_renderer": "mathml",
                 },
                 status=None,
                 warning=warnings,
@@ -1044,3 +1051,85 @@ def test_less_than_a_baseline_is_written_in_per_cent() -> None:
             if float(results.text_of(results.read(path).find(case, name), what)) < 1:
                 small.append(f"{page}: {name}, in {case}")
     assert small == []
+
+
+@pytest.mark.parametrize(
+    ("latex", "parts"),
+    [
+        (
+            r"\frac{n}{2}",
+            ["<mfrac><mrow><mi>n</mi></mrow><mrow><mn>2</mn></mrow></mfrac>"],
+        ),
+        (r"a < b", ["<mo>&#x0003C;</mo>"]),
+        (
+            r"\begin{aligned} a &= b \\ c &= d \end{aligned}",
+            ["<mtable", '<mtr><mtd columnalign="right"><mi>c</mi></mtd>'],
+        ),
+        (r"C \mathrel{+}= A", ["<mi>C</mi><mo>&#x0002B;</mo><mo>"]),
+    ],
+)
+def test_a_formula_becomes_mathml(latex: str, parts: list[str]) -> None:
+    made = formulas.mathml(latex)
+    assert made.startswith("<math ")
+    assert all(part in made for part in parts), made
+
+
+@pytest.mark.parametrize("latex", [r"\unknown x", r"\left( x", "a & b"])
+def test_a_formula_that_mathml_has_no_word_for_is_refused(latex: str) -> None:
+    with pytest.raises(ValueError, match=r"\w"):
+        formulas.mathml(latex)
+
+
+def test_a_formula_is_put_into_the_page(render: Render) -> None:
+    html, warnings = render("{math}`n^2` steps:\n\n```{math}\n\\sqrt{n}\n```")
+    assert warnings == []
+    assert "<msup><mi>n</mi><mn>2</mn></msup>" in html
+    assert '<div class="weft-formula"><math' in html
+    assert "mathjax" not in html.lower()
+    _, warnings = render(r"{math}`\unknown`")
+    assert any("unknown" in each for each in warnings)
+
+
+def test_a_page_loads_only_what_it_uses() -> None:
+    assert lean.needed("_static/weft.css", "")
+    assert lean.needed("_static/copybutton.js", "<pre>x</pre>")
+    assert not lean.needed("_static/copybutton.js", "<p>x</p>")
+    assert not lean.needed("_static/mystnb.0a1b.css", "<p>x</p>")
+    head = (
+        '<link href="/fontawesome/css/all.css" rel="stylesheet" />'
+        '<link rel="preload" as="font" href="/fontawesome/a.woff2" />'
+        '<link href="theme.css" rel="stylesheet" />'
+        '<script src="/fontawesome/js/all.min.js"></script>'
+    )
+    assert lean.without_fonts(head) == (
+        '<link href="theme.css" rel="stylesheet" />'
+        '<script defer src="/fontawesome/js/all.min.js"></script>'
+    )
+
+
+def test_a_page_is_edited_where_it_is_written() -> None:
+    assert around.source_of("book/faq", ".md") == "book/faq.md"
+    for folder in ("labs", "solutions"):
+        source = around.source_of(f"{folder}/13_shared_memory", ".ipynb")
+        assert source == "chapters/13_shared_memory/lab.py"
+        assert (ROOT / source).is_file()
+
+
+def test_a_report_has_the_page_s_address_in_a_field_of_the_form() -> None:
+    address = around.report_on("https://github.com/a/b", "book/faq")
+    place = f"{links.PUBLIC}/book/faq.html"
+    asked = parse_qs(urlsplit(address).query)
+    form = ROOT / ".github" / "ISSUE_TEMPLATE" / asked["template"][0]
+    fields = [each["id"] for each in yaml.safe_load(form.read_text())["body"]]
+    assert asked["place"] == [place]
+    assert "place" in fields
+
+
+def test_the_kill_table_leads_to_the_files_of_its_kernels() -> None:
+    found = kills.kernels_of(ROOT, "race_shared") + kills.kernels_of(
+        ROOT, "05_first_kernel"
+    )
+    shown = [cells[0] for _, cells in kills.rows(found, ROOT, "https://x/blob/main")]
+    paths = [re.search('href="https://x/blob/main/([^"]*)"', cell)[1] for cell in shown]
+    assert len(paths) > 10
+    assert all((ROOT / path).is_file() for path in paths)
