@@ -113,13 +113,24 @@
 
   // ---- the contents open where the reader is -----------------------------------
 
+  const sidebar = () => document.querySelector(".bd-sidebar-primary");
+  const here = () => [...(sidebar()?.querySelectorAll("li.current > a") ?? [])].at(-1);
+
   function show() {
-    const sidebar = document.querySelector(".bd-sidebar-primary");
-    const here = [...(sidebar?.querySelectorAll("li.current > a") ?? [])].at(-1);
-    if (!here) return;
-    const [box, line] = [sidebar, here].map((part) => part.getBoundingClientRect());
+    if (!here()) return;
+    const [box, line] = [sidebar(), here()].map((part) => part.getBoundingClientRect());
     if (line.top < box.top || line.bottom > box.bottom)
-      sidebar.scrollTop += line.top - box.top - box.height / 3;
+      sidebar().scrollTop += line.top - box.top - box.height / 3;
+  }
+
+  // On a phone the theme opens them with the focus on the logo, and keeps the click.
+  function enter({ target }) {
+    if (!target.closest?.(".primary-toggle") || !here()) return;
+    const move = () => {
+      here().focus({ preventScroll: true });
+      show();
+    };
+    sidebar().addEventListener("focusin", move, { once: true });
   }
 
   addEventListener("DOMContentLoaded", () => {
@@ -128,8 +139,5 @@
     follow();
   });
   addEventListener("load", show); // after the theme has put it where it was
-  // On a phone the theme opens it at its top, and lets no one else hear of the click.
-  const opened = ({ target }) =>
-    target.closest?.(".primary-toggle") && requestAnimationFrame(show);
-  document.addEventListener("click", opened, { capture: true });
+  document.addEventListener("click", enter, { capture: true });
 })();
