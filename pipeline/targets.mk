@@ -18,7 +18,7 @@ simulator = backend simulator simulator_features language shapes intrinsics barr
 	collectives aligned_arrays tensor_cores sanitizer counters check check_launch \
 	corpus streams compiling package
 
-.PHONY: test test-all lint oldest newest book figures film notebooks refresh labs \
+.PHONY: test test-all lint oldest newest book pdf figures film notebooks refresh labs \
 	execute nbval handout gradescope image update vendor author
 
 test: author  ## Everything that can be verified without a GPU
@@ -44,6 +44,9 @@ newest:  ## Test with the newest packages that fit; rewrites constraints.txt
 
 book: author  ## The book, in _build/html
 	@$(venv) book/build.py $(ARGS)
+
+pdf: book  ## The whole book as one PDF, _build/warp-and-weft.pdf, by Chromium
+	@$(venv) book/pdf.py
 
 figures: author  ## Draw the figures' still pictures, in Chromium
 	@$(venv) book/stills.py $(ARGS)
