@@ -288,10 +288,10 @@ check(
 # ## Look at the lanes
 #
 # `explore` launches a kernel in the simulator and shows which lanes take part in each
-# request, and in which banks their words are. Begin with the first tree, and choose the
-# line with the addition. How many requests does it make, and how many lanes take part in
-# the later steps? Move the slider. Then guess the same for `sum_sequential`, change the
-# name, and compare.
+# request, and in which banks their words are. Begin with the first tree, and choose
+# the line with the addition. How many requests does it make, and how many lanes take
+# part in the later steps? Move the slider. Then guess the same for `sum_sequential`,
+# change the name, and compare.
 
 # %%
 ones = np.ones(BLOCK, np.float32)

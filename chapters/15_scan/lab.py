@@ -436,10 +436,10 @@ check(
 # %% [markdown]
 # ## Look at the stores
 #
-# `explore` launches your kernel in the simulator and shows what its warps request. Here
-# are two blocks of three warps, and about half of the elements are kept. Before you look
-# at the store, guess how many lanes of a warp take part in it, how many sectors their
-# request touches, and whether there are gaps between the places.
+# `explore` launches your kernel in the simulator and shows what its warps request.
+# Here are two blocks of three warps, and about half of the elements are kept. Before
+# you look at the store, guess how many lanes of a warp take part in it, how many
+# sectors their request touches, and whether there are gaps between the places.
 
 # %%
 some, ends = checks.signs(np.random.default_rng(15), 192)
