@@ -158,6 +158,15 @@ class Check {
     this.hintList.append(element("div", {}, element("b", { textContent: title }),
       ...paragraphs(text)));
     if (this.hints === hints.length) this.hint.disabled = true;
+    this.reveal(this.hintList.lastElementChild);
+  }
+
+  // On a phone, a keyboard and the hints leave little room: what was asked for may be
+  // below the window. A reader who has scrolled on stays where they are.
+  reveal(part) {
+    const { top, bottom } = this.check.getBoundingClientRect();
+    const height = window.visualViewport?.height ?? window.innerHeight;
+    if (bottom > 0 && top < height) part.scrollIntoView({ block: "nearest" });
   }
 
   say(text) {
@@ -186,12 +195,13 @@ class Check {
     this.busy(true);
     this.editor.mark([]);
     this.verdict.replaceChildren();
-    if (hadFocus) this.stop.focus();
+    if (hadFocus) this.stop.focus({ preventScroll: true });
     try {
       const source = this.editor.text();
       this.cases ??= fetched(`${this.name}.cases.json`); // not before they are needed
       this.show(await check(source, this.cases, (state) => this.tell(state)));
       this.say("");
+      this.reveal(this.verdict.firstChild);
     } catch (error) {
       this.cases?.catch(() => delete this.cases);
       const stopped = error instanceof Stopped;
@@ -199,7 +209,7 @@ class Check {
     }
     const onStop = document.activeElement === this.stop;
     this.busy(false);
-    if (onStop) this.check.focus();
+    if (onStop) this.check.focus({ preventScroll: true });
   }
 
   show(verdict) {

@@ -156,6 +156,37 @@ def test_a_wrong_and_a_right_function(watched: Any, under: str, name: str) -> No
     check.place.get_by_text("✓ passed", exact=True).wait_for()
 
 
+def await_view(place: Any) -> None:
+    """Wait until the window shows something; a page may scroll smoothly."""
+    inside = """(part) => {
+      const { top, bottom } = part.getBoundingClientRect();
+      return top >= 0 && bottom <= innerHeight;
+    }"""
+    place.page.wait_for_function(inside, arg=place.element_handle())
+
+
+def test_what_was_asked_for_is_seen_above_a_keyboard(
+    open_page: Callable[..., Any], under: str
+) -> None:
+    watched = open_page(width=390, height=420)  # what a keyboard leaves of a phone
+    check = opened(watched, under, "vector_add")
+    check.write_body(WRONG["vector_add"][0])
+    for number in (1, 2, 3):
+        check.button("Hint").click()
+        await_view(check.place.get_by_text(f"Hint {number} of 3"))
+    check.button("Check").scroll_into_view_if_needed()
+    await_view(check.press().locator(".weft-check-title"))
+
+
+def test_a_verdict_leaves_a_reader_where_they_are(watched: Any, under: str) -> None:
+    check = opened(watched, under, "vector_add")
+    check.write_body(WRONG["vector_add"][0])
+    check.button("Check").click()
+    watched.page.evaluate("scrollTo({ top: 0, behavior: 'instant' })")
+    watched.page.locator("#check-vector_add:not([data-busy]) [data-kind]").wait_for()
+    assert watched.page.evaluate("scrollY") == 0
+
+
 def test_a_step_back_marks_its_line_in_the_editor(watched: Any, under: str) -> None:
     check = opened(watched, under, "vector_add")
     check.write_body("    i = cuda.grid(1)\n    x = a[0]\n    out[i] = x + b[i]\n")
