@@ -699,6 +699,48 @@ def test_a_sum_that_was_stored_first_is_no_old_value() -> None:
     assert "before the launch" not in verdict.why
 
 
+def test_an_update_that_replaces_says_what_is_missing() -> None:
+    @cuda.jit
+    def replaces(x, y):
+        i = cuda.grid(1)
+        y[i] = 2 * x[i]
+
+    @cuda.jit
+    def reads(x, y):
+        i = cuda.grid(1)
+        y[i] = 2 * x[i] + (y[i] - y[i])
+
+    @cuda.jit
+    def something_else(x, y):
+        i = cuda.grid(1)
+        y[i] = 3 * x[i]
+
+    @cuda.jit
+    def too_little(x, y):
+        i = cuda.grid(1)
+        y[i] += x[i]
+
+    def why(kernel: Any) -> str:
+        verdict = check(
+            kernel,
+            spec=lambda x: 2 * x + x[::-1],
+            inputs=lambda rng, n: rng.random(n, np.float32),
+            out=lambda x: x[::-1].copy(),
+            sizes=[64],
+            launch=lambda n: (2, 32),
+            unseen=False,
+        )
+        assert verdict.kind == "wrong-value", verdict
+        return str(verdict.why)
+
+    missing = "What is missing is exactly what `y` held before the launch."
+    assert f"{missing} No thread reads `y`." in why(replaces)
+    assert missing in why(reads)
+    assert "No thread reads" not in why(reads)
+    assert "before the launch" not in why(something_else)
+    assert "before the launch" not in why(too_little)
+
+
 @pytest.mark.parametrize("name", ["gemm_naive", "gemm_coalesced"])
 def test_what_no_thread_stored_names_the_launch(name: str) -> None:
     change = {

@@ -190,10 +190,29 @@ class Cause:
 
 def cause(result: Result) -> Cause:
     """Find the cause of a wrong value: usually an input that was not fully used."""
-    for find in (miscounted, unread, unused, left_over, way):
+    for find in (miscounted, replaced, unread, unused, left_over, way):
         if found := find(result):
             return found
     return Cause()
+
+
+def replaced(result: Result) -> Cause:
+    """Say of an output that is to be updated that its old value is what is missing.
+
+    Only where exactly that is missing from every wrong element.
+    """
+    trial, trace, name = result.trial, result.done.trace, result.name
+    if trial.exercise.out is None or result.wrong.size < FEW:
+        return Cause()
+    number = list(result.done.launch.written).index(name)
+    old = trial.fresh()[number].ravel().astype(float)[result.wrong]
+    missing = -result.by[result.wrong]
+    if not old.any() or not np.all(np.abs(missing - old) <= result.noise):
+        return Cause()  # NaN is never what is missing
+    said = f"What is missing is exactly what `{name}` held before the launch."
+    if trace.blocks == trace.all_blocks and not reading(trace, name, GLOBAL).any():
+        said += f" No thread reads `{name}`."
+    return Cause(said)
 
 
 def left_over(result: Result) -> Cause:
