@@ -48,6 +48,7 @@ def test_blocks_of_less_than_a_warp_are_refused() -> None:
     )
     assert verdict.kind == "launch", verdict
     assert "27 lanes would have nothing to do" in verdict.message
+    assert "guard" not in verdict.why
 
 
 def test_a_launch_that_is_not_handed_back() -> None:

@@ -23,6 +23,7 @@ from weft.starters import has_stub, source
 from weft.tracebacks import undefined
 from weft.wording import capital, sentence, several
 
+LONELY = "A warp costs the same, however many of its lanes have a thread."
 IDLE = (
     "The guard keeps the surplus blocks from doing harm, but the GPU still has to "
     "start them."
@@ -225,7 +226,7 @@ def excessive(trial: Trial) -> None:
     """Refuse a launch far too large to simulate. Raises `Failed`."""
     elements = max(o.size for o in trial.case.outputs)
     if message := too_large(trial.grid, trial.block, elements):
-        raise Failed(refused(trial, f"{message}."))
+        raise Failed(refused(trial, f"{message}.", IDLE))
 
 
 def wasteful(trial: Trial, done: Done) -> None:
@@ -238,19 +239,19 @@ def wasteful(trial: Trial, done: Done) -> None:
             f"{blocks:,} blocks of {several(threads, 'thread')} are launched where "
             f"{needed:,} would be enough."
         )
-        raise Failed(refused(trial, message))
+        raise Failed(refused(trial, message, IDLE))
     if threads < WARP < trial.case.expected[0].size:
         message = (
             f"Each block has {several(threads, 'thread')}, and a warp has {WARP}: of "
             f"each warp {several(WARP - threads, 'lane')} would have nothing to do."
         )
-        raise Failed(refused(trial, message))
+        raise Failed(refused(trial, message, LONELY))
 
 
-def refused(trial: Trial, message: str) -> Verdict:
-    """Return the verdict on a launch whose extra threads have nothing to do."""
+def refused(trial: Trial, message: str, why: str) -> Verdict:
+    """Return the verdict on a launch in which threads or lanes have nothing to do."""
     places = returns(trial.exercise.written_by_learner)
-    return trial.verdict("launch", message, IDLE, places)
+    return trial.verdict("launch", message, why, places)
 
 
 def of_trial(trial: Trial, verdict: Verdict) -> Verdict:
