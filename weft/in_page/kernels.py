@@ -8,7 +8,7 @@ import inspect
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -32,6 +32,8 @@ class PageExercise(KernelExercise):
     made: the cases by `key_of`. launches: the grid and the block of each size, by the
     same key. data: the seed of what no size lists.
     """
+
+    can_explore: ClassVar[bool] = False  # there are no widgets
 
     made: Mapping[Any, Any] = field(default_factory=dict)
     launches: Mapping[Any, Any] = field(default_factory=dict)

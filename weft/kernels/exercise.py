@@ -45,6 +45,7 @@ class KernelExercise(Exercise):
     """
 
     needs: ClassVar[tuple[str, ...]] = ("spec", "inputs", "sizes", "launch")
+    can_explore: ClassVar[bool] = True  # a learner can call `weft.explore`
 
     launch: Any = None
     kernel: Any = None

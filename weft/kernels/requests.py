@@ -368,7 +368,9 @@ def sentence(trial: Trial, trace: Trace, lines: list[Line], size: str) -> str:
 
 
 def exploring(trial: Trial) -> str:
-    """Say how to look at what each line of the kernel reads and writes."""
+    """Say how to look at what each line reads and writes; '' where one cannot."""
+    if not trial.exercise.can_explore:
+        return ""
     function = trial.exercise.function()
     scope = function.__globals__ if function else {}
     call = "explore" if "explore" in scope else "weft.explore"
