@@ -68,6 +68,7 @@ check(
     blocks_for,
     spec=lambda n, threads: len(range(0, n, threads)),
     inputs=[(1, 128), (128, 128), (129, 128), (1000, 256), (1 << 26, 256)],
+    because=chapter.checks.last_block,
 )
 
 # %% [markdown] tags=["solution"]
