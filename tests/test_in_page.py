@@ -344,6 +344,19 @@ def test_a_kernel_that_passes_is_told_what_the_lab_adds() -> None:
     assert "lambda" not in json.dumps(data)
 
 
+def test_a_page_does_not_name_what_only_a_lab_has() -> None:
+    source = (
+        "@cuda.jit\n"
+        "def vector_add(a, b, out):\n"
+        "    i = cuda.grid(1)\n"
+        "    if i < out.size:\n"
+        "        out[i] = a[i] * a[i] + b[i] * b[i]\n"
+    )
+    verdict = judge(source, exercise("05_first_kernel", "vector_add"))
+    assert verdict["kind"] == "wrong-value"
+    assert "explore" not in json.dumps(verdict)
+
+
 def test_lines_that_are_not_the_readers_are_not_marked() -> None:
     data = exercise("05_first_kernel", "launch_for")
     assert "def halve" in data["code"]
