@@ -5,9 +5,10 @@ with the kernels and the checks: `python -m verification.mutants LAB` writes it 
 """
 
 import hashlib
+import time
 from collections.abc import Iterator
 from functools import cache
-from itertools import groupby, pairwise
+from itertools import count, groupby, pairwise
 from typing import Any
 
 import numpy as np
@@ -185,6 +186,13 @@ def test_nearness_is_relative_to_each_element() -> None:
     got[1] = 0
     assert not right(got, wanted, 1e-4, noise=0)
     assert right(got, wanted, 1e-4, noise=1e-5 / 4)  # as far off as the right ones
+
+
+def test_time_is_up_for_what_computes_and_not_for_what_waits() -> None:
+    with judging.within(0.05):
+        time.sleep(0.2)
+    with pytest.raises(judging.TimeIsUp), judging.within(0.05):
+        sum(1 for _ in count())
 
 
 def test_two_compilations_are_the_same_but_for_names_and_lines() -> None:
