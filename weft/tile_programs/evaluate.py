@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from weft.places import Place
-from weft.tile_programs.cutile import dtype_of, located
+from weft.tile_programs.cutile import Refused, dtype_of, located
 
 Array = np.ndarray[Any, Any]
 
@@ -417,13 +417,17 @@ def _array(run: Evaluator, op: Any) -> View:
 def _tiled(run: Evaluator, op: Any) -> View:
     array: View = run.get(op.array)
     kind = op.result_vars[0].get_type()
-    step = getattr(kind, "traversal_steps", kind.tile_shape)
+    shape = tuple(kind.tile_shape)
+    if len(shape) != len(array.shape):  # `ct.store` itself does not look
+        why = f"a tile of shape {shape} for an array of {len(array.shape)} axes"
+        raise Refused(why, run.here())
+    step = getattr(kind, "traversal_steps", shape)
     return View(
         array.start,
         array.dtype,
         array.shape,
         array.strides,
-        tuple(kind.tile_shape),
+        shape,
         tuple(kind.order),
         tuple(step),
         PADDING[kind.padding_mode.name],
@@ -521,6 +525,13 @@ def _slices(run: Evaluator, op: Any, shape: Sequence[int]) -> tuple[slice, ...]:
     return tuple(slice(i * n, (i + 1) * n) for i, n in zip(index, shape, strict=True))
 
 
+def _permuted(run: Evaluator, op: Any) -> Array:
+    """Exchange axes. cuTile's own look for an axis that is repeated misses 1 and -1."""
+    if len(set(op.axes)) < len(op.axes):
+        raise Refused(f"repeated axis in {tuple(op.axes)}", run.here())
+    return np.transpose(run.get(op.x), op.axes)
+
+
 def _inserted(run: Evaluator, op: Any) -> Array:
     x, value = np.array(run.get(op.x)), np.asarray(run.get(op.value))
     x[_slices(run, op, value.shape)] = value
@@ -550,7 +561,7 @@ OPERATIONS: dict[str, Callable[[Evaluator, Any], Any]] = {
     "tile_arange": lambda run, op: np.arange(_shape(op)[0]),
     "tile_reshape": lambda run, op: np.reshape(run.get(op.x), _shape(op)),
     "tile_broadcast": lambda run, op: np.broadcast_to(run.get(op.x), _shape(op)),
-    "tile_permute": lambda run, op: np.transpose(run.get(op.x), op.axes),
+    "tile_permute": _permuted,
     "tile_cat": lambda run, op: np.concatenate([run.get(op.x), run.get(op.y)], op.axis),
     "tile_extract": lambda run, op: run.get(op.x)[_slices(run, op, op.shape)],
     "tile_insert": _inserted,

@@ -71,6 +71,8 @@ def run(launch: Launch, backwards: bool = False, zeros: Collection[Place] = ()) 
             raise endless(launch.name, f"A program of {name}", long, launch.when) from (
                 None
             )
+        except cutile.Refused as refused:
+            raise Failed(refusal(launch, refused)) from None
         except Unsupported as unknown:
             places = called(unknown.places)
             said = launch.verdict("not-simulated", places, what=unknown.what)
