@@ -99,7 +99,8 @@ def tensors(rng):
                 return found
 
     flat = [k / 8 for k in range(-8, 8)]
-    cases = [flat, [*flat, *(-3 * x for x in flat)], [*flat, *[0.0] * 16]]
+    largest_last = [-3 * x for x in reversed(flat)]
+    cases = [flat, [*flat, *largest_last], [*flat, *[0.0] * 16]]
     cases += [vector(3, 1, 6), vector(4, 1000, 3), vector(3, 5, 2)]
     cases += [[*flat, *(1e-6 * x for x in flat)], [-abs(x) for x in vector(2, 1, 1)]]
     cases += [vector(int(rng.integers(2, 6)), 2.0 ** rng.integers(-9, 9), 8)]
