@@ -188,6 +188,15 @@ def test_nearness_is_relative_to_each_element() -> None:
     assert right(got, wanted, 1e-4, noise=1e-5 / 4)  # as far off as the right ones
 
 
+def test_a_number_that_stands_for_infinity_is_no_measure_of_the_others() -> None:
+    wanted = np.array([np.finfo(np.float32).min, -265.3558], np.float32)
+    got = wanted.copy()
+    got[1] = -265.35583
+    assert right(got, wanted, 1e-3, noise=3e-5)
+    got[1] = -200
+    assert not right(got, wanted, 1e-3, noise=3e-5)
+
+
 def test_time_is_up_for_what_computes_and_not_for_what_waits() -> None:
     with judging.within(0.05):
         time.sleep(0.2)

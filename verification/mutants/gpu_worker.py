@@ -33,7 +33,7 @@ import weft
 
 from numba import cuda  # isort: skip
 
-from verification.mutants.nearness import errors, right
+from verification.mutants.nearness import errors, right, sizes
 from verification.mutants.settings import Array, Data, Setting, data, parts, settings
 from weft import meaning
 
@@ -169,7 +169,7 @@ def promised(
             for k, (got, want) in enumerate(
                 zip(launch(kernel, made)[1], made.wanted, strict=True)
             ):
-                scale = np.abs(want[np.isfinite(want)]).max(initial=0)
+                scale = sizes(want).max(initial=0)
                 worst = float(errors(got, want).max(initial=0))
                 if got.shape != want.shape or not worst <= tolerance * scale:
                     return None

@@ -6,6 +6,7 @@ import numpy as np
 
 Array = np.ndarray[Any, Any]
 SLACK = 8  # how many times the right kernels' own error is still an error like theirs
+ENDLESS = 1e18  # numbers beyond it stand for infinity, as the lowest of float32 does
 
 
 def errors(got: Array, wanted: Array) -> Array:
@@ -21,6 +22,12 @@ def errors(got: Array, wanted: Array) -> Array:
     return np.where(exact, 0.0, off)
 
 
+def sizes(wanted: Array) -> Array:
+    """The magnitudes of the ordinary elements, those by which errors are judged."""
+    magnitudes: Array = np.abs(wanted)
+    return magnitudes[magnitudes < ENDLESS]
+
+
 def right(got: Array, wanted: Array, tolerance: float, noise: float) -> bool:
     """Whether each element is near what is wanted: relative to itself.
 
@@ -28,8 +35,8 @@ def right(got: Array, wanted: Array, tolerance: float, noise: float) -> bool:
     """
     if got.shape != wanted.shape:
         return False
-    finite = np.abs(wanted[np.isfinite(wanted)]) if wanted.size else wanted
-    rms = float(np.sqrt(np.mean(finite**2))) if finite.size else 0.0
+    ordinary = sizes(wanted)
+    rms = float(np.sqrt(np.mean(ordinary**2))) if ordinary.size else 0.0
     least = SLACK * noise + 4 * float(np.finfo(np.float32).eps) * rms
     with np.errstate(all="ignore"):
         allowed = tolerance * np.abs(wanted) + least

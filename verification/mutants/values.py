@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from verification.mutants.making import Right
-from verification.mutants.nearness import errors, right
+from verification.mutants.nearness import errors, right, sizes
 from verification.mutants.schedules import SCHEDULES
 from verification.mutants.settings import (
     Array,
@@ -121,7 +121,7 @@ def promised(
                 return None
             with np.errstate(all="ignore"):
                 off = errors(one, wanted)
-                scale = np.abs(wanted[np.isfinite(wanted)]).max(initial=0)
+                scale = sizes(wanted).max(initial=0)
             worst = float(off.max(initial=0))
             if not worst <= tolerance * scale:
                 return None
