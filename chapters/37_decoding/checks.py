@@ -94,14 +94,19 @@ def attention(q, k, v):
 def rising(rng, *shape):
     """Return queries (..., D), keys and values (..., keys, D); later keys score higher.
 
-    Every second head, of the last axis but two, has scores so low that e^s is 0.
+    Every second head has scores so low that e^s is 0, and its last key the lowest by
+    far: relative to that one, e^s of the others is infinite. By turns, it is the first
+    column that makes them low, or the last.
     """
     *heads, keys = shape
     q = rng.normal(0, 1, (*heads, D))
     k, v = rng.normal(0, 1, (2, *heads, keys, D))
     k *= 1 + 2 * np.arange(keys)[:, None] / keys
-    k[..., 1::2, :, 0] = np.abs(k[..., 1::2, :, 0]) + 4
-    q[..., 1::2, 0] = -400
+    for first, column in (1, 0), (3, D - 1):
+        low = k[..., first::4, :, column]
+        low[...] = np.abs(low) + 4
+        low[..., -1] += 12
+        q[..., first::4, column] = -400
     return q.astype("f4"), k.astype("f2"), (v - 0.5).astype("f2")
 
 
