@@ -212,6 +212,7 @@ def some_blocks(rng):
     cases += [(896, 128, 128, 1000, True), (896, 128, 128, 1000, False)]
     cases += [(0, 64, 32, 128, False), (64, 64, 16, 100, True)]
     cases += [(32, 32, 128, 256, True), (96, 48, 40, 120, True)]
+    cases += [(128, 64, 128, 129, True)]  # one key of tile 1 is seen
     for _ in range(24):
         rows, keys = (int(n) for n in rng.integers(2, 40, 2))
         seq = int(rng.integers(3, 200))
