@@ -7,6 +7,7 @@ machine cannot run gets a line with the reason instead of a row.
 
 import argparse
 import sys
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -53,6 +54,12 @@ def reason(error: Exception) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())[:220]}"
 
 
+def comment(text: str) -> str:
+    """Set a comment below a table, on as many lines as it takes."""
+    made = textwrap.fill(text, WIDTH, initial_indent="# ", subsequent_indent="#   ")
+    return f"{made}\n"
+
+
 def lines(title: str, heads: Sequence[str], rows: list[tuple[str, list[str]]]) -> str:
     """Set a table: names on the left, columns of EACH characters."""
     left = WIDTH - EACH * len(heads)
@@ -93,7 +100,7 @@ def timed(
             watch.once(launch, 0.0)
             launches[row.name] = launch
         except Exception as error:  # of a library that lacks something
-            missing.append(f"# {row.name}: {reason(error)}\n")
+            missing.append(comment(f"{row.name}: {reason(error)}"))
             print(missing[-1], end="", flush=True)
     found = timing.measure(launches, watch)
     ms = {name: found[name].ms / times for name in launches}
@@ -351,7 +358,7 @@ def sums() -> Iterator[str]:
                     cell = f"{formats.error(got, wanted):.3g}"
                 except Exception as error:
                     cell = "-"
-                    missing.append(f"# {name}, {k}: {reason(error)}\n")
+                    missing.append(comment(f"{name}, {k}: {reason(error)}"))
                 cells.setdefault(name, []).append(cell)
         heads = [f"k = {k}" for k in lengths]
         yield lines(title, heads, list(cells.items())) + "".join(missing)
