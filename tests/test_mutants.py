@@ -247,6 +247,17 @@ def test_the_score() -> None:
     assert found.share == 0.5
 
 
+def test_what_a_check_says_of_wrong_answers_may_be_reworded() -> None:
+    check = "def same(x):\n    return x\n\n{}check(f, same=checks.same{})"
+    reason = "def why(x):\n    return '' if x else f'{x}: too many'\n\n"
+    bare = caching.without_reasons(check.format("", ""))
+    said = check.format(reason, ", because=checks.why")
+    assert caching.without_reasons(said) == bare
+    assert caching.without_reasons(said.replace("return x", "return not x")) != bare
+    in_c = "int twice(int x) { return 2 * x; }"
+    assert caching.without_reasons(in_c) == in_c
+
+
 @pytest.mark.parametrize("lab", LABS)
 def test_what_is_known_belongs_to_these_kernels(lab: str) -> None:
     of = facts.digests(ROOT, lab)
