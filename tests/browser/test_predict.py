@@ -13,6 +13,7 @@ PAGES = sorted(
 # Of each prediction: whether a measurement follows, and whether it can be seen.
 ASKED = """() => [...document.querySelectorAll(".weft-predict")].map((question) => {
   const next = question.nextElementSibling;
+  if (!next) return { measured: false, seen: false };
   const rows = [...next.querySelectorAll("td, pre, svg, li")];
   const seen = rows.some((row) => row.checkVisibility({ visibilityProperty: true }));
   return { measured: !/^(P|H2|H3|UL|OL)$/.test(next.tagName) && rows.length > 0, seen };

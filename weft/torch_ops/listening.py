@@ -54,7 +54,7 @@ WAITS = {  # operators that need a value before the host can go on
     "unique_consecutive": SIZE,
     "bincount": SIZE,
 }
-PRINTED = ("__repr__", "__format__")
+PRINTED = ("__repr__",)
 HOMEWARD = ("cpu", "numpy", "tolist", "__array__")
 MAKERS = ("tensor", "as_tensor", "asarray")
 MIXED = frozenset(  # operators that take tensors from both sides of the bus

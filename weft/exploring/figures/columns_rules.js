@@ -1,5 +1,5 @@
 // A row-major array of 3 rows and 4 columns, as a column-major library reads it. Held
-// against PyTorch and the model of cuBLAS by tests/figures/test_columns.py.
+// against PyTorch and the model of cuBLAS by tests/figures/test_leading_dimension.py.
 
 export const ROWS = 3;
 export const COLUMNS = 4;
