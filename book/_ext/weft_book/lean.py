@@ -35,6 +35,7 @@ LATER = (
     "search.js",
     "reader.js",
 )
+REQUIRE = "require.js"  # for widgets
 FONTS = re.compile(r"\s*<link [^>]*(?:/fontawesome/)[^>]*>")
 DRAWINGS = re.compile(r"<script (?=[^>]*/fontawesome/)")
 PRELOADED = re.compile(r'\s*<link rel="preload" as="script"[^>]*>')
@@ -68,7 +69,10 @@ def leave_out(
     for key in ("script_files", "css_files"):
         files = context.get(key, [])
         files[:] = [one for one in files if needed(str(one.filename or ""), body)]
-    for script in context.get("script_files", []):
+    scripts = context.get("script_files", [])
+    if any(REQUIRE in str(script.filename or "") for script in scripts):
+        return  # what comes after it would take itself for one of its modules
+    for script in scripts:
         if str(script.filename or "").endswith(LATER):
             script.attributes["defer"] = "defer"
 
