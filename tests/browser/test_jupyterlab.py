@@ -47,7 +47,9 @@ class Server:
     folder: Path
 
     def of(self, path: str) -> str:
-        return f"{self.address}/lab/tree/{path}?token={self.token}"
+        """The address of a notebook, in a workspace that has no other open."""
+        room = f"workspaces/{Path(path).stem}"
+        return f"{self.address}/lab/{room}/tree/{path}?token={self.token}"
 
 
 def free_port() -> int:
@@ -206,7 +208,6 @@ def test_a_verdict_keeps_to_the_cell_that_it_judged(
     shutil.copyfile(ROOT / "labs" / f"{LAB}.ipynb", jupyterlab.folder / "labs" / name)
     page = open_page(width=1300, height=1000).page
     page.goto(jupyterlab.of(f"labs/{name}"))
-    # Tabs of the test before are there too, hidden.
     notebook = page.locator(".jp-NotebookPanel:not(.lm-mod-hidden)")
     code = notebook.locator(".jp-CodeCell")
     starter = code.filter(has_text=re.compile(r"def vector_add\(a, b, out\)")).first
