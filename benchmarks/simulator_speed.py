@@ -35,7 +35,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-TILE = 16
 ROOT = Path(__file__).parents[1]
 KEPT = Path(__file__).with_suffix(".json")
 FIGURE = ROOT / "book" / "figures" / "simulator_cost.svg"
@@ -52,37 +51,12 @@ def measure(which: str, kernel: str, size: int, rounds: int, pinned: bool) -> An
     size: of the matmul, or the number of threads of `loads`. "bytes" is by how much
     the process grew at most, "relative" the processor time in yardsticks.
     """
-    global cuda  # where Numba's simulator looks for it
     if pinned:
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     if which != "numba":
         import weft  # noqa: F401  puts our simulator in place of Numba's
     import numpy as np
-    from numba import cuda, float32
-
-    @cuda.jit
-    def matmul(a, b, c):
-        tile_a = cuda.shared.array((TILE, TILE), float32)
-        tile_b = cuda.shared.array((TILE, TILE), float32)
-        col, row = cuda.grid(2)
-        tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
-        total = float32(0)
-        for t in range(a.shape[1] // TILE):
-            tile_a[ty, tx] = a[row, t * TILE + tx]
-            tile_b[ty, tx] = b[t * TILE + ty, col]
-            cuda.syncthreads()
-            for k in range(TILE):
-                total += tile_a[ty, k] * tile_b[k, tx]
-            cuda.syncthreads()
-        c[row, col] = total
-
-    @cuda.jit
-    def loads(x, rounds, out):
-        i = cuda.grid(1)
-        total = float32(0)
-        for k in range(rounds):
-            total += x[i + k]
-        out[i] = total
+    from launches import TILE, loads, matmul
 
     rng = np.random.default_rng(0)
     if kernel == "matmul":
