@@ -12,6 +12,7 @@ from weft.checking.verdict import Failed, Verdict, Verdicts
 
 NAMES = ("g++", "c++", "clang++")
 PRELUDE = "prelude.h"
+CHANNEL = "channel.h"  # of the programs around cells
 HEADERS = "headers"  # the folder of headers that stand in for others
 FLAGS = tuple(
     (
@@ -69,6 +70,7 @@ def made(source: Source, program: str, folder: Path, other: Verdict) -> None:
 
     other: the verdict where the cell does not have what the program calls.
     """
+    (folder / CHANNEL).write_text(Path(__file__).with_name(CHANNEL).read_text("utf-8"))
     (folder / "program.cpp").write_text(program)
     fine, said = call(folder, *compiler.SANITIZE, "program.cpp", "-o", "program")
     if not fine and words.sanitizers_missing(said):

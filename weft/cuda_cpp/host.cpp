@@ -6,29 +6,12 @@
 #include "$file"
 #undef main
 
-#include <csignal>
-#include <fcntl.h>
-#include <sys/resource.h>
-#include <unistd.h>
-
-extern "C" void __sanitizer_print_stack_trace(void);
-extern "C" void __lsan_disable(void) __attribute__((weak));
-
-static FILE *weft_in, *weft_out;
-
-static void weft_late(int)
-{
-    static const char said[] = "weft: out of time\n";
-    if (write(2, said, sizeof said - 1) > 0)
-        __sanitizer_print_stack_trace();
-    _exit(99);
-}
+#include "channel.h"
 
 template <typename T> static T weft_read()
 {
     T value;
-    if (fread(&value, sizeof value, 1, weft_in) != 1)
-        _exit(98);
+    weft_read(&value, sizeof value);
     return value;
 }
 
@@ -50,21 +33,10 @@ static at::Tensor weft_tensor(const char *name)
     c10::Device device(index < 0 ? c10::DeviceType::CPU : c10::DeviceType::CUDA,
                        c10::DeviceIndex(index));
     char *data = at::weft_allocated(bytes, device, name);
-    if (bytes && fread(data, 1, bytes, weft_in) != bytes)
-        _exit(98);
+    weft_read(data, bytes);
     fprintf(stderr, "weft: array %s %p %zu %zu\n", name, (void *)data,
             c10::elementSize(kind), bytes / c10::elementSize(kind));
     return at::Tensor(data, kind, device, sizes, strides);
-}
-
-static void weft_give(char kind, size_t size, const void *p, size_t count)
-{
-    unsigned long long head[2] = {size, count};
-    fwrite(&kind, 1, 1, weft_out);
-    fwrite(head, sizeof head, 1, weft_out);
-    if (count)
-        fwrite(p, size, count, weft_out);
-    fflush(weft_out);
 }
 
 /* Write a tensor: type, device, sizes; then its elements, and those of the inputs. */
@@ -87,21 +59,8 @@ static void weft_result(const at::Tensor &given, std::vector<at::Tensor> inputs)
 
 int main(int argc, char **argv)
 {
-    struct rlimit cpu = {$seconds, $seconds + 2}, size = {1 << 24, 1 << 24};
-    signal(SIGXCPU, weft_late);
-    setrlimit(RLIMIT_CPU, &cpu);
-    setrlimit(RLIMIT_FSIZE, &size);
-    if (__lsan_disable)
-        __lsan_disable();
-    if (argc != 3)
-        return 97;
-    weft_in = fopen(argv[1], "rb");
-    weft_out = fopen(argv[2], "wb");
-    int file = open("where", O_RDWR | O_CREAT | O_TRUNC, 0600);
-    if (file < 0 || ftruncate(file, sizeof(weft_thread_of)) != 0)
-        return 97;
-    weft_running = (weft_thread_of *)mmap(nullptr, sizeof(weft_thread_of),
-                                          PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    size_t bytes = sizeof(weft_thread_of);
+    weft_running = (weft_thread_of *)weft_open(argc, argv, $seconds, bytes);
     weft_current[0] = weft_current[1] = int(weft_read<int64_t>());
     fprintf(stderr, "weft: begun\n");
 $arguments
@@ -111,8 +70,6 @@ $arguments
     } catch (const std::exception &error) {
         weft_log(std::string("raised ") + error.what());
     }
-    weft_give('e', 1, "", 0);
-    fclose(weft_in);
-    fclose(weft_out);
+    weft_close();
     return 0;
 }

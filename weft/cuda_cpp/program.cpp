@@ -12,17 +12,10 @@
 
 static void $pointer = $name;
 
-#include <csignal>
-#include <cstdlib>
+#include "channel.h"
 #include <cstring>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <unistd.h>
 #include <vector>
 
-extern "C" void __sanitizer_print_stack_trace(void);
-extern "C" void __lsan_disable(void) __attribute__((weak));
 extern "C" void __asan_poison_memory_region(void const volatile *, size_t);
 
 struct Array {
@@ -38,33 +31,8 @@ struct Where {
 };
 
 static const size_t GUARD = 1 << 23; /* bytes beside an array that nothing may touch */
-static FILE *weft_in, *weft_out;
 static std::vector<Array *> weft_arrays;
 static volatile Where *weft_where;
-
-static void weft_late(int)
-{
-    static const char said[] = "weft: out of time\n";
-    if (write(2, said, sizeof said - 1) > 0)
-        __sanitizer_print_stack_trace();
-    _exit(99);
-}
-
-static void weft_read(void *p, size_t bytes)
-{
-    if (bytes && fread(p, 1, bytes, weft_in) != bytes)
-        _exit(98);
-}
-
-static void weft_give(char kind, size_t size, const void *p, size_t count)
-{
-    unsigned long long head[2] = {size, count};
-    fwrite(&kind, 1, 1, weft_out);
-    fwrite(head, sizeof head, 1, weft_out);
-    if (count)
-        fwrite(p, size, count, weft_out);
-    fflush(weft_out);
-}
 
 /* Read an array into memory of its own, with a guard on both sides. */
 static void *weft_take(const char *name, char kind, size_t size)
@@ -122,21 +90,7 @@ static void weft_note(int rank)
 
 int main(int argc, char **argv)
 {
-    struct rlimit cpu = {$seconds, $seconds + 2}, size = {1 << 24, 1 << 24};
-    signal(SIGXCPU, weft_late);
-    setrlimit(RLIMIT_CPU, &cpu);
-    setrlimit(RLIMIT_FSIZE, &size);
-    if (__lsan_disable)
-        __lsan_disable();
-    if (argc != 3)
-        return 97;
-    weft_in = fopen(argv[1], "rb");
-    weft_out = fopen(argv[2], "wb");
-    int file = open("where", O_RDWR | O_CREAT | O_TRUNC, 0600);
-    if (file < 0 || ftruncate(file, sizeof(Where)) != 0)
-        return 97;
-    weft_where = (Where *)mmap(nullptr, sizeof(Where), PROT_READ | PROT_WRITE,
-                               MAP_SHARED, file, 0);
+    weft_where = (Where *)weft_open(argc, argv, $seconds, sizeof(Where));
     weft_read(&weft_grid_size, sizeof weft_grid_size);
     weft_read(&weft_block_size, sizeof weft_block_size);
     fprintf(stderr, "weft: begun\n");
@@ -167,8 +121,6 @@ $arguments
         weft_give('i', sizeof(int), a->writer.data(), a->count);
         weft_give('i', sizeof(int), a->other.data(), a->count);
     }
-    weft_give('e', 1, "", 0);
-    fclose(weft_in);
-    fclose(weft_out);
+    weft_close();
     return 0;
 }
