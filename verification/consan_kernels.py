@@ -67,32 +67,39 @@ def store_box(x, y, FENCE: gl.constexpr, WAIT: gl.constexpr):
 def product(a, b, c, STEPS: gl.constexpr, FULL: gl.constexpr, DONE: gl.constexpr):
     """c = a @ b.T. a, b: descriptors of (64, 64 STEPS) in tiles; c: (64, 64), float32.
 
-    FULL: wait for the tiles. DONE: wait for the product before they are replaced.
+    FULL: wait for the tiles. DONE: wait for the product before they are replaced. Each
+    tile has an mbarrier of its own, since Triton 3.6 counts every copy as an arrival
+    (triton-lang/triton, pull request 9046), and then reports a deadlock.
     """
     SUMS: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, 64, 16])
     left = gl.allocate_shared_memory(a.dtype, [SIDE, SIDE], a.layout)
     right = gl.allocate_shared_memory(b.dtype, [SIDE, SIDE], b.layout)
-    bar = gl.allocate_shared_memory(gl.int64, [1], mbarrier.MBarrierLayout())
-    mbarrier.init(bar, count=1)
+    bars = gl.allocate_shared_memory(gl.int64, [2, 1], mbarrier.MBarrierLayout())
+    for i in gl.static_range(2):
+        mbarrier.init(bars.index(i), count=1)
+        mbarrier.expect(bars.index(i), NBYTES)
 
-    mbarrier.expect(bar, 2 * NBYTES)
-    tma.async_copy_global_to_shared(a, [0, 0], bar, left)
-    tma.async_copy_global_to_shared(b, [0, 0], bar, right)
+    tma.async_copy_global_to_shared(a, [0, 0], bars.index(0), left)
+    tma.async_copy_global_to_shared(b, [0, 0], bars.index(1), right)
     acc = gl.zeros([SIDE, SIDE], gl.float32, SUMS)
     for k in range(STEPS):
         if FULL:
-            mbarrier.wait(bar, k & 1)
+            mbarrier.wait(bars.index(0), k & 1)
+            mbarrier.wait(bars.index(1), k & 1)
         sums = warpgroup_mma(left, right.permute((1, 0)), acc, is_async=True)
         if DONE:
             acc = warpgroup_mma_wait(0, deps=[sums])
         if not FULL:
-            mbarrier.wait(bar, k & 1)
-        more = k + 1 < STEPS
-        mbarrier.expect(bar, 2 * NBYTES, pred=more)
-        tma.async_copy_global_to_shared(a, [0, SIDE * (k + 1)], bar, left, pred=more)
-        tma.async_copy_global_to_shared(b, [0, SIDE * (k + 1)], bar, right, pred=more)
+            mbarrier.wait(bars.index(0), k & 1)
+            mbarrier.wait(bars.index(1), k & 1)
+        more, col = k + 1 < STEPS, SIDE * (k + 1)
+        mbarrier.expect(bars.index(0), NBYTES, pred=more)
+        mbarrier.expect(bars.index(1), NBYTES, pred=more)
+        tma.async_copy_global_to_shared(a, [0, col], bars.index(0), left, pred=more)
+        tma.async_copy_global_to_shared(b, [0, col], bars.index(1), right, pred=more)
         if not DONE:
             acc = warpgroup_mma_wait(0, deps=[sums])
-    mbarrier.invalidate(bar)
+    for i in gl.static_range(2):
+        mbarrier.invalidate(bars.index(i))
 
     gl.store(c + places(SUMS), acc)
