@@ -2,8 +2,7 @@
 
 python early.py [--out FOLDER], on a machine with a Hopper GPU, Numba and PyTorch,
 writes early.json and early.txt. python early.py --table writes early.txt from
-early.json, without a GPU. The times in early.json are of these kernels too, but
-they had been compiled beforehand, and were loaded as machine code.
+early.json, without a GPU.
 """
 
 import argparse
