@@ -8,6 +8,7 @@ import argparse
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import torch
@@ -26,6 +27,8 @@ HOW = """\
 """
 STEPS, WARM = 6, 3
 LONG = 20_000_000  # cycles, about 10 ms, for which a kernel keeps its stream busy
+AT_ONCE = 5  # processes: most of their time goes into importing PyTorch
+SECONDS = 120  # after which a way counts as one that does not end
 
 Step = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
@@ -184,6 +187,17 @@ def tried(name: str) -> str:
     return f"{worst:.1e}, steps off: {', '.join(map(str, off)) or 'none'}"
 
 
+def apart(name: str) -> str:
+    """Return what a process that tries this way says in its last line."""
+    asked = [sys.executable, str(Path(__file__).resolve()), "--way", name]
+    try:
+        done = subprocess.run(asked, capture_output=True, text=True, timeout=SECONDS)
+    except subprocess.TimeoutExpired:
+        return f"no end in {SECONDS} s"
+    last = (done.stdout.strip() or done.stderr.strip()).splitlines()[-1:]
+    return "".join(last)
+
+
 if __name__ == "__main__":
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -195,12 +209,10 @@ if __name__ == "__main__":
         print(tried(given.way))
         raise SystemExit
     shown = []
-    for name in WAYS:
-        asked = [sys.executable, str(Path(__file__).resolve()), "--way", name]
-        done = subprocess.run(asked, capture_output=True, text=True)
-        last = (done.stdout.strip() or done.stderr.strip()).splitlines()[-1:]
-        shown.append(f"{name:32}{''.join(last)[: WIDTH - 32 + 40]}\n")
-        print(shown[-1], end="", flush=True)
+    with ThreadPoolExecutor(AT_ONCE) as processes:
+        for name, said in zip(WAYS, processes.map(apart, WAYS), strict=True):
+            shown.append(f"{name:32}{said[: WIDTH - 32 + 40]}\n")
+            print(shown[-1], end="", flush=True)
     given.out.mkdir(parents=True, exist_ok=True)
     text = COMMAND + facts(ncu=False) + HOW + "\n" + "".join(shown)
     (given.out / "capture.txt").write_text(text, encoding="utf-8")
