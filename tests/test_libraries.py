@@ -4,7 +4,9 @@ import ctypes
 import json
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,17 @@ import weft  # noqa: F401  before Numba
 from verification import library_calls as calls
 from verification.cells import checks, run, scope_of
 from weft.chapters import Chapter
-from weft.libraries import CudaType, cublas, cublasLt, cufft, library, on_device
+from weft.libraries import (
+    CudaType,
+    arguments,
+    cublas,
+    cublasLt,
+    cufft,
+    judging,
+    library,
+    on_device,
+)
+from weft.libraries.exercise import LibraryExercise
 from weft.libraries.faults import ModelFault
 from weft.libraries.judging import calls_made
 from weft.libraries.loading import on_model
@@ -429,3 +441,51 @@ def test_a_verdict_counts_the_calls_of_each_function(model: Model) -> None:
         cufft.exec_c2c(plan, address, address, direction)
     cufft.exec_r2c(real, address, address)
     assert calls_made(model) == "2 calls of cufftExecC2C and 1 of cufftExecR2C"
+
+
+class OneGpu:
+    """What `real` asks of `torch.cuda`. current: PyTorch's stream, 0 by default."""
+
+    def __init__(self) -> None:
+        self.current, self.made = 0, 0
+
+    def synchronize(self) -> None:
+        pass
+
+    def Stream(self) -> SimpleNamespace:
+        self.made += 1
+        return SimpleNamespace(cuda_stream=self.made)
+
+    @contextmanager
+    def stream(self, chosen: SimpleNamespace | None) -> Iterator[None]:
+        before = self.current
+        self.current = chosen.cuda_stream if chosen else before
+        yield
+        self.current = before
+
+
+@pytest.mark.parametrize("given", [False, True])
+def test_pytorch_works_on_the_stream_of_the_calls(
+    given: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A library's calls go to the default stream unless the function gets another."""
+    gpu, found = OneGpu(), []
+    monkeypatch.setattr(torch, "cuda", gpu)
+    monkeypatch.setattr(judging, "on_gpu", lambda tensor: tensor)
+    monkeypatch.setattr(arguments, "model_in_use", lambda: None)
+
+    def double(x: Any, out: Any, stream: int) -> None:
+        found.append((stream, gpu.current))
+        out.copy_(2 * x)
+
+    exercise = LibraryExercise(
+        written_by_learner=double,
+        library="cufft",
+        spec=lambda x, out: 2 * x,
+        inputs=lambda rng, n: (torch.ones(n), torch.zeros(n)),
+        given=lambda on, x, out: (x, out, on.stream if given else 0),
+        result="out",
+        sizes=[3],
+    )
+    judging.real(exercise)
+    assert found == [(1, 1) if given else (0, 0)]

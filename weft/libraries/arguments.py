@@ -23,11 +23,13 @@ def stream() -> int:
 class Bench:
     """The place where a function is run: the model's device, or a GPU.
 
-    `place` puts a tensor there. What is made is destroyed by `close`.
+    `place` puts a tensor there. What is made is destroyed by `close`. `asked_for` is
+    the stream of a GPU that an argument is, or None.
     """
 
     def __init__(self, name: str, place: Callable[[torch.Tensor], Any]) -> None:
         self.name, self.place = name, place
+        self.asked_for: Any = None
         self.ends: list[tuple[Callable[[int], Any], int]] = []
 
     def _made(self, handle: int, destroy: Callable[[int], Any]) -> int:
@@ -58,12 +60,14 @@ class Bench:
 
     @property
     def stream(self) -> int:
-        """The stream that the data are made on."""
+        """The stream that the function works on, which is not the default stream."""
         model = model_in_use()
         if model is not None:
             model.stream = STREAM
             return STREAM
-        return int(torch.cuda.current_stream().cuda_stream)
+        cuda: Any = torch.cuda
+        self.asked_for = cuda.Stream()
+        return int(self.asked_for.cuda_stream)
 
     def workspace(self, nbytes: int) -> Any:
         """Return device memory that a library may use while it works."""

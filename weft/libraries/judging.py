@@ -227,22 +227,22 @@ def real(exercise: LibraryExercise) -> Facts:
     size = exercise.full or exercise.sizes[-1]
     case = exercise.case(size)
     cuda: Any = torch.cuda
-    stream = cuda.Stream()
     when = f"{case.label}, on the GPU"
-    with cuda.stream(stream):
-        bench = Bench(exercise.library, on_gpu)
+    bench = Bench(exercise.library, on_gpu)
+    try:
         arrays = bench.arrays(case.inputs)
         args = tuple(exercise.given(bench, *arrays))
         cuda.synchronize()
         try:
-            exercise.written_by_learner(*args)
+            with cuda.stream(bench.asked_for):  # None: stay on the default stream
+                exercise.written_by_learner(*args)
             cuda.synchronize()
         except Exception as error:
             places = raised_at(error, exercise.written_by_learner)
             said = f"{type(error).__name__}: {error}", ON_MODEL, places
             raise exercise.failed(kind_of(error), *said, when=when) from None
-        finally:
-            bench.close()
+    finally:
+        bench.close()
     names = exercise.written_by_learner.__code__.co_varnames
     out = found_in(arrays, args[names.index(exercise.result)])
     got = wide(out).cpu().numpy()
