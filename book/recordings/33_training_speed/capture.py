@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from textwrap import shorten, wrap
 
 import torch
 import torch.nn.functional as F
@@ -211,8 +212,9 @@ if __name__ == "__main__":
     shown = []
     with ThreadPoolExecutor(AT_ONCE) as processes:
         for name, said in zip(WAYS, processes.map(apart, WAYS), strict=True):
-            shown.append(f"{name:32}{said[: WIDTH - 32 + 40]}\n")
-            print(shown[-1], end="", flush=True)
+            cut = shorten(said, 2 * (WIDTH - 32), placeholder=" …")
+            shown.append(f"{name:32}" + f"\n{'':32}".join(wrap(cut, WIDTH - 32)))
+            print(shown[-1], flush=True)
     given.out.mkdir(parents=True, exist_ok=True)
-    text = COMMAND + facts(ncu=False) + HOW + "\n" + "".join(shown)
+    text = COMMAND + facts(ncu=False) + HOW + "\n" + "\n".join(shown) + "\n"
     (given.out / "capture.txt").write_text(text, encoding="utf-8")
