@@ -17,6 +17,7 @@ from weft.checking.slips import other_number
 from weft.checking.source import at_line, parameter_names, tree_of
 from weft.checking.unread import element, first_unread, unread_of
 from weft.checking.verdict import Failed, Verdict
+from weft.kernels.first_nan import first_nan, is_nan
 from weft.kernels.origins import elements, never_fetched, reading, stale, way_of
 from weft.kernels.trial import Done, Trial
 from weft.places import Note, Place, named, unravel
@@ -190,10 +191,21 @@ class Cause:
 
 def cause(result: Result) -> Cause:
     """Find the cause of a wrong value: usually an input that was not fully used."""
-    for find in (miscounted, replaced, unread, unused, left_over, way):
+    for find in (arisen, miscounted, replaced, unread, unused, left_over, way):
         if found := find(result):
             return found
     return Cause()
+
+
+def arisen(result: Result) -> Cause:
+    """Name the line on which a wrong NaN arises."""
+    trace, first = result.done.trace, result.first
+    row = trace.last_store(result.name, result.byte)
+    if row is None or first.pattern is not Pattern.NONE:
+        return Cause()
+    if not is_nan(first.got) or is_nan(first.wanted):
+        return Cause()
+    return Cause(*first_nan(result.trial, trace, row))
 
 
 def replaced(result: Result) -> Cause:

@@ -1,0 +1,192 @@
+"""The line on which a wrong NaN arises, found by running its launch once more.
+
+A NaN that reaches an output has often been made long before, on another line and by
+another thread. The launch is run again while Python reports each line that one thread
+runs. Its first NaN counts if the thread still holds one in the end. Where the thread
+has read the NaN from memory, the search goes on with the one that had stored it there.
+"""
+
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from types import CodeType, FrameType
+from typing import Any
+
+import numpy as np
+
+from weft.kernels.trial import Trial
+from weft.places import Note, Place, named
+from weft.simulator import Fault
+from weft.simulator.launch import simulate, values
+from weft.simulator.trace.trace import LOCAL, READ, SHARED, WRITE, Trace
+from weft.simulator.trace.traced_run import CalledRun
+from weft.wording import joined
+
+LONGEST = 100_000  # accesses of a launch that is run again
+EXCHANGE = "shfl"  # gives a thread the NaN of another
+HOPS = 4  # threads that may have passed a NaN on
+Who = tuple[int, int]  # a block and a thread of it, by their numbers
+MAKES_NAN = (
+    "NaN comes from inf - inf, 0 / 0, 0 · inf, or the square root or the logarithm of "
+    "a negative number."
+)
+
+
+@dataclass(frozen=True)
+class Born:
+    """Where a thread gets its first NaN: the place, the name, and others' values.
+
+    name: "" where the value has no name, since it is stored at once. others: what other
+    names on the line held before it, those of floating-point numbers.
+    """
+
+    place: Place
+    name: str = ""
+    others: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_exchanged(self) -> bool:
+        """Whether the value may be another lane's."""
+        return EXCHANGE in self.place.text
+
+    def sentence(self, who: str) -> str:
+        held = [f"`{name}` was {x:.6g}" for name, x in self.others.items()]
+        before = f" Before, {joined(held)}." if held else ""
+        what = f"`{self.name}`" if self.name else "the value"
+        line = f"on line {self.place.line}"
+        return f"In {who}, {what} becomes NaN {line}.{before} {MAKES_NAN}"
+
+
+def first_nan(trial: Trial, trace: Trace, row: int) -> tuple[str, list[Note]]:
+    """Find the line that makes the NaN which the store at `row` has stored.
+
+    Returns a sentence and a note on that line; "" and [] where the launch is too long,
+    or the NaN comes from an input.
+    """
+    if not 0 < len(trace) <= LONGEST:
+        return "", []
+    for _ in range(HOPS):
+        mine = (trace.block == trace.block[row]) & (trace.thread == trace.thread[row])
+        loads = np.flatnonzero(mine[:row] & (trace.operation[:row] == READ))
+        got = first_read(trial, trace, loads)
+        if got is None:
+            return born_in(trial, trace, row)
+        stored = last_stored(trace, got)
+        if stored is None:
+            return "", []
+        row = stored
+    return "", []
+
+
+def first_read(trial: Trial, trace: Trace, rows: Any) -> int | None:
+    """Return the first of these reads that has found NaN."""
+    if not len(rows):
+        return None
+    kernel, given = trial.exercise.kernel, (*trial.case.inputs, *trial.fresh())
+    wanted = {int(row): int(trace.address[row]) for row in rows}
+    run = values(kernel, trial.config, given, wanted)
+    read = run.values if run is not None else {}
+    return next((row for row in sorted(read) if is_nan(read[row][0])), None)
+
+
+def last_stored(trace: Trace, row: int) -> int | None:
+    """Return the last store to what was read at `row`."""
+    at = trace.address[row]
+    hit = (trace.address[:row] <= at) & (at < (trace.address + trace.size)[:row])
+    hit &= (trace.space[:row] == trace.space[row]) & (trace.operation[:row] == WRITE)
+    if trace.space[row] in (SHARED, LOCAL):
+        hit &= trace.block[:row] == trace.block[row]
+    if trace.space[row] == LOCAL:
+        hit &= trace.thread[:row] == trace.thread[row]
+    rows = np.flatnonzero(hit)
+    return int(rows[-1]) if rows.size else None
+
+
+def born_in(trial: Trial, trace: Trace, row: int) -> tuple[str, list[Note]]:
+    """Say where the thread of the store at `row` gets its first NaN."""
+    watch = watched(trial, trace, row)
+    if watch is None:
+        return "", []
+    born = watch.born or Born(trace.places[trace.site[row]])  # stored as it arises
+    known = watch.born is None or watch.ends_with_nan
+    if not known or trial.exercise.elsewhere(born.place) or born.is_exchanged:
+        return "", []
+    thread, block = trace.by(row)
+    whose = f"thread {named(thread)}"
+    if trace.all_blocks > 1:
+        whose += f" of block {named(block)}"
+    note = f"{born.name or 'its value'} becomes NaN here"
+    return born.sentence(whose), [(born.place, note)]
+
+
+def watched(trial: Trial, trace: Trace, row: int) -> "Watch | None":
+    """Run a trial again as far as a row, and watch the thread that makes the access."""
+    runs: list[CalledRun] = []
+
+    def make(*how: Any) -> CalledRun:
+        runs.append(CalledRun(frozenset([row]), *how))
+        return runs[0]
+
+    watch = Watch(runs, (int(trace.block[row]), int(trace.thread[row])))
+    given = (*trial.case.inputs, *trial.fresh())
+    with suppress(Fault), watch.on():
+        simulate(trial.exercise.kernel, trial.config, given, make_run=make)
+    return watch if runs and runs[0].calls else None
+
+
+class Watch:
+    """Follows the lines that one thread of a launch runs."""
+
+    def __init__(self, runs: list[CalledRun], who: Who) -> None:
+        self.runs, self.who = runs, who
+        self.born: Born | None = None
+        self._held: dict[FrameType, tuple[int, dict[str, Any]]] = {}
+
+    @property
+    def ends_with_nan(self) -> bool:
+        """Whether a name of the thread is NaN at the end."""
+        return any(is_nan(x) for _, now in self._held.values() for x in now.values())
+
+    @contextmanager
+    def on(self) -> Iterator[None]:
+        before = sys.gettrace()
+        sys.settrace(self._call)
+        try:
+            yield
+        finally:
+            sys.settrace(before)
+
+    def _call(self, frame: FrameType, event: str, arg: Any) -> Any:
+        """Follow a frame of the kernel, or of its functions, that our thread runs."""
+        if not self.runs or frame.f_code not in self.runs[0].lines:
+            return None
+        thread = self.runs[0].current
+        if thread is None or (thread.block.number, thread.number) != self.who:
+            return None
+        return self._line
+
+    def _line(self, frame: FrameType, event: str, arg: Any) -> Any:
+        """Look at what the line before has done."""
+        now = {k: v for k, v in frame.f_locals.items() if isinstance(v, int | float)}
+        line, before = self._held.get(frame, (0, {}))
+        fresh = [k for k, v in now.items() if is_nan(v) and not is_nan(before.get(k))]
+        if fresh and line and self.born is None:
+            self.born = self._from(frame.f_code, line, fresh, before)
+        self._held[frame] = frame.f_lineno, now
+        return self._line
+
+    def _from(
+        self, code: CodeType, line: int, fresh: list[str], before: dict[str, Any]
+    ) -> Born:
+        own = [name for name in fresh if not name.startswith("__")]
+        text = self.runs[0].lines[code].get(line, "")
+        place = Place(code.co_name, line, text.strip(), file=code.co_filename)
+        used = dict.fromkeys(re.findall(r"[^\W\d]\w*", text))
+        others = {k: before[k] for k in used if isinstance(before.get(k), float)}
+        return Born(place, own[0] if own else "", others)
+
+
+def is_nan(value: Any) -> bool:
+    return bool(value is not None and value != value)
