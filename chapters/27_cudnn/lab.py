@@ -58,7 +58,7 @@ convolve = ready_convolutions.convolve
 # ## 1 · Sizes and strides
 #
 # Before cuDNN computes anything, it needs a description of every array: its type, its
-# sizes and its strides, the distances between neighbouring elements along each axis.
+# sizes and its strides (the distances between neighbouring elements along each axis).
 # cuDNN lists the sizes in the order n, c, h, w (images, channels, height, width)
 # *whatever the order in memory is*. The strides define the order in memory:
 #
@@ -149,11 +149,12 @@ def tensor_of(array):
 # like PyTorch, it applies the filter without reversing it. (`ConvolutionMode` has two
 # members.)
 #
-# An algorithm may need a workspace, that is, memory for intermediate results, and some
-# algorithms do not run without it. `get_convolution_forward_workspace_size(handle,
-# x_desc, w_desc, conv_desc, y_desc, algo)` returns its size in bytes. Allocate it with
-# `zeros(nbytes, dtype=torch.uint8)`, which returns an array on the device. The scalars
-# are passed by address: `ONE` and `ZERO` are the addresses of a float 1 and a float 0.
+# An algorithm may use a **workspace**, memory for intermediate results, and some
+# algorithms fail without one. `get_convolution_forward_workspace_size(handle, x_desc,
+# w_desc, conv_desc, y_desc, algo)` returns its size in bytes. Allocate it with
+# `zeros(nbytes, dtype=torch.uint8)`, which returns an array on the device. The scalars,
+# alpha and beta, are passed by address: `ONE` and `ZERO` are the addresses of a float 1
+# and a float 0.
 #
 # Write a float32 convolution that uses the algorithm `algo`. `x`, `w` and `y` are
 # arrays on the device with `shape`, `stride()` and `data_ptr()`. Destroy every
@@ -219,16 +220,16 @@ check(
 # %% [markdown]
 # ## 3 · Which algorithm?
 #
-# The legacy interface has eight algorithms, numbered 0 to 7. Two functions report on
-# all of them: `cudnnGetConvolutionForwardAlgorithm_v7` ranks them by a heuristic,
-# without times, and `cudnnFindConvolutionForwardAlgorithm` runs and times each of them.
-# Both fill an array with one entry per algorithm. From an entry of the second function,
-# we keep these five numbers:
+# The legacy interface, which you used in exercise 2, has eight algorithms, numbered 0
+# to 7. Two functions report on all of them: `cudnnGetConvolutionForwardAlgorithm_v7`
+# ranks them by a heuristic, without times, and `cudnnFindConvolutionForwardAlgorithm`
+# runs and times each of them. Both fill an array with one entry per algorithm. Of each
+# entry from the second function, we keep five numbers:
 #
 # | field | what it is |
 # | --- | --- |
 # | `algo` | the number of the algorithm |
-# | `status` | 0: it works; otherwise nothing else here means anything |
+# | `status` | 0 if it works; otherwise the other numbers mean nothing |
 # | `time` | milliseconds |
 # | `memory` | bytes of workspace |
 # | `determinism` | 1: the same bits at every run |
@@ -236,7 +237,7 @@ check(
 # Choose an algorithm from such a list. `limit` is the size of the available workspace,
 # in bytes. If `reproducible` is true, the result must be bit for bit the same in every
 # run. Return the number of the fastest algorithm that meets these conditions; if no
-# algorithm does, return 0, `IMPLICIT_GEMM`, which needs no workspace.
+# algorithm does, return 0, the number of `IMPLICIT_GEMM`, which needs no workspace.
 #
 # ```python
 # choose(results, limit, reproducible)    # -> the algorithm's number
@@ -278,11 +279,11 @@ check(
 #
 # The table times a layer from chapter 23: 32 images of 56 × 56 pixels, 64 input and 64
 # output channels, and 3 × 3 taps, in float32 without TF32. `layer_tiled` is chapter
-# 23's kernel for this layer. `torch` is `conv2d` with `benchmark` on, which times ten
-# plans and keeps the fastest; `torch, all plans` has no such limit. The other rows are
-# algorithms of the legacy interface, and `PRECOMP, default math` is
-# `IMPLICIT_PRECOMP_GEMM` with TF32 allowed. The cell first prints the workspaces, the
-# errors and the ranking of the heuristic.
+# 23's kernel for this layer. `torch` is PyTorch's `conv2d` with `benchmark` on, which
+# times ten of cuDNN's plans (exercise 6) and keeps the fastest; `torch, all plans` has
+# no such limit. The other rows are algorithms of the legacy interface, and
+# `PRECOMP, default math` is `IMPLICIT_PRECOMP_GEMM` with TF32 allowed. The cell first
+# prints the workspaces, the errors and the ranking of the heuristic.
 #
 # Winograd's algorithm computes a tile of 2 × 2 results from 16 products per channel
 # instead of 36, or a tile of 4 × 4 results from 36 products instead of 144. This layer
@@ -307,15 +308,15 @@ table.expect("PRECOMP, default math", at_least=2)
 # %% [markdown] tags=["solution"]
 # The heuristic's first choice, `IMPLICIT_PRECOMP_GEMM`, uses the same method as chapter
 # 23's kernel, and their times are within a few per cent of each other. Two algorithms
-# are nearly twice as fast, Winograd's and `FFT_TILING`, because they multiply less:
-# counted by the operations of the definition, their rates are close to the arithmetic
-# peak, 67 TFLOP/s. Both need a large workspace, and Winograd's rounding error is four
-# times as large. The heuristic ranks both below `GEMM`, which is by far the slowest
-# here.
+# are nearly twice as fast, Winograd's and `FFT_TILING`, because they need fewer
+# multiplications. If you count the operations of the definition, their rates are close
+# to the arithmetic peak, 67 TFLOP/s. Both need a large workspace, and Winograd's
+# rounding error is four times as large. The heuristic ranks both below `GEMM`, which is
+# by far the slowest here.
 #
-# The workspace of `WINOGRAD_NONFUSED` is that of tiles of 4 × 4, 116.2 MB. So it
-# performs a quarter of the multiplications, but is less than twice as fast, probably
-# because it writes and reads the workspace.
+# The workspace of `WINOGRAD_NONFUSED` is that of tiles of 4 × 4, 116.2 MB. So the
+# algorithm performs a quarter of the multiplications, but is less than twice as fast,
+# probably because it writes and reads the workspace.
 #
 # So compare your kernel with the fastest algorithm of a library, not with the algorithm
 # that it chooses. On this layer, our kernel is about as fast as cuDNN's implicit GEMM,
@@ -390,18 +391,18 @@ check(
 # %% [markdown]
 # ## 5 · Implicit GEMM
 #
-# If you unroll the images into a large matrix, in which every number is a copy, a
-# convolution is a product of two matrices. **Implicit GEMM** multiplies the same matrix
-# without writing it: when a block needs an element of its tile, it computes where in x
-# this element comes from.
+# If you copy the numbers of the images into a large matrix, most of them several times,
+# a convolution becomes a product of two matrices. **Implicit GEMM** computes the same
+# product without storing the large matrix: when a block needs an element of its tile,
+# it computes where in x this element comes from.
 #
 # This matrix, A, has one row per result pixel and one column per tap and channel, and
 # is multiplied by a matrix of the filters:
 #
 # - A has n · p · q rows: row `(image * p + i) * q + j` belongs to pixel (i, j) of the
-#   result for this image;
+#   result for image `image`;
 # - A has r · s · c columns: column `(a * s + b) * c + channel` belongs to tap (a, b)
-#   and this channel, so neighbouring columns are neighbouring channels;
+#   and channel `channel`, so neighbouring columns are neighbouring channels;
 # - the other matrix has r · s · c rows and one column per filter.
 #
 # For element (`row`, `col`) of A, return its **offset in x**, in elements, where x is
@@ -462,7 +463,7 @@ check(
 # of a workspace.
 #
 # In C, all of these objects are descriptors: you create a descriptor, set its
-# attributes one by one, and finalize it. This cell does so for one tensor:
+# attributes one by one, and finalize it. The next cell does this for one tensor:
 
 # %%
 x = on_device(torch.zeros(2, 8, 4, 6))
@@ -498,7 +499,7 @@ cudnn.destroy(graph.handle)
 # - `graph.pointwise(mode, x, b, y=y)` adds y = mode(x, b). Leave `b` out if the mode
 #   has one input;
 # - `graph.plans(most=1)` returns a list of at most `most` plans, with the best guess
-#   first. The `workspace` of a plan is the size that it needs, in bytes;
+#   first. `plan.workspace` is the size of the workspace that the plan needs, in bytes;
 # - `graph.pack(addresses, workspace)` returns a variant pack, made from a dict with an
 #   address for each uid, and the address of a workspace;
 # - `graph.execute(plan, pack)` launches the plan;
@@ -555,9 +556,9 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Building the plans takes the most time, since some engines compile a kernel in this
-# step. A program should do it once per layer and shape, and keep the plan, the pack and
-# the workspace.
+# Most of the time goes into building the plans, since some engines compile a kernel in
+# this step. A program should build them once per layer and shape, and keep the plan,
+# the pack and the workspace.
 
 # %% [markdown]
 # ## More measurements
@@ -576,8 +577,8 @@ check(
 # `IMPLICIT_PRECOMP_GEMM`. `NHWC` has all arrays in NHWC, `NCHW` has all arrays in NCHW,
 # and `filters NCHW` has only the filters in NCHW. `NHWC, default math` differs from
 # `NHWC` in one number, the math type in the convolution's descriptor: `DEFAULT_MATH`
-# instead of `TENSOR_OP_MATH`. `torch, channels_last` is `conv2d` on tensors in this
-# memory format, and `torch` is `conv2d` on tensors in NCHW.
+# instead of `TENSOR_OP_MATH`. `torch, channels_last` is PyTorch's `conv2d` on tensors
+# in this memory format, and `torch` is the same on tensors in NCHW.
 #
 # Compute by hand: how long do the operations take at 800 TFLOP/s? How many bytes does a
 # conversion of x and y read and write, and how long do these bytes take at 4.2 TB/s?
@@ -603,10 +604,10 @@ chapter.measure.show_kernels()
 
 # %% [markdown] tags=["solution"]
 # With the default math type, cuDNN does not use tensor cores for float16. It converts
-# images and filters to float32 *and* to NCHW, runs a kernel made for sm_80 without
+# images and filters to float32 *and* to NCHW, runs a kernel for sm_80 that does not use
 # tensor cores, and converts the result back. It reports neither an error nor a warning.
 # For float32, the same default has the opposite effect: from sm_80 on, it allows TF32,
-# and so tensor cores. This is why the float32 table above used `FMA_MATH`. The graph
+# and thus tensor cores. This is why the float32 table above used `FMA_MATH`. The graph
 # interface, which PyTorch uses, has no math type: each engine states what it does.
 
 # %% [markdown]
@@ -675,8 +676,8 @@ chapter.measure.show_engines()
 #   all plans;
 # - `fallback`: the first plan of the mode `FALLBACK`, which promises only that its
 #   plans work;
-# - `compiled plan`: a plan of the same mode whose kernel is compiled when the plan is
-#   built;
+# - `compiled plan`: the first plan of `FALLBACK` whose kernel is compiled when the plan
+#   is built;
 # - `conv alone`: the convolution without bias and ReLU, by PyTorch;
 # - `eager`: the layer in PyTorch, operation by operation, and `torch.compile`: the same
 #   code, compiled;
@@ -706,8 +707,8 @@ fused.expect("first plan", at_least=0.9, times="cudnn_convolution_relu")
 
 # %% [markdown]
 # How much time fusion saves depends on the arithmetic per byte. The next cell makes the
-# same comparison for a layer with 64 channels and 112 × 112 pixels, which has much less
-# arithmetic per byte.
+# same comparison for a layer with 64 channels and 112 × 112 pixels, where it is much
+# lower.
 
 # %%
 guess = {"first plan": None, "torch.compile": None}
@@ -740,10 +741,11 @@ plans.expect("execute", at_least=15, times="build and execute")
 # %% [markdown]
 # ### Attention
 #
-# cuDNN also has engines for the graph of attention. PyTorch has a backend that builds
-# this graph, so you need not build it by hand. The table times the forward pass for 4
-# sequences of 4096 tokens with 16 heads of 128 numbers, in bfloat16, by three backends
-# of `scaled_dot_product_attention` and by the backend that PyTorch chooses (`default`).
+# cuDNN also has engines for attention, which is another graph. PyTorch has a backend
+# that builds it, so you need not build it by hand. The table times the forward pass for
+# 4 sequences of 4096 tokens with 16 heads of 128 numbers, in bfloat16, by three
+# backends of `scaled_dot_product_attention` and by the backend that PyTorch chooses
+# (`default`).
 
 # %%
 guess = {"cuDNN": None, "memory-efficient": None}
