@@ -74,9 +74,9 @@ DEVICE = "cuda" if weft.GPU else "cpu"
 # `torch.library.custom_op` turns a Python function into an operator. The function's
 # type annotations become the **schema**, here `poly_forward(Tensor x, float a, float b)
 # -> Tensor`. `mutates_args=()` promises that no argument is changed. `device_types`
-# says where the function can run; a tensor on another device then causes an error,
-# instead of passing an address that the kernel cannot read. The function itself
-# allocates the result and launches the kernel. Three things make an operator reliable:
+# says where the function can run; a tensor on another device then causes an error, and
+# the kernel never gets an address that it cannot read. The function itself allocates
+# the result and launches the kernel. Three things make an operator reliable:
 #
 # - **Layout.** A caller may pass any strides. PyTorch's own elementwise operators
 #   return a result in the layout of the input, so that channels-last stays
@@ -85,18 +85,19 @@ DEVICE = "cuda" if weft.GPU else "cpu"
 #   the result gets strides without gaps. An elementwise kernel does not care about the
 #   order of elements, as long as input and output agree on it.
 # - **Stream.** PyTorch works on its *current stream*, which is the default stream
-#   unless someone writes `with torch.cuda.stream(...)`. `current_stream()` returns the
-#   current stream for use in Numba's `kernel[grid, block, stream]`. (Without a GPU, it
-#   returns 0.)
-# - **Emptiness.** A tensor may have no elements, and a grid of no blocks is an error.
+#   unless the program selects another one, `with torch.cuda.stream(...)`.
+#   `current_stream()` returns the current stream for use in Numba's
+#   `kernel[grid, block, stream]`. (Without a GPU, it returns 0.)
+# - **Emptiness.** A tensor may have no elements, and a launch with no blocks is an
+#   error.
 #
 # ```python
 # poly_forward(x, a, b)    # x: any shape and strides -> the same, in x's layout
 # ```
 #
 # `flat(x)` gives you the elements in the order of memory, for tensors without gaps. It
-# does *not* check that there are none. The fake, which the next exercise explains, is
-# already given: it promises the layout of `torch.empty_like(x)`. Stuck? Run
+# does *not* check for gaps. The fake, which the next exercise explains, is already
+# given: it promises the layout of `torch.empty_like(x)`. Stuck? Run
 # `hint("poly_forward")`; there are three hints.
 
 # %%
@@ -149,13 +150,13 @@ check(
 #
 # When `torch.compile` traces your code, there are no numbers yet, only **fake tensors**
 # with a shape, strides, a dtype and a device. Your kernel cannot run on them. So every
-# operator has a second implementation, its **fake**, which makes the result from these
-# properties alone. The compiler trusts the fake: it allocates and indexes memory
-# accordingly.
+# operator has a second implementation, its **fake**, which computes the same properties
+# of the result, and no numbers. The compiler trusts the fake: it allocates and indexes
+# memory accordingly.
 #
-# Here is an operator whose result looks different from its input. It cuts a matrix into
-# tiles of `rows` rows, of which the last may be smaller, and adds up the columns of
-# each tile. The result is float32, whatever the dtype of the input.
+# Here is an operator whose result has a different shape from its input. It cuts a
+# matrix into tiles of `rows` rows (the last tile may be smaller), and adds up the
+# columns of each tile. The result is float32, whatever the dtype of the input.
 #
 # | x | rows | result |
 # | --- | --- | --- |
@@ -228,7 +229,7 @@ check(
 # The derivative of $a x^3 + b x$ is $3 a x^2 + b$, so the gradient with respect to $x$
 # is `grad` $\cdot\, (3 a x^2 + b)$. This calls for a second kernel. `torch.compile`
 # also traces `backward`, so the second kernel has to be in an operator as well,
-# `slope(grad, x, a, b)`. It is ready to be called.
+# `slope(grad, x, a, b)`. This operator is given.
 #
 # Write `keep` and `backward`. The check compares your gradients with those of the
 # formula, for several incoming gradients, one of which is the expanded tensor that
@@ -279,18 +280,18 @@ check(
 
 # %% [markdown] tags=["solution"]
 # `save_for_backward` does more than store tensors. It notices when a saved tensor is
-# changed in place before the backward pass runs, and it keeps no reference cycle alive.
-# Numbers need neither service.
+# changed in place before the backward pass runs, and it avoids reference cycles.
+# Numbers need neither.
 #
 # Here the input has to be saved, because $x$ cannot be recovered from $P(x)$. Saving it
-# is usually free: `x` lives on anyway, in the previous layer.
+# is usually free, because the previous layer keeps `x` in memory anyway.
 
 # %% [markdown]
 # ## 4 · Backward of the backward
 #
-# Some losses contain a gradient: penalties on the gradient's norm, physics-informed
-# networks, meta-learning. Differentiating such a loss means differentiating *your
-# backward*. Your backward calls `slope`, which PyTorch cannot differentiate either:
+# Some losses contain a gradient, as in gradient penalties, physics-informed networks
+# and meta-learning. Differentiating such a loss means differentiating *your backward*.
+# Your backward calls `slope`, which PyTorch cannot differentiate either:
 
 # %%
 x = torch.tensor([1.0, 2.0], device=DEVICE, requires_grad=True)
@@ -308,16 +309,15 @@ except Exception as error:
 #
 # $$s(g, x) = g \cdot (3 a x^2 + b)$$
 #
-# What is its derivative with respect to $g$, and what is it with respect to $x$?
-# Multiply each derivative by the incoming gradient `grad_out`. Here you may use
-# PyTorch's operators on tensors instead of a kernel, since a backward of a backward is
-# rarely where the time goes.
+# What are its derivatives with respect to $g$ and to $x$? Multiply each derivative by
+# the incoming gradient `grad_out`. Here you may use PyTorch's operators on tensors
+# instead of a kernel, since a backward of a backward is rarely where the time goes.
 #
 # This time you write everything after the signature. The cell defines the operator
-# anew, as `steep`. Launch `slope_kernel(grad, x, a, b, out)`, register a fake, write
-# what is kept and the backward, and register these. Then register the same two
-# functions for `slope`, so that `poly`, too, can be differentiated twice. Stuck?
-# `hint("steep")`.
+# again, under the name `steep`. Launch `slope_kernel(grad, x, a, b, out)`, register a
+# fake, write a function that saves what is needed and the backward, and register both.
+# Then register the same two functions for `slope`, so that `poly`, too, can be
+# differentiated twice. Stuck? `hint("steep")`.
 
 # %%
 @torch.library.custom_op("lab32::steep", mutates_args=(), device_types=DEVICE)
@@ -374,8 +374,8 @@ check(
 # ## Try it: what the registrations buy
 #
 # `gradcheck` compares gradients with finite differences in double precision, and
-# `gradgradcheck` does so with second derivatives. This is what the second signature of
-# the kernels is for. The second test needs your registration for `slope`.
+# `gradgradcheck` does the same for second derivatives. This is why the kernels have a
+# second signature, for float64. The second test needs your registration for `slope`.
 
 # %%
 torch.manual_seed(32)
@@ -384,7 +384,7 @@ looks.derivatives(poly)
 # %% [markdown]
 # **Autocast** converts the arguments of operators it knows, but it does not know yours.
 # Given a float16 tensor, the launch fails, because no signature fits. One line
-# registers the rule to convert to float32 first.
+# registers a rule: convert to float32 first.
 
 # %%
 torch.library.register_autocast("lab32::poly", DEVICE, torch.float32)
@@ -406,9 +406,9 @@ looks.export(poly)
 #
 # - The gradient of `x` is `gelu_slope(grad, x, bias)`, an operator that is ready.
 # - `bias` has been **broadcast**. Every row has used the same $b_j$, and the
-#   contributions of all rows add up, so its gradient is a sum, in the shape of `bias`.
-#   (If you return the unsummed matrix, PyTorch 2.13 sums it. Sum it yourself all the
-#   same.)
+#   contributions of all rows add up, so its gradient is a sum over the rows, in the
+#   shape of `bias`. (If you return the unsummed matrix, PyTorch 2.13 sums it. Sum it
+#   yourself all the same.)
 # - In fine-tuning, biases or whole layers are frozen. `ctx.needs_input_grad` is a tuple
 #   with a boolean for each input. Compute only the gradients that are needed, and
 #   return `None` for the others.
@@ -482,7 +482,7 @@ check(
 # once?
 #
 # In the end, every launch is a call of one function of the driver, `cuLaunchKernel`. It
-# receives a handle of the kernel, the grid, the block, a stream, and the
+# receives a handle to the kernel, the grid, the block, a stream, and the
 # **parameters**: one block of memory, laid out as a C struct. For an array of one
 # dimension, Numba passes seven 64-bit integers:
 #
@@ -584,9 +584,9 @@ print(chapter.prepared.lean(numbers, 1.0, 0.5))
 # ## The launch in C++
 #
 # The launch can also be written in C++. The kernel remains Numba's: C++ receives its
-# handle as a number. What moves to C++ is the *host's* part, that is, all that runs for
-# each call. The code is `LAUNCHER_CPP` in `chapters/32_extensions/launcher.py`. Read it
-# from the bottom:
+# handle as a number. What moves to C++ is the *host's* part, that is, everything that
+# runs for each call. The code is `LAUNCHER_CPP` in
+# `chapters/32_extensions/launcher.py`. Read it from the bottom:
 #
 # - `TORCH_LIBRARY` defines the schema, and `TORCH_LIBRARY_IMPL` registers a function
 #   for a dispatch key, as `Library` does in Python.
@@ -610,8 +610,8 @@ else:
 # %% [markdown]
 # ## 7 · A kernel and its launcher in CUDA C++
 #
-# Now write one yourself: $\max(x + b, 0)$ for a matrix and a row of biases. A cell for
-# `load_inline` has both functions in one file. These are their declarations, without
+# Now write one yourself: $\max(x + b, 0)$ for a matrix and a row of biases. A source
+# file for `load_inline` contains both functions. These are their declarations, without
 # `__global__`:
 #
 # ```cpp
@@ -620,21 +620,21 @@ else:
 # at::Tensor bias_relu(const at::Tensor &x, const at::Tensor &bias);
 # ```
 #
-# - The **kernel** computes element `i` of `n`. Row after row, its bias is
+# - The **kernel** computes element `i` of `n`, counted row by row. Its bias is
 #   `bias[i % columns]`.
-# - The **launcher** runs on the host. It is handed *any* two tensors, and a kernel
-#   trusts every address that it gets. So `TORCH_CHECK(condition, message)`, which
-#   raises an exception, has to refuse whatever the kernel cannot handle: tensors that
-#   are not on one GPU, other types than float32 (`at::kFloat`), a bias that is not as
-#   long as a row.
-# - Strides and empty tensors are ordinary inputs. The result is a new tensor, `(m, n)`
-#   and contiguous.
-# - The launch is on the current stream of the tensors' GPU, and after it
-#   `C10_CUDA_KERNEL_LAUNCH_CHECK()` asks whether it has failed.
+# - The **launcher** runs on the host. It may get *any* two tensors, and a kernel trusts
+#   every address that it gets. `TORCH_CHECK(condition, message)` raises an exception if
+#   the condition is false. Use it to refuse whatever the kernel cannot handle: tensors
+#   that are not on the same GPU, types other than float32 (`at::kFloat`), other numbers
+#   of dimensions, and a bias that is not as long as a row.
+# - Tensors with any strides, and empty tensors, are valid inputs. The result is a new
+#   tensor, `(m, n)` and contiguous.
+# - Launch on the current stream of the tensors' GPU. After the launch,
+#   `C10_CUDA_KERNEL_LAUNCH_CHECK()` checks whether it has failed.
 #
 # The check needs no GPU: it compiles the cell with a stand-in for PyTorch's headers, in
-# which a launch runs its threads one after another, and calls the launcher with good
-# and bad tensors. On a GPU with `nvcc` and `ninja`, `load_inline` then builds the
+# which a launch runs its threads one after another, and calls the launcher with valid
+# and invalid tensors. On a GPU with `nvcc` and `ninja`, `load_inline` then builds the
 # extension, which takes about a minute. Stuck? `hint("bias_relu")`.
 
 # %%
@@ -790,8 +790,9 @@ if BUILT or not weft.GPU:
 # %% [markdown]
 # ### No graph breaks
 #
-# The last test uses the operator that is launched in C++, or the prepared operator
-# where there is no compiler: `fullgraph=True` turns a graph break into an error.
+# With `fullgraph=True`, a graph break is an error. The last test compiles the operator
+# that is launched in C++, or the prepared operator if there is no compiler, in this
+# way.
 
 # %%
 looks.compiled(BUILT)
@@ -807,8 +808,8 @@ looks.compiled(BUILT)
 #    gradients work; if they have a fake, so does `torch.compile`.
 # 4. A launch is one call of the driver with a C struct. What Numba adds is flexibility,
 #    and where types are fixed you can do without it.
-# 5. A launcher in C++ asks what a kernel cannot: device, type, sizes. It launches on
-#    the current stream, and asks whether the launch has failed.
+# 5. A launcher in C++ checks what a kernel cannot: device, type, sizes. It launches on
+#    the current stream, and checks whether the launch has failed.
 # 6. What a call costs depends on what its launcher does at each call, not on the
 #    language of the kernel. In a CUDA graph, neither matters.
 
