@@ -49,18 +49,18 @@ CHANNELS_LAST = torch.channels_last
 # ## Two models
 #
 # Everything in this lab is tried on two small but real networks, with random data. The
-# first is a residual network for images, in the shape of ResNet-18. The check of the
-# last exercise uses a tiny version, and the measurements use a large version.
+# first is a residual network for images, built like ResNet-18. The check of the last
+# exercise uses a tiny version, and the measurements use a large version.
 #
-# The second is a stack of transformer blocks that predicts the next token, in the shape
-# of a small GPT. Both are in `chapters/33_training_speed/models.py`.
+# The second is a stack of transformer blocks that predicts the next token, built like a
+# small GPT. Both are in `chapters/33_training_speed/models.py`.
 
 # %% [markdown]
 # ## 1 · Feeding the GPU
 #
 # A batch of images begins on the host, as bytes from 0 to 255, of shape (b, 3, h, w).
-# The network needs the images on the device, normalised to `(x / 255 - mean) / std`. As
-# a cheap way to make more data, image `k` is mirrored if `flips[k]` is true.
+# The network needs the images on the device, normalised to `(x / 255 - mean) / std`. To
+# augment the data, image `k` is mirrored if `flips[k]` is true.
 #
 # The function below does all of that, but slowly. The result is right. What is wrong is
 # *where* things happen, and how many operators the function calls. The batch and
@@ -180,11 +180,11 @@ check(
 # to those of the earlier parts, and the optimiser steps once at the end. The result
 # should be the same as for the whole batch.
 #
-# Often it is not. The mean of the parts' means is the mean of the whole only if all
-# parts count the same number of samples, and here they do not: the last part is
-# shorter, and some labels are −100, which `cross_entropy` ignores. In one part of a
-# long batch, all labels are −100. Widely used trainers contained the mistake of
-# averaging means for years.
+# Often it is not. The mean of the parts' means is the mean of the whole only if the
+# same number of samples counts in every part. Here it does not: the last part is
+# shorter, and some labels are −100, which `cross_entropy` ignores. In the check's
+# longest batch, all labels of one part are −100. For years, widely used trainers made
+# the mistake of averaging the means.
 #
 # ```python
 # accumulate(model, parts)
@@ -196,7 +196,7 @@ check(
 # clearing is the caller's job.
 #
 # The check compares the loss and the gradients with those of the whole batch, counts
-# waits, and looks at the bytes that are alive at once, because saving memory is the
+# waits, and measures how many bytes are alive at the peak, because saving memory is the
 # point. Stuck? `hint("accumulate")`.
 
 # %% tags=["given"]
@@ -311,10 +311,10 @@ check(
 # only a block's input, and runs the block a second time when its gradient is needed.
 #
 # There is usually enough memory to keep the tensors of some blocks, and recomputing
-# those as well would be a waste. Run the blocks one after the other on `x`, so that
-# exactly `keep` of them keep their activations, and all others are checkpointed. Then
-# take the mean of the squares of the last block's output as the loss, call `backward`,
-# and return the loss.
+# those blocks as well would be a waste. Run the blocks one after the other on `x`, so
+# that exactly `keep` of them keep their activations, and all others are checkpointed.
+# Then take the mean of the squares of the last block's output as the loss, call
+# `backward`, and return the loss.
 #
 # *Which* blocks should keep their activations? Think of the moment when a checkpointed
 # block is recomputed: which tensors are alive then?
@@ -324,8 +324,8 @@ check(
 # ```
 #
 # Use `checkpoint(function, x, use_reentrant=False)`. The check counts the bytes that
-# are alive at the peak, and the operators, so that recomputing too little and too much
-# are both found. Stuck? `hint("within")`.
+# are alive at the peak, and the operators, so it notices if you recompute too little or
+# too much. Stuck? `hint("within")`.
 
 # %% tags=["given"]
 torch.set_float32_matmul_precision("highest")  # for the check
@@ -381,10 +381,11 @@ check(
 #
 # - A graph keeps **addresses**. A new batch has to be where the graph reads, and the
 #   caller's batches must not be changed.
-# - The **first** step of a training is not like the others: here, it creates the
+# - The **first** step of a training run is not like the others: here, it creates the
 #   optimiser's momentum. So let the step run at least once before you capture it.
-#   PyTorch's manual does so on another stream, `torch.cuda.Stream()`; then make each
-#   of the two streams wait for the other, with `wait_stream`.
+#   PyTorch's manual does so on another stream, `torch.cuda.Stream()`. With
+#   `wait_stream`, let this stream wait for the current one before the step, and the
+#   current one for this stream after it.
 # - The caller collects the losses, and reads them at the end.
 #
 # ```python
@@ -393,7 +394,7 @@ check(
 #     # -> replay(x, answers), which does the same by a graph
 # ```
 #
-# Without a GPU, the check replaces `torch.cuda`'s streams and graphs by a model, and
+# Without a GPU, the check replaces `torch.cuda`'s streams and graphs with a model, and
 # follows which memory they read and write. Stuck? `hint("as_graph")`.
 
 # %%
@@ -433,9 +434,10 @@ check(
 # %% [markdown] tags=["solution"]
 # Two copies bring a batch to the addresses that the graph knows, and a third takes the
 # loss away before the next replay overwrites it. All three are on the current stream,
-# before and after the replay, so nothing else has to be ordered.
+# before and after the replay, so they need no other ordering.
 #
-# A step before the capture trains, too: it is an ordinary step on the first batch.
+# The step before the capture is an ordinary step on the first batch, so it trains the
+# model, too.
 
 # %% [markdown]
 # ## 7 · The whole script
@@ -445,13 +447,13 @@ check(
 #
 # 1. images are normalised on the host, and they cross the bus as float32;
 # 2. images are mirrored one by one;
-# 3. the copies block;
-# 4. images and weights are row-major, where convolutions need channels-last;
+# 3. the copies block the host;
+# 4. images and weights are in NCHW, although the tensor cores need channels-last;
 # 5. everything is computed in float32;
 # 6. clipping reads one number per parameter;
 # 7. the loss is read at every step;
-# 8. the optimiser updates its parameters in more than one kernel per step, and without
-#    a GPU in a loop over them.
+# 8. the optimiser takes more than one kernel per step to update the parameters (without
+#    a GPU, it loops over them).
 #
 # Fix them all, in any order. After each fix, run the check: it names the lines to look
 # at next. You may use your `prepare` and `clip_` if they pass their checks, or
@@ -554,9 +556,9 @@ check(
 # and it copies each batch on a separate stream while the previous step is running. Its
 # code is in `chapters/33_training_speed/scripts.py`, so solve the exercise first.
 #
-# Your script should be at least three times as fast as the script as given. Compiled,
-# it should reach 90 % of the speed of the best known version or, better, 95 %. Guess
-# how many times as fast as the script as given yours is.
+# Your script should be at least three times as fast as the original. Compiled, it
+# should reach 90 % of the speed of the best known version or, better, 95 %. Guess
+# first: how many times as fast as the original is yours?
 
 # %%
 guess = {"yours": None}
@@ -571,9 +573,9 @@ whole.expect("yours, compiled", ceiling=0.9)
 
 # %% [markdown] tags=["solution"]
 # Which of the eight fixes helped most? The cell below fixes the faults one after the
-# other. The finished script is slower than the best known probably because its copy
-# waits its turn on the same stream: on a separate stream, the copy can run during the
-# previous step.
+# other. The finished script is slower than the best known version, probably because its
+# copy waits its turn on the same stream: on a separate stream, the copy can run during
+# the previous step.
 
 # %% tags=["solution"]
 steps = measure.one_by_one()
@@ -613,17 +615,18 @@ gpu_busy = measure.gpu_busy()
 
 # %% [markdown] tags=["solution"]
 # In float32 the GPU sets the pace, so look at what its kernels do. With a small batch
-# the host sets the pace: it needs about as long for a small batch as for a large one,
+# the host sets the pace: it takes about as long for a small batch as for a large one,
 # since it calls the same operators. Faster kernels would change nothing in that case.
 
 # %% [markdown]
 # ### Precision and layout
 #
-# Each row is five training steps, first of the stack, and then of the image network
-# with 512 images of 112 × 112. `TF32` is float32 whose products are computed on tensor
-# cores with 10 bits of mantissa. PyTorch allows it for convolutions by default, but for
-# matrix products only on request. `bfloat16` and `float16` use autocast, and float16
-# needs a scaler. `bfloat16 weights` uses no autocast.
+# Each row times five training steps, in the first table of the transformer stack, and
+# in the second of the image network with 512 images of 112 × 112. `TF32` is float32
+# whose products are computed on tensor cores with 10 bits of mantissa. PyTorch allows
+# it for convolutions by default, but for matrix products only on request. `bfloat16`
+# and `float16` use autocast, and float16 needs a scaler. `bfloat16 weights` uses no
+# autocast.
 #
 # How many times as fast as float32 is each row? And how much does channels-last gain,
 # in TF32 and in bfloat16?
@@ -697,7 +700,7 @@ if fp8 is not None:
 # ### The loader
 #
 # Before `prepare` comes the loader. A `DataLoader` with workers makes batches in other
-# processes while the GPU is computing. The cell measures milliseconds per batch of 256
+# processes while the GPU is computing. The cell measures the time per batch of 256
 # images, with a GPU that has nothing else to do, for a dataset in memory:
 #
 # - `0 workers, float32`: the dataset normalises each image, in this process;
@@ -712,12 +715,13 @@ loading = measure.loading()
 # %% [markdown]
 # ### Waits, and the host
 #
-# What does a wait cost? That depends on which side is ahead. Each row is five steps of
-# the stack in bfloat16. There is one table for 16 × 512 tokens and one for 2 × 128:
+# What does a wait cost? That depends on which side is ahead. Each row times five steps
+# of the stack in bfloat16. There is one table for 16 × 512 tokens and one for 2 × 128:
 #
 # - `plain`: a fused AdamW and nothing else;
 # - `loss.item()`: the loss is read at every step;
-# - `clipped by item`: clipping as exercise 2 gives it, with a wait for every parameter;
+# - `clipped by item`: clipping with the code that you were given in exercise 2, with a
+#   wait for every parameter;
 # - `clip_grad_norm_`: PyTorch's way;
 # - `foreach` and `looping`: the other two implementations of AdamW;
 # - `a CUDA graph`: the whole step is recorded once and replayed.
@@ -750,7 +754,7 @@ large.expect("a CUDA graph", at_least=0.95, at_most=1.7)
 # %% [markdown]
 # ### Compiled
 #
-# Each row is again five steps of the stack, with 16 × 512 tokens in bfloat16.
+# Each row again times five steps of the stack, with 16 × 512 tokens in bfloat16.
 #
 # - `compiled, with breaks`: each block ends in a test for NaN, `if not
 #   torch.isfinite(x).all(): raise ...`, which breaks the graph;
@@ -814,7 +818,7 @@ never
 #    before you change anything, and again after each change.
 # 2. Send images to the GPU as bytes, from pinned memory and without blocking, and do
 #    the arithmetic after the copy.
-# 3. Every value that Python reads from a tensor on the GPU is a wait, and under
+# 3. Every value that Python reads from a tensor on the GPU costs a wait, and under
 #    `torch.compile` usually a graph break. Decisions can stay in tensors.
 # 4. For convolutions, autocast and channels-last belong together. Weights stay in
 #    float32.
