@@ -535,37 +535,32 @@ if weft.GPU:
 # element, `parts[blockIdx.x]`, and when all sums have been written, *one* block adds up
 # `parts`, in an order that is always the same.
 #
-# That block has to know when the last sum has been written. A second kernel would solve
-# the problem, since it begins after the first has ended, but it costs a launch. Within
-# one launch, blocks cannot wait for one another, because some may not have begun. But
-# they can *count*. Each block, once its part is written, adds 1 to `arrived[0]`,
-# atomically:
+# That block has to know when the last sum has been written. Within one launch, blocks
+# cannot wait for one another, because some may not have begun. But they can *count*.
+# Each block, once its part is written, adds 1 to `arrived[0]`, atomically:
 #
 # ```python
 # before = cuda.atomic.inc(arrived, 0, top)    # 0, 1, ... top, and 0 again
 # ```
 #
 # The call returns the value from before the addition. Pass `gridDim.x - 1` as `top`.
-# The block that gets `top` back knows that it is the last. No block waits; the last one
-# does the rest. By then, the counter is back at 0, ready for the next launch.
+# The block that gets `top` back knows that it is the last, and the counter is back at
+# 0, ready for the next launch.
 #
 # Thread 0 of each block
 #
 # 1. writes the block's sum to `parts`;
-# 2. calls `cuda.threadfence()`: every thread of the GPU then sees what this thread has
-#    written so far before it sees what this thread writes from here on. Without this
-#    fence, the new count may become visible before the part does;
+# 2. calls `cuda.threadfence()`. Without this fence, the new count may become visible
+#    before the part does;
 # 3. counts, and stores in shared memory, in `last[0]`, whether the block is the last;
-# 4. calls `cuda.threadfence()` once more: what this thread reads from here on is at
-#    least as recent as the counter. Without this fence, it may read old parts from a
-#    cache.
+# 4. calls `cuda.threadfence()` once more. Without this fence, it may read old parts
+#    from a cache.
 #
 # Then comes a barrier, after which all threads of the block know whether it is the
 # last. In the last block, all threads add up `parts` together: a loop in steps of the
 # block, then `block_sum`, and thread 0 writes `out[0]`.
 #
-# The sum of each thread is given: `thread_sum(x)` is the loop of exercise 4, with four
-# loads of 16 bytes written out.
+# `thread_sum(x)`, the loop of exercise 4, is given.
 #
 # ```python
 # sum_repeatable(x, parts, arrived, out)    # (n,) -> (blocks,), uint32 (1,), (1,)
