@@ -455,7 +455,7 @@ weft.explore(keep_positive)[2, 96](some, ends, np.zeros_like(some))
 # made of scans.
 
 # %% [markdown]
-# ## 6 · Look back
+# ## Decoupled look-back
 #
 # Adding up each tile, scanning the sums and running `scan_tiles` reads x twice, and so
 # does your compaction. A block needs the sum of everything before it, which is known
@@ -487,39 +487,33 @@ weft.explore(keep_positive)[2, 96](some, ends, np.zeros_like(some))
 # up. If no lane has an `ALL`, all 32 numbers are added up, and the warp looks again, 32
 # tiles further back.
 #
-# The following is given:
+# ## 6 · Look back
+#
+# So far, the kernel below scans each tile separately. Write the look-back. In warp 0,
+# `total` is the tile's sum. Find the sum of everything `before` the tile, in all lanes,
+# and publish both words. The following is given:
 #
 # - `peek(words, k)` loads a word, and sees what other blocks have stored;
-#   `poke(words, k, word)` stores a word so that other blocks can see it. A word is
-#   stored as a whole, so flag and number arrive together.
+#   `poke(words, k, word)` stores a word so that other blocks can see it.
 # - `pack(flag, value)` makes a word, and `flag_of(word)` and `value_of(word)` take it
 #   apart. `warp_total(value)` adds up a warp's values and gives the sum to all lanes.
 # - The first 32 words belong to no tile, and hold `ALL` and 0. So tile `k` has word
 #   `32 + k`, and even tile 0 has words to look back at.
 # - A block chooses its tile by a **ticket**, drawn from an atomic counter, not by
 #   `blockIdx`. So tiles are handed out in the order in which blocks *start*, and a
-#   block waits only for blocks that are running. (Otherwise, all SMs might be full of
-#   blocks that wait for one that has no room.)
-# - `load_tile`, `scan_fours` and `store_tile` load, scan and store a tile. A thread has
-#   four vectors of four float32, which one 16-byte access moves. They are 128 elements
-#   apart, so each request is coalesced.
-#
-# So far, the kernel scans each tile separately. Write the look-back. In warp 0, `total`
-# is the tile's sum. Find the sum of everything `before` the tile, in all lanes, and
-# publish both words.
+#   block waits only for blocks that are running.
+# - `load_tile`, `scan_fours` and `store_tile` load, scan and store a tile.
 #
 # ```python
 # scan_once(x, out, words, ticket)    # (n,) -> (n,) float32, uint64, int32
 # ```
 #
-# In the check, 40 tiles are finished or in progress when your blocks start. Three
-# blocks take tiles 41, 42 and 40, in this order, or two blocks take 41 and 40, and each
-# begins when the one before has published a word. So tile 42 has to make do with the
-# `SUM` of tile 41, and if a block does not publish before it looks back, the others
-# wait for it for ever. The nearest `ALL` is that of tile 5, which a warp reaches in two
-# iterations. The check lets no thread look at more than 8 different words: a single
-# lane that looked back alone would look at 37. At the end, all words of your tiles have
-# to be `ALL`. Stuck? `hint("scan_once")`.
+# In the check, 40 tiles are finished or in progress when your blocks start. Your blocks
+# take tiles 41, 42 and 40, in this order, or only 41 and 40. If a block does not
+# publish before it looks back, the others wait for it for ever. The nearest `ALL` is
+# that of tile 5, which a warp reaches in two iterations. The check lets no thread look
+# at more than 8 different words. At the end, all words of your tiles have to be `ALL`.
+# Stuck? `hint("scan_once")`.
 
 # %% tags=["given"]
 SUM, ALL = 1, 2
