@@ -288,22 +288,17 @@ check(
 # %% [markdown]
 # ## 3 · 128-bit loads
 #
-# Sixteen 32-bit loads for 64 multiply-adds are still many instructions, and an SM
-# issues only four instructions per cycle. `load4` loads 128 bits, or four numbers, with
-# one instruction. The four numbers must be neighbours, in global memory and in shared
-# memory alike.
+# Sixteen 32-bit loads for 64 multiply-adds are still many instructions. `load4` loads
+# 128 bits, or four neighbouring numbers, with one instruction.
 #
-# In **global memory**, a load can take four neighbours of a row. But a row begins at
-# element `row * width`. If the width is not a multiple of 4, most rows do not begin on
-# a 16-byte boundary, where a 128-bit load would be an error. Such rows take four loads
-# of one element each. `four(x, row, col)` decides by the shape, so all threads decide
-# in the same way.
+# In **global memory**, `four(x, row, col)` loads four neighbours of a row. If the width
+# of `x` is not a multiple of 4, most rows do not begin on a 16-byte boundary, so `four`
+# then makes four loads of one element each.
 #
 # In **shared memory**, `fb` is a part of a row of `tb`, and needs no change. But `fa`
 # is a part of a *column* of `ta`. So transpose the tile of `a` while storing it: `ta`
 # is now (BK, BM), and its rows are the former columns. A thread that has loaded four
-# neighbours from a row of `a` stores them one below another. Which banks do the lanes
-# of a warp use?
+# neighbours from a row of `a` stores them one below another.
 #
 # - 64 threads load the 256 elements. Thread `t` loads four elements of row
 #   `t // (BK // 4)` of the tile of `a`, which is `t // 2` with BK = 8, from column
