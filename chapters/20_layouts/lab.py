@@ -200,19 +200,13 @@ check(
 # **R(c) = A(B(c))** for every coordinate c of B.
 #
 # B *picks* elements and A says where each one is. For example, `4:2` picks the elements
-# 0, 2, 4, 6. In A = `(6,2):(8,2)` these elements have the following indices:
+# 0, 2, 4, 6. In A = `(6,2):(8,2)`, their coordinates are (0, 0), (2, 0), (4, 0) and
+# (0, 1), and their indices are 0, 16, 32 and 2.
 #
-# | c | B(c) | coordinate in A | A(B(c)) |
-# | --- | --- | --- | --- |
-# | 0 | 0 | (0, 0) | 0 |
-# | 1 | 2 | (2, 0) | 16 |
-# | 2 | 4 | (4, 0) | 32 |
-# | 3 | 6 | (0, 1) | 2 |
-#
-# No single stride leads to these four indices. For `3:2`, one stride is enough: the
-# three elements that it picks, 0, 2 and 4, are all in A's first mode, so the result is
-# `3:16`. `6:2` picks three elements along A's first mode for each of the two
-# coordinates of the second, so the result is `(3,2):(16,2)`.
+# No single stride leads to these four indices. For `3:2`, one stride is enough: all
+# three elements are in A's first mode, so the result is `3:16`. `6:2` picks three
+# elements along A's first mode for each of the two coordinates of the second, so the
+# result is `(3,2):(16,2)`.
 #
 # Work through A's modes from the left, with two numbers that change on the way: how
 # many elements are still to be picked, and the step between them. A mode of A is
