@@ -211,10 +211,10 @@ check(
 # `ldmatrix_x4(tile, (row, word))` loads four small matrices of 8 rows, each row 16
 # bytes long: four words or eight float16. **Lane l does not receive the word at the
 # index it passes.** That index is where a row begins: lanes 0 to 7 pass the beginnings
-# of the eight rows of matrix 0, lanes 8 to 15 those of matrix 1, and so on. What a lane
-# receives is one word of each matrix: lane `4 * g + t` receives word t of row g,
-# exactly as an `mma` fragment requires. The result is a tuple of four words, one for
-# each matrix, which can be passed to `mma_f16` unchanged.
+# of the eight rows of matrix 0, lanes 8 to 15 those of matrix 1, and so on. Of each
+# matrix, lane `4 * g + t` receives word t of row g, exactly as an `mma` fragment
+# requires. The result is a tuple of four words, one for each matrix, which can be
+# passed to `mma_f16` unchanged.
 #
 # `ldmatrix_x4_trans` transposes each of the four matrices, number by number: lane
 # `4 * g + t` receives the numbers in rows 2t and 2t + 1 of *column* g. Use it for
@@ -393,9 +393,8 @@ check(
 #
 # The tiles in shared memory are `ta`, with BM rows of KW = BK / 2 words, and `tb`, with
 # BK rows of NW = BN / 2 words. A warp tile begins at row `wm` and column `wn` of the
-# block's tile. In both `ta` and `tb`, the number of pieces in a row is a multiple of
-# eight. `place(row, piece)` returns the word at which a piece begins in a swizzled row.
-# In each iteration:
+# block's tile. `place(row, piece)` returns the word at which a piece begins in a
+# swizzled row. In each iteration:
 #
 # - Copy both tiles piece by piece: each thread copies every THREADS-th piece.
 #   `four(x, row, word)` loads a piece as four words, and returns zeros outside `x`.
@@ -405,9 +404,7 @@ check(
 #   names row `l % 16` of the step, and piece `l // 16` of the two pieces that contain
 #   the 16 columns.
 # - In the same step, for each of the MF rows of fragments, load the fragment of `a`
-#   with `ldmatrix_x4`: lane l names row `l % 16` of the 16 rows, and piece `l // 16` of
-#   the two pieces that contain the 16 numbers along k. Multiply this fragment by all NF
-#   fragments of `b`.
+#   with `ldmatrix_x4`, as in exercise 4, and multiply it by all NF fragments of `b`.
 #
 # m can be any number. 8 divides n and k, so each piece is either entirely inside the
 # matrix or entirely outside.
