@@ -337,7 +337,7 @@ for seq in (1024, 4096, 16384):
 #   operand for piece `2 * n`, and the other two are that for piece `2 * n + 1`. The
 #   left operand is `fq[m]`. `mma_f16(s[n], left, right)` adds a product to piece n.
 # - Multiply the scores by `SCALE2`, which is $\log_2(e)/\sqrt d$. Then the softmax can
-#   use powers of 2: `exp2(x)` is a single instruction, whereas $e^x$ takes several.
+#   use powers of 2: `exp2(x)` is a single instruction.
 # - Set a score to `NOTHING` if the query does not see the key: a key beyond the end of
 #   the sequence, which has `seq` tokens, or with `causal`, a key after the query.
 # - `put_scores(scores, s, head, row, start, t)` stores the fragments.
@@ -529,16 +529,13 @@ check(
 # words of two float16. For each 16 columns of `P`, that is, for each pair `i` of
 # pieces, they are
 #
-# | word | row | columns |
+# | words | rows | columns |
 # | --- | --- | --- |
-# | `p[i, 0]` | g | 2t, 2t + 1 of the first piece |
-# | `p[i, 1]` | g + 8 | the same |
-# | `p[i, 2]` | g | 2t, 2t + 1 of the second piece |
-# | `p[i, 3]` | g + 8 | the same |
+# | `p[i, 0]`, `p[i, 1]` | g, g + 8 | 2t, 2t + 1 of the first piece |
+# | `p[i, 2]`, `p[i, 3]` | g, g + 8 | 2t, 2t + 1 of the second piece |
 #
 # Compare this table with the fragments of the scores: **each lane already holds what it
-# needs**. `f16_pair(low, high)` combines two numbers into a word. Nothing goes through
-# shared memory.
+# needs**. `f16_pair(low, high)` combines two numbers into a word.
 #
 # Put the kernel together. Copy your lines of exercises 4 and 5 into it and write what
 # is new:
