@@ -377,13 +377,11 @@ check(
 # temporary `c_float(...)`, so its `addressof` would no longer be valid.
 
 # %% [markdown]
-# ## 5 · cuBLASLt
+# ## Descriptors and epilogues
 #
 # In `cublasGemmEx`, every new feature would add a parameter. cuBLASLt takes
 # **descriptors** instead: opaque objects with attributes. There is one descriptor for
-# the operation, and a **layout** for each matrix. You create the descriptors, set the
-# attributes that differ from the default, use the descriptors as often as you like, and
-# destroy them.
+# the operation, and a **layout** for each matrix.
 #
 # cuBLASLt can do two things that cuBLAS cannot. An **epilogue** processes the product
 # while it is still in registers: it adds a bias, applies an activation, or does both.
@@ -397,6 +395,8 @@ check(
 put, algorithms = chapter.calls.put, chapter.calls.algorithms
 
 # %% [markdown]
+# ## 5 · cuBLASLt
+#
 # Write the linear layer again, with a bias and GELU in the epilogue. All arrays are
 # bfloat16, row-major and without gaps, and the library reads them by columns. So for
 # the library, the matrix D that it writes is `n × m`. The library's bias vector has one
