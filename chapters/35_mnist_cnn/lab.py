@@ -304,12 +304,12 @@ check(
 # does not change y (apart from ε), so dx has no component in those two directions.
 
 # %% [markdown]
-# ## 4 · Three layers in one kernel
+# ## All four pixels of a window in one lane
 #
 # After the convolution, the bias, ReLU and pooling perform only a few operations per
-# number, but a kernel for each would read and write all the numbers. The kernel of this
-# exercise keeps them in registers. It multiplies on tensor cores (chapter 21). The idea
-# is to choose *which pixel goes into which row*.
+# number, but a kernel for each would read and write all the numbers. The kernel of the
+# next exercise keeps them in registers. It multiplies on tensor cores (chapter 21). The
+# idea is to choose *which pixel goes into which row*.
 #
 # An `mma` multiplies 16 rows by 8 columns. Here a row is a pixel, a column is a filter,
 # and k runs over 16 channels at one position of the filter. In chapter 21 the rows were
@@ -324,12 +324,14 @@ check(
 # `sums[1]` for the lower. Then all four pixels of a window are in one thread, and
 # pooling takes three comparisons, without a shuffle and without shared memory.
 #
-# One block is one warp. It handles windows 8 · `blockIdx.x` + g, counted over all
-# images, and filters 8 · `blockIdx.y` to 8 · `blockIdx.y` + 7. Images and filters
-# consist of words of two bfloat16 numbers. x is (n, rows, cols, c), and w is (f, 9, c),
-# with the indices filter, position 3p + q, and word. c is a multiple of 8, and each
-# group of eight words is a separate product. The biases b are (f,). The fragments are
-# those of chapter 21, in words of one group:
+# ## 4 · Three layers in one kernel
+#
+# Write this kernel. One block is one warp. It handles windows 8 · `blockIdx.x` + g,
+# counted over all images, and filters 8 · `blockIdx.y` to 8 · `blockIdx.y` + 7. Images
+# and filters consist of words of two bfloat16 numbers. x is (n, rows, cols, c), and w
+# is (f, 9, c), with the indices filter, position 3p + q, and word. c is a multiple of
+# 8, and each group of eight words is a separate product. The biases b are (f,). The
+# fragments are those of chapter 21, in words of one group:
 #
 #     a: (row g, word t),     (row g + 8, word t),
 #        (row g, word t + 4), (row g + 8, word t + 4)
@@ -422,10 +424,9 @@ check(
 # docstring.
 #
 # The hidden layer of the fused step has 128 units. `head` is the kernel that comes
-# after its matrix product. It finishes the forward pass and begins the backward pass:
-# linear layer 128 → 10, log-softmax, the loss, and the gradients of all of these. Let h
-# be the hidden units of an image, after their ReLU, and a its label, out of n images.
-# Then
+# after its matrix product. It finishes the forward pass and begins the backward pass.
+# Let h be the hidden units of an image, after their ReLU, and a its label, out of n
+# images. Then
 #
 #     z[k] = b4[k] + sum over j of w4[k, j] h[j]    p = softmax(z)
 #     loss = -log p[a]                              dz[k] = (p[k] - [k is a]) / n
@@ -442,7 +443,7 @@ check(
 # `dh` gets the gradient *before* the ReLU. Row i of `sums` gets the gradients of image
 # i for all parameters of the head: first dw4 (as 1280 numbers), then db4 (10) and dh
 # (128, the gradient of b3), and finally the loss, not divided by n. Leave the 53
-# numbers after these unchanged. A later kernel adds the rows.
+# numbers after these unchanged.
 #
 # ```python
 # head(part, b3, w4, b4, labels, order, counter, dh, sums)
