@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from grading import audit, course, reports, table
+from grading import audit, comparing, course, reports, table
 from grading.files import printable
 from grading.marking import marked
 from grading.paper import Paper
@@ -99,7 +99,7 @@ def _grade(given: argparse.Namespace) -> int:
 
 def _audit(given: argparse.Namespace, paper: Paper, results: list[Result]) -> None:
     """Print how many answers to look at, and write which."""
-    known = audit.of_solution(paper), audit.of_starters(paper)
+    known = comparing.of_solution(paper), comparing.of_starters(paper)
     found = list(audit.rows(results, *known))
     kinds = Counter(what for _, what, *_ in found)
     counted = ", ".join(f"{number} {what}" for what, number in kinds.items())

@@ -116,8 +116,8 @@ def sit(task: Task, report: Report) -> None:
     from IPython.core.interactiveshell import InteractiveShell
 
     from grading.answers import Submission
-    from grading.audit import compared
     from grading.canary import unearned
+    from grading.comparing import compared
     from grading.submitted import NotGraded, read
 
     try:

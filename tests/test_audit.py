@@ -5,7 +5,7 @@ from pathlib import Path
 
 from test_grade import EXERCISES, LAB, ROOT, notebook, right, save
 
-from grading import audit
+from grading import audit, comparing
 from grading.__main__ import main
 from grading.listening import Mark
 from grading.paper import Paper
@@ -26,34 +26,35 @@ OTHER = ONE.replace("/ 2", "* 0.5")
 
 
 def test_layout_and_comments_do_not_make_another_answer() -> None:
-    assert audit.digests(ONE) == audit.digests(LAYOUT)
+    assert comparing.digests(ONE) == comparing.digests(LAYOUT)
 
 
 def test_other_names_do_not_make_another_answer() -> None:
-    one, two = audit.digests(ONE), audit.digests(NAMES)
+    one, two = comparing.digests(ONE), comparing.digests(NAMES)
     assert one[0] != two[0]
     assert one[1:] == two[1:]
 
 
 def test_another_formula_is_another_answer() -> None:
-    assert audit.digests(ONE)[1] != audit.digests(OTHER)[1]
-    assert audit.digests("def f(n):\n    return g(n)") != audit.digests(
+    assert comparing.digests(ONE)[1] != comparing.digests(OTHER)[1]
+    assert comparing.digests("def f(n):\n    return g(n)") != comparing.digests(
         "def f(n):\n    return h(n)"
     )
 
 
 def test_c_is_compared_without_its_comments() -> None:
     one, two = "%%c f\nint f; // one", "%%c f\nint  f; /* two */"
-    assert audit.digests(one) == audit.digests(two)
-    assert audit.digests(one) != audit.digests("%%c f\nint g;")
+    assert comparing.digests(one) == comparing.digests(two)
+    assert comparing.digests(one) != comparing.digests("%%c f\nint g;")
 
 
 def test_groups() -> None:
     def result(student: str, source: str, kind: str = "pass") -> Result:
         mark = Mark("half", kind, text="Line 2 uses `open`.\nMore")
-        return Result(student, [mark], answers={"half": list(audit.digests(source))})
+        answers = {"half": list(comparing.digests(source))}
+        return Result(student, [mark], answers=answers)
 
-    starters = {"half": audit.digests("def half(x, out):\n    pass")}
+    starters = {"half": comparing.digests("def half(x, out):\n    pass")}
     blank = "def half(x, out):\n    pass  # yours"
     results = [
         result("ana", ONE),
@@ -64,8 +65,8 @@ def test_groups() -> None:
         result("fi", blank),
         Result("eve", [Mark("half", "refused", text="Line 2 uses `open`.\nMore")]),
     ]
-    nodes = audit.digests(ONE)[2]
-    found = list(audit.rows(results, {"half": audit.digests(OTHER)}, starters))
+    nodes = comparing.digests(ONE)[2]
+    found = list(audit.rows(results, {"half": comparing.digests(OTHER)}, starters))
     assert found == [
         ("half", "refused", "eve", "", "", "Line 2 uses `open`."),
         ("half", "equal", "ana, bo", "", nodes, ""),
@@ -94,6 +95,6 @@ def test_a_run_writes_its_audit(tmp_path: Path) -> None:
 
 def test_the_solution_is_known_where_there_is_one() -> None:
     paper = Paper(LAB, ROOT / "labs" / f"{LAB}.ipynb")
-    assert set(audit.of_solution(paper)) == set(EXERCISES)
-    starters = audit.of_starters(paper)
-    assert all(audit.of_solution(paper)[e] != starters[e] for e in EXERCISES)
+    assert set(comparing.of_solution(paper)) == set(EXERCISES)
+    starters = comparing.of_starters(paper)
+    assert all(comparing.of_solution(paper)[e] != starters[e] for e in EXERCISES)

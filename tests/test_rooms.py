@@ -83,6 +83,9 @@ def test_imports_point_down() -> None:
     assert upward == []
 
 
+PACKAGES = ("weft", "pipeline", "grading", "installing", "exams", "verification")
+
+
 def named(node: ast.AST) -> Iterator[str]:
     """The modules, or names in modules, that a piece of code imports."""
     match node:
@@ -98,16 +101,17 @@ def named(node: ast.AST) -> Iterator[str]:
 
 
 def modules(root: Path) -> dict[str, set[str]]:
-    """The modules of the package, and which of them each imports, wherever it does.
+    """The modules of the packages, and which of them each imports, wherever it does.
 
-    Inside functions and for the types alone as well: a circle is one there too. The
-    package itself, which only hands names on, is left out.
+    Inside functions and for the types alone as well: a circle is one there too. `weft`
+    itself, which only hands names on, is left out.
     """
     paths = {
         ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(
             ".__init__"
         ): path
-        for path in sorted((root / "weft").rglob("*.py"))
+        for package in PACKAGES
+        for path in sorted((root / package).rglob("*.py"))
     }
     return {
         module: {
