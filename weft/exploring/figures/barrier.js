@@ -142,8 +142,8 @@ function words(state, now) {
   const garbage = results.findIndex((r) => r === "garbage");
   if (garbage >= 0)
     return (
-      `Warp ${garbage} has read the half of the tile that warp ${1 - garbage} writes, before it ` +
-      "was written. So out now holds garbage."
+      `Warp ${garbage} read warp ${1 - garbage}'s half of the tile before warp ${1 - garbage} had ` +
+      "written it, so out now holds garbage."
     );
   if (hazards.length)
     return (
