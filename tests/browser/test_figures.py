@@ -78,6 +78,10 @@ SHOWN: list[tuple[str, dict[str, Any]]] = [
     ("box", {"swizzled": False, "row": -2, "piece": 0}),
     ("tiles", {}),
     ("tiles", {"mistaken": True, "block": 1, "n": 30}),
+    ("composed", {}),
+    ("composed", {"a": "(4,8):(8,1)", "b": "((2,4),4):((16,1),4)", "at": 21}),
+    ("composed", {"b": "3:4", "at": 2}),
+    ("composed", {"b": "(4,2"}),
     ("trace", {"code": [[7, "    out[i] = x[j]"]], "accesses": [ACCESS]}),
 ]
 PAGES = {
@@ -95,7 +99,7 @@ PAGES = {
     "book/17_registers": ["occupancy"],
     "book/18_gemm_tiles": ["roofline", "tiling", "roofline"],
     "book/19_gemm_registers": ["roofline"],
-    "book/20_layouts": ["layout", "layout", "layout"],
+    "book/20_layouts": ["layout", "composed", "layout", "layout"],
     "book/21_tensor_cores": ["fragments"],
     "book/22_hopper_gemm": ["ring", "box"],
     "book/23_fft": ["roofline"],
@@ -287,6 +291,22 @@ def test_everything_works_from_the_keyboard(
     assert numbers(room)["occupancy"] == "100 %"
     room.get_by_role("slider", name=re.compile("^registers")).press("ArrowRight")
     assert numbers(room)["occupancy"] == "50 %"
+
+
+def test_a_mouse_follows_a_coordinate_through_two_layouts(
+    open_page: Callable, bench: Callable
+) -> None:
+    page = opened(open_page, bench("over", [("composed", {})], "light"), 1).page
+    figure = page.locator(".weft-figure")
+    assert numbers(figure)["c"] == "4"
+    figure.locator('[data-pick="5"]').first.hover()
+    expected = {"c": "5", "B(c)": "10", "A(B(c))": "34", "R(c), in one step": "34"}
+    assert numbers(figure) == expected
+    picture = figure.get_by_role("slider", name=re.compile("coordinate c"))
+    picture.press("Home")
+    assert numbers(figure)["c"] == "0"  # the mouse rests, and takes nothing back
+    figure.get_by_role("button", name="none").click()
+    assert "steps of 4 do not divide" in figure.locator(".said").inner_text()
 
 
 def test_a_page_may_ask_for_few_controls(open_page: Callable, bench: Callable) -> None:

@@ -184,8 +184,9 @@ const make = {
  * fit(state): the state made consistent. draw(state, width, set): what is seen, as
  * { code, picture, numbers: [[value, label, mark]], said }.
  * hand(state): for a picture that is operated itself, { label, words, now, max },
- * with key(state, name) and pick(state, data) returning changes. drag(state, x, width):
- * changes while a pointer is dragged over the picture. codeFirst: code above controls.
+ * with key(state, name) and pick(state, data) returning changes. hover: a mouse picks
+ * without a click. drag(state, x, width): changes while a pointer is dragged over the
+ * picture. codeFirst: code above controls.
  */
 export function figure(spec) {
   const { defaults, controls, draw, fit = (state) => state, hand, key, pick, drag } = spec;
@@ -225,10 +226,21 @@ export function figure(spec) {
       });
     }
     if (pick) {
-      seen.addEventListener("click", (event) => {
+      const take = (event) => {
         const hit = event.target.closest("[data-pick]");
         if (hit) set(pick(read(), hit.dataset.pick));
-      });
+      };
+      seen.addEventListener("click", take);
+      if (spec.hover) {
+        // The picture is drawn anew below a pointer that rests: that is no move.
+        let over = null;
+        seen.addEventListener("pointermove", (event) => {
+          if (event.pointerType !== "mouse") return;
+          const on = event.target.closest("[data-pick]")?.dataset.pick ?? null;
+          if (on !== over && on !== null) take(event);
+          over = on;
+        });
+      }
     }
 
     if (drag) {
