@@ -81,6 +81,27 @@ def test_measured_numbers_are_rates_per_second() -> None:
     assert state == {"bandwidth": row.value * 1e12, "kernels": [1]}
 
 
+def test_the_rows_of_a_case_are_names_and_seconds() -> None:
+    lab = "35_mnist_cnn"
+    profile = "torch, best: 2 steps, batch 1024, by kind"  # in µs, as values
+    state = state_of(
+        ROOT,
+        f'{{kernels: {{measured: "{lab} | kernels, batch 64"}}, '
+        f'kinds: {{measured: "{lab} | {profile}"}}}}',
+    )
+    measured = results.read(results.path_of(ROOT, lab, "nvidia-h200"))
+    kernels = measured.of_case("kernels, batch 64")
+    assert state["kernels"] == [[row.name, row.ms * 1e-3] for row in kernels]
+    kinds = measured.of_case(profile)
+    assert state["kinds"] == [[row.name, row.value * 1e-6] for row in kinds]
+
+
+def test_a_case_without_times_is_no_list_of_times() -> None:
+    where = '"35_mnist_cnn | accuracy after 2 epochs"'
+    with pytest.raises(ValueError, match="that row has no time"):
+        state_of(ROOT, f"{{a: {{measured: {where}}}}}")
+
+
 def test_a_figure_without_its_numbers_needs_no_still(tmp_path: Path) -> None:
     (tmp_path / "book").mkdir()
     missing = page("roofline", ":state: {peak: {measured: x | y | z}}")

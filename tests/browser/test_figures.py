@@ -34,6 +34,20 @@ ACCESS = {
         for w in (0, 1)
     ],
 }
+RUNS = [  # two kernels, and what the other step is made of
+    {
+        "batch": 1024,
+        "kernels": [["forward", 4e-5], ["update", 1e-5], ["all two", 5e-5]],
+        "steps": [["torch, best", 4e-4], ["fused, one graph", 1.1e-4]],
+        "kinds": [["pooling and its gradient", 1e-4], ["the rest", 2.8e-4]],
+    },
+    {
+        "batch": 64,
+        "norms": True,
+        "kernels": [["moments", 4e-6], ["backward", 1e-5]],
+        "steps": [["torch, best", 4e-5], ["fused, one graph", 3e-5]],
+    },
+]
 # Every figure, in states that show all kinds of marks.
 SHOWN: list[tuple[str, dict[str, Any]]] = [
     ("warp_access", {"layout": "aos", "field": 1}),
@@ -82,6 +96,9 @@ SHOWN: list[tuple[str, dict[str, Any]]] = [
     ("composed", {"a": "(4,8):(8,1)", "b": "((2,4),4):((16,1),4)", "at": 21}),
     ("composed", {"b": "3:4", "at": 2}),
     ("composed", {"b": "(4,2"}),
+    ("training_step", {"runs": RUNS}),
+    ("training_step", {"runs": RUNS, "at": 3}),
+    ("training_step", {"runs": RUNS, "batch": 64, "norms": True}),
     ("trace", {"code": [[7, "    out[i] = x[j]"]], "accesses": [ACCESS]}),
 ]
 PAGES = {
@@ -109,6 +126,7 @@ PAGES = {
     "book/30_tensors": ["strides"],
     "book/31_autograd": ["gradients"],
     "book/33_training_speed": ["queueing"],
+    "book/35_mnist_cnn": ["training_step"],
     "book/36_tiles": ["tiles"],
     "solutions/05_first_kernel": ["trace", "trace"],
     "solutions/08_warps": ["trace"],
@@ -307,6 +325,22 @@ def test_a_mouse_follows_a_coordinate_through_two_layouts(
     assert numbers(figure)["c"] == "0"  # the mouse rests, and takes nothing back
     figure.get_by_role("button", name="none").click()
     assert "steps of 4 do not divide" in figure.locator(".said").inner_text()
+
+
+def test_a_kernel_of_a_step_is_chosen(open_page: Callable, bench: Callable) -> None:
+    shown: list[tuple[str, dict[str, Any]]] = [("training_step", {"runs": RUNS})]
+    page = opened(open_page, bench("step", shown, "light"), 1).page
+    figure = page.locator(".weft-figure")
+    said = figure.locator(".said")
+    assert "forward comes first and takes 40.0 µs" in said.inner_text()
+    picture = figure.get_by_role("slider", name=re.compile("chosen kernel"))
+    picture.press("ArrowDown")
+    assert "update starts after 40.0 µs" in said.inner_text()
+    picture.press("End")
+    assert "The rest: 140 µs of the 190 µs per step" in said.inner_text()
+    figure.locator('[data-pick="2"]').first.hover()
+    assert "Pooling and its gradient: 50.0 µs" in said.inner_text()
+    assert numbers(figure)["times as fast"] == "3.6"
 
 
 def test_a_page_may_ask_for_few_controls(open_page: Callable, bench: Callable) -> None:

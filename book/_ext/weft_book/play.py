@@ -30,6 +30,7 @@ FIGURES = Path("weft", "exploring", "figures")
 STILLS = Path("book", "figures", "stills")
 PLACE = "figures"  # under the pages' _static
 WRITTEN = re.compile(r"^```\{play\} *(\w+)\n((?::\w+:.*\n)*)", re.M)
+SECONDS = {"s": 1, "ms": 1e-3, "us": 1e-6}
 STATE = re.compile(r"^:state: *(.*)$", re.M)
 
 
@@ -48,19 +49,34 @@ def state_of(root: Path, text: str) -> dict[str, Any]:
 
 
 def filled(root: Path, value: Any) -> Any:
-    """Replace {measured: "lab | case | name"} by that row's rate, per second."""
+    """Replace {measured: "lab | case | name"} by that row's rate, per second.
+
+    Without a name, it becomes [name, seconds] of every row of the case.
+    """
     if isinstance(value, list):
         return [filled(root, each) for each in value]
     if not isinstance(value, dict):
         return value
     if set(value) == {"measured"}:
-        lab, case, name = (part.strip() for part in value["measured"].split("|"))
-        row = results.read(results.path_of(root, lab, REFERENCE)).find(case, name)
+        lab, case, *names = (part.strip() for part in value["measured"].split("|"))
+        measured = results.read(results.path_of(root, lab, REFERENCE))
+        if not names:
+            return [[row.name, seconds(row)] for row in measured.of_case(case)]
+        row = measured.find(case, names[0])
         prefix = re.match(r"([TGMk]?)(B|FLOP)/s", row.unit or "")
         if row.value is None or prefix is None:
             raise ValueError(f"{value['measured']}: that row has no rate")
         return row.value * results.PREFIXES[prefix[1]]
     return {name: filled(root, each) for name, each in value.items()}
+
+
+def seconds(row: results.Row) -> float:
+    """Return a row's time. Raises ValueError where none was measured."""
+    if row.ms is not None:
+        return row.ms * SECONDS["ms"]
+    if row.value is None or row.unit not in SECONDS:
+        raise ValueError(f"{row.case} | {row.name}: that row has no time")
+    return row.value * SECONDS[row.unit]
 
 
 def still_path(root: Path, name: str, state: dict[str, Any]) -> Path:
