@@ -509,7 +509,7 @@ def test_a_page_with_groups_has_a_script_and_others_do_not(
 ) -> None:
     html, warnings = render("```{filter}\n```\n\n```{all-results}\n```")
     assert warnings == []
-    assert '<search class="weft-filter" hidden>' in html
+    assert '<search class="weft-filter">' in html
     assert re.search(r'<label for="weft-filter">[^<]+</label>', html)
     assert 'aria-live="polite"' in html
     page = tmp_path / "html" / "book" / "index.html"

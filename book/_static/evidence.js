@@ -68,7 +68,9 @@
       filter();
       target.closest(".weft-group").open = true;
     }
-    target.scrollIntoView({ behavior: "instant" });
+    // In a later frame than the one that opens the group: nothing that is seen moves.
+    const scroll = () => target.scrollIntoView({ behavior: "instant" });
+    requestAnimationFrame(() => requestAnimationFrame(scroll));
   }
 
   function follow() {
@@ -193,7 +195,6 @@
     document.addEventListener("change", ({ target }) => {
       if (target.matches(".weft-gpus > input")) filter();
     });
-    box.hidden = false;
     if (field.value) filter(); // the browser has kept what was typed before
   }
   follow();

@@ -17,6 +17,5 @@ for (const box of document.querySelectorAll(".weft-switches")) {
     }
   };
   for (const each of switches) each.addEventListener("change", show);
-  box.querySelector("fieldset").hidden = false;
   show(); // the browser may have kept what was switched before
 }

@@ -5,7 +5,8 @@ until a reader opens it. Its id is its address, as each row's is. With a script
 (`evidence.js`) such an address opens the group, and the rows can be filtered.
 
 The rows are in a <noscript>. Where scripts run, a browser reads that as text: 44,000
-elements are made only of what is opened. Where none runs, it is a part of the page.
+elements are made only of what is opened. Where none runs, it is a part of the page, and
+the style hides the filter. It has its room from the start, so that nothing jumps.
 """
 
 import re
@@ -23,7 +24,7 @@ SCRIPT = "evidence.js"
 ENDING = "</noscript></details></div>"
 NAME = 'span class="weft-title"'
 FILTER = (
-    '<search class="weft-filter" hidden>'
+    '<search class="weft-filter">'
     '<label for="weft-filter">Filter the rows</label>'
     '<input id="weft-filter" type="search" autocomplete="off" spellcheck="false" '
     'aria-describedby="weft-filter-help">'

@@ -37,6 +37,7 @@ LATER = (
 )
 REQUIRE = "require.js"  # for widgets
 FONTS = re.compile(r"\s*<link [^>]*(?:/fontawesome/)[^>]*>")
+MODE = re.compile(r"(document\.documentElement)\.dataset\.theme = [^;]*;")
 DRAWINGS = re.compile(r"<script (?=[^>]*/fontawesome/)")
 PRELOADED = re.compile(r'\s*<link rel="preload" as="script"[^>]*>')
 
@@ -50,9 +51,21 @@ def without_fonts(head: str) -> str:
     """Return the head of a page without the fonts of icons, their drawings deferred.
 
     The theme's scripts at the end of the page are not preloaded: what is seen first
-    would wait for them. `book/_templates/layout.html` calls this.
+    would wait for them. `book/_templates/layout.html` calls this, and `with_theme`.
     """
     return PRELOADED.sub("", DRAWINGS.sub("<script defer ", FONTS.sub("", head)))
+
+
+def with_theme(head: str) -> str:
+    """Return the head of a page that knows at once whether it is light or dark.
+
+    The theme's script finds out at the end of the page. Until then no colour and no
+    border of ours would be drawn, and what has one would move.
+    """
+    dark = "matchMedia('(prefers-color-scheme: dark)').matches"
+    known = r"\g<0>\n    if (\1.dataset.mode === 'auto') "
+    known += rf"\1.dataset.theme = {dark} ? 'dark' : 'light';"
+    return MODE.sub(known, head, count=1)
 
 
 def leave_out(
@@ -65,6 +78,7 @@ def leave_out(
     if app.builder.format != "html":
         return
     context["without_fonts"] = without_fonts
+    context["with_theme"] = with_theme
     body = context.get("body", "")
     for key in ("script_files", "css_files"):
         files = context.get(key, [])

@@ -149,8 +149,7 @@ def page_html(
     )
     return (
         f'<div class="weft-exchange weft-switches" id="switches-{name}">'
-        "<fieldset hidden>"
-        f"<legend>{escape(legend)}</legend>{boxes}</fieldset>{kernel_html(kernel)}"
+        f"<fieldset><legend>{escape(legend)}</legend>{boxes}</fieldset>{kernel_html(kernel)}"
         f'<div class="weft-shown" aria-live="polite">{shown}</div></div>'
     )
 
