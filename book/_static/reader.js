@@ -18,13 +18,28 @@
 
   const turns = { ArrowLeft: "a.left-prev", ArrowRight: "a.right-next" };
   for (const [key, link] of Object.entries(turns))
-    document.querySelector(link)?.setAttribute("aria-keyshortcuts", key);
+    for (const one of document.querySelectorAll(link))
+      one.setAttribute("aria-keyshortcuts", key);
+  // Of two links, to a lab and to a page to read, a screen shows one.
+  const turn = (key) =>
+    [...document.querySelectorAll(turns[key])].find((link) => link.checkVisibility());
+  const relate = () => {
+    for (const [rel, key] of [["prev", "ArrowLeft"], ["next", "ArrowRight"]]) {
+      const related = document.head.querySelector(`link[rel="${rel}"]`);
+      const link = turn(key);
+      if (!related || !link || related.href === link.href) continue;
+      related.href = link.href;
+      related.title = link.querySelector(".prev-next-title").textContent;
+    }
+  };
+  relate();
+  addEventListener("resize", relate);
   // Anything else that has the focus may need the arrows: an editor, a figure, code.
   const FREE = "body, main, a, summary, [tabindex='-1']";
   addEventListener("keydown", (event) => {
     const { key, altKey, ctrlKey, metaKey, shiftKey, defaultPrevented } = event;
     if (altKey || ctrlKey || metaKey || shiftKey || defaultPrevented) return;
-    const link = turns[key] && document.querySelector(turns[key]);
+    const link = turns[key] && turn(key);
     if (link && document.activeElement.matches(FREE)) link.click();
   });
 

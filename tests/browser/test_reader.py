@@ -32,13 +32,69 @@ def current(page: Any) -> Any:
 def test_arrows_turn_pages(open_page: Callable, site: str) -> None:
     page = open_page().page
     page.goto(f"{site}/{CHAPTER}.html")
-    after = page.locator("a.right-next")
+    after = page.locator("a.right-next:visible")
     assert after.get_attribute("aria-keyshortcuts") == "ArrowRight"
     address = after.evaluate("link => link.href")
     page.keyboard.press("ArrowRight")
     page.wait_for_url(address)
     page.keyboard.press("ArrowLeft")
     page.wait_for_url(f"**/{CHAPTER}.html")
+
+
+def titles_and_heads(page: Any) -> tuple[list[str], list[str]]:
+    """Return where the arrows that are seen lead, and where the head says."""
+    ways = [("a.left-prev", "prev"), ("a.right-next", "next")]
+    seen = [page.locator(f"{arrow}:visible") for arrow, _ in ways]
+    assert [arrow.count() for arrow in seen] == [1, 1]
+    heads = [page.locator(f"head > link[rel={rel}]") for _, rel in ways]
+    where = "link => link.href"
+    return [each.evaluate(where) for each in seen], [
+        each.evaluate(where) for each in heads
+    ]
+
+
+@pytest.mark.parametrize(
+    ("width", "finger", "beside"),
+    [
+        (1440, False, ["labs/12_global_memory", "labs/13_shared_memory"]),
+        (390, False, ["book/12_global_memory", "book/14_reduction"]),
+        (1024, True, ["book/12_global_memory", "book/14_reduction"]),
+    ],
+)
+def test_where_no_lab_runs_the_arrows_lead_to_a_page_to_read(
+    browser: Any, site: str, width: int, finger: bool, beside: list[str]
+) -> None:
+    context = browser.new_context(
+        viewport={"width": width, "height": 900}, has_touch=finger, is_mobile=finger
+    )
+    page = context.new_page()
+    page.goto(f"{site}/{CHAPTER}.html", wait_until="load")
+    expected = [f"{site}/{name}.html" for name in beside]
+    assert titles_and_heads(page) == (expected, expected)
+    lab = page.locator(".weft-strands").get_by_role("link", name="Lab", exact=True)
+    assert lab.evaluate("link => link.href") == f"{site}/labs/13_shared_memory.html"
+    page.keyboard.press("ArrowRight")
+    page.wait_for_url(expected[1])
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_url(f"{site}/{CHAPTER}.html")
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_url(expected[0])
+    context.close()
+
+
+def test_a_window_that_becomes_narrow_shows_other_arrows(
+    open_page: Callable, site: str
+) -> None:
+    page = open_page(1440).page
+    page.goto(f"{site}/{CHAPTER}.html", wait_until="load")
+    for width, name in ((500, "book/14_reduction"), (1440, "labs/13_shared_memory")):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.wait_for_function(
+            "(end) => document.head.querySelector('link[rel=next]').href.endsWith(end)",
+            arg=f"{name}.html",
+        )
+        _, following = titles_and_heads(page)[0]
+        assert following == f"{site}/{name}.html"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,8 @@
-"""The titles of pages and the order of reading: past solutions, to the next chapter."""
+"""The titles of pages and the order of reading: past solutions, to the next chapter.
+
+A phone cannot run a lab. There, the arrows of a chapter's page lead past labs too, to
+the page before or after that is to be read: `to_read`, which the style shows instead.
+"""
 
 import re
 from html import escape
@@ -7,14 +11,14 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
-SOLUTIONS = "solutions/"
+LABS, SOLUTIONS = "labs/", "solutions/"
 
 
-def beyond(app: Sphinx, pagename: str, step: int) -> str | None:
-    """Return the page before (step 1) or after (2) one, solutions left out."""
+def beyond(app: Sphinx, pagename: str, step: int, *passed: str) -> str | None:
+    """Return the page before (step 1) or after (2) one, those of folders left out."""
     relations: dict[str, list[str | None]] = app.builder.relations  # type: ignore[attr-defined]
     found: str | None = pagename
-    while found and (found == pagename or found.startswith(SOLUTIONS)):
+    while found and (found == pagename or found.startswith(passed)):
         found = relations.get(found, [None] * 3)[step]
     return found
 
@@ -39,11 +43,19 @@ def name_and_order(
     for name, step in (("prev", 1), ("next", 2)):
         if not context.get(name):
             continue
-        other = beyond(app, pagename, step)
-        context[name] = other and {
-            "link": app.builder.get_relative_uri(pagename, other),
-            "title": numbered(other, escape(app.env.titles[other].astext())),
-        }
+        other = beyond(app, pagename, step, SOLUTIONS)
+        to_read = beyond(app, pagename, step, SOLUTIONS, LABS)
+        context[name] = other and linked(app, pagename, other)
+        if other and to_read and other != to_read:
+            context[name]["to_read"] = linked(app, pagename, to_read)
+
+
+def linked(app: Sphinx, pagename: str, other: str) -> dict[str, Any]:
+    """Return the link from a page to another, and the other's title."""
+    return {
+        "link": app.builder.get_relative_uri(pagename, other),
+        "title": numbered(other, escape(app.env.titles[other].astext())),
+    }
 
 
 def setup(app: Sphinx) -> None:
