@@ -39,6 +39,7 @@ from weft_book import (
 )
 from weft_book.citing import letters
 from weft_book.drawing import (
+    drawn_for_a_phone,
     inline_svg,
     legible_width,
     narrow_html,
@@ -634,6 +635,7 @@ def test_names_of_lines_that_end_together_stay_apart() -> None:
 
 PHONE = 342  # pixels that a drawing has on a screen of 390
 DRAWINGS = sorted((ROOT / "book" / "figures").glob("*.svg"))
+NARROWS = sorted((ROOT / "book" / "figures" / "narrow").glob("*.svg"))
 SVG = """<?xml version="1.0"?>
 <svg xmlns="http://www.w3.org/2000/svg" width="300" viewBox="0 0 300 100">
 <title>old</title><defs><marker id="tip"/></defs>
@@ -669,7 +671,7 @@ def test_a_drawing_is_wide_enough_for_its_smallest_text() -> None:
     assert legible_width('<svg viewBox="0 0 500 90"></svg>') == 0
 
 
-@pytest.mark.parametrize("path", DRAWINGS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", DRAWINGS + NARROWS, ids=lambda path: path.stem)
 def test_a_drawing_has_no_colours_but_the_two_dyes(path: Path) -> None:
     svg = path.read_text(encoding="utf-8")
     colours = re.findall(r'\b(?:fill|stroke|color)="(?!none|currentColor|url)', svg)
@@ -706,6 +708,34 @@ def test_a_phone_shows_the_parts_of_a_drawing_and_the_lines_between() -> None:
     assert places == sorted(places)
     assert 'id="09_row-all"' in inline_svg(svg, "09_row", "A row.")
     assert narrow_html(SVG, "09_row") == ""
+
+
+@pytest.mark.parametrize("path", NARROWS, ids=lambda path: path.stem)
+def test_what_is_drawn_again_for_a_phone_can_be_read_there(path: Path) -> None:
+    whole = path.parents[1] / path.name
+    assert whole in DRAWINGS
+    assert windows(whole.read_text(encoding="utf-8")) == []
+    assert drawn_for_a_phone(path.read_text(encoding="utf-8"), path.stem)
+
+
+def test_a_phone_shows_what_is_drawn_again_for_it(render: Render) -> None:
+    again = '<svg viewBox="0 0 340 90"><text id="a" font-size="{}">b</text></svg>'
+    files = {"book/figures/tile.svg": SVG}
+    page = "```{drawing} tile\n:alt: A tile.\n```"
+    html, warnings = render(
+        page, files=files | {"book/figures/narrow/tile.svg": again.format(12)}
+    )
+    assert warnings == []
+    assert html.count("A tile.") == 1  # only the whole drawing is read out
+    whole, narrow = html.split('<div class="weft-narrow" aria-hidden="true">')
+    assert "weft-frame weft-whole" in whole
+    assert 'style="width:min(100%,425px)"' in narrow
+    assert 'id="tile-narrow-a"' in narrow
+
+    _, warnings = render(
+        page, files=files | {"book/figures/narrow/tile.svg": again.format(11)}
+    )
+    assert "at 328 pixels its smallest text is less than 11 high" in warnings[0]
 
 
 def test_a_drawing_needs_words_for_it(render: Render) -> None:

@@ -21,6 +21,8 @@ _words = re.compile(
     r'<text class="words"[^>]*?\by="([\d.]+)"([^>]*)>(.*?)</text>', re.S
 )
 READABLE = 11  # pixels; smaller text cannot be read on a phone
+PHONE = 328  # pixels of text column on a narrow phone
+NARROW = "narrow"  # the folder of drawings that are drawn again for a phone
 LINE = 20  # units; lines of text nearer than this are one paragraph
 
 
@@ -91,6 +93,23 @@ def narrow_html(svg: str, name: str) -> str:
     return f'<div class="weft-narrow" aria-hidden="true">{inside}</div>'
 
 
+def drawn_for_a_phone(svg: str, name: str) -> str:
+    """Return a drawing's own version for a phone. It is not read out: the whole one is.
+
+    Raises ValueError if its text would be too small there.
+    """
+    if legible_width(svg) > PHONE:
+        small = f"at {PHONE} pixels its smallest text is less than {READABLE} high"
+        raise ValueError(f"its version in {NARROW}/: {small}")
+    drawn = inline_svg(svg, f"{name}-{NARROW}", "")
+    drawn = drawn.replace(' role="img" aria-label=""', "", 1)
+    size = f"width:min(100%,{width_of(svg) * 1.25:.0f}px)"
+    return (
+        f'<div class="weft-narrow" aria-hidden="true"><div style="{size}">{drawn}'
+        "</div></div>"
+    )
+
+
 def paragraphs(svg: str) -> list[tuple[float, str]]:
     """Return the tops and the HTML of lines of class "words", joined where near."""
     joined: list[tuple[float, float, bool, str]] = []
@@ -140,8 +159,14 @@ class DrawingDirective(WeftDirective):
         if not self.options.get("alt"):
             return self.warn("say in :alt: what is seen")
         text = path.read_text(encoding="utf8")
+        own = path.parent / NARROW / path.name
         try:
             svg = inline_svg(text, name, self.options["alt"])
+            if own.is_file():
+                self.env.note_dependency(str(own))
+                narrow = drawn_for_a_phone(own.read_text(encoding="utf8"), name)
+            else:
+                narrow = narrow_html(text, name)
         except ValueError as error:
             return self.warn(error)
         figure = nodes.figure(classes=["weft-drawing", *self.options.get("class", [])])
@@ -150,7 +175,6 @@ class DrawingDirective(WeftDirective):
         limits = (
             f"--weft-legible:{legible_width(text):.0f}px;max-width:{width * 1.25:.0f}px"
         )
-        narrow = narrow_html(text, name)
         frame = "weft-frame weft-whole" if narrow else "weft-frame"
         whole = f'<div class="{frame}"><div style="{limits}">{svg}</div></div>'
         figure += self.html(whole + narrow)
