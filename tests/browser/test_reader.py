@@ -13,8 +13,8 @@ KEPT = "JSON.parse(localStorage.getItem('weft-read'))"
 EDGES = """() => {
   const parts = ".weft-exchange, .weft-closed, .weft-check, .weft-quiz details, " +
     ".weft-ladder, .pst-scrollable-table-container, .highlight > pre, section > p";
-  const nested = ".weft-exchange *, .weft-closed *, .weft-check *, li *, .cell *, " +
-    ".weft-gpus *, .weft-asked, figure *";
+  const nested = ".weft-exchange *, .weft-closed *, .weft-check *, .admonition *, " +
+    "li *, .cell *, .weft-gpus *, .weft-asked, figure *";
   const edges = [...document.querySelectorAll(".bd-article :is(" + parts + ")")]
     .filter((e) => !e.matches(nested) && e.getClientRects().length)
     .map((e) => Math.round(e.getBoundingClientRect().right));
