@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 import weft  # noqa: F401  before Numba
 
 from numba import cuda, float32, float64, int32  # isort: skip
-from weft.counters import Line, count, total, work
+from weft.counters import Line, count, rows_of, total, work
 from weft.intrinsics import load4, store4
 from weft.simulator import record
+from weft.simulator.trace.requests import grouped
 from weft.simulator.trace.trace import Trace
 
 
@@ -328,3 +329,157 @@ def test_wide_accesses_go_by_parts_of_a_warp(name: str) -> None:
             found = lines(pattern.kernel(), (1, 32), *pattern.arguments())
             one = [n for n in found if n.shared and n.store == (operation == "store")]
             assert sum(n.ideal + n.conflicts for n in one) == wanted, (width, operation)
+
+
+def skipped_at_first(x, out):
+    t = cuda.threadIdx.x
+    for k in range(32):
+        if k >= t:
+            out[32 * k + t] = x[32 * k + t]
+
+
+def taken_in_turns(x, out):
+    t = cuda.threadIdx.x
+    for k in range(4):
+        if (k + t) % 2 == 0:
+            out[32 * k + t] = x[32 * k + t]
+
+
+def some_go_on(x, out):
+    t = cuda.threadIdx.x
+    for k in range(3):
+        if k == t % 2:
+            continue
+        out[32 * k + t] = x[32 * k + t]
+
+
+def loops_of_different_lengths(x, out):
+    t = cuda.threadIdx.x
+    for k in range(2):
+        for j in range(1 + t // 16):
+            at = 64 * k + 32 * j + t
+            out[at] = x[at]
+
+
+def loops_left_early(x, out):
+    t = cuda.threadIdx.x
+    for k in range(2):
+        j = 0
+        while x[32 * (2 * k + j) + t] == 0:
+            out[32 * (2 * k + j) + t] = 0
+            j += 1
+            if j > t // 16:
+                break
+
+
+def one_of_two(x, out):
+    t = cuda.threadIdx.x
+    for k in range(4):
+        out[t] += x[32 * k + t] if (k + t) % 2 == 0 else float32(0)
+
+
+def both_or_one(x, out):
+    t = cuda.threadIdx.x
+    for k in range(4):
+        if (k + t) % 2 == 0 and x[32 * k + t] == 0:
+            out[t] = 0
+
+
+@cuda.jit(device=True)
+def copied(x, out, at):
+    out[at] = x[at]
+
+
+@cuda.jit(device=True)
+def all_copied(x, out, many):
+    for k in range(many):
+        copied(x, out, 32 * k + cuda.threadIdx.x)
+
+
+def called_by_some(x, out):
+    t = cuda.threadIdx.x
+    if t % 2:
+        copied(x, out, 0 + t)
+    copied(x, out, 32 + t)
+
+
+def called_in_a_loop(x, out):
+    t = cuda.threadIdx.x
+    for _ in range(2):
+        all_copied(x, out, 1 + t // 16)
+
+
+def loaded_by_calls(x, out):
+    t = cuda.threadIdx.x
+    for k in range(4):
+        if (k + t) % 2 == 0:
+            a, b, c, d = load4(x, 4 * (32 * k + t))
+            store4(out, 4 * (32 * k + t), a, b, c, d)
+
+
+def begun_together(x, out):
+    t = cuda.threadIdx.x
+    for k in range(t, 32):  # the first iteration is the first, whatever k is in it
+        out[33 * k] = x[33 * k]
+
+
+def in_step(x, out):
+    t = cuda.threadIdx.x
+    for k in range(2):
+        for j in range(2):
+            if t < 8:
+                out[64 * k + 32 * j + t] = x[64 * k + 32 * j + t]
+
+
+OUT_OF_STEP = {  # requests of the load: lanes and sectors of each
+    skipped_at_first: [(k + 1, k // 8 + 1) for k in range(32)],
+    taken_in_turns: [(16, 4)] * 4,
+    some_go_on: [(16, 4), (16, 4), (32, 4)],
+    loops_of_different_lengths: [(32, 4), (16, 2)] * 2,
+    loops_left_early: [(32, 4), (16, 2)] * 2,
+    one_of_two: [(16, 4)] * 4,
+    both_or_one: [(16, 4)] * 4,
+    called_by_some: [(16, 4), (32, 4)],
+    called_in_a_loop: [(32, 4), (16, 2)] * 2,
+    loaded_by_calls: [(16, 16)] * 4,
+    begun_together: [(32 - k, 32 - k) for k in range(32)],
+    in_step: [(8, 1)] * 4,
+}
+
+
+@pytest.mark.parametrize("function", OUT_OF_STEP, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("rows", [False, True], ids=["notes", "rows"])
+def test_lanes_that_skip_iterations(function: Any, rows: bool) -> None:
+    """A request has the lanes that come to it in the same iteration."""
+    args = floats(1024), floats(1024)
+    trace, _ = record(cuda.jit(function), (1, 32), args, rows=rows)
+    load = next(n for n in count(trace) if n.array == "x")
+    wanted = OUT_OF_STEP[function]
+    assert (load.requests, load.lanes, load.sectors) == (
+        len(wanted),
+        sum(lanes for lanes, _ in wanted),
+        sum(sectors for _, sectors in wanted),
+    )
+    assert load.divergent == sum(lanes < 32 for lanes, _ in wanted)
+
+    mine = rows_of(trace, load)
+    found = grouped(trace, mine, np.zeros_like(mine))
+    assert np.bincount(found.request).tolist() == [lanes for lanes, _ in wanted]
+    first = np.unique(found.request, return_index=True)[1]
+    assert found.time[first].tolist() == list(range(len(wanted)))
+
+
+def test_bank_conflicts_of_lanes_that_skip_iterations() -> None:
+    """Those of one iteration are in different banks, those of several in one."""
+
+    @cuda.jit
+    def kernel(out):
+        tile = cuda.shared.array((32, 32), float32)
+        t = cuda.threadIdx.x
+        for k in range(32):
+            if k >= t:
+                tile[k, (t - k) % 32] = 1
+        out[t] = 0
+
+    store = next(n for n in lines(kernel, (1, 32), floats(32)) if n.shared)
+    assert (store.requests, store.conflicts) == (32, 0)

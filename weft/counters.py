@@ -63,6 +63,7 @@ def notes_of(trace: Trace) -> Notes:
     of = np.repeat(np.arange(len(spots)), np.diff(begins, append=rows.size))
     unit = np.array([spot.unit for spot in spots] or [1])
     numbers = (trace.address[rows] // unit[of]).tolist()
+    iterations = trace.iteration[rows].tolist() if trace.iterations else []
     block, thread = trace.block[rows], trace.thread[rows]
     cuts = columns.starts(of, block)
     threads = int(np.prod(trace.block_size))
@@ -72,15 +73,21 @@ def notes_of(trace: Trace) -> Notes:
     for (begin, end), k, number in where:
         each = np.bincount(thread[begin:end], minlength=threads)
         ends = pairwise([begin, *(begin + np.cumsum(each)).tolist()])
-        noted = blocks.setdefault(number, Block(number, [None] * len(spots)))
-        noted.lists[k] = [numbers[start:stop] for start, stop in ends]
+        if number not in blocks:
+            blocks[number] = Block(number, [None for _ in 2 * spots])
+        noted = blocks[number]
+        parts = [slice(*both) for both in ends]
+        noted.lists[k] = [numbers[part] for part in parts]
+        if iterations and any(iterations[begin:end]):
+            spots[k].iterations = len(spots) + k
+            noted.lists[len(spots) + k] = [iterations[part] for part in parts]
     regions = [
         Region(GLOBAL, 0, 0, name, dtype.kind)
         for name, dtype in zip(trace.arrays, trace.dtypes, strict=True)
     ]
     return Notes(
         *(trace.name, trace.grid_size, trace.block_size, spots, regions),
-        *([1] * len(spots), [blocks[k] for k in sorted(blocks)], dict(trace.flops)),
+        *([1] * 2 * len(spots), [blocks[k] for k in sorted(blocks)], dict(trace.flops)),
     )
 
 

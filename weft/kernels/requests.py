@@ -178,8 +178,8 @@ def conflicting(exercise: KernelExercise, lines: list[Line]) -> list[Line]:
 def again(last: Trace, line: Line, near: set[Place]) -> bool:
     """Return whether a divergent line loads what its threads also load on lines `near`.
 
-    An example is `if x[i] > top: top = x[i]` in a loop: lanes that reach the second
-    load in different iterations count as one request, although the value is in a
+    An example is `if x[i] > top: top = x[i]` in a loop: the second load is of scattered
+    elements, those of the lanes that come to it, although each has its own in a
     register.
     """
     if line.store or not line.divergent:

@@ -31,10 +31,12 @@ from weft.simulator.language.modules import (
     Cast,
 )
 from weft.simulator.language.rewriting import Rewritten, begin, returned_by, rewritten
+from weft.simulator.translation.iterations import ITERATION
 from weft.simulator.translation.made import Access, Position
 from weft.simulator.translation.notes import BASE, NOTES, Noting, Spotted
 
 Form = tuple[types.FunctionType, tuple[Kind, ...]]
+_PASSED = {Noting.NUMBERS: (NOTES, ITERATION), Noting.ACCESSES: (ITERATION,)}
 _MATHEMATICS = {name: Functions(name) for name in ("math", "cmath")}
 
 
@@ -171,18 +173,30 @@ class Bound:
         return bound
 
     def _noting_too(self, fn: types.FunctionType, given: tuple[Kind, ...]) -> Any:
-        """Return a device function for a caller that passes on its thread's notes."""
+        """Return a device function for a caller that passes on `_passed`."""
         bound = self._bind(fn, given)
-        if self._noting is not Noting.NUMBERS or _takes_notes(bound):
+        if self._takes_notes(bound):
             return bound
-        return lambda _, *args: bound(*args)
+        more = len(self._passed)
+        return lambda *args: bound(*args[more:])
 
     def _called_anyhow(self, bound: types.FunctionType) -> Any:
         """Return a function for a caller that does not know what it calls."""
-        if self._noting is not Noting.NUMBERS or not _takes_notes(bound):
+        if not self._passed or not self._takes_notes(bound):
             return bound
+        if self._noting is not Noting.NUMBERS:
+            return lambda *args: bound(0, *args)
         now = self._notes[NOTES]
-        return lambda *args: bound(now(), *args)
+        return lambda *args: bound(now(), 0, *args)
+
+    @property
+    def _passed(self) -> tuple[str, ...]:
+        """The parameters that device functions have in addition to their own."""
+        return _PASSED.get(self._noting, ())
+
+    def _takes_notes(self, fn: types.FunctionType) -> bool:
+        passed = self._passed
+        return fn.__code__.co_varnames[: len(passed)] == passed
 
     def _twin(self, name: str, value: Any) -> Any:
         """Return what a kernel finds under a name, given the host's value."""
@@ -243,7 +257,3 @@ class Bound:
             )
 
         return refuse
-
-
-def _takes_notes(fn: types.FunctionType) -> bool:
-    return fn.__code__.co_varnames[:1] == (NOTES,)

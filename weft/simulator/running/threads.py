@@ -50,7 +50,9 @@ class Thread:
     `generator` runs it, and is sent the `reply` that it waits for; a thread that never
     waits has none. `steps` are the iterations of its `while` loops, `since` those since
     it last saw progress (`news`), `looped` those of its `for` loops. `rounds` counts
-    for each loop with a barrier in it the iterations that have begun.
+    for each loop with a barrier in it the iterations that have begun. `iteration` is
+    that of calls that touch memory, where lanes may be out of step; see
+    `translation.iterations`.
     """
 
     generator: Any = None
@@ -60,6 +62,7 @@ class Thread:
     reply: Any = None
     steps = looped = since = news = 0
     rounds = NO_ROUNDS
+    iteration: int | None = None
 
     def __init__(self, block: "Block", seat: Seat) -> None:
         self.block = block

@@ -49,10 +49,11 @@ class Counted:
                     lists = notes.numbers(block, spot)
                 if lists is None or not any(lists):
                     continue
-                for region, own in _by_region(notes, spot, lists):
+                iterations = notes.iterations(block, spot)
+                for region, own, when in _by_region(notes, spot, lists, iterations):
                     if (k, region) not in found:
                         found[k, region] = Shapes()
-                    found[k, region].add(own)
+                    found[k, region].add(own, when)
         return [
             Instruction(notes, k, region, found[k, region])
             for k, region in sorted(found)
@@ -222,21 +223,28 @@ def _by_start(numbers: list[int], each: int) -> list[tuple[int, list[int]]]:
     return list(found.items())
 
 
-def _by_region(notes: Notes, spot: Spot, lists: Lists) -> Iterator[tuple[int, Lists]]:
+Touched = tuple[int, Lists, Lists | None]  # region, numbers, iterations
+
+
+def _by_region(
+    notes: Notes, spot: Spot, lists: Lists, iterations: Lists | None
+) -> Iterator[Touched]:
     """Sort what a block touched at a spot by regions."""
     if spot.region != SEVERAL:
-        yield spot.region, lists
+        yield spot.region, lists, iterations
         return
     some = [one for one in lists if one]
     low, high = min(map(min, some)), max(map(max, some))
     first = notes.region_at(spot.space, low * spot.unit)
     if first == notes.region_at(spot.space, high * spot.unit):
-        yield first, lists
+        yield first, lists, iterations
         return
-    yield from _split(notes, spot, lists)
+    yield from _split(notes, spot, lists, iterations)
 
 
-def _split(notes: Notes, spot: Spot, lists: Lists) -> Iterator[tuple[int, Lists]]:
+def _split(
+    notes: Notes, spot: Spot, lists: Lists, iterations: Lists | None
+) -> Iterator[Touched]:
     """Split the lists of a spot that touches several regions by region.
 
     Of regions that overlap, one gets the accesses.
@@ -250,8 +258,12 @@ def _split(notes: Notes, spot: Spot, lists: Lists) -> Iterator[tuple[int, Lists]
         before = max(before, region.first + region.size)
         high = before // spot.unit
         own = [[n for n in one if low <= n < high] for one in lists]
+        when = iterations and [
+            [i for n, i in zip(*both, strict=False) if low <= n < high]
+            for both in zip(lists, iterations, strict=True)
+        ]
         if any(own):
-            yield k, own
+            yield k, own, when
 
 
 def local_accesses(notes: Notes) -> Counter[int]:

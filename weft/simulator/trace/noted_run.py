@@ -31,6 +31,7 @@ from weft.simulator.trace.notes import Block as NotedBlock
 from weft.simulator.trace.suspects import suspects
 from weft.simulator.trace.watched_arrays import Watched, load
 from weft.simulator.trace.watched_run import WatchedRun
+from weft.simulator.translation.iterations import DURING
 from weft.simulator.translation.notes import LOAD, NOTES, OPERATION, Noting
 
 LOOK = 1 << 16  # iterations and accesses, after which to look; then after 4 times those
@@ -54,10 +55,14 @@ class NotedRun(WatchedRun):
         self._more: list[Spot] = []  # spots found as the kernel runs
         self._done, self._next_look = 0, LOOK
         self._numbers: dict[Any, int] = {}  # of these
+        self._unmarked: set[int] = set()  # lists of iterations
 
     def bind(self, given: tuple[Kind, ...]) -> None:
         super().bind(given)
         self._static = len(self.bound.spots)
+        numbers = {number: k for k, (number, _) in enumerate(self.bound.spots)}
+        found = (spot.iterations for _, spot in self.bound.spots if spot is not None)
+        self._unmarked = {numbers[number] for number in found if number >= 0}
 
     @property
     def touched(self) -> int:
@@ -72,7 +77,9 @@ class NotedRun(WatchedRun):
         return sum(
             sum(map(len, lists))
             for k, lists in enumerate(block.lists)
-            if lists is not None and not (k < self._static and lengths[k])
+            if lists is not None
+            and k not in self._unmarked
+            and not (k < self._static and lengths[k])
         )
 
     # Looking at what was noted before it gets much
@@ -104,7 +111,8 @@ class NotedRun(WatchedRun):
         x._steps = tuple(stride // size for stride in data.strides)
 
     def notes(self) -> dict[str, Any]:
-        return {LOAD: load, NOTES: self._of_current} | self.summing()
+        own = {LOAD: load, NOTES: self._of_current, DURING: self._during}
+        return own | self.summing()
 
     def _of_current(self) -> tuple[Any, ...]:
         """Return the functions with which the current thread takes notes."""
@@ -146,21 +154,26 @@ class NotedRun(WatchedRun):
         site = self.site(sys._getframe(1)) if site is None else site
         key = site, x._id, operation, unit, size, own
         if key in self._numbers:
-            spot = self._more[self._numbers[key] - self._static]
+            spot = self._more[(self._numbers[key] - self._static) // 2]
             spot.kinds = own | (spot.kinds & every)
         else:
-            self._numbers[key] = self._static + len(self._more)
+            self._numbers[key] = self._static + 2 * len(self._more)
+            self._unmarked.add(self._numbers[key] + 1)
             where, space = self.place_of(site >> OPERATION), _SPACES[x._space]
             spot = Spot(where, operation, space, x._id, unit, size, own | every)
             spot.site = site >> OPERATION
             self._more.append(spot)
-        number = self._numbers[key]
+        self._add(block, self._numbers[key], at // unit)
+        self._add(block, self._numbers[key] + 1, self.current.iteration or 0)
+
+    def _add(self, block: NotedBlock, number: int, entry: int) -> None:
+        """Add to a list of the current thread that the kernel does not know."""
         lists = block.lists
         while len(lists) <= number:
             lists.append(None)
-        if lists[number] is None:
-            lists[number] = [[] for _ in self.current.block.threads]
-        lists[number][self.current.number].append(at // unit)  # type: ignore[index]
+        if (each := lists[number]) is None:
+            each = lists[number] = [[] for _ in self.current.block.threads]
+        each[self.current.number].append(entry)
 
     # Synchronisation
 
@@ -177,8 +190,10 @@ class NotedRun(WatchedRun):
                 block.grids.append(len(block.marks))
             block.marks.append(
                 [
-                    None if lists is None else list(map(len, lists))
-                    for lists in block.lists
+                    None
+                    if lists is None or k in self._unmarked
+                    else list(map(len, lists))
+                    for k, lists in enumerate(block.lists)
                 ]
             )
 
@@ -188,8 +203,10 @@ class NotedRun(WatchedRun):
             return
         ranks = tuple(thread.number for thread in threads)
         lengths = [
-            None if lists is None else [len(lists[rank]) for rank in ranks]
-            for lists in block.lists
+            None
+            if lists is None or k in self._unmarked
+            else [len(lists[rank]) for rank in ranks]
+            for k, lists in enumerate(block.lists)
         ]
         block.meetings.append(Meeting(len(block.marks), ranks, lengths))
 
@@ -223,9 +240,11 @@ class NotedRun(WatchedRun):
             )
             spot.site = number
             spot.counts = {numbers[r]: numbers[c] for r, c in spotted.counts.items()}
+            spot.iterations = numbers.get(spotted.iterations, -1)
             found.append(spot)
         for k, spot in enumerate(self._more):
-            spot.list = self._static + k
+            spot.list = self._static + 2 * k
+            spot.iterations = spot.list + 1
             found.append(spot)
         return found
 
@@ -241,7 +260,7 @@ class NotedRun(WatchedRun):
                 Region(_SPACES[space], first, size, name, kind, shape, known.fresh[k])
             )
         spots = [spot for spot in self._spots() if spot is not None]
-        steps = [1] * (self._static + len(self._more))
+        steps = [1] * (self._static + 2 * len(self._more))
         blocks = [replace(block) for block in self._blocks_noted.values()]
         for block in blocks:
             complete(block, len(steps))

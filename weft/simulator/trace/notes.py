@@ -2,9 +2,10 @@
 
 A *spot* is a place in the source that touches memory in one way. Each thread notes
 there which element it touches: its *number* is the address in the memory's space,
-divided by the spot's `unit`. So the k-th entries of 32 lanes' lists are the k-th
-request of their warp, and between two barriers a thread has touched what lies between
-two lengths of its lists.
+divided by the spot's `unit`. Between two barriers a thread has touched what lies
+between two lengths of its lists. The k-th entries of 32 lanes' lists are the k-th
+request of their warp, unless lanes skip iterations; then there is a list with the
+iteration of each entry, see `Spot.iterations`.
 
 The accesses at one spot are in order; those at two are not. Where it matters which of a
 thread's accesses to an element came first, there is more:
@@ -69,6 +70,8 @@ class Spot:
     with each execution. `list` is the index of the lists with its entries. `counts`
     has, for the list of a spot where the same thread may read later, with no barrier in
     between, the list that says how long that one was at each execution of this spot.
+    `iterations` is the index of the lists that say in which iterations it was executed:
+    equal numbers, equal iterations. -1 where lanes come to it in step.
     Spots with one `site` are one instruction: one that moves now more, now less.
     """
 
@@ -84,6 +87,7 @@ class Spot:
     code: int = 0
     counts: dict[int, int] = field(default_factory=dict)
     site: int = -1
+    iterations: int = -1
 
     def __post_init__(self) -> None:
         """Fill in the size: `unit` unless it is given."""
@@ -110,7 +114,7 @@ class Block:
     `lists[k][t]` is list k of thread t; `lists[k]` is None where no thread has one.
     `marks[b][k][t]` is how long it was when the block passed its barrier b, those of
     the grid included; which of them were the grid's is in `grids`. `meetings` are those
-    of its warps, in order.
+    of its warps, in order. How long lists of iterations were is not in them.
     """
 
     number: int
@@ -168,6 +172,10 @@ class Notes:
         if lists is None or step == 1:
             return lists
         return [[n // step for n in one if n % step == spot.code] for one in lists]
+
+    def iterations(self, block: Block, spot: Spot) -> Lists | None:
+        """Return the iterations of what `numbers` gives; None if lanes are in step."""
+        return block.lists[spot.iterations] if spot.iterations >= 0 else None
 
     def region_at(self, space: int, address: int) -> int:
         """Return the region that contains an address.

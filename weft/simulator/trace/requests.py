@@ -15,7 +15,7 @@ class Grouped:
     """Accesses, by request: what a warp does when it executes an instruction once.
 
     Columns with one entry per access, in order of instruction and thread: its row in
-    the trace, its instruction as it was given, how many times its thread had executed
+    the trace, its instruction as it was given, how many times its warp had executed
     that before, and its request. Requests are numbered from 0, instruction by
     instruction, warp by warp, time by time; there are `requests`.
     """
@@ -30,17 +30,19 @@ class Grouped:
 def grouped(trace: Trace, rows: Columns, instruction: Columns) -> Grouped:
     """Group the accesses `rows`: which instruction each is of, is in `instruction`.
 
-    The lanes of a warp that execute an instruction for the same, k-th, time form one
-    request.
+    The lanes of a warp that execute an instruction in the same iteration form one
+    request; where lanes are in step, those that do it for the same, k-th, time.
     """
     thread = columns.dense(trace.of_views("number"))[trace.view[rows]]
-    order, new = columns.order(instruction, thread)
+    order, new = columns.order(instruction, thread, trace.iteration[rows])
     rows, instruction = rows[order], instruction[order]
     position = np.arange(rows.size)
-    time = position - np.maximum.accumulate(np.where(new, position, 0))
+    again = position - np.maximum.accumulate(np.where(new, position, 0))
     warp = trace.block[rows] * WARP + trace.warp[rows]
+    together, first = columns.order(instruction, warp, trace.iteration[rows], again)
+    request = np.empty(rows.size, np.int64)
+    request[together] = np.cumsum(first) - 1
     first = columns.starts(instruction, warp)
-    most = np.maximum.reduceat(time, first) + 1
-    before = np.cumsum(most) - most
-    request = np.repeat(before, np.diff(first, append=rows.size)) + time
-    return Grouped(rows, instruction, time, request, int(most.sum()))
+    before = np.minimum.reduceat(request, first)
+    time = request - np.repeat(before, np.diff(first, append=rows.size))
+    return Grouped(rows, instruction, time, request, int(request.max(initial=-1)) + 1)

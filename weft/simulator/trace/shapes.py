@@ -7,7 +7,7 @@ the number of the first lane is taken away everywhere, by one subtraction.
 """
 
 import struct
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from functools import lru_cache
 
@@ -52,12 +52,18 @@ class Shapes:
         self.firsts: dict[int, Firsts] = {}
         self.divergent = 0
 
-    def add(self, lists: Lists) -> None:
-        """Add the requests of a block, from its threads' numbers."""
+    def add(self, lists: Lists, iterations: Lists | None = None) -> None:
+        """Add the requests of a block, from its threads' numbers.
+
+        iterations: of each number the iteration. Without these, the k-th numbers of
+        lanes go together.
+        """
         for at in range(0, len(lists), WARP):
             lanes = lists[at : at + WARP]
             count = len(lanes[0])
-            if len(set(map(len, lanes))) > 1:
+            if iterations and not _alike(iterations[at : at + WARP]):
+                self._by_iteration(lanes, iterations[at : at + WARP])
+            elif len(set(map(len, lanes))) > 1:
                 self._apart(lanes)
             elif count:
                 self._together(_ALL[len(lanes)], lanes, count)
@@ -71,6 +77,19 @@ class Shapes:
             mask = sum(1 << k for k in active)
             self._together(mask, [lanes[k][begin:end] for k in active], end - begin)
             begin = end
+
+    def _by_iteration(self, lanes: Lists, iterations: Lists) -> None:
+        """Add the requests of a warp whose lanes are not in the same iterations."""
+        requests: defaultdict[tuple[int, int], Lists] = defaultdict(list)
+        for lane, (numbers, own) in enumerate(zip(lanes, iterations, strict=True)):
+            before: Counter[int] = Counter()
+            for number, iteration in zip(numbers, own, strict=False):
+                requests[iteration, before[iteration]].append([lane, number])
+                before[iteration] += 1
+        for request in requests.values():
+            self.divergent += len(request) < len(lanes)
+            mask = sum(1 << lane for lane, _ in request)
+            self._together(mask, [[number] for _, number in request], 1)
 
     def _together(self, mask: int, lanes: Lists, count: int) -> None:
         """Add `count` requests in which all `lanes` take part."""
@@ -86,6 +105,14 @@ class Shapes:
         for request in zip(*lanes, strict=True):
             first = request[0]
             firsts[read(pack(*request), "little") - first * ones].append(first)
+
+
+def _alike(iterations: Lists) -> bool:
+    """Return whether each lane does the first iterations of the one that does most."""
+    if iterations.count(iterations[0]) == len(iterations):
+        return True
+    most = max(iterations, key=len)
+    return all(one == most[: len(one)] for one in iterations)
 
 
 def _in_step(lanes: Lists, count: int) -> bool:

@@ -120,6 +120,8 @@ class Trace:
     having ended. `barriers` counts for block and place how often the block passed the
     barrier there. `extents` gives for each array where it begins, and its shape; ()
     for one whose elements are not contiguous. `bulk` are copies of the TMA.
+    `iterations` has for rows the number of the iteration in which the access was made,
+    where lanes may be out of step.
     """
 
     places: list[Place]
@@ -147,6 +149,7 @@ class Trace:
     barriers: Counter[tuple[int, Place]] = field(default_factory=Counter)
     extents: list[tuple[int, tuple[int, ...]]] = field(default_factory=list)
     bulk: Bulk = field(default_factory=Bulk)
+    iterations: dict[int, int] = field(default_factory=dict)
 
     def of_views(self, name: str) -> Columns:
         """Return an attribute of every view."""
@@ -173,6 +176,15 @@ class Trace:
         if not self.bulk.remote:
             return self.block
         return np.where(self.remote, self._of_view("memory"), self.block)
+
+    @cached_property
+    def iteration(self) -> Columns:
+        """Numbers that sort as iterations do; 0 where lanes are in step."""
+        found = np.zeros(len(self), np.int64)
+        rank = {at: k for k, at in enumerate(sorted(set(self.iterations.values())), 1)}
+        rows = [row for row in self.iterations if row < len(self)]
+        found[rows] = [rank[self.iterations[row]] for row in rows]
+        return found
 
     @cached_property
     def thread(self) -> Columns:

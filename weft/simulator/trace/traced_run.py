@@ -19,6 +19,7 @@ from weft.simulator.trace.log import MOST_SITES, WIDE, Log
 from weft.simulator.trace.trace import Bulk, Copied, Trace
 from weft.simulator.trace.watched_arrays import Watched, load
 from weft.simulator.trace.watched_run import WatchedRun
+from weft.simulator.translation.iterations import DURING, WITHIN
 from weft.simulator.translation.notes import LOAD, NOTE, Noting
 
 Entry = Iterable[int]
@@ -40,6 +41,7 @@ class TracedRun(WatchedRun):
         kinds = "cas", "one", "known", "relaxed", "begun"
         self.atomics: dict[str, list[int]] = {kind: [] for kind in kinds}
         self.bulk = Bulk()
+        self._iteration_of: dict[int, int] = {}  # of accesses, by row
         self.beside = TracedBeside(self)
         self.clocks = Clocks()
         self._next_look = _LOOK
@@ -70,6 +72,8 @@ class TracedRun(WatchedRun):
                     self.atomics["begun"].append(self.log.rows)
             size = special.size
         if self.noting:
+            if self.current.iteration is not None:
+                self._within(self.current.iteration)
             at = self.site(sys._getframe(1)) if site is None else site
             operation |= at | (WIDE if size else 0)
             self.note((operation, x._number + 1, offset, size))
@@ -144,7 +148,12 @@ class TracedRun(WatchedRun):
     # Notes
 
     def notes(self) -> dict[str, Any]:
-        return {NOTE: self.note, LOAD: load} | self.summing()
+        within = {WITHIN: self._within, DURING: self._during}
+        return {NOTE: self.note, LOAD: load} | within | self.summing()
+
+    def _within(self, iteration: int) -> None:
+        """Note the iteration of the next access."""
+        self._iteration_of[self.log.rows] = iteration
 
     # The result
 
@@ -176,6 +185,7 @@ class TracedRun(WatchedRun):
             barriers=self.barriers_passed(),
             extents=list(known.extents),
             bulk=self.bulk,
+            iterations=self._iteration_of,
         )
 
 

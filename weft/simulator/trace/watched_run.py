@@ -204,6 +204,12 @@ class WatchedRun(Run):
             return self.bound.noted[number][0]
         return self._place(self._instructions[MOST_SITES - 1 - number])
 
+    # Iterations
+
+    def _during(self, iteration: int | None) -> None:
+        """Let the accesses that follow be made in an iteration, until it is None."""
+        self.current.iteration = iteration
+
     # Arithmetic
 
     def summing(self) -> dict[str, Any]:

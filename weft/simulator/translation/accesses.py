@@ -5,6 +5,7 @@ from typing import Any
 
 from weft.simulator.inference.kinds import Arr, Kind, Num, Tup
 from weft.simulator.translation import syntax
+from weft.simulator.translation.iterations import WITHIN
 from weft.simulator.translation.made import CHANGES, Access, kind, position_of
 from weft.simulator.translation.notes import (
     LOAD,
@@ -71,6 +72,7 @@ class Accesses(Values):
 
     def _loaded(self, node: ast.Subscript, flops: int) -> ast.expr:
         """Translate a load, or a view of a part, to a call."""
+        self.by_calls = True
         node.value, node.slice = self.several([node.value, node.slice])
         made: ast.expr = node
         if self.noting:
@@ -120,9 +122,11 @@ class Accesses(Values):
 
         kinds: see `notes.Spot`.
         """
+        apart = of.space != "local" and self.around is not None and not self.in_step
         if not self.by_numbers:
             number = self.function.number(node, flops) << OPERATION | operation
-            return self.note(number, base, alias, indices, node)
+            made = self.note(number, base, alias, indices, node)
+            return self._within(node, made) if apart and self.by_iterations else made
         assert of.number is not None
         spot = Spotted(operation, of.space, of.number.bytes, alias, kinds)
         number = self.function.number(node, flops, spot)
@@ -137,7 +141,33 @@ class Accesses(Values):
                 step = self.of_array(base, alias, f"t{axis}", node)
                 term = syntax.two(term, ast.Mult(), step, node)
             element = syntax.two(element, ast.Add(), term, node)
-        return syntax.call(f"__l{at}", [element], node)
+        made = syntax.call(f"__l{at}", [element], node)
+        return self._in_iteration(spot, node, made) if apart else made
+
+    def _within(self, node: ast.expr, note: ast.expr) -> ast.expr:
+        """Note the iteration of an access before the access."""
+        assert self.around is not None
+        within = syntax.call(WITHIN, [self.around.iteration(node)], node)
+        return syntax.either(within, note, where=node)
+
+    def _in_iteration(self, spot: Spotted, node: ast.expr, note: ast.expr) -> ast.expr:
+        """Note the iteration of an access, once for neighbouring statements."""
+        together = self.together
+        if self._lifting and together is not None:
+            if together.number < 0:
+                together.number, together.first.value = self._iteration(node)
+            spot.iterations = together.number
+            return note
+        spot.iterations, noted = self._iteration(node)
+        return syntax.either(noted, note, where=node)
+
+    def _iteration(self, node: ast.expr) -> tuple[int, ast.expr]:
+        """Make a call that notes the iteration, in a list with this number."""
+        assert self.around is not None
+        number = self.function.number(node, 0, Spotted())
+        at = self.function.local_number(number)
+        self.used.add(at)
+        return number, syntax.call(f"__l{at}", [self.around.iteration(node)], node)
 
     def note(
         self, number: int, base: ast.expr, alias: str, indices: list["Index"], node: Any

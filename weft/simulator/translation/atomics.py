@@ -25,6 +25,7 @@ class Atomics(Accesses):
         known = not any(part.loaded for part in _flat(given[1:2]))
         if self._is_direct(node, name, given):
             return self._changed_at_once(node, name, known)
+        self.by_calls = True
         of, made = given[0] if given else None, self.several(node.args)
         for n, (one, each) in enumerate(zip(made, given, strict=True)):
             if n > 1 and isinstance(of, Arr) and of.number is not None:

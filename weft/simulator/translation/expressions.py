@@ -18,6 +18,7 @@ from weft.simulator.inference import calls
 from weft.simulator.inference.kinds import Arr, Conversion, Inner, Kind, Named, Num, Tup
 from weft.simulator.translation import syntax
 from weft.simulator.translation.atomics import Atomics
+from weft.simulator.translation.iterations import inner
 from weft.simulator.translation.made import SHARED, kind
 from weft.simulator.translation.notes import FLOPS, NOTES, OPERATION, SUMS
 from weft.simulator.translation.values import all_numbers
@@ -27,6 +28,7 @@ class Expressions(Atomics):
     """Translates expressions."""
 
     _shared = 0  # arrays so far
+    _calls = 0  # of device functions
 
     def expr(self, node: ast.expr, raw: bool = False) -> ast.expr:
         """Translate an expression.
@@ -148,6 +150,9 @@ class Expressions(Atomics):
             name = self.function.device(*device)
             if name:
                 node.func = syntax.name(name, node.func)
+            if name and self.by_iterations:
+                self._calls += 1
+                node.args.insert(0, inner(self.around, self._calls, node))
             if name and self.by_numbers:
                 node.args.insert(0, syntax.name(NOTES, node))
             return node
@@ -157,6 +162,7 @@ class Expressions(Atomics):
             return node
         if isinstance(function, Named):
             return self._by_name(node, function)
+        self.by_calls = True
         node.func = self.expr(node.func)
         return self._with_numpys(node, self.several(node.args))
 

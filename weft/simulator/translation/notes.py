@@ -37,7 +37,8 @@ class Spotted:
 
     `array` is the name of the array, '' where it has none. `counts` has the numbers of
     the lists of reads whose lengths are noted with a store, and of the lists in which.
-    Of an atomic operation there are `kinds`.
+    Of an atomic operation there are `kinds`. `iterations` is the number of the list
+    with the iterations in which it is executed, -1 where lanes are in step.
     """
 
     operation: int = -1
@@ -46,6 +47,7 @@ class Spotted:
     array: str = ""
     kinds: frozenset[str] = frozenset()
     counts: dict[int, int] = field(default_factory=dict)
+    iterations: int = -1
 
 
 _SHAPES = {"shape", "strides"}

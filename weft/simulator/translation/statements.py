@@ -1,6 +1,8 @@
 """Translates the statements of a kernel, and puts a function together."""
 
 import ast
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from weft.simulator.arithmetic.numbers import Number, rule_of_two
@@ -14,10 +16,20 @@ from weft.simulator.translation.accesses import (
     parts_of,
 )
 from weft.simulator.translation.expressions import Expressions
+from weft.simulator.translation.iterations import (
+    DURING,
+    ITERATION,
+    Around,
+    Sameness,
+    Together,
+    leaves,
+    nothing,
+)
 from weft.simulator.translation.made import CELL, SHARED, Body, Given, kind
 from weft.simulator.translation.notes import BASE, NOTES, READ, Spotted
 from weft.simulator.translation.reaching import Calls, Reaching
 
+_SIMPLE = ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Pass
 UNSET = "__unset__"  # what Python raises for a variable without a value
 
 
@@ -30,6 +42,9 @@ class Statements(Expressions):
         own = _own_arrays(definition)
         self._arguments, self._local = names_of(definition)
         super().__init__(function, own, self._arguments - given_in(definition))
+        outside = {name for name in mentioned(definition.body) if self._is_known(name)}
+        self._sameness = Sameness(definition, self.kept | outside)
+        self._loops = 0  # so far
         body = self.block(definition.body)
         self._mentioned = mentioned(body)
         first: list[ast.stmt] = []
@@ -45,6 +60,9 @@ class Statements(Expressions):
             first += self._beginning(definition)
         definition.body = [*first, *body] or [ast.Pass()]
         ast.fix_missing_locations(definition)
+
+    def _is_known(self, name: str) -> bool:
+        return self.function.outside(name) is not None
 
     def _ask(self, definition: ast.FunctionDef) -> None:
         """Let a kernel be given what is the same from its beginning on."""
@@ -66,6 +84,8 @@ class Statements(Expressions):
         ]
         for name in sorted(self.made.aliases.keys() & self._arguments):
             first += self._aliases(name, definition)
+        if self.by_iterations:
+            put_first(definition, ITERATION)
         if self.by_numbers:
             put_first(definition, NOTES)
             first += self._lists(definition)
@@ -153,7 +173,8 @@ class Statements(Expressions):
 
     def block(self, body: list[ast.stmt]) -> list[ast.stmt]:
         """Translate a block of statements, without those that no thread reaches."""
-        before, self.out = self.out, []
+        before = self.out, self.together, self.in_step
+        self.out, self.together = [], None
         for statement in body:
             if not getattr(statement, "reached", False):
                 break  # no thread comes here, as inference has seen
@@ -161,9 +182,31 @@ class Statements(Expressions):
             if visit is None:
                 self.out.append(statement)
                 continue
-            visit(statement)
-        made, self.out = self.out, before
+            skips = leaves(statement, ast.Continue)
+            if self.around is None or self.in_step or not self.by_iterations:
+                visit(statement)
+            else:
+                self._out_of_step(statement, visit)
+            self.in_step = self.in_step and not skips
+        made = self.out
+        self.out, self.together, self.in_step = before
         return made
+
+    def _out_of_step(self, node: ast.stmt, visit: Callable[[Any], None]) -> None:
+        """Translate a statement, and note the iteration that it is executed in."""
+        if self.together is None:
+            self.together = Together(nothing(node))
+            self.out.append(self.together.first)
+        simple, during, self.by_calls = isinstance(node, _SIMPLE), nothing(node), False
+        self.out.append(during)
+        visit(node)
+        if not simple:  # some lanes may not come further
+            self.together = None
+        elif self.by_calls:
+            assert self.around is not None
+            during.value = syntax.call(DURING, [self.around.iteration(node)], node)
+            over = syntax.call(DURING, [syntax.constant(None, node)], node)
+            self.out.append(syntax.placed(ast.Expr(over), node))
 
     def _casts(self, node: ast.AST, place: str) -> list[ast.stmt]:
         """Make the statements that convert variables at a place of `node`."""
@@ -364,6 +407,7 @@ class Statements(Expressions):
         self, target: Any, value: ast.expr, given: Kind, node: ast.stmt
     ) -> None:
         """Store to a slice, a record or its field."""
+        self.by_calls = True
         before, mark = [value], len(self.out)
         for name in ("value", "slice"):
             if hasattr(target, name):
@@ -384,18 +428,23 @@ class Statements(Expressions):
             self.out += self._casts(node, "body" if decided else "orelse")
             return
         node.test = self.expr(node.test)
-        node.body = self.block(node.body) + self._casts(node, "body")
-        node.orelse = self.block(node.orelse) + self._casts(node, "orelse")
+        with self.sometimes():
+            node.body = self.block(node.body) + self._casts(node, "body")
+            node.orelse = self.block(node.orelse) + self._casts(node, "orelse")
         node.body = node.body or [syntax.placed(ast.Pass(), node)]
         self.out.append(node)
 
     def _for(self, node: ast.For) -> None:
         self.out += self._casts(node, "before")
+        same = self._sameness.counts(node)
         node.iter = self._items(node.iter)
         renewed = [
             mark(n.id, node) for n in ast.walk(node.target) if isinstance(n, ast.Name)
         ]
-        self._loop(node, renewed)
+        if same:
+            self._sameness.add(node.target)
+        self._loop(node, renewed, self._begun(node), same)
+        self._sameness.drop(node.target)
 
     def _items(self, node: ast.expr) -> ast.expr:
         """Translate a loop's iterable; an array's elements become plain numbers."""
@@ -407,14 +456,40 @@ class Statements(Expressions):
 
     def _while(self, node: ast.While) -> None:
         self.out += self._casts(node, "before")
-        with self.inline():
+        around = self._begun(node)
+        with self._iterating(around, same=False):
+            lifting, self._lifting = self._lifting, False
             node.test = self.expr(node.test)
-        self._loop(node, [])
+            self._lifting = lifting
+        self._loop(node, [], around, same=False)
 
-    def _loop(self, node: Any, first: list[ast.stmt]) -> None:
-        node.body = first + self.block(node.body) + self._casts(node, "body")
-        node.body = node.body or [syntax.placed(ast.Pass(), node)]
-        node.orelse = self.block(node.orelse) + self._casts(node, "after")
+    def _begun(self, node: ast.For | ast.While) -> Around:
+        """Say that a loop begins."""
+        self._loops += 1
+        around = Around(f"__i{self._loops}", self.around, node.body[0])
+        self.out.append(around.begins)
+        return around
+
+    @contextmanager
+    def _iterating(self, around: Around, same: bool) -> Iterator[None]:
+        """Within the context is what a loop repeats.
+
+        same: whether all lanes that begin it do as many iterations.
+        """
+        before = self.around, self.in_step
+        self.in_step = self.in_step and (self.around is None or same)
+        self.around = around
+        yield
+        self.around, self.in_step = before
+
+    def _loop(
+        self, node: Any, first: list[ast.stmt], around: Around, same: bool
+    ) -> None:
+        with self._iterating(around, same):
+            body = self.block(node.body) + self._casts(node, "body")
+        node.body = [around.each, *first, *body]
+        with self.sometimes():
+            node.orelse = self.block(node.orelse) + self._casts(node, "after")
         self.out.append(node)
 
     def _match(self, node: ast.Match) -> None:
@@ -423,7 +498,8 @@ class Statements(Expressions):
             if case.guard is not None:
                 with self.inline():
                     case.guard = self.expr(case.guard)
-            body = self.block(case.body)
+            with self.sometimes():
+                body = self.block(case.body)
             case.body = body + self._casts(case, "body")
             case.body = case.body or [syntax.placed(ast.Pass(), node)]
         left = self._casts(node, "orelse")
@@ -437,7 +513,10 @@ class Statements(Expressions):
         self._arguments, inner_local = names_of(node)
         self._local = inner_local
         self.made.aliases = {}
+        before = self.around, self.in_step
+        self.around, self.in_step = None, True  # who calls it is not known
         body = self.block(node.body)
+        self.around, self.in_step = before
         self._mentioned = mentioned(body)
         mine = {
             name: axes

@@ -17,6 +17,7 @@ from weft.simulator.arithmetic.operations import Operation
 from weft.simulator.inference.expressions import OPERATORS as NAMES
 from weft.simulator.inference.kinds import LARGEST, Cast, Kind, Num, Tup, num
 from weft.simulator.translation import numbers, syntax
+from weft.simulator.translation.iterations import Around, Together
 from weft.simulator.translation.made import CELL, Body, Made, kind
 from weft.simulator.translation.notes import Noting
 
@@ -37,6 +38,11 @@ class Values:
         self.used: set[int] = set()  # the lists that are noted in
         self.reads: dict[str, list[int]] = {}  # of arrays by their names
         self._bare: frozenset[str] = frozenset()  # arrays without aliases
+        self.around: Around | None = None if function.is_kernel else Around.call()
+        # Lanes that come here are here for the same k-th time.
+        self.in_step = function.is_kernel
+        self.together: Together | None = None  # with the current statement
+        self.by_calls = False  # whether something touches memory in a call
 
     @property
     def noting(self) -> bool:
@@ -81,14 +87,33 @@ class Values:
         function = given.number.dtype.type
         return self.applied(f"numpys_{given.number}", function, node, made)
 
+    @property
+    def by_iterations(self) -> bool:
+        """Whether accesses are noted with iterations."""
+        return self.function.noting in (Noting.NUMBERS, Noting.ACCESSES)
+
     @contextmanager
     def inline(self) -> Iterator[None]:
-        """Within the context, put no statements before the current one."""
+        """Within the context, put no statements before the current one.
+
+        It is for what is evaluated only sometimes.
+        """
         before, self._lifting = self._lifting, False
+        try:
+            with self.sometimes():
+                yield
+        finally:
+            self._lifting = before
+
+    @contextmanager
+    def sometimes(self) -> Iterator[None]:
+        """Within the context is what some lanes may leave out."""
+        before = self.in_step
+        self.in_step = before and self.around is None
         try:
             yield
         finally:
-            self._lifting = before
+            self.in_step = before
 
     def several(self, nodes: list[ast.expr]) -> list[ast.expr]:
         """Translate expressions that are evaluated one after the other."""

@@ -1,0 +1,165 @@
+"""Number the iterations in which lanes touch memory, where they may be out of step.
+
+The lanes of a warp that come to a place in the same iteration touch memory together.
+Mostly that is when each of them comes there for the k-th time. It is not where some
+skip an iteration: under an `if` in a loop, after a `continue`, in a loop in a loop that
+takes some lanes longer than others, and in a device function. There each access is
+noted with the iteration that its thread is in.
+
+That is one integer: of the loop around, the iteration it is in, and in the lower bits
+how many iterations of the inner loop have begun. For a loop these are put into a
+variable, but only if something in it is noted with them. A device function is given
+those of its caller, and which of the calls there it is.
+"""
+
+import ast
+from dataclasses import dataclass
+
+from weft.simulator.inference.kinds import Conversion, Named
+from weft.simulator.translation import syntax
+
+ITERATION = "__iteration__"  # of the caller
+WITHIN = "__within__"  # called with the iteration of the next access
+DURING = "__during__"  # and with that of those that follow; None after them
+_BITS = 32  # for the iterations of one loop
+_SAME = frozenset(["blockDim", "gridDim", "blockIdx"])  # in all lanes of a warp
+_OF_ARRAYS = frozenset(["shape", "size", "ndim"])
+
+
+class Around:
+    """A loop, or the call of a device function: around the statements in it.
+
+    `begins` and `each` are statements before a loop and at the beginning of its body,
+    which do nothing until the iteration is used.
+    """
+
+    def __init__(self, name: str, outer: "Around | None", node: ast.AST) -> None:
+        """Prepare what is called `name`. node: a statement."""
+        self._name, self._outer = name, outer
+        self.begins, self.each = nothing(node), nothing(node)
+        self._used = name == ITERATION
+
+    @classmethod
+    def call(cls) -> "Around":
+        """Return the call of a device function."""
+        return cls(ITERATION, None, ast.Pass())
+
+    def iteration(self, node: ast.AST) -> ast.expr:
+        """Return an expression for the current iteration."""
+        if not self._used:
+            self._used = True
+            begins, each = self.begins, self.each
+            begins.value = syntax.named(self._name, inner(self._outer, 0, node), begins)
+            one = syntax.constant(1, each)
+            more = syntax.two(syntax.name(self._name, each), ast.Add(), one, each)
+            each.value = syntax.named(self._name, more, each)
+        return syntax.name(self._name, node)
+
+
+@dataclass
+class Together:
+    """Statements that are executed equally often, one after another.
+
+    `first` comes before them: it does nothing, or notes the iteration for all of them,
+    in the list with this `number`.
+    """
+
+    first: ast.Expr
+    number: int = -1
+
+
+def inner(around: Around | None, number: int, node: ast.AST) -> ast.expr:
+    """Return an expression for what is numbered within an iteration."""
+    own = syntax.constant(number, node)
+    if around is None:
+        return own
+    bits = syntax.constant(_BITS, node)
+    outer = syntax.two(around.iteration(node), ast.LShift(), bits, node)
+    return syntax.two(outer, ast.Add(), own, node) if number else outer
+
+
+def nothing(node: ast.AST) -> ast.Expr:
+    """Return a statement without effect, whose value may still be replaced."""
+    return syntax.placed(ast.Expr(syntax.constant(None, node)), node)
+
+
+def leaves(node: ast.AST, how: type[ast.stmt]) -> bool:
+    """Return whether a statement has a `break` or `continue` of the loop around it."""
+    if isinstance(node, how):
+        return True
+    if isinstance(node, (ast.For, ast.While)):
+        return any(leaves(part, how) for part in node.orelse)
+    if isinstance(node, (ast.FunctionDef, ast.expr)):
+        return False
+    return any(leaves(part, how) for part in ast.iter_child_nodes(node))
+
+
+class Sameness:
+    """The names that have the same value in all lanes of a warp, while they have one.
+
+    They are arguments that are never given another value, outside constants, and names
+    that are given a value once, which follows from such.
+    """
+
+    def __init__(self, definition: ast.FunctionDef, known: set[str]) -> None:
+        """Look at a function before it is translated."""
+        stored = [
+            node.id
+            for node in ast.walk(definition)
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        ]
+        self._once = {name for name in stored if stored.count(name) == 1}
+        self._known = known
+        more = True
+        while more:
+            more = False
+            for node in ast.walk(definition):
+                match node:
+                    case ast.Assign(targets=[ast.Name(id=name)], value=value) if (
+                        name in self._once - self._known and self.holds(value)
+                    ):
+                        self._known.add(name)
+                        more = True
+
+    def counts(self, node: ast.For) -> bool:
+        """Return whether all lanes that begin a loop do as many iterations of it."""
+        match node.iter:
+            case ast.Call(func=ast.Name(id="range"), args=args, keywords=[]):
+                same = all(map(self.holds, args))
+            case _:
+                same = False
+        return same and not any(leaves(part, ast.Break) for part in node.body)
+
+    def add(self, target: ast.expr) -> None:
+        """Note that a loop gives its variable the same values in all lanes."""
+        if isinstance(target, ast.Name) and target.id in self._once:
+            self._known.add(target.id)
+
+    def drop(self, target: ast.expr) -> None:
+        """Note that the loop is over."""
+        if isinstance(target, ast.Name):
+            self._known.discard(target.id)
+
+    def holds(self, node: ast.AST) -> bool:
+        """Return whether an expression has the same value in all lanes."""
+        match node:
+            case ast.Constant():
+                return True
+            case ast.Name(id=name):
+                return name in self._known
+            case ast.BinOp(left=a, right=b):
+                return self.holds(a) and self.holds(b)
+            case ast.UnaryOp(operand=a):
+                return self.holds(a)
+            case ast.Call(args=args, keywords=[]):
+                callee = getattr(node, "callee", None)
+                plain = isinstance(callee, Named) and callee.path[0] == "builtins"
+                plain = plain or isinstance(callee, Conversion)
+                return plain and all(map(self.holds, args))
+            case ast.Attribute(value=ast.Attribute(attr=attr)) if attr in _SAME:
+                return True
+            case ast.Attribute(value=array, attr=attr) if attr in _OF_ARRAYS:
+                return self.holds(array)
+            case ast.Subscript(value=ast.Attribute(attr="shape") as shape, slice=axis):
+                return self.holds(shape) and self.holds(axis)
+        return False
