@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-import weft  # noqa: F401  before Numba
+import weft
 from verification.hopper_kernels import CLUSTERED, REDUCED, changed, compiled
 from weft import meaning
-from weft.kernels import hazards
-from weft.kernels.trial import from_fault
+from weft.kernels import full_size, hazards
+from weft.kernels.exercise import KernelExercise
+from weft.kernels.trial import configure, from_fault
 from weft.launching import prepare
 from weft.sanitizer import refuse
 from weft.simulator import Fault, LaunchError
@@ -233,3 +234,118 @@ def test_an_array_of_another_type_is_refused():
 
     found = verdict(kernel, (2, 1), (np.zeros(1, np.float32),), 2)
     assert "loads float32, and this is an array of int32" in str(found)
+
+
+# Checks of kernels that are launched in clusters
+
+
+def swapped(x, out):
+    part = cuda.shared.array(32, float32)
+    t = cuda.threadIdx.x
+    part[t] = x[cuda.grid(1)]
+    cluster_sync()
+    out[cuda.grid(1)] = cluster_load(part, t, 1 - cluster_rank())
+    cluster_sync()
+
+
+def read_too_early(x, out):
+    part = cuda.shared.array(32, float32)
+    t = cuda.threadIdx.x
+    part[t] = x[cuda.grid(1)]
+    cuda.syncthreads()
+    out[cuda.grid(1)] = cluster_load(part, t, 1 - cluster_rank())
+    cluster_sync()
+
+
+def gone_too_early(x, out):
+    part = cuda.shared.array(32, float32)
+    t = cuda.threadIdx.x
+    part[t] = x[cuda.grid(1)]
+    cluster_sync()
+    out[cuda.grid(1)] = cluster_load(part, t, 1 - cluster_rank())
+
+
+def checked(function, launch=None, **more):
+    """Check that pairs of blocks swap their elements; a size counts the pairs."""
+    return weft.check(
+        cuda.jit(function),
+        spec=lambda x: x.reshape(-1, 2, 32)[:, ::-1].reshape(-1),
+        inputs=lambda rng, n: rng.random(64 * n, np.float32),
+        sizes=[1, 3, 2],
+        launch=launch or (lambda n: (2 * n, 32)),
+        **{"cluster": 2, **more},
+    )
+
+
+def test_a_check_launches_in_clusters():
+    assert checked(swapped)
+    assert meaning.CLUSTER.get() == 1
+
+
+@pytest.mark.parametrize(
+    ("function", "kind", "says", "line"),
+    [
+        (read_too_early, "race", "another block of the cluster", "cluster_load"),
+        (gone_too_early, "race", "end", "cluster_load"),
+    ],
+)
+def test_a_check_names_mistakes_in_clusters(function, kind, says, line):
+    found = checked(function)
+    text = " ".join(str(found).split())
+    assert (found.kind, says in text) == (kind, True), text
+    assert any(line in place.text for place, _ in found.places), text
+    assert meaning.CLUSTER.get() == 1
+
+
+def test_a_kernel_that_needs_clusters_fails_without():
+    assert checked(swapped, cluster=1).kind == "out-of-bounds"
+
+
+@pytest.mark.parametrize("cluster", [0, 9, 16, -2, 2.0, "2", None])
+def test_a_check_refuses_sizes_of_clusters(cluster):
+    if cluster is None:  # as if it were not there
+        assert checked(swapped, cluster=None).kind == "out-of-bounds"
+        return
+    with pytest.raises(ValueError, match=r"swapped.*a cluster has 1 to 8 blocks"):
+        checked(swapped, cluster=cluster)
+
+
+def test_a_check_refuses_a_grid_that_clusters_do_not_fill():
+    says = "the launch of size 1 has a grid of 2 blocks along x, in clusters of 4"
+    with pytest.raises(ValueError, match=says):
+        checked(swapped, cluster=4)
+
+
+def test_a_launch_that_the_learner_chooses_is_a_verdict():
+    def pairs(n):
+        return n, 32
+
+    found = weft.check(
+        pairs,
+        kernel=cuda.jit(swapped),
+        spec=lambda x: x.reshape(-1, 2, 32)[:, ::-1].reshape(-1),
+        inputs=lambda rng, n: rng.random(64 * n, np.float32),
+        sizes=[1, 3, 2],
+        cluster=2,
+    )
+    assert found.kind == "launch"
+    assert "a grid of 1 block along x, in clusters of 2" in " ".join(
+        str(found).lower().split()
+    )
+
+
+def test_a_full_size_is_launched_in_clusters():
+    torch = pytest.importorskip("torch")
+    signature = "void(float32[::1], float32[::1])"
+    exercise = KernelExercise(
+        written_by_learner=cuda.jit(signature)(swapped),
+        spec=lambda x: x.reshape(-1, 2, 32)[:, ::-1].reshape(-1),
+        inputs=lambda rng, n: rng.random(64 * n, np.float32),
+        sizes=[3],
+        launch=lambda n: (2 * n, 32),
+        cluster=2,
+    )
+    trial = configure(exercise, exercise.case(3))
+    given = [torch.from_numpy(v) for v in (*trial.case.inputs, *trial.fresh())]
+    full_size.launch(trial, given)
+    assert np.array_equal(given[-1].numpy(), trial.case.expected[0].astype(np.float32))

@@ -33,9 +33,10 @@ def check(
     inputs: for a kernel, `(rng, *size)` → inputs; for a function, its argument tuples.
     exercise: what else there is to say, as fields of the exercise's class: for kernels
         `weft.kernels.exercise.KernelExercise` (sizes, launch, full, out, limits,
-        constants, without), for PyTorch `weft.torch_ops.exercise.TorchExercise`, for
-        functions `weft.functions.exercise.FunctionExercise` (because, without, same,
-        lines), for kernels in CUDA C++ `weft.cuda_cpp.exercise.CudaCppExercise`
+        constants, cluster, without), for PyTorch
+        `weft.torch_ops.exercise.TorchExercise`, for functions
+        `weft.functions.exercise.FunctionExercise` (because, without, same, lines), for
+        kernels in CUDA C++ `weft.cuda_cpp.exercise.CudaCppExercise`
         (prototype, sizes, launch, call, out, full), for calls of a library
         `weft.libraries.exercise.LibraryExercise` (library, given, result, refuses,
         because), for functions of several ranks `weft.ranks.exercise.RankExercise`

@@ -16,7 +16,7 @@ from typing import Any
 
 from weft.exploring.linking import names
 from weft.exploring.report import Report, choose, copied, named, settled
-from weft.meaning import python_function
+from weft.meaning import CLUSTER, clustered, python_function
 
 __all__ = ["choose", "explore", "figure", "names"]
 
@@ -66,7 +66,8 @@ class Explorer:
         if trial is None:
             return None
         try:
-            return self[trial.config](*trial.case.inputs, *trial.fresh())
+            with clustered(trial.exercise.cluster):
+                return self[trial.config](*trial.case.inputs, *trial.fresh())
         except Fault:
             return None
 
@@ -88,6 +89,7 @@ class Explorer:
 
     def __getitem__(self, config: Any) -> Callable[..., Any]:
         function = python_function(self._kernel) or self._kernel
+        cluster = CLUSTER.get()
 
         def launch(*args: Any) -> Any:
             choices = named(function, config, args)
@@ -97,7 +99,8 @@ class Explorer:
             def again(chosen: dict[str, Any]) -> dict[str, Any]:
                 values = {choices[name]: value for name, value in chosen.items()}
                 given = settled(copied(before), values)
-                return self._run(function, settled(config, values), given)
+                with clustered(cluster):
+                    return self._run(function, settled(config, values), given)
 
             controls = {name: choice.values for name, choice in choices.items()}
             return _shown("trace", first, controls, again)

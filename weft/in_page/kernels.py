@@ -136,6 +136,7 @@ def made(thing: Any, scope: Data, explained: Data, exercise: Data) -> PageExerci
         constants=decoded(exercise["constants"]),
         larger=decoded(exercise["larger"]),
         without=tuple(exercise["without"]),
+        cluster=exercise.get("cluster", 1),
         unseen=exercise["is_unseen"],
         describe={k: explained[name] for k, name in exercise["describe"].items()},
         because=explained.get(exercise["because"] or ""),

@@ -13,6 +13,7 @@ from weft.checking.compare import Array
 from weft.checking.exercise import Exercise
 from weft.checking.source import seed
 from weft.places import Place
+from weft.simulator.limits import MOST_CLUSTER
 from weft.simulator.memory.arrays import poison
 from weft.starters import source_function
 
@@ -37,6 +38,8 @@ class KernelExercise(Exercise):
         each time: with each of them the last size has to be right as well.
     larger: the size of the larger case, far above those listed; None for one that
         follows from them, False for none.
+    cluster: how many neighbouring blocks along x make a cluster, as for `weft.prepare`;
+        the grid has to be a multiple of that.
     without: atomic operations that it may not use, such as "cuda.atomic.max", or
         "cuda.atomic.max float32" for arrays of that type alone.
     sized: `(*size)` → how a verdict names a size, by default 'size 16 × 1,024'.
@@ -53,6 +56,7 @@ class KernelExercise(Exercise):
     out: Any = None
     constants: Sequence[Mapping[str, Any]] = ()
     larger: Any = None
+    cluster: int = 1
     without: tuple[str, ...] = ()
     sized: Any = None
     describe: Mapping[str, Any] = field(default_factory=dict)
@@ -63,6 +67,11 @@ class KernelExercise(Exercise):
         else:
             object.__setattr__(self, "launch", self.written_by_learner)
         super().__post_init__()
+        if type(self.cluster) is not int or not 1 <= self.cluster <= MOST_CLUSTER:
+            raise ValueError(
+                f"check({self.name}, ...): cluster={self.cluster!r}; a cluster has 1 "
+                f"to {MOST_CLUSTER} blocks"
+            )
 
     def function(self) -> FunctionType | None:
         """Return the kernel's Python function, or None if it cannot be read."""

@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from weft import doing
+from weft import device, doing
 from weft.checking.values import judge_on_gpu
 from weft.checking.verdict import Failed, Verdict
 from weft.checking.waiting import RESTART, wait_for
 from weft.kernels.exercise import KernelCase, KernelExercise
 from weft.kernels.trial import Trial, configure
+from weft.launching import prepare
+from weft.meaning import options_of
 from weft.wording import sentence
 
 
@@ -23,19 +25,21 @@ def run(exercise: KernelExercise) -> list[str]:
 
     cuda: Any = numbas
 
+    if reason := without_clusters(exercise):
+        return [f"not run on the GPU: {reason}"]
     case = exercise.case(exercise.full)
     doing.now(f"{exercise.name}: full size, on the GPU")
     trial = configure(exercise, case)
     outputs = trial.fresh()
     try:
-        given = [to_device(cuda, value) for value in (*case.inputs, *outputs)]
+        given = [to_device(cuda, v, trial) for v in (*case.inputs, *outputs)]
         launch(trial, given)
         done = cuda.event(timing=False)
         done.record()
         when = f"{case.label}, on the GPU"
         wait_for(done, exercise.name, "The kernel", when, ended_in="the simulator")
         cuda.synchronize()
-        results = [d.copy_to_host() for d in given[len(case.inputs) :]]
+        results = [on_host(d, trial) for d in given[len(case.inputs) :]]
     except Failed:
         raise
     except Exception as error:
@@ -46,11 +50,38 @@ def run(exercise: KernelExercise) -> list[str]:
 
 
 def launch(trial: Trial, given: list[Any]) -> None:
-    trial.exercise.kernel[trial.config](*given)
+    kernel, cluster = trial.exercise.kernel, trial.exercise.cluster
+    if cluster > 1:
+        prepare(kernel, cluster)(trial.grid, trial.block, *given, shared=trial.shared)
+    else:
+        kernel[trial.config](*given)
 
 
-def to_device(cuda: Any, value: Any) -> Any:
-    return cuda.to_device(value) if isinstance(value, np.ndarray) else value
+def without_clusters(exercise: KernelExercise) -> str:
+    """Say why a kernel cannot be launched in clusters here; '' where it can."""
+    if exercise.cluster == 1:
+        return ""
+    if device.find().capability < (9, 0):
+        return "clusters take compute capability 9.0"
+    if len(options_of(exercise.kernel).signatures) != 1:
+        return "a launch in clusters takes a kernel with one signature"
+    return ""
+
+
+def to_device(cuda: Any, value: Any, trial: Trial) -> Any:
+    """Return an array on the GPU, as the launch takes it."""
+    if not isinstance(value, np.ndarray):
+        return value
+    if trial.exercise.cluster == 1:
+        return cuda.to_device(value)
+    import torch
+
+    return torch.from_numpy(value).cuda()
+
+
+def on_host(value: Any, trial: Trial) -> Any:
+    """Return an array of the GPU as one of NumPy's."""
+    return value.copy_to_host() if trial.exercise.cluster == 1 else value.cpu().numpy()
 
 
 def explain(exercise: KernelExercise, case: KernelCase, error: Exception) -> Verdict:

@@ -9,6 +9,7 @@ from weft.checking.room import Facts
 from weft.checking.verdict import Failed
 from weft.kernels import compiled, full_size, stages
 from weft.kernels.exercise import KernelExercise
+from weft.meaning import clustered
 
 
 class Kernels:
@@ -22,6 +23,10 @@ class Kernels:
 
     def stages(self, exercise: KernelExercise) -> Iterator[Facts]:
         """Simulate, compile, run on the GPU, count the cost, try other constants."""
+        with clustered(exercise.cluster):
+            yield from self._stages(exercise)
+
+    def _stages(self, exercise: KernelExercise) -> Iterator[Facts]:
         stages.refuse_other(exercise)
         if not exercise.checks_launch:
             compiling.warm_up()

@@ -12,7 +12,7 @@ from weft.checking.source import unreadable
 from weft.checking.verdict import Failed, Verdict
 from weft.kernels import constants, cost, larger, narrow_index, simulated
 from weft.kernels.exercise import KernelExercise
-from weft.meaning import is_kernel, python_function
+from weft.meaning import clustered, is_kernel, python_function
 from weft.simulator.trace.trace import ATOMIC, Trace
 from weft.wording import joined, kind_of
 
@@ -56,8 +56,9 @@ def count(exercise: KernelExercise, trace: Trace) -> Iterator[Facts]:
 def without_a_compiler(exercise: KernelExercise) -> Iterator[Facts]:
     """Run the stages of a check that needs neither a compiler nor a GPU."""
     refuse_other(exercise)
-    trace = yield from simulate(exercise)
-    yield from count(exercise, trace)
+    with clustered(exercise.cluster):
+        trace = yield from simulate(exercise)
+        yield from count(exercise, trace)
 
 
 def without_source(name: str, hidden: list[str]) -> Verdict:

@@ -12,11 +12,11 @@ from weft.checking.source import begin, parameter_names, raised_at, returns
 from weft.checking.step_limit import Endless, endless, limited
 from weft.checking.verdict import Failed, Verdict
 from weft.kernels.exercise import KernelCase, KernelExercise
-from weft.meaning import python_function
+from weft.meaning import clustered, python_function
 from weft.places import Note, Place
 from weft.simulator import Fault, LaunchError, record
 from weft.simulator.launch import Launch
-from weft.simulator.limits import WARP, Dim, configuration
+from weft.simulator.limits import WARP, Dim, cluster_of, configuration
 from weft.simulator.trace.trace import READ, Trace
 from weft.simulator.trace.watched_run import Fill
 from weft.starters import has_stub, source
@@ -171,7 +171,10 @@ def silent(helpers: dict[str, Any], places: tuple[Note, ...]) -> str:
 
 
 def configure(exercise: KernelExercise, case: KernelCase) -> Trial:
-    """Return the launch of a case. Raises `Failed` for one that no GPU accepts."""
+    """Return the launch of a case. Raises `Failed` for one that no GPU accepts.
+
+    Raises ValueError if the exercise's own grid does not consist of clusters.
+    """
     config = (
         chosen(exercise, case)
         if exercise.checks_launch
@@ -179,7 +182,14 @@ def configure(exercise: KernelExercise, case: KernelCase) -> Trial:
     )
     try:
         grid, block, stream, shared = configuration(config)
+        with clustered(exercise.cluster):
+            cluster_of(grid)
     except LaunchError as fault:
+        if exercise.cluster > 1 and not exercise.checks_launch:
+            raise ValueError(
+                f"check({exercise.name}, ...): the launch of {case.label} has "
+                f"{fault.message}. {fault.why}"
+            ) from None
         verdict = from_fault(exercise.name, fault, case.label)
         if exercise.checks_launch:
             verdict = verdict.but(places=returns(exercise.written_by_learner))

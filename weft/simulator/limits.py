@@ -7,6 +7,7 @@ from weakref import WeakKeyDictionary
 
 from weft import meaning
 from weft.simulator.faults import LaunchError
+from weft.wording import several
 
 Dim = tuple[int, int, int]
 
@@ -45,7 +46,7 @@ def cluster_of(grid: Dim) -> int:
         )
     if grid[0] % size:
         raise LaunchError(
-            f"a grid of {grid[0]} blocks along x, in clusters of {size}",
+            f"a grid of {several(grid[0], 'block')} along x, in clusters of {size}",
             "The number of blocks has to be a multiple of the size of a cluster.",
         )
     return size

@@ -85,6 +85,7 @@ def export(asked: KernelExercise) -> Data:
         "limits": encoded(dict(exercise.limits)),
         "constants": encoded(list(map(dict, exercise.constants))),
         "without": list(exercise.without),
+        **({"cluster": exercise.cluster} if exercise.cluster > 1 else {}),
         "cases": [case(key, made, exercise) for key, made in exercise.cases.items()],
         "launches": [
             [list(constants), encoded(size), encoded(plain(config))]
