@@ -349,3 +349,201 @@ def test_a_full_size_is_launched_in_clusters():
     given = [torch.from_numpy(v) for v in (*trial.case.inputs, *trial.fresh())]
     full_size.launch(trial, given)
     assert np.array_equal(given[-1].numpy(), trial.case.expected[0].astype(np.float32))
+
+
+# The two halves of the barrier; stores and atomics in another block
+
+SPLIT = """
+@cuda.jit
+def split(x, out):
+    part = cuda.shared.array(64, float32)
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    part[t] = x[i]
+    cluster_arrive()
+    own = x[i] * float32(2)  # meanwhile
+    cluster_wait()
+    out[i] = own + cluster_load(part, 63 - t, 1 - cluster_rank())
+    cluster_arrive()
+    cluster_wait()
+"""
+ARRIVE, WAIT = "    cluster_arrive()\n", "    cluster_wait()\n"
+FIRST_WAIT = "# meanwhile\n" + WAIT
+LAST_PAIR = "rank())\n" + ARRIVE + WAIT
+TWICE = """
+@cuda.jit
+def twice(x, out):
+    part = cuda.shared.array(64, float32)
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    total = float32(0)
+    for k in range(3):
+        part[t] = x[i] + float32(k)
+        cluster_arrive()
+        cluster_wait()
+        total += cluster_load(part, t, 1 - cluster_rank())
+        cluster_arrive()
+        cluster_wait()
+    out[i] = total
+"""
+GIVEN_AWAY = """
+@cuda.jit
+def given_away(x, out):
+    part = cuda.shared.array(64, float32)
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    cluster_arrive_relaxed()
+    cluster_wait()
+    cluster_store(part, 63 - t, 1 - cluster_rank(), x[i])
+    cluster_sync()
+    out[i] = part[t]
+"""
+COUNTED = """
+@cuda.jit
+def counted(x, out):
+    bins = cuda.shared.array(4, int32)
+    sums = cuda.shared.array(1, float32)
+    t, i, rank = cuda.threadIdx.x, cuda.grid(1), cluster_rank()
+    if t < 4:
+        bins[t] = 0
+    if t == 0:
+        sums[0] = float32(0)
+    cluster_sync()
+    cluster_atomic_add_int32(bins, t % 4, t % 2, 1)
+    cluster_atomic_add(sums, 0, 0, x[i])
+    cluster_sync()
+    if t < 4:
+        out[2 * cuda.blockIdx.x * 32 + t] = float32(bins[t])
+    if t == 4 and rank == 0:
+        out[2 * cuda.blockIdx.x * 32 + t] = sums[0]
+"""
+
+
+def split(source, *changes, backwards=False):
+    x, out = np.arange(256, dtype=np.float32), np.zeros(256, np.float32)
+    kernel = compiled(changed(source, *changes))
+    found = verdict(kernel, (4, 64), (x, out), 2, backwards)
+    return found, x.reshape(2, 2, 64), out.reshape(2, 2, 64)
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+@pytest.mark.parametrize(
+    ("source", "wanted", "changes"),
+    [
+        (SPLIT, lambda x: 2 * x + x[:, ::-1, ::-1], []),
+        (SPLIT, lambda x: 2 * x + x[:, ::-1, ::-1],  # halves, and a whole barrier
+         [(FIRST_WAIT, "# meanwhile\n" + WAIT),
+          (LAST_PAIR, "rank())\n    cluster_sync()\n")]),
+        (SPLIT, lambda x: 2 * x + x[:, ::-1, ::-1],  # some warps in one, some in two
+         [(LAST_PAIR, "rank())\n    if t < 32:\n        cluster_sync()\n    else:\n"
+           "        cluster_arrive()\n        cluster_wait()\n")]),
+        (TWICE, lambda x: 3 * x[:, ::-1] + 3, []),
+        (GIVEN_AWAY, lambda x: x[:, ::-1, ::-1], []),
+    ],
+)  # fmt: skip
+def test_halves_of_a_barrier_are_right(source, wanted, changes, backwards):
+    found, x, out = split(source, *changes, backwards=backwards)
+    assert found is None, str(found)
+    assert np.array_equal(out, wanted(x))
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+@pytest.mark.parametrize(
+    ("source", "kind", "says", "line", "changes"),
+    [
+        (SPLIT, "race", "in another block of the cluster", "cluster_load",
+         [(ARRIVE, ARRIVE.replace("()", "_relaxed()"))]),
+        (SPLIT, "race", "in another block of the cluster", "cluster_load",
+         [("    part[t] = x[i]\n" + ARRIVE, ARRIVE + "    part[t] = x[i]\n")]),
+        (SPLIT, "race", "in another block of the cluster", "cluster_load",
+         [(FIRST_WAIT, "# meanwhile\n"),
+          ("rank())\n" + ARRIVE, "rank())\n" + WAIT + ARRIVE),
+          ("    part[t] =", "    cluster_sync()\n    part[t] =")]),
+        (SPLIT, "race", "in another block of the cluster", "cluster_load",
+         [(FIRST_WAIT, FIRST_WAIT + "    part[t] = float32(0)\n")]),
+        (SPLIT, "race", "end", "cluster_load", [(LAST_PAIR, "rank())\n")]),
+        (SPLIT, "race", "end", "cluster_load", [(LAST_PAIR, "rank())\n" + ARRIVE)]),
+        (SPLIT, "race", "end", "cluster_load",
+         [(LAST_PAIR, LAST_PAIR.replace("arrive()", "arrive_relaxed()"))]),
+        (SPLIT, "barrier", "this thread has not arrived there", "cluster_wait",
+         [(ARRIVE, "")]),
+        (SPLIT, "barrier", "has arrived already", "cluster_arrive",
+         [(FIRST_WAIT, "# meanwhile\n" + ARRIVE + WAIT)]),
+        (SPLIT, "barrier", "has arrived already", "cluster_sync",
+         [(FIRST_WAIT, "# meanwhile\n    cluster_sync()\n")]),
+        (SPLIT, "barrier", "waits for thread 32 of block", "cluster_wait",
+         [(ARRIVE, "    if t < 32:\n        cluster_arrive()\n"),
+          (FIRST_WAIT, "# meanwhile\n    if t < 32:\n        cluster_wait()\n"
+           "    cuda.syncthreads()\n")]),
+        (SPLIT, "barrier", "Other lanes of this warp", "cluster_arrive",
+         [(ARRIVE, "    if t % 2:\n        cluster_arrive()\n    else:\n"
+           "        cluster_arrive()\n")]),
+        (TWICE, "race", "in another block of the cluster", "part[t] =",
+         [("rank())\n        cluster_arrive()\n", "rank())\n"
+           "        cluster_arrive_relaxed()\n")]),
+        (GIVEN_AWAY, "race", "in another block of the cluster", "cluster_store",
+         [("    cluster_sync()\n", "    cuda.syncthreads()\n")]),
+        (GIVEN_AWAY, "race", "has not begun", "cluster_store",
+         [("    cluster_arrive_relaxed()\n    cluster_wait()\n", "")]),
+        (GIVEN_AWAY, "race", "in another block of the cluster", "cluster_store",
+         [("    cluster_arrive_relaxed()", "    part[t] = 0\n"
+           "    cluster_arrive_relaxed()")]),
+        (GIVEN_AWAY, "out-of-bounds", "names block 2 of a cluster of 2",
+         "cluster_store", [("1 - cluster_rank()", "1 + cluster_rank()")]),
+        (GIVEN_AWAY, "out-of-bounds", "part has 64 elements", "cluster_store",
+         [("63 - t", "64 - t")]),
+    ],
+)  # fmt: skip
+def test_mistakes_with_halves_are_named(source, kind, says, line, changes, backwards):
+    found, *_ = split(source, *changes, backwards=backwards)
+    text = " ".join(str(found).split())
+    assert found is not None, "it is accepted"
+    assert (found.kind, says in text) == (kind, True), text
+    assert any(line in place.text for place, _ in found.places), text
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_atomics_in_another_block(backwards):
+    found, x, out = split(COUNTED, backwards=backwards)
+    assert found is None, str(found)
+    # of each cluster: bins of block 0 and of block 1, and the sum of both blocks
+    held = out.reshape(-1)
+    for k in range(2):
+        base = 256 // 2 * k
+        assert held[base : base + 4].tolist() == [32, 0, 32, 0]
+        assert held[base + 64 : base + 68].tolist() == [0, 32, 0, 32]
+        assert held[base + 4] == x[k].sum()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("    cluster_sync()\n    if t < 4:\n        out",
+         "    if t < 4:\n        out"),
+        ("cluster_atomic_add(sums, 0, 0, x[i])",
+         "cluster_store(sums, 0, 0, cluster_load(sums, 0, 0) + x[i])"),
+    ],
+)  # fmt: skip
+def test_atomics_in_another_block_race_with_other_accesses(change):
+    found, *_ = split(COUNTED, change)
+    assert found.kind == "race", str(found)
+
+
+def test_atomics_of_another_type_are_refused():
+    found, *_ = split(COUNTED, ("cluster_atomic_add(sums", "cluster_atomic_add(bins"))
+    assert "adds float32, and this is an array of int32" in str(found)
+
+
+@pytest.mark.parametrize("relaxed", ["", "_relaxed"])
+def test_without_clusters_the_halves_are_a_barrier_of_the_block(relaxed):
+    source = f"""
+@cuda.jit
+def turned(x, out):
+    part = cuda.shared.array(64, float32)
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    part[t] = x[i]
+    cluster_arrive{relaxed}()
+    cluster_wait()
+    out[i] = part[63 - t]
+"""
+    x, out = np.arange(256, dtype=np.float32), np.zeros(256, np.float32)
+    found = verdict(compiled(source), (4, 64), (x, out), 1)
+    assert (None if found is None else found.kind) == ("race" if relaxed else None)
+    assert np.array_equal(out.reshape(4, 64), x.reshape(4, 64)[:, ::-1])

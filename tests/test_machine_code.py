@@ -134,3 +134,58 @@ def test_the_instruction_alone_is_alone(tmp_path):
         names = re.findall(r"\*/ +(?:@!?U?P\d+ )?([A-Z]\w+(?:\.MOV)?)", code.stdout)
         assert names.count("HMMA") == products[name]
         assert names.count("MOV") + names.count("IMAD.MOV") <= products[name] / 2
+
+
+CLUSTER = """
+from weft.intrinsics import (
+    cluster_arrive, cluster_arrive_relaxed, cluster_atomic_add,
+    cluster_atomic_add_int32, cluster_load, cluster_rank, cluster_size, cluster_store,
+    cluster_wait,
+)
+
+@cuda.jit
+def halves(x, out):
+    part = cuda.shared.array(64, float32)
+    bins = cuda.shared.array(64, int32)
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    other = (cluster_rank() + int32(1)) % cluster_size()
+    part[t], bins[t] = 0, 0
+    cluster_arrive()
+    mine = x[i]
+    cluster_wait()
+    cluster_store(part, t, other, mine)
+    cluster_store(part, t, other, 0)
+    old = cluster_atomic_add(part, t, other, mine)
+    count = cluster_atomic_add_int32(bins, t, other, t)
+    cluster_arrive_relaxed()
+    out[i] = old + float32(count)
+    cluster_wait()
+    out[i] += cluster_load(part, t, other)
+
+compiled("halves", halves, (float32[::1], float32[::1]))
+"""
+
+
+@needs_ptxas
+@pytest.mark.skipif(NVDISASM is None, reason="no nvdisasm here")
+def test_halves_of_a_barrier_are_two_instructions(tmp_path):
+    """ptxas takes each intrinsic for sm_90a, in the order in which it is written."""
+    ((cubin, _),) = assembled(CLUSTER, tmp_path).values()
+    ptx = cubin.with_suffix(".ptx").read_text()
+    written = re.findall(
+        r"barrier\.cluster[.\w]+|(?:st|ld|atom)[.\w]*\.shared::cluster[.\w]*", ptx
+    )
+    assert written == [
+        "barrier.cluster.arrive.release.aligned",
+        "barrier.cluster.wait.acquire.aligned",
+        "st.shared::cluster.f32",
+        "st.shared::cluster.f32",
+        "atom.relaxed.cluster.shared::cluster.add.f32",
+        "atom.relaxed.cluster.shared::cluster.add.s32",
+        "barrier.cluster.arrive.relaxed.aligned",
+        "barrier.cluster.wait.acquire.aligned",
+        "ld.shared::cluster.f32",
+    ]
+    command = [NVDISASM, "-c", str(cubin)]
+    code = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert re.findall(r"UCGABAR_(ARV|WAIT)", code) == ["ARV", "WAIT"] * 2

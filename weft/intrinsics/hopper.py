@@ -340,10 +340,26 @@ def _cluster_sync(hopper: Any) -> Iterator[None]:
     yield from hopper.clusters.sync()
 
 
-def _not_float32(call: str, x: Any) -> str:
-    """Return why `call` does not load from such an array, '' if it does."""
-    wrong = f"{call} loads float32, and this is an array of {x.dtype}"
-    return "" if str(x.dtype) == "float32" else wrong
+def _cluster_wait(hopper: Any) -> Iterator[None]:
+    yield from hopper.clusters.wait()
+
+
+def _only(dtype: str, verb: str) -> Callable[[str, Any], str]:
+    """Return what says why a call does not take such an array, '' if it does."""
+
+    def refused(call: str, x: Any) -> str:
+        wrong = f"{call} {verb} {dtype}, and this is an array of {x.dtype}"
+        return "" if str(x.dtype) == dtype else wrong
+
+    return refused
+
+
+def _there(text: str, where: str) -> str:
+    """Return PTX with `t` for the address of an element in another block.
+
+    where: the operands that are the address in this block, and the other one's rank.
+    """
+    return f"{{ .reg .b32 t; mapa.shared::cluster.u32 t, {where}; {text} }}"
 
 
 def _named_barrier(hopper: Any, number: Any, threads: Any) -> Iterator[None]:
@@ -382,6 +398,34 @@ cluster_sync = _register(
     ),
     _cluster_sync,
 )
+cluster_arrive = _register(
+    "cluster_arrive",
+    """Arrive at the barrier of the cluster, and go on; later, call `cluster_wait`.
+
+    What the thread has done before is known after the wait. The threads of a warp call
+    it as one, and each of them calls `cluster_wait` before it arrives again.
+    """,
+    instruction("barrier.cluster.arrive.release.aligned;"),
+    lambda hopper: hopper.clusters.come("cluster_arrive"),
+)
+cluster_arrive_relaxed = _register(
+    "cluster_arrive_relaxed",
+    """Arrive as `cluster_arrive` does, without passing on what the thread has done.
+
+    The wait then says that all threads have come so far, and nothing of memory.
+    """,
+    instruction("barrier.cluster.arrive.relaxed.aligned;"),
+    lambda hopper: hopper.clusters.come("cluster_arrive_relaxed", relaxed=True),
+)
+cluster_wait = _register(
+    "cluster_wait",
+    """Wait until all threads of the cluster have arrived since this one's last wait.
+
+    Threads that have ended are not waited for. The threads of a warp call it as one.
+    """,
+    instruction("barrier.cluster.wait.acquire.aligned;"),
+    _cluster_wait,
+)
 cluster_rank = _register(
     "cluster_rank",
     """The number of this block in its cluster.""",
@@ -405,21 +449,62 @@ cluster_load = _register(
     until then that block must not end, nor change what is read.
     """,
     instruction(
-        "{ .reg .b32 t; mapa.shared::cluster.u32 t, $1, $2; "
-        "ld.shared::cluster.f32 $0, [t]; }",
+        _there("ld.shared::cluster.f32 $0, [t];", "$1, $2"),
         "SHARED NUMBER",
         gives="float32",
-        refused=_not_float32,
+        refused=_only("float32", "loads"),
     ),
     lambda hopper, *given: hopper.clusters.load("cluster_load", *given),
     "float32",
+)
+cluster_store = _register(
+    "cluster_store",
+    """Store to `x[i]` in the shared memory of block `rank`: `(x, i, rank, value)`.
+
+    x: a shared array of float32. That block has to have begun, and must not end before;
+    its threads find the value after a barrier of the cluster.
+    """,
+    instruction(
+        _there("st.shared::cluster.f32 [t], $2;", "$0, $1"),
+        "SHARED NUMBER FLOAT",
+        refused=_only("float32", "stores"),
+    ),
+    lambda hopper, *given: hopper.clusters.store("cluster_store", *given),
+)
+cluster_atomic_add = _register(
+    "cluster_atomic_add",
+    """Add to `x[i]` of block `rank`, atomically: `(x, i, rank, value)` -> old value.
+
+    x: a shared array of float32. It orders no other accesses.
+    """,
+    instruction(
+        _there("atom.relaxed.cluster.shared::cluster.add.f32 $0, [t], $3;", "$1, $2"),
+        "SHARED NUMBER FLOAT",
+        gives="float32",
+        refused=_only("float32", "adds"),
+    ),
+    lambda hopper, *given: hopper.clusters.add("cluster_atomic_add", "float32", *given),
+    "float32",
+)
+cluster_atomic_add_int32 = _register(
+    "cluster_atomic_add_int32",
+    """Add as `cluster_atomic_add` does, in a shared array of int32.""",
+    instruction(
+        _there("atom.relaxed.cluster.shared::cluster.add.s32 $0, [t], $3;", "$1, $2"),
+        "SHARED NUMBER NUMBER",
+        gives="int32",
+        refused=_only("int32", "adds"),
+    ),
+    lambda hopper, *given: hopper.clusters.add(
+        "cluster_atomic_add_int32", "int32", *given
+    ),
+    "int32",
 )
 mbarrier_arrive_at = _register(
     "mbarrier_arrive_at",
     """Arrive at the mbarrier of block `rank` of the cluster: `(bars, i, rank)`.""",
     instruction(
-        "{ .reg .b32 t; mapa.shared::cluster.u32 t, $0, $1; "
-        "mbarrier.arrive.shared::cluster.b64 _, [t]; }",
+        _there("mbarrier.arrive.shared::cluster.b64 _, [t];", "$0, $1"),
         "SHARED NUMBER",
     ),
     lambda hopper, *given: hopper.clusters.arrive("mbarrier_arrive_at", *given),

@@ -16,8 +16,8 @@ class Operand(Enum):
     SHARED: an array in shared memory and an index, two arguments, which become an
     address of 32 bits. GLOBAL: the same in global memory, 64 bits. MAP: an array, whose
     first byte's address of 64 bits is meant. NUMBER and LONG: an integer, of 32 and 64
-    bits. LITERAL: a number that is known when the kernel is compiled, written into the
-    instruction instead of `{0}`, `{1}`, ….
+    bits. FLOAT: a number, as a float32. LITERAL: a number that is known when the kernel
+    is compiled, written into the instruction instead of `{0}`, `{1}`, ….
     """
 
     SHARED = "shared"
@@ -25,6 +25,7 @@ class Operand(Enum):
     MAP = "map"
     NUMBER = "number"
     LONG = "long"
+    FLOAT = "float"
     LITERAL = "literal"
 
 
@@ -32,9 +33,10 @@ HOPPER = (9, 0)  # what most of these need
 ANY = (0, 0)  # compiles for every GPU, also where it would not run
 SHARED, GLOBAL, MAP = Operand.SHARED, Operand.GLOBAL, Operand.MAP
 NUMBER, LONG, LITERAL = Operand.NUMBER, Operand.LONG, Operand.LITERAL
+FLOAT = Operand.FLOAT
 
 _TWO = SHARED, GLOBAL
-_LETTER = {SHARED: "r", NUMBER: "r", GLOBAL: "l", MAP: "l", LONG: "l"}
+_LETTER = {SHARED: "r", NUMBER: "r", GLOBAL: "l", MAP: "l", LONG: "l", FLOAT: "f"}
 
 
 def instruction(
@@ -122,8 +124,8 @@ def _value(
     if operand is MAP:
         struct = context.make_array(kinds[0])(context, builder, values[0])
         return builder.ptrtoint(struct.data, gpu.address)
-    wide = gpu.types.int64 if operand is LONG else gpu.types.int32
-    return context.cast(builder, values[0], kinds[0], wide)
+    to = {LONG: gpu.types.int64, FLOAT: gpu.types.float32}.get(operand, gpu.types.int32)
+    return context.cast(builder, values[0], kinds[0], to)
 
 
 def _check(
@@ -151,3 +153,7 @@ def _check(
             kind, types.Integer | types.Boolean
         ):
             raise gpu.TypingError(f"{call}: an integer must be here, not {kind}")
+        elif operand is FLOAT and not isinstance(
+            kind, types.Integer | types.Boolean | types.Float
+        ):
+            raise gpu.TypingError(f"{call}: a number must be here, not {kind}")

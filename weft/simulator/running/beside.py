@@ -44,11 +44,12 @@ class Beside:
         write: bool = False,
         begins: bool = False,
         relaxed: bool = False,
+        atomic: bool = False,
     ) -> None:
         """Record that the current thread reads (or writes) pieces of `x`.
 
         Each piece is one access. begins: a copy to that memory starts. relaxed: it may
-        happen at the same time as other such accesses.
+        happen at the same time as other such accesses. atomic: it reads and writes.
         """
 
     def ended(self, thread: Thread) -> None:

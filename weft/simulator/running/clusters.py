@@ -2,16 +2,17 @@
 
 PTX ISA, "Cluster of Cooperative Thread Arrays": without clusters, each block is one of
 its own. "barrier.cluster": a wait is for all threads of the cluster that have not yet
-ended, and lets a thread see what they did before. "mapa": the same place in the shared
-memory of another block. CUDA C++ Programming Guide, "Distributed Shared Memory": all
-blocks of a cluster have to have started before one accesses the memory of another, and
-a block must not end before others are done with its memory.
+ended, and lets a thread see what they did before they arrived, unless the arrival was
+relaxed. With `.aligned`, the threads of a warp execute it as one. "mapa": the same
+place in the shared memory of another block. CUDA C++ Programming Guide, "Distributed
+Shared Memory": all blocks of a cluster have to have started before one accesses the
+memory of another, and a block must not end before others are done with its memory.
 """
 
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -19,8 +20,8 @@ from weft.intrinsics.memory import is_shared
 from weft.simulator.memory.addresses import pointer
 from weft.simulator.memory.arrays import Array, refused
 from weft.simulator.running.phases import Mbarrier, Phases
-from weft.simulator.running.protocol import Launched
-from weft.simulator.running.threads import Block
+from weft.simulator.running.protocol import Launched, Site, kernel_site
+from weft.simulator.running.threads import Barrier, Block, Thread
 
 
 @dataclass(frozen=True)
@@ -42,12 +43,43 @@ class Elsewhere:
         return held[self.offset : self.offset + size]
 
 
+@dataclass(eq=False)
+class Meeting:
+    """The barrier of a cluster, where threads arrive and wait separately.
+
+    passed: how often it has been passed. came: the threads that have arrived since, and
+    what each passes on, None for nothing. known: what was passed on the last time.
+    sites: where the warps come to it, by warp, operation and turn.
+    """
+
+    number: int
+    passed: int = 0
+    came: dict[Thread, Any] = field(default_factory=dict)
+    known: Any = None
+    sites: dict[tuple[Block, int, str, int], Site] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterWait:
+    """The condition that a thread waits for at the barrier of its cluster."""
+
+    meeting: Meeting
+    turn: int
+    site: Site
+
+    @property
+    def done(self) -> bool:
+        return self.meeting.passed > self.turn
+
+
 class Clusters:
     """The clusters of a launch."""
 
     def __init__(self, run: Launched, phases: Phases) -> None:
         self._run, self._phases = run, phases
         self._blocks: dict[int, Block] = {}
+        self._meetings: dict[int, Meeting] = {}
+        self._arrived: dict[Thread, int] = {}  # and not waited: at which turn
         self.meets = False  # whether a thread has come to the barrier of a cluster
 
     def begun(self, block: Block) -> None:
@@ -66,21 +98,139 @@ class Clusters:
     def sync(self) -> Iterator[None]:
         """Wait for all threads of the cluster."""
         self.meets = True
+        self._refuse_second("cluster_sync")
         frame = sys._getframe(1)
         while frame.f_code not in self._run.lines and frame.f_back is not None:
             frame = frame.f_back
         self._run.barrier("cluster", frame)
         yield
 
+    def come(self, call: str, relaxed: bool = False) -> None:
+        """Arrive at the barrier of the cluster. relaxed: pass nothing on."""
+        self.meets = True
+        self._refuse_second(call)
+        thread, meeting = self._run.current, self._meeting()
+        self._as_one("arrive", call, meeting.passed)
+        meeting.came[thread] = None if relaxed else self._run.arrival(thread)
+        self._arrived[thread] = meeting.passed
+
+    def wait(self) -> Iterator[None]:
+        """Wait until all threads have arrived that have not ended."""
+        thread, meeting = self._run.current, self._meeting()
+        if thread not in self._arrived:
+            self._run.fault(
+                "barrier",
+                "`cluster_wait` waits at the barrier of the cluster, and this thread "
+                "has not arrived there",
+                "A thread arrives first, by `cluster_arrive`, and waits once for each "
+                "time that it has arrived.",
+            )
+        turn = self._arrived.pop(thread)
+        wait = ClusterWait(meeting, turn, self._as_one("wait", "cluster_wait", turn))
+        if not wait.done:
+            self._run.gather(wait)
+            yield
+        self._run.acquired(meeting.known)
+
+    def _refuse_second(self, call: str) -> None:
+        """Refuse to arrive again without a wait. Raises `Fault`."""
+        if self._run.current in self._arrived:
+            self._run.fault(
+                "barrier",
+                f"`{call}` arrives at the barrier of the cluster, where this thread "
+                "has arrived already",
+                "Between two arrivals of a thread there has to be a wait: "
+                "`cluster_wait`.",
+            )
+
+    def _meeting(self) -> Meeting:
+        """Return the barrier of the current cluster."""
+        block = self._run.current.block
+        self._blocks[block.number] = block  # without clusters none is noted
+        number = block.number // self.size
+        return self._meetings.setdefault(number, Meeting(number))
+
+    def _as_one(self, what: str, call: str, turn: int) -> Site:
+        """Return where the thread is; raise `Fault` if its warp was elsewhere."""
+        thread, sites = self._run.current, self._meeting().sites
+        here = kernel_site(self._run, sys._getframe(2))
+        if sites.setdefault((thread.block, thread.warp, what, turn), here) != here:
+            self._run.fault(
+                "barrier",
+                f"other lanes of this warp have called `{call}` on another line",
+                "The threads of a warp come to the barrier of a cluster as one. Is it "
+                "in the two branches of an `if`?",
+            )
+        return here
+
+    def settle(self) -> list[Thread]:
+        """Let clusters pass whose threads have all arrived.
+
+        Returns the threads that were waiting in a `cluster_sync` meanwhile.
+        """
+        ready: list[Thread] = []
+        for meeting in self._meetings.values():
+            absent = self.absent(meeting) if meeting.came else None
+            if absent is None or not all(_syncs(t) for t in absent):
+                continue
+            meeting.came |= {t: self._run.arrival(t) for t in absent}
+            told = [passed for passed in meeting.came.values() if passed is not None]
+            meeting.known = self._run.told(told, absent)
+            meeting.came = {}
+            before = meeting.passed
+            meeting.sites = {k: v for k, v in meeting.sites.items() if k[-1] == before}
+            meeting.passed += 1
+            ready += absent
+        return ready
+
+    def absent(self, meeting: Meeting) -> list[Thread] | None:
+        """Return the threads of a cluster that have not arrived at its barrier.
+
+        None if not all of its blocks have begun.
+        """
+        first = meeting.number * self.size
+        numbers = range(first, first + self.size)
+        if not all(number in self._blocks for number in numbers):
+            return None
+        live = [t for number in numbers for t in self._blocks[number].live]
+        return [t for t in live if not t.over and t not in meeting.came]
+
     def load(self, call: str, x: Any, i: Any, rank: Any) -> Any:
         """Read an element from the shared memory of block `rank`."""
-        there = self.at(call, x, i, int(rank))
-        if x.dtype != np.float32:
-            raise TypeError(f"{call} loads float32, and this is an array of {x.dtype}")
-        size = x.dtype.itemsize
+        there, span = self._element(call, "loads", "float32", x, i, rank)
         with self._run.elsewhere(there.block):
-            self._run.beside.note(there.array, [(there.offset, size)])
-        return there.bytes(size).view(x.dtype)[0].item()
+            self._run.beside.note(there.array, span)
+        return self._held(there, x)[0].item()
+
+    def store(self, call: str, x: Any, i: Any, rank: Any, value: Any) -> None:
+        """Write an element to the shared memory of block `rank`."""
+        there, span = self._element(call, "stores", "float32", x, i, rank)
+        self._held(there, x)[0] = value
+        with self._run.elsewhere(there.block):
+            self._run.beside.note(there.array, span, write=True)
+
+    def add(self, call: str, dtype: str, x: Any, i: Any, rank: Any, value: Any) -> Any:
+        """Add to an element in the shared memory of block `rank`, atomically."""
+        there, span = self._element(call, "adds", dtype, x, i, rank)
+        held = self._held(there, x)
+        before = held[0].item()
+        held += np.array(value).astype(x.dtype)
+        with self._run.elsewhere(there.block):
+            self._run.beside.note(there.array, span, atomic=True)
+        return before
+
+    def _element(
+        self, call: str, verb: str, dtype: str, x: Any, i: Any, rank: Any
+    ) -> tuple[Elsewhere, list[tuple[int, int]]]:
+        """Return where an element is, and its piece of the array there."""
+        there = self.at(call, x, i, int(rank))
+        if x.dtype != np.dtype(dtype):
+            raise TypeError(f"{call} {verb} {dtype}, and this is an array of {x.dtype}")
+        return there, [(there.offset, x.dtype.itemsize)]
+
+    def _held(self, there: Elsewhere, x: Any) -> Any:
+        """Return the array of the one element that is there."""
+        return there.bytes(x.dtype.itemsize).view(x.dtype)
 
     def arrive(self, call: str, bars: Any, i: Any, rank: Any) -> None:
         """Arrive at an mbarrier of block `rank`.
@@ -126,16 +276,19 @@ class Clusters:
             if 0 <= pointer(x._data) - pointer(whole._data) < whole._data.nbytes
         )
         if site not in block.shared:
-            self._run.fault(
-                "race",
-                f"`{call}` goes to {self._named(block)}, which has not made "
-                f"`{x._name}` yet",
-                "Nothing says that the other block has begun. `cluster_sync` waits for "
-                "all blocks of a cluster, and has to come before the first access to "
-                "another's memory.",
-            )
+            self._not_begun(call, rank, f", which has not made `{x._name}` yet")
         offset = inside + pointer(x._data) - pointer(whole._data)
         return Elsewhere(block, block.shared[site], offset)
+
+    def _not_begun(self, call: str, rank: int, what: str) -> NoReturn:
+        """Refuse an access to the memory of a block that may not have begun."""
+        self._run.fault(
+            "race",
+            f"`{call}` goes to block {rank} of the cluster{what}",
+            "Nothing says that the other block has begun. `cluster_sync` waits for all "
+            "blocks of a cluster, and has to come before the first access to another's "
+            "memory.",
+        )
 
     def _block(self, call: str, rank: int) -> Block:
         """Return a block of the current cluster; raise `Fault` unless it runs."""
@@ -150,7 +303,10 @@ class Clusters:
             )
         block = mine
         if self.size > 1:
-            block = self._blocks[mine.number // self.size * self.size + rank]
+            number = mine.number // self.size * self.size + rank
+            if number not in self._blocks:
+                self._not_begun(call, rank, ", which has not begun yet")
+            block = self._blocks[number]
         if all(thread.over for thread in block.live):
             self._run.fault(
                 "race",
@@ -177,3 +333,8 @@ class Clusters:
 
     def _named(self, block: Block) -> str:
         return f"block {block.number % self.size} of the cluster"
+
+
+def _syncs(thread: Thread) -> bool:
+    """Return whether a thread waits in a `cluster_sync`."""
+    return isinstance(thread.waiting, Barrier) and thread.waiting.name == "cluster"

@@ -13,6 +13,7 @@ conditions. Those that have ended are not waited for, as on every GPU since Volt
 from collections.abc import Callable
 from typing import Any
 
+from weft.simulator.running.clusters import ClusterWait
 from weft.simulator.running.gatherings import GroupWait
 from weft.simulator.running.phases import PhaseWait
 from weft.simulator.running.positions import Positions
@@ -28,6 +29,8 @@ from weft.simulator.running.stuck import (
 )
 from weft.simulator.running.threads import Barrier, Block, Thread
 from weft.simulator.running.warps import ACTIVE, AS_ONE, AbsentLane, Exchange, lanes_in
+
+_CONDITIONS = PhaseWait, GroupWait, ClusterWait
 
 
 class Meetings:
@@ -58,7 +61,7 @@ class Meetings:
         ready: list[Thread] = []
         for warp in block.warps:
             ready += self._lanes(warp)
-        waits = [t for t in live if type(t.waiting) in (PhaseWait, GroupWait)]
+        waits = [t for t in live if type(t.waiting) in _CONDITIONS]
         ready += [t for t in waits if t.waiting.done]
         return ready
 

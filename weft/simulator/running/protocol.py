@@ -65,13 +65,19 @@ class Launched(Protocol):
         """Wait until a phase of an mbarrier is complete: a `phases.PhaseWait`."""
 
     def gather(self, wait: Any) -> None:
-        """Wait for other threads: a `gatherings.GroupWait`."""
+        """Wait for others: a `gatherings.GroupWait`, a `clusters.ClusterWait`."""
 
     def stored(self, part: np.ndarray[Any, Any]) -> None:
         """Record a store to part of global memory that no thread has made."""
 
     def released(self) -> Any:
         """Return what the current thread passes on with an arrival, or None."""
+
+    def arrival(self, thread: Thread) -> Any:
+        """Return what `thread` passes on at the barrier of its cluster, or None."""
+
+    def told(self, arrivals: list[Any], threads: list[Thread]) -> Any:
+        """Let `threads` rely on what others pass on; return that, or None."""
 
     def acquired(self, known: Any) -> None:
         """Let the current thread rely on what others have `released`."""

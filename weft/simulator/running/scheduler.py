@@ -33,6 +33,7 @@ from weft.simulator.language.waiting import BARRIER, FOLLOW, LOOPED, exchange
 from weft.simulator.limits import Dim, Dim3, cluster_of, most_shared
 from weft.simulator.memory.arrays import Array, Memory, poison
 from weft.simulator.running.beside import Beside
+from weft.simulator.running.clusters import ClusterWait
 from weft.simulator.running.gatherings import GroupWait
 from weft.simulator.running.marks import mark
 from weft.simulator.running.meetings import Meetings
@@ -254,6 +255,12 @@ class Run:
     def released(self) -> Any:
         """Return what the current thread passes on with an arrival, or None."""
 
+    def arrival(self, thread: Thread) -> Any:
+        """Return what `thread` passes on at the barrier of its cluster, or None."""
+
+    def told(self, arrivals: list[Any], threads: list[Thread]) -> Any:
+        """Let `threads` rely on what others pass on; return that, or None."""
+
     def acquired(self, known: Any) -> None:
         """Let the current thread rely on what others have `released`."""
 
@@ -434,10 +441,12 @@ class Run:
             if self._ends:
                 self._ends = False
                 self._alive = [block for block in self._alive if block.runs()]
-            alive = self._alive
-            ready = [t for b in alive for t in meetings.ready(b)]
-            if self.cuda.intrinsics.hopper.clusters.meets:
-                ready += meetings.clusters(alive, self.cluster)
+            alive, clusters = self._alive, self.cuda.intrinsics.hopper.clusters
+            ready = clusters.settle() if clusters.meets else []
+            if not ready:
+                ready = [t for b in alive for t in meetings.ready(b)]
+                if clusters.meets:
+                    ready += meetings.clusters(alive, self.cluster)
             how = "finishes" if ready else "gets any further"
             if ready:
                 progress.moved()
@@ -447,7 +456,7 @@ class Run:
                 ready = [t for b in alive for t in b.live if t.waiting is PAUSE]
                 spins += 1
                 if not ready or (more and spins > 8):
-                    if (fault := deadlock(self.where, alive)) is not None:
+                    if (fault := deadlock(self.where, alive, clusters)) is not None:
                         raise fault
                     return
                 ready = progress.chosen(ready)
@@ -492,8 +501,8 @@ class Run:
         """Wait until a phase of an mbarrier is complete."""
         self.current.waiting = wait
 
-    def gather(self, wait: GroupWait) -> None:
-        """Wait until others of the block are here."""
+    def gather(self, wait: GroupWait | ClusterWait) -> None:
+        """Wait until others of the block, or of the cluster, are here."""
         self.current.waiting = wait
 
     def stored(self, part: np.ndarray[Any, Any]) -> None:

@@ -3,6 +3,7 @@
 from weft.places import Place, axes, named
 from weft.simulator.faults import Fault
 from weft.simulator.language import loops
+from weft.simulator.running.clusters import Clusters, ClusterWait
 from weft.simulator.running.gatherings import Gathering, GroupWait
 from weft.simulator.running.phases import PhaseWait
 from weft.simulator.running.positions import Positions
@@ -21,7 +22,7 @@ ALL_LANES = (
 MOST_RANGES = 4  # named in a sentence
 
 
-def deadlock(where: Positions, alive: list[Block]) -> Fault | None:
+def deadlock(where: Positions, alive: list[Block], clusters: Clusters) -> Fault | None:
     """Return a fault if a block can never go on, whatever other blocks do."""
     for block in sorted(alive, key=_behind):
         live = block.live
@@ -38,9 +39,15 @@ def deadlock(where: Positions, alive: list[Block]) -> Fault | None:
             return stuck_phase(where, phases, live)
         if stuck:
             return stuck_warp(where, stuck[0], block)
+        if any(type(t.waiting) is ClusterWait for t in live):
+            continue
         if not all(at_a_barrier_of(t, "grid", "cluster") for t in live):
             return mixed_barriers(where, live)
     waiting = [t for block in alive for t in block.live]
+    for thread in waiting:
+        if type(thread.waiting) is ClusterWait:
+            absent = clusters.absent(thread.waiting.meeting)
+            return stuck_cluster(where, thread, absent or [])
     apart = [t for t in waiting if at_a_barrier_of(t, "cluster")]
     if apart:  # the other blocks of its cluster are at the grid's
         others = [t for t in waiting if at_a_barrier_of(t, "grid")]
@@ -320,6 +327,28 @@ def stuck_phase(where: Positions, waiting: list[Thread], live: list[Thread]) -> 
         "A phase is complete once all arrivals have come, and all the bytes that were "
         "announced. The first has parity 0. Does the parity fit the turn, and who "
         "should arrive here, or announce the bytes?",
+        places,
+        thread,
+    )
+
+
+def stuck_cluster(where: Positions, thread: Thread, absent: list[Thread]) -> Fault:
+    """Return the fault of a wait at the barrier of a cluster, for ever."""
+    places, missing = where.stop(thread), "others"
+    if absent:
+        other = absent[0]
+        missing = (
+            f"{listed([other], where.block)} of block {other.block.number}, which "
+            f"waits on {where.line(other)}"
+        )
+        places += [p for p in where.stop(other) if p not in places]
+    return where.fault(
+        "barrier",
+        f"`cluster_wait` waits for {missing} and has not arrived at the barrier of the "
+        "cluster",
+        "It lets a thread continue once all threads of all blocks of the cluster have "
+        "arrived that have not ended. Do all of them call `cluster_arrive` or "
+        "`cluster_sync` in every turn?",
         places,
         thread,
     )

@@ -21,7 +21,7 @@ from weft.simulator.running.beside import Beside, Spans
 from weft.simulator.running.threads import Block, Thread
 from weft.simulator.trace.clocks import Clocks, Known, View, joined
 from weft.simulator.trace.log import WIDE
-from weft.simulator.trace.trace import READ, WRITE, Apart, Held, Mismatch
+from weft.simulator.trace.trace import ATOMIC, READ, WRITE, Apart, Held, Mismatch
 from weft.simulator.translation.notes import OPERATION
 
 
@@ -38,7 +38,7 @@ class _Begun:
     site: int
     state: tuple[int, ...]
     rows: int | None = None
-    parts: list[tuple[Any, Spans, bool]] = field(default_factory=list)
+    parts: list[tuple[Any, Spans, int]] = field(default_factory=list)
 
 
 _FIRST = 1 << 40  # the number of the first operation: beyond those of all threads
@@ -84,14 +84,14 @@ class TracedBeside(Beside):
     ) -> None:
         if one is None:
             return
-        part = x, list(spans), write
+        part = x, list(spans), WRITE if write else READ
         if not late:
             self._begun[one].parts.append(part)
             self._open[one] = None
         self._go_on(one, part)
         self._run.log.turn(self._clocks.of[self._run.current].index)
 
-    def _go_on(self, one: int, part: tuple[Any, Spans, bool]) -> None:
+    def _go_on(self, one: int, part: tuple[Any, Spans, int]) -> None:
         """Write down what an operation does, as of now."""
         begun = self._begun[one]
         view = self._clocks.apart(begun.starter, one, begun.known)
@@ -107,9 +107,9 @@ class TracedBeside(Beside):
                 for part in begun.parts:
                     self._go_on(one, part)
 
-    def _write(self, site: int, x: Any, spans: Spans, write: bool) -> None:
+    def _write(self, site: int, x: Any, spans: Spans, operation: int) -> None:
         run = self._run
-        operation = (WRITE if write else READ) | WIDE
+        operation |= WIDE
         for offset, size in spans:
             run.note((site | operation, x._number + 1, offset, size))
 
@@ -130,6 +130,7 @@ class TracedBeside(Beside):
         write: bool = False,
         begins: bool = False,
         relaxed: bool = False,
+        atomic: bool = False,
     ) -> None:
         run = self._run
         if not run.noting:
@@ -138,7 +139,8 @@ class TracedBeside(Beside):
             run.atomics["relaxed"].append(run.log.rows)
         if begins:
             run.atomics["begun"].append(run.log.rows)
-        self._write(run.site(sys._getframe(1)), x, spans, write)
+        operation = ATOMIC if atomic else WRITE if write else READ
+        self._write(run.site(sys._getframe(1)), x, spans, operation)
 
     def ended(self, thread: Thread) -> None:
         view = self._clocks.of.get(thread)
@@ -153,7 +155,7 @@ class TracedBeside(Beside):
             memory = Memory("fence_async", "local", "fence_async")
             self._fence = run.array(np.zeros(1, np.uint8), memory)
         run.bulk.fences.append(run.log.rows)
-        self._write(run.site(sys._getframe(1)), self._fence, [(0, 1)], True)
+        self._write(run.site(sys._getframe(1)), self._fence, [(0, 1)], WRITE)
 
     def mismatch(self, one: Any, of: str, wanted: int, found: int) -> None:
         if one is not None:

@@ -196,6 +196,21 @@ class Clocks:
         mine = Known({view.block: view.epoch}, {view.number: row})
         return mine.with_(Known({}, lanes)).with_(view.known or NOTHING)
 
+    def told(self, arrivals: Iterable[tuple[View, int]]) -> Known:
+        """Return what threads pass on together: of each its view, and its row."""
+        blocks: dict[int, int] = {}
+        threads: dict[int, int] = {}
+        before: list[Known] = []
+        for view, row in arrivals:
+            blocks[view.block] = max(view.epoch, blocks.get(view.block, 0))
+            first = view.number - view.lane
+            lanes = {first + lane: at for lane, at in enumerate(view.lanes or ())}
+            for number, at in (lanes | {view.number: row}).items():
+                threads[number] = max(at, threads.get(number, 0))
+            if view.known is not None:
+                before.append(view.known)
+        return Known(blocks, threads).with_(joined(before) or NOTHING)
+
     def apart(self, thread: Thread, number: int, known: Known) -> View:
         """Return a view of an operation that `thread` started and that runs alongside.
 

@@ -126,6 +126,15 @@ class TracedRun(WatchedRun):
     def released(self) -> Any:
         return self.clocks.release(self.current, self.log.rows)
 
+    def arrival(self, thread: Thread) -> Any:
+        return self.clocks.of[thread], self.log.rows
+
+    def told(self, arrivals: list[Any], threads: list[Thread]) -> Any:
+        known = self.clocks.told(arrivals)
+        for thread in threads:
+            self.clocks.acquire(thread, known)
+        return known
+
     def acquired(self, known: Any) -> None:
         if known is not None:
             self.log.turn(self.clocks.acquire(self.current, known).index)
