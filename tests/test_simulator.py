@@ -4,6 +4,7 @@ import contextlib
 import gc
 import linecache
 import math
+import os
 import subprocess
 import sys
 import textwrap
@@ -670,6 +671,22 @@ def test_numba_imported_first_is_a_clear_error() -> None:
     assert done.returncode != 0
     assert "Restart the kernel" in done.stderr
     assert "put `import weft` first" in done.stderr
+
+
+@pytest.mark.parametrize("first", [False, True])
+def test_under_pytest_the_error_names_conftest(tmp_path: Path, first: bool) -> None:
+    """Numba is imported by a test that has nothing to do with weft, or after it."""
+    (tmp_path / "conftest.py").write_text("import weft\n" if first else "")
+    (tmp_path / "test_own.py").write_text("import numba\nimport weft\ndef test(): 0\n")
+    environment = {k: v for k, v in os.environ.items() if "SIM" not in k}
+    environment |= {"WEFT_SIMULATOR": "1", "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "."]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    says = "Put `import weft` at the top of conftest.py"
+    assert (says in done.stdout, done.returncode == 0) == (not first, first)
+    assert "Restart the kernel" not in done.stdout
 
 
 def test_import_brings_little_beyond_numbas_own() -> None:

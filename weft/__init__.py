@@ -56,6 +56,14 @@ __all__ = [
 ]
 
 
+def _import_first() -> str:
+    """Say where `import weft` belongs."""
+    # Its variable alone is also there in the notebooks that pytest runs.
+    if "PYTEST_VERSION" in os.environ and "_pytest" in sys.modules:
+        return "Put `import weft` at the top of conftest.py, before any other import."
+    return "Restart the kernel (Kernel ▸ Restart Kernel) and put `import weft` first."
+
+
 def _choose() -> bool:
     """Find out where kernels will run; True for a GPU."""
     if device.find().usable:
@@ -64,8 +72,7 @@ def _choose() -> bool:
     if numba is not None and not numba.config.ENABLE_CUDASIM:
         raise ImportError(
             "Numba was imported before weft, so it can no longer be switched to the "
-            "simulator, and there is no usable GPU here. Restart the kernel (Kernel ▸ "
-            "Restart Kernel) and put `import weft` first."
+            f"simulator, and there is no usable GPU here. {_import_first()}"
         )
     from weft.simulator import installing
 
