@@ -65,6 +65,9 @@ def noted(trace: Trace) -> Notes:
             local[one.piece, one.spot.unit].append(one)
         else:
             one.spot.list = entries.add(one.rows, numbers_of(trace, one))
+            if trace.iteration[one.rows].any():
+                iterations = trace.iteration[one.rows]
+                one.spot.iterations = entries.add(one.rows, iterations)
     for some in local.values():
         entries.steps.append(len(some))
         for code, one in enumerate(some):
