@@ -228,6 +228,73 @@ def reduced(x, out):
     cluster_sync()
 """
 
+# What each thread adds to a number of the neighbouring block, between the halves of a
+# barrier.
+SPLIT = """
+@cuda.jit
+def split(x, out):
+    part = cuda.shared.array(64, float32)
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    part[t] = x[i]
+    cluster_arrive()
+    own = x[i] * float32(2)  # meanwhile
+    cluster_wait()
+    out[i] = own + cluster_load(part, 63 - t, 1 - cluster_rank())
+    cluster_arrive()
+    cluster_wait()
+"""
+
+# The same array of a neighbour, read three times.
+TWICE = """
+@cuda.jit
+def twice(x, out):
+    part = cuda.shared.array(64, float32)
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    total = float32(0)
+    for k in range(3):
+        part[t] = x[i] + float32(k)
+        cluster_arrive()
+        cluster_wait()
+        total += cluster_load(part, t, 1 - cluster_rank())
+        cluster_arrive()
+        cluster_wait()
+    out[i] = total
+"""
+
+# Numbers stored in the shared memory of the neighbour.
+GIVEN_AWAY = """
+@cuda.jit
+def given_away(x, out):
+    part = cuda.shared.array(64, float32)
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    cluster_arrive_relaxed()
+    cluster_wait()
+    cluster_store(part, 63 - t, 1 - cluster_rank(), x[i])
+    cluster_sync()
+    out[i] = part[t]
+"""
+
+# Counts and a sum in the shared memory of two blocks, by atomics.
+COUNTED = """
+@cuda.jit
+def counted(x, out):
+    bins = cuda.shared.array(4, int32)
+    sums = cuda.shared.array(1, float32)
+    t, i, rank = cuda.threadIdx.x, cuda.grid(1), cluster_rank()
+    if t < 4:
+        bins[t] = 0
+    if t == 0:
+        sums[0] = float32(0)
+    cluster_sync()
+    cluster_atomic_add_int32(bins, t % 4, t % 2, 1)
+    cluster_atomic_add(sums, 0, 0, x[i])
+    cluster_sync()
+    if t < 4:
+        out[2 * cuda.blockIdx.x * 32 + t] = float32(bins[t])
+    if t == 4 and rank == 0:
+        out[2 * cuda.blockIdx.x * 32 + t] = sums[0]
+"""
+
 
 def changed(source: str, *changes: tuple[str, str]) -> str:
     """The source with each first string replaced, once, by the second."""

@@ -293,6 +293,16 @@ CLUSTER_RULES: dict[str, Rule] = {
     "sums of two blocks": Rule("REDUCED", (), "right"),
     "sums, only the block synchronises before": Rule("REDUCED", (ALONE,)),
     "sums, no synchronisation at the end": Rule("REDUCED", (ENDS,)),
+    "halves of a barrier": Rule("SPLIT", (), "right"),
+    "halves, a relaxed arrival": Rule(
+        "SPLIT", (("arrive()\n    own", "arrive_relaxed()\n    own"),)
+    ),
+    "halves, in a loop": Rule("TWICE", (), "right"),
+    "stores to the neighbour": Rule("GIVEN_AWAY", (), "right"),
+    "stores to the neighbour, only the block synchronises": Rule(
+        "GIVEN_AWAY", (ALONE,)
+    ),
+    "atomics in the cluster": Rule("COUNTED", (), "right"),
 }  # fmt: skip
 
 
@@ -464,6 +474,46 @@ def _reduced(rule: Rule, put: Callable[[Any], Any]) -> Iterator[Any]:
         number += 1
 
 
+def _with_neighbour(
+    rule: Rule, put: Callable[[Any], Any], wanted: Callable[[Any], Any]
+) -> Iterator[Any]:
+    """Run on numbers of two clusters of two blocks; wanted: of these what is right."""
+    kernel = kernel_of(_signed(rule, "void(float32[::1], float32[::1])"))
+    out, number = put(np.zeros(256, np.float32)), 0
+    while True:
+        rng = np.random.default_rng(number)
+        x = rng.integers(0, 99, 256).astype(np.float32)
+        out.zero_()
+        _in_pairs(kernel, 4, 64, put(x), out)
+        yield out.cpu().numpy(), wanted(x.reshape(2, 2, 64)).ravel()
+        number += 1
+
+
+def _split(rule: Rule, put: Callable[[Any], Any]) -> Iterator[Any]:
+    return _with_neighbour(rule, put, lambda x: 2 * x + x[:, ::-1, ::-1])
+
+
+def _twice(rule: Rule, put: Callable[[Any], Any]) -> Iterator[Any]:
+    return _with_neighbour(rule, put, lambda x: 3 * x[:, ::-1] + 3)
+
+
+def _given_away(rule: Rule, put: Callable[[Any], Any]) -> Iterator[Any]:
+    return _with_neighbour(rule, put, lambda x: x[:, ::-1, ::-1])
+
+
+def _counted(rule: Rule, put: Callable[[Any], Any]) -> Iterator[Any]:
+    return _with_neighbour(rule, put, counted)
+
+
+def counted(x: Any) -> Any:
+    """What COUNTED finds: counts by block, and the sum of a cluster in its first."""
+    found = np.zeros_like(x)
+    for t in range(64):
+        found[:, t % 2, t % 4] += 2  # a thread of each block
+    found[:, 0, 4] = x.sum((1, 2))
+    return found
+
+
 def stored(words: Any) -> Any:
     """What RESULTS makes of its words: four matrices of each warp and step."""
     wanted = np.zeros((128, 64), np.int16)
@@ -484,6 +534,10 @@ RUNS = {
     "RESULTS": _results,
     "CLUSTERED": _clustered,
     "REDUCED": _reduced,
+    "SPLIT": _split,
+    "TWICE": _twice,
+    "GIVEN_AWAY": _given_away,
+    "COUNTED": _counted,
 }
 
 
@@ -570,6 +624,10 @@ def compile_all() -> None:
         "RESULTS": (int32[:, :, ::1], flat),
         "CLUSTERED": (flat, int32[:, ::1], int64),
         "REDUCED": (float32[::1], float32[::1]),
+        "SPLIT": (float32[::1], float32[::1]),
+        "TWICE": (float32[::1], float32[::1]),
+        "GIVEN_AWAY": (float32[::1], float32[::1]),
+        "COUNTED": (float32[::1], float32[::1]),
     }
     rules = RULES | CLUSTER_RULES
     each = {(rule.kernel, rule.changes): name for name, rule in rules.items()}
