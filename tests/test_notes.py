@@ -371,6 +371,80 @@ def test_random_reads_of_own_memory_are_decided(program: list[Any]) -> None:
     assert found == suspicious
 
 
+# Local arrays, as a launch notes them itself
+
+
+@cuda.jit
+def kept_by_each(x, out):
+    """Each thread keeps elements, changes them, and reads them after a barrier."""
+    mine = cuda.local.array(4, float32)
+    t = cuda.threadIdx.x
+    total = float32(0)
+    for k in range(4):
+        mine[k] = x[t, k] if t < 40 else float32(0)
+    for k in range(4):
+        mine[k] = mine[k] * 2
+        total += mine[k]
+    cuda.syncthreads()
+    total += cuda.shfl_xor_sync(0xFFFFFFFF, total, 1)
+    for k in range(4):
+        out[t, k] = mine[k] + total
+
+
+@cuda.jit
+def one_left_out(x, out):
+    """Thread 37 does not store its last element, and reads it after the barrier."""
+    mine = cuda.local.array(4, float32)
+    t = cuda.threadIdx.x
+    for k in range(4 if t != 37 else 3):
+        mine[k] = x[t, k]
+    cuda.syncthreads()
+    for k in range(4):
+        out[t, k] = mine[k]
+
+
+@cuda.jit
+def read_then_written(x, out):
+    """Thread 37 reads each element just before it stores it; the others after it."""
+    mine = cuda.local.array(4, float32)
+    t = cuda.threadIdx.x
+    for k in range(4):
+        if t == 37:
+            out[t, k] = mine[k]
+        mine[k] = x[t, k]
+        out[t, k] = mine[k]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "early"),
+    [(kept_by_each, 0), (one_left_out, 4), (read_then_written, 16)],
+)
+def test_a_launch_says_what_is_read_early_in_local_memory(
+    kernel: Any, early: int
+) -> None:
+    args = floats(64, 4), floats(64, 4)
+    noted_, _ = record(kernel, (1, 64), args, fresh=frozenset(["out"]))
+    found = noted_.suspects
+    assert {suspect.space for suspect in found} <= {LOCAL}
+    assert sum(suspect.stop - suspect.start for suspect in found) == early
+    assert bool(sanitizer.unwritten(noted_.full)) == (early > 0)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 3), *[st.integers(0, 3)] * 2, st.integers(1, 4)),
+        min_size=1,
+        max_size=8,
+    )
+)
+def test_random_reads_of_own_memory_are_decided_by_a_launch(program: list[Any]) -> None:
+    steps, work_ = np.array(program, np.int64), np.zeros((3, 4), np.int32)
+    args, fresh = (steps, work_, floats(3)), frozenset(["work"])
+    noted_, _ = record(take_own_steps, (1, 3), args, fresh=fresh)
+    assert bool(noted_.suspects) == bool(hazards(noted_.full))
+
+
 # The corpus and the chapters' answers
 
 

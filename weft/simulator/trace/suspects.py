@@ -13,7 +13,7 @@ operations.
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from weft.simulator.trace.notes import (
     ATOMIC,
@@ -535,20 +535,70 @@ def separate(memory: Memory) -> bool:
 
 
 def of_local(memory: Memory) -> Iterable[Suspect]:
-    """Return the suspects in local memory: what a thread reads before it writes it."""
-    lists = {spot.list for spot in memory.spots}
-    reads = [spot for spot in memory.spots if spot.operation != WRITE]
-    if len(lists) > 1:  # in which order is not known
-        return ranges(memory, union(memory.all_of(reads)))
+    """Return the suspects in local memory: what a thread reads before it writes it.
+
+    Most threads do the same to theirs.
+    """
+    lists = sorted({spot.list for spot in memory.spots})
+    if len(lists) == 1 and memory.notes.steps[lists[0]] > 1:
+        return ranges(memory, of_shared_list(memory, lists[0]))
+    counts = {n for spot in memory.spots for n in spot.counts.values()}
+    found: set[int] = set()
+    last: object = None
+    for block in memory.notes.blocks:
+        for thread, noted in enumerate(by_thread(memory, block, [*lists, *counts])):
+            if noted != last:
+                found |= of_thread(memory, block, thread)
+                last = noted
+    return ranges(memory, found)
+
+
+def by_thread(memory: Memory, block: Block, lists: list[int]) -> list[list[Any]]:
+    """Return what each thread has noted in some lists, and when it synchronised."""
+    some = [k for k in lists if block.lists[k] is not None]
+    if not some:
+        return []
+    threads = memory.notes.threads
+    columns: list[list[Any]] = [block.lists[k] or [] for k in some]
+    columns += [mark[k] or [0] * threads for mark in block.marks for k in some]
+    found: list[list[Any]] = [[own] for own in zip(*columns, strict=True)]
+    for meeting in block.meetings:
+        none = [0] * len(meeting.threads)
+        columns = [meeting.lengths[k] or none for k in some]
+        own = zip(meeting.threads, zip(*columns, strict=True), strict=True)
+        for thread, lengths in own:
+            found[thread].append((meeting.at, lengths))
+    return found
+
+
+def of_thread(memory: Memory, block: Block, thread: int) -> set[int]:
+    """Return what a thread reads of its own memory and has not written before."""
+    found: set[int] = set()
+    written: set[int] = set()
+    for at in range(len(block.marks) + 1):
+        meetings = []
+        for meeting in block.meetings:
+            if meeting.at == at and thread in meeting.threads:
+                n = meeting.threads.index(thread)
+                mine = [each and [each[n]] for each in meeting.lengths]
+                meetings.append(Meeting(at, (thread,), mine))
+        own = company(memory, block, at, (thread,), meetings)
+        for number, part in memory.timeline(own):
+            found |= early(memory, own, number, part, written)
+            written |= stored(memory, part)
+    return found
+
+
+def of_shared_list(memory: Memory, number: int) -> set[int]:
+    """Return the elements read first, where the spots share one list, in order."""
     found: set[int] = set()
     last: Numbers = []
-    number = memory.spots[0].list
     for block in memory.notes.blocks:
         for one in block.lists[number] or ():
             if one != last:
                 found |= first_reads(memory, number, one)
                 last = one
-    return ranges(memory, found)
+    return found
 
 
 def first_reads(memory: Memory, number: int, entries: Numbers) -> set[int]:
