@@ -55,6 +55,14 @@ def hazards(trace: Trace) -> list[Any]:
     return [h for h in (*found, sanitizer.unfinished(trace)) if h is not None]
 
 
+def most_loads(trace: Trace, space: int) -> int:
+    """The loads of the thread that makes most, without those of `peek`."""
+    mine = (trace.space == space) & (trace.operation == READ)
+    mine[trace.atomics["relaxed"]] = False
+    number = trace.of_views("number")[trace.view[mine]]
+    return int(np.unique(number, return_counts=True)[1].max(initial=0))
+
+
 def compare(trace: Trace) -> tuple[bool, bool]:
     """Hold notes against a trace; whether there is a hazard, and whether a suspect."""
     notes = noted(trace)
@@ -62,6 +70,8 @@ def compare(trace: Trace) -> tuple[bool, bool]:
     assert counted.lines == counters.count(trace)
     assert counted.work == counters.work(trace)
     assert counted.total == counters.total(trace)
+    for space in (GLOBAL, SHARED):
+        assert counted.most_loads(space) == most_loads(trace, space)
     found, suspicious = bool(hazards(trace)), bool(suspects(notes))
     assert suspicious or not found
     return found, suspicious

@@ -16,6 +16,7 @@ from weft.kernels.sharing import handed_over, shared_bytes, unguarded_loads
 from weft.kernels.trial import configure, traced
 from weft.places import Place
 from weft.simulator.trace.columns import Columns
+from weft.simulator.trace.recorded import Recorded
 from weft.simulator.trace.trace import GLOBAL, READ, SHARED, Trace
 from weft.wording import several
 
@@ -109,6 +110,10 @@ def loads(memory: str, exercise: KernelExercise, last: Trace, lines: list[Line])
     Without those of `peek`: how often a thread looks depends on when others store.
     """
     space, limit, _why = MEMORY[memory]
+    if isinstance(last, Recorded):
+        most = last.counted.most_loads(space)
+        if most <= exercise.limits[limit]:
+            return loaded(memory, most)
     rows = np.flatnonzero((last.space == space) & (last.operation == READ))
     rows = np.setdiff1d(rows, last.atomics["relaxed"], assume_unique=True)
     number = last.of_views("number")[last.view[rows]]
@@ -117,6 +122,10 @@ def loads(memory: str, exercise: KernelExercise, last: Trace, lines: list[Line])
     if most > exercise.limits[limit]:
         mine = rows[each == np.argmax(counts)]
         raise Failed(too_many_loads(exercise, last, mine, memory))
+    return loaded(memory, most)
+
+
+def loaded(memory: str, most: int) -> str:
     return f"{memory} memory: at most {several(most, 'load')} per thread"
 
 

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
+from operator import add
 
 from weft.places import Place
 from weft.simulator.trace import costs
@@ -96,6 +97,24 @@ class Counted:
             local=sum(w.local for w in self.work),
             flops=sum(w.flops for w in self.work),
         )
+
+    def most_loads(self, space: int) -> int:
+        """Return how many loads from a space the thread makes that makes most.
+
+        Without those of `peek`.
+        """
+        notes = self._notes
+        spots = [s for s in notes.spots if s.space == space and s.operation == READ]
+        spots = [spot for spot in spots if "relaxed" not in spot.kinds]
+        most = 0
+        for block in notes.blocks:
+            made = [0] * notes.threads
+            for spot in spots:
+                lists = notes.numbers(block, spot)
+                if lists is not None:
+                    made = list(map(add, made, map(len, lists)))
+            most = max(most, *made)
+        return most
 
 
 class Sum:
