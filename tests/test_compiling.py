@@ -1,8 +1,10 @@
 """The compile check: its seam with a played compiler, its words, and the real thing."""
 
 import contextlib
+import json
 import math
 import os
+import pickle
 import subprocess
 import sys
 import textwrap
@@ -16,13 +18,13 @@ import pytest
 
 import weft  # noqa: F401  before Numba
 
-from numba import cuda, float32  # isort: skip
+from numba import cuda, float32, int32  # isort: skip
 from weft import check, compiling
 from weft.checking.verdict import CheckFailed
 from weft.compiling import Outcome, packing, words, worker
 from weft.compiling.packing import Unpackable, pack
 from weft.device import toolkit
-from weft.intrinsics import load4
+from weft.intrinsics import load4, mma_f16
 
 WIDTH = 4
 HALF = np.float32(0.5)
@@ -712,6 +714,79 @@ def test_the_real_compiler_starts_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiling, "Worker", no_process)
     outcome_of(scale, X, X)
     assert compiling._worker is serving
+
+
+# Compiles each job twice: as it does, and beginning anew for each capability. Prints
+# how often Numba began, and the instructions of each PTX, in no order.
+TWICE = """
+import importlib.util, json, pickle, re, sys
+spec = importlib.util.spec_from_file_location("compiler", sys.argv[1])
+module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+compiler = module.Compiler()
+begun, again = module.Compiler.ptx, compiler.again
+told = []
+
+def ptx(*args):
+    counts[0] += 1
+    return noted(begun(compiler, *args))
+
+def noted(text):
+    if text:
+        name = r"^\\s+(?:@!?%\\w+\\s+)?([a-z][\\w.:]+)"
+        found.append(sorted(re.findall(name, text, re.M)))
+    return text
+
+compiler.ptx = ptx
+for job in pickle.load(sys.stdin.buffer):
+    for way in (lambda *args: noted(again(*args)), lambda *_: ""):
+        compiler.again, counts, found = way, [0], []
+        answer = compiler.answer(job)
+        told.append([counts[0], found, repr(answer)])
+print(json.dumps(told))
+"""
+
+
+@cuda.jit
+def much_arithmetic(x, n, out):
+    tile = cuda.shared.array(WIDTH, float32)
+    i = cuda.grid(1)
+    tile[0] = math.tanh(x[i]) + math.exp(x[i]) / math.sqrt(x[i])
+    cuda.syncthreads()
+    cuda.atomic.add(out, 0, cuda.shfl_xor_sync(0xFFFFFFFF, halved(tile[0]), 1))
+    cuda.atomic.max(out, 1, max(tile[0], float32(n)) ** 2)
+
+
+@cuda.jit
+def on_tensor_cores(x, n, out):
+    a, b = cuda.local.array(4, int32), cuda.local.array(2, int32)
+    c = cuda.local.array(4, float32)
+    for k in range(2):
+        a[k] = a[k + 2] = b[k] = int32(n)
+        c[k] = c[k + 2] = x[k]
+    mma_f16(c, a, b)
+    out[0] = c[0]
+
+
+@TOOLKIT
+def test_what_numba_makes_is_compiled_for_both_capabilities() -> None:
+    """It is made anew only where an intrinsic asks for the capability."""
+    args = (X, 3, X)
+    jobs = [pack(kernel, args) for kernel in (much_arithmetic, on_tensor_cores)]
+    done = subprocess.run(
+        [sys.executable, "-c", TWICE, worker.__file__],
+        env={k: v for k, v in os.environ.items() if "CUDASIM" not in k},
+        input=pickle.dumps(jobs),
+        capture_output=True,
+        check=True,
+    )
+    once, each, tensor_cores, each_of_these = json.loads(done.stdout)
+    assert "'capabilities': [(7, 5), (10, 0)]" in once[2]
+    assert (once[0], each[0], len(once[1])) == (1, 2, 2)
+    assert once[1:] == each[1:]
+    assert tensor_cores[0] == each_of_these[0] == 2
+    assert tensor_cores[1:] == each_of_these[1:]
+    assert tensor_cores[1][0] != tensor_cores[1][1]
 
 
 # What the tests keep of its answers
