@@ -240,6 +240,36 @@ def test_a_fence_of_the_block_serves_the_block() -> None:
     assert races(traced(kernel, (2, 64), floats(2), True)) is None
 
 
+@cuda.jit(device=True)
+def of_other_warp(value):
+    cells = cuda.shared.array(2, float32)
+    if cuda.threadIdx.x % 32 == 0:
+        cells[cuda.threadIdx.x // 32] = value
+    cuda.syncthreads()
+    return cells[1 - cuda.threadIdx.x // 32]
+
+
+def test_a_device_functions_shared_array_is_one_for_all_calls() -> None:
+    @cuda.jit
+    def kernel(x, out):
+        top = max(float32(0), x[cuda.threadIdx.x])  # not loaded, but computed
+        top = of_other_warp(top)
+        out[cuda.threadIdx.x] = of_other_warp(top)  # loaded
+
+    race = races(traced(kernel, (1, 64), floats(64), floats(64)))
+    assert race is not None
+    assert (race.array, race.within) == ("cells", "block")
+
+
+def test_a_device_function_has_a_shared_array_for_each_type() -> None:
+    @cuda.jit
+    def kernel(x, out):
+        top = of_other_warp(x[cuda.threadIdx.x])
+        out[cuda.threadIdx.x] = top + of_other_warp(int32(cuda.threadIdx.x))
+
+    assert races(traced(kernel, (1, 64), floats(64), floats(64))) is None
+
+
 def test_shared_flags_of_two_blocks_are_two() -> None:
     @cuda.jit
     def kernel(work, out):

@@ -71,6 +71,7 @@ class Bound:
         self.spots: list[tuple[int, Spotted | None]] = []  # by their numbers in lists
         self._cuda, self._counting, self._refuse = cuda, counting, refuse
         self._done: dict[Form, types.FunctionType] = {}
+        self.first_forms: dict[types.CodeType, types.CodeType] = {}  # see `_first_form`
         self._found: dict[Form, Rewritten | None] = {}
         self._builtins = rules.builtins_of_a_kernel(refuse) | BUILTINS
         begin()
@@ -157,6 +158,7 @@ class Bound:
             cells = dict(zip(fn.__code__.co_freevars, fn.__closure__, strict=True))
             closure = tuple(types.CellType() for _ in code.co_freevars)
         bound = with_globals(fn, scope, code, closure)
+        self.first_forms[bound.__code__] = self._first_form(form, bound)
         self._done[form] = bound  # before its names: it may call itself
 
         for name in global_names(code) & scope.keys():
@@ -171,6 +173,19 @@ class Bound:
         for name, cell in zip(code.co_freevars, closure or (), strict=True):
             cell.cell_contents = self._twin(name, cells[name].cell_contents)
         return bound
+
+    def _first_form(self, form: Form, bound: types.FunctionType) -> types.CodeType:
+        """Return the first code of the function for arguments of the same types.
+
+        Numba compiles it once for each combination of types. Here it may have several
+        forms for one, which differ in what is known of the arguments' values.
+        """
+        fn, given = form
+        for (other, kinds), done in self._done.items():
+            same = other is fn and len(kinds) == len(given)
+            if same and all(map(same_type, kinds, given)):
+                return self.first_forms[done.__code__]
+        return bound.__code__
 
     def _noting_too(self, fn: types.FunctionType, given: tuple[Kind, ...]) -> Any:
         """Return a device function for a caller that passes on `_passed`."""

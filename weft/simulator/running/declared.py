@@ -18,14 +18,14 @@ WHOLE = 1024  # bytes: the boundary on which a block's shared memory begins
 
 
 class Shared:
-    """`cuda.shared`: one allocation per call site and block."""
+    """`cuda.shared`: one allocation per call site, types of arguments and block."""
 
     def __init__(self, run: Launched) -> None:
         self._run = run
 
     def array(self, shape: Any, dtype: Any, alignment: int | None = None) -> Array:
         frame = sys._getframe(1)
-        site = site_of(self._run, frame)
+        site = self._run.declaration(site_of(self._run, frame))
         arrays = self._run.current.block.shared
         if site not in arrays:
             kind = meaning.as_dtype(dtype)

@@ -37,6 +37,9 @@ class Launched(Protocol):
     def instruction(self, site: Site) -> Site:
         """Return the instruction that `site` belongs to."""
 
+    def declaration(self, site: Site) -> Site:
+        """Return the one site of a shared array in all forms of a device function."""
+
     def name_of(self, site: Site, otherwise: str) -> str:
         """Return the variable that the call at `site` is assigned to."""
 

@@ -145,6 +145,8 @@ class Run:
         self._threads = self._turns = self._iterations = 0  # for `effort`
         self._names: dict[tuple[CodeType, int], str] = {}
         self._starts: dict[int, tuple[CodeType, int]] = {}
+        self._first_forms: dict[CodeType, CodeType] = {}
+        self._declared: dict[tuple[CodeType, int], tuple[CodeType, int]] = {}
 
     def bind(self, given: tuple[Kind, ...]) -> None:
         """Make a function of the kernel that runs against this launch.
@@ -178,6 +180,7 @@ class Run:
         )
         bound.call.__globals__.update(barriers(bound.call.__code__))
         self.lines.update(bound.lines)
+        self._first_forms.update(bound.first_forms)
         self.where.accesses.update(bound.accesses)
         return bound
 
@@ -303,6 +306,20 @@ class Run:
             offsets = instructions(code)
             self._starts[key] = code, offsets[bisect.bisect(offsets, lasti) - 1]
         return self._starts[key]
+
+    def declaration(self, site: tuple[CodeType, int]) -> tuple[CodeType, int]:
+        """Return the one site of a shared array in all forms of a device function.
+
+        Forms that are one function to Numba share their array; see `Bound`.
+        """
+        if site not in self._declared:
+            code, lasti = site
+            first = self._first_forms.get(code, code)
+            at = list(code.co_positions())[lasti // 2]
+            there = [2 * k for k, p in enumerate(first.co_positions()) if p == at]
+            known = None not in at and there
+            self._declared[site] = (first, there[0]) if known else site
+        return self._declared[site]
 
     # Running
 
