@@ -169,6 +169,26 @@ def test_a_step_that_keeps_nothing_needs_no_warm_up_here():
     assert judged(graphed)
 
 
+def captures(step, x):
+    """Capture a step; return a function that replays it."""
+    held, graph = x.clone(), torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        loss = step(held)
+
+    def replay(x):
+        held.copy_(x)
+        graph.replay()
+        return loss
+
+    return replay
+
+
+def test_the_line_that_returns_the_loss_is_named():
+    verdict = judged(captures)
+    assert verdict.kind == "alias", verdict
+    assert [place.text for place, _ in verdict.places] == ["return loss"]
+
+
 @pytest.mark.parametrize(
     ("graphed", "kind", "says"),
     [

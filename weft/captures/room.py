@@ -1,5 +1,6 @@
 """Checks of functions that capture a training step in a CUDA graph."""
 
+import ast
 import inspect
 import linecache
 import sys
@@ -18,7 +19,7 @@ from weft.checking.compare import difference
 from weft.checking.differences import show
 from weft.checking.exercise import Exercise
 from weft.checking.room import Facts
-from weft.checking.source import begin, returns, seed
+from weft.checking.source import at_line, begin, returns, seed, tree_of
 from weft.checking.verdict import Failed, Verdict, Verdicts
 from weft.places import Note, Place
 from weft.starters import has_stub
@@ -236,10 +237,10 @@ class Run:
         for loss in self.losses:
             if not isinstance(loss, torch.Tensor) or loss.numel() != 1:
                 made = type(loss).__name__
-                raise self.failed("no-loss", self._lines("return "), made=made)
+                raise self.failed("no-loss", self._returns(), made=made)
         places = {loss.data_ptr() for loss in self.losses}
         if len(places) < len(self.losses):
-            raise self.failed("alias", self._lines("return "))
+            raise self.failed("alias", self._returns())
 
     def values(self) -> None:
         """Compare losses and weights with those of the step, without a graph."""
@@ -300,15 +301,34 @@ class Run:
     def when(self) -> str:
         return self.case.label + (", on the GPU" if self.on != "cpu" else "")
 
-    def _lines(self, *sought: str) -> list[Note]:
-        """Return the learner's lines that contain one of some texts."""
-        code = self.function.__code__
+    def _lines(self, sought: str) -> list[Note]:
+        """Return the learner's lines that contain a text, outside of docstrings."""
+        tree = tree_of(self.function)
+        told = {
+            number
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+            for number in range(node.lineno, (node.end_lineno or node.lineno) + 1)
+        }
         lines, first = inspect.getsourcelines(self.function)
         return [
-            (Place(code.co_name, number, line.strip()), "")
+            (at_line(self.function, number), "")
             for number, line in enumerate(lines, first)
-            if any(each in line for each in sought)
+            if sought in line and number not in told
         ][:3]
+
+    def _returns(self) -> list[Note]:
+        """Return the lines where the function inside returns a loss."""
+        inner = [
+            node
+            for function in ast.walk(tree_of(self.function))
+            if isinstance(function, ast.FunctionDef)
+            for node in ast.walk(function)
+            if isinstance(node, ast.Return) and function.name != self.function.__name__
+        ]
+        lines = sorted({node.lineno for node in inner})
+        places: list[Note] = [(at_line(self.function, line), "") for line in lines]
+        return places or returns(self.function)
 
     def failed(self, row: str, places: list[Note] | None = None, **told: Any) -> Failed:
         """Return the error that ends a check, as a row of `room.toml` words it."""
