@@ -40,9 +40,15 @@ def test_a_replay_before_a_capture_is_an_error():
 def test_a_capture_within_another_is_an_error():
     with model().in_place():
         first, second = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
-        first.capture_begin()
-        with pytest.raises(RuntimeError, match="is capturing"):
-            second.capture_begin()
+        with torch.cuda.stream(torch.cuda.Stream()):
+            first.capture_begin()
+            with pytest.raises(RuntimeError, match="is capturing"):
+                second.capture_begin()
+
+
+def test_a_capture_on_the_default_stream_is_an_error():
+    with model().in_place(), pytest.raises(RuntimeError, match="non-default stream"):
+        torch.cuda.CUDAGraph().capture_begin()
 
 
 def test_gradients_of_a_capture_are_computed_by_each_replay():

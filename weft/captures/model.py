@@ -313,9 +313,11 @@ class Model(TorchDispatchMode):  # type: ignore[no-untyped-call]
     # Graphs
 
     def begin(self, graph: Graph) -> None:
-        """Begin a capture. Raises RuntimeError within another."""
+        """Begin a capture. Raises RuntimeError within another, and as PyTorch does."""
         if self.capturing is not None:
             raise RuntimeError("operation not permitted when stream is capturing")
+        if self.current is self.default:
+            raise RuntimeError("CUDA graphs must be captured on a non-default stream.")
         graph.nodes, graph.place = [], self.where()
         self.capturing, self._saved, self._fresh = graph, {}, set()
         self._heard = len(self.waits)
