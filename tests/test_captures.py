@@ -195,12 +195,60 @@ def test_the_line_that_returns_the_loss_is_named():
     assert [place.text for place, _ in verdict.places] == ["return loss"]
 
 
+def test_the_line_that_captures_is_named_and_not_the_def():
+    def as_graph(step, x):
+        def replay(x):
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                loss = step(x)
+            graph.replay()
+            return loss.clone()
+
+        return replay
+
+    verdict = judged(as_graph)
+    assert "captured a step for each" in verdict.message, verdict
+    texts = [place.text for place, _ in verdict.places]
+    assert texts == ["with torch.cuda.graph(graph):"]
+
+
+def captures_each_time(step, x):
+    """Return a function that captures and replays."""
+
+    def replay(x):
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            loss = step(x)
+        graph.replay()
+        return loss.clone()
+
+    return replay
+
+
+def replays_once_more(step, x):
+    """Replay once, and return a function that replays."""
+    held, graph = x.clone(), torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        loss = step(held)
+    step(held)
+    graph.replay()
+
+    def replay(x):
+        held.copy_(x)
+        graph.replay()
+        return loss.clone()
+
+    return replay
+
+
 @pytest.mark.parametrize(
     ("graphed", "kind", "says"),
     [
         (lambda step, x: step, "capture", "has not been called within"),
         (lambda step, x: None, "capture", "of the type NoneType"),
         (lambda step, x: 1 / 0, "exception", "ZeroDivisionError"),
+        (captures_each_time, "capture", "captured a step for each"),
+        (replays_once_more, "wrong-value", "replayed 4 times for 3 batches"),
     ],
 )
 def test_what_is_no_capture(graphed, kind, says):

@@ -104,6 +104,7 @@ class Run:
         self.warm: list[list[Any]] = []  # batches of steps before the capture
         self.captured = 0
         self.late = 0  # steps after the capture
+        self.anew = 0  # captures by the function that is returned
         self.losses: list[Any] = []
         self.model: Any = None
         self.ready = False
@@ -167,6 +168,7 @@ class Run:
 
         if torch.cuda.is_current_stream_capturing():
             self.captured += 1
+            self.anew += self.ready
         elif self.ready:
             self.late += 1
         else:
@@ -205,6 +207,8 @@ class Run:
             raise self.failed("no-graph", returns(self.function))
         if self.late:
             raise self.failed("late", self._lines("step("), count=self.late)
+        if self.anew > 1:
+            raise self.failed("anew", self._lines("graph("), count=self.anew)
         if self.model is not None and not any(g.replays for g in self.model.graphs):
             raise self.failed("no-replay", returns(self.function))
         for number, pair in enumerate(zip(self.batches, self.before, strict=True), 1):
@@ -255,7 +259,12 @@ class Run:
             copied = self.copied_inside
             places = self._lines("copy_(" if copied else ".replay(")
             raise self.failed("copied-inside" if copied else "stale", places)
-        raise self.failed("other-values", self._lines(".replay("), said=wrong)
+        places, batches = self._lines(".replay("), len(self.batches)
+        graphs = self.model.graphs if self.model is not None else []
+        if (count := sum(graph.replays for graph in graphs)) > batches:
+            told = {"said": wrong, "count": count, "batches": batches}
+            raise self.failed("replayed-more", places, **told)
+        raise self.failed("other-values", places, said=wrong)
 
     @property
     def copied_inside(self) -> bool:
@@ -302,7 +311,7 @@ class Run:
         return self.case.label + (", on the GPU" if self.on != "cpu" else "")
 
     def _lines(self, sought: str) -> list[Note]:
-        """Return the learner's lines that contain a text, outside of docstrings."""
+        """Return the learner's lines that contain a text; no docstring, no `def`."""
         tree = tree_of(self.function)
         told = {
             number
@@ -315,6 +324,7 @@ class Run:
             (at_line(self.function, number), "")
             for number, line in enumerate(lines, first)
             if sought in line and number not in told
+            if not line.lstrip().startswith("def ")
         ][:3]
 
     def _returns(self) -> list[Note]:
