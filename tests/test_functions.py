@@ -314,6 +314,8 @@ def test_an_exercise_may_raise_the_number_of_lines() -> None:
     found = check(down, **asked, lines=1000)
     assert found.kind == "endless-loop"
     assert "1,000 lines" in found.message
+    assert found.headline == "more lines than this exercise allows"
+    assert "a formula" in found.why
     assert check(down, **asked, lines=10_000)
 
 

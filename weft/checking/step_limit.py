@@ -185,14 +185,20 @@ def circles(code: CodeType) -> bool:
     )
 
 
-def endless(name: str, call: str, stopped: Endless, when: str = "") -> Failed:
-    """Return the verdict on a call that `limited` has stopped, as an error to raise."""
+def endless(
+    name: str, call: str, stopped: Endless, when: str = "", usual: int = MOST_LINES
+) -> Failed:
+    """Return the verdict on a call that `limited` has stopped, as an error to raise.
+
+    usual: the limit of lines; an exercise with a lower one may stop a loop that ends.
+    """
     if isinstance(stopped, Waiting):
         places = [(stopped.place, "")] if stopped.place.line else []
         told = {"call": call, "seconds": stopped.seconds, "when": when}
         return Failed(common.verdict(name, "waiting", places, **told))
     told = {"call": call, "lines": stopped.lines, "when": when}
-    return Failed(common.verdict(name, "endless-loop", [(stopped.place, "")], **told))
+    row = "few-lines" if stopped.lines < usual else "endless-loop"
+    return Failed(common.verdict(name, row, [(stopped.place, "")], **told))
 
 
 def place_of(code: CodeType, stopped: int, late: set[tuple[CodeType, int]]) -> Place:

@@ -66,11 +66,9 @@ def run(launch: Launch, backwards: bool = False, zeros: Collection[Place] = ()) 
         except Failed:
             raise
         except TooLong as stopped:
-            name = exercise.program.function.__name__
+            call = f"A program of {exercise.program.function.__name__}"
             long = Endless(stopped.places[0], MOST)
-            raise endless(launch.name, f"A program of {name}", long, launch.when) from (
-                None
-            )
+            raise endless(launch.name, call, long, launch.when, MOST) from None
         except cutile.Refused as refused:
             raise Failed(refusal(launch, refused)) from None
         except Unsupported as unknown:

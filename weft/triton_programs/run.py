@@ -57,10 +57,8 @@ def run(launch: Launch, backwards: bool = False, zeros: Collection[Place] = ()) 
     except Failed:
         raise
     except Endless as stopped:
-        name = program.function.__name__
-        raise endless(launch.name, f"A program of {name}", stopped, launch.when) from (
-            None
-        )
+        call, most = f"A program of {program.function.__name__}", interpreted.MOST_LINES
+        raise endless(launch.name, call, stopped, launch.when, most) from None
     except Exception as error:
         if has_stub(launch.exercise.source):
             raise Failed(begin(launch.name)) from None
