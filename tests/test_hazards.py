@@ -231,6 +231,39 @@ def test_a_barrier_in_another_turn_of_the_loop_is_named(
     assert verdict.why.endswith(asked)
 
 
+@cuda.jit(device=True)
+def largest_of_two(value):
+    cells = cuda.shared.array(2, float32)
+    t = cuda.threadIdx.x
+    if t % 32 == 0:
+        cells[t // 32] = value
+    cuda.syncthreads()
+    return max(cells[0], cells[1])
+
+
+@cuda.jit
+def largest_twice(x, out):
+    t = cuda.threadIdx.x
+    top = largest_of_two(x[t])
+    out[t] = top + largest_of_two(x[t] + top)
+
+
+def test_a_second_call_of_a_function_is_no_turn_of_a_loop(monkeypatch):
+    monkeypatch.delenv("WEFT_STRICT", raising=False)
+    verdict = weft.check(
+        largest_twice,
+        spec=lambda x: x,
+        inputs=lambda rng, n: (rng.random(n, np.float32),),
+        sizes=[64],
+        launch=lambda n: (1, n),
+        unseen=False,
+    )
+    assert verdict.kind == "race"
+    notes = [note for place, note in verdict.places if "cells[t // 32]" in place.text]
+    assert "in a later call or turn" in notes[0]
+    assert "a later call of the function than thread 32" in verdict.why
+
+
 def test_an_endless_loop_says_what_it_waits_for(monkeypatch):
     monkeypatch.delenv("WEFT_STRICT", raising=False)
     monkeypatch.setattr("weft.lesson.passed", lambda *_: None)

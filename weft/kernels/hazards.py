@@ -204,8 +204,10 @@ def _apart(
     """Return additions to the notes on two accesses, and a question about a barrier."""
     missed, passed = _missed(trace, race), _passed_between(trace, race)
     if missed is None and passed is not None:
-        turn = ", in the next turn of the loop"
-        ends = ("", turn) if one.place.line > passed.line else (turn, "")
+        # In a function that the kernel calls, it may be in another call of it.
+        inside = passed.function == trace.name
+        turn = "in the next turn of the loop" if inside else "in a later call or turn"
+        ends = ("", f", {turn}") if one.place.line > passed.line else (f", {turn}", "")
         return ends, _next_turn(trace, one, two, passed, told)
     if missed is None:
         return ("", words(race.within)["note"]), ""
@@ -320,7 +322,9 @@ def _next_turn(
     late, early = told["one"], told["two"]
     if one.place.line >= barrier.line:
         late, early = early, late
-    if two.operation != READ or one.operation != WRITE:
+    if barrier.function != trace.name:
+        row = "called-later"
+    elif two.operation != READ or one.operation != WRITE:
         row = "comes-later"
     elif one.place.line > barrier.line:
         row = "reads-later"
