@@ -105,6 +105,7 @@ PASSES = result_if(
         "each thread's sum is only its last power": lambda x: last_only(
             x, slice(-256, None)
         ),
+        "the powers are not divided by their sum": lambda x: power(x - largest(x)),
         "the maximum is not subtracted in the last pass": lambda x: (
             power(x) / power(x - largest(x)).sum(axis=1, keepdims=True)
         ),
@@ -140,6 +141,7 @@ IN_A_WARP = result_if(
         "each lane's sum is only its last power": lambda x: last_only(
             x, slice(992, None)
         ),
+        "the powers are not divided by their sum": lambda x: power(x - largest(x)),
         "the scores are divided by the sum, and not their powers": lambda x: (
             x / power(x - largest(x)).sum(axis=1, keepdims=True)
         ),
