@@ -304,6 +304,22 @@ def test_a_long_loop_that_ends_is_not_called_endless() -> None:
     assert check(total, **asked, unseen=False)
 
 
+def test_a_reason_comes_before_what_a_comparison_says() -> None:
+    def halves(n):
+        return n // 2, n // 2
+
+    asked = {
+        "spec": lambda n: (n // 2, n - n // 2),
+        "inputs": [(7,)],
+        "same": lambda got, wanted: "" if got == wanted else "They differ.",
+        "unseen": False,
+    }
+    assert "They differ." in str(check(halves, **asked))
+    reason = "One is left over."
+    found = check(halves, **asked, because=lambda n, got: reason * (sum(got) < n))
+    assert reason in found.why
+
+
 def test_an_exercise_may_raise_the_number_of_lines() -> None:
     def down(n):
         while n:

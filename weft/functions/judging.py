@@ -152,7 +152,8 @@ def explained(
 ) -> Verdict:
     """Add to the verdict the exercise's own reason, and the `return` reached."""
     number = is_number(got) and (verdict.kind != "type" or got != wanted)
-    asked = number or (verdict.kind == "wrong-value" and got is not None)
+    wrong = verdict.kind in ("wrong-value", "answer")
+    asked = number or (wrong and got is not None)
     if exercise.because is not None and asked:
         why = exercise.because(*args, got) or verdict.why
         verdict = verdict.but(why=why)
