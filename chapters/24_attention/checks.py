@@ -60,6 +60,30 @@ def compare_costs(got, wanted):
     return ""
 
 
+def why_other_costs(heads, seq, d, tile, got):
+    """Say what wrong bytes leave out or count too often, if that explains them."""
+    if not isinstance(got, tuple | list) or len(got) != 3:
+        return ""
+    wanted = counted(heads, seq, d, tile)
+    matrix, rows = 2 * heads * seq * seq, 2 * heads * seq * d
+    full, blocks = seq // tile, -(-seq // tile)
+    others = {
+        ("naive", 4 * rows + 2 * matrix): "`S` and `P` are each moved once",
+        ("naive", 4 * rows + 3 * matrix): "`S` and `P` are moved three times in all",
+        ("naive", 4 * matrix): "only `S` and `P` are moved",
+        ("fused", 4 * rows): "`k` and `v` are read once, and not by each block",
+        ("fused", 2 * rows + 2 * full * rows): "the last, shorter block is left out",
+        ("fused", 4 * heads * blocks * tile * d + 2 * blocks * rows): "the last block "
+        "has as many rows as the others",
+    }
+    for name, mine, right in zip(("flops", "naive", "fused"), got, wanted, strict=True):
+        if mine != right:
+            if what := others.get((name, mine)):
+                return f"`{name}` is {mine:,} if {what}. It should be {right:,}."
+            return ""
+    return ""
+
+
 def rows_of(rng, heads, seq):
     """Return q, k and v; later keys, and odd heads, have larger scores."""
     q, k, v = (rng.normal(0, 1, (heads, seq, D)) for _ in "qkv")
@@ -146,7 +170,10 @@ SOFTMAX_SLIPS = {
 
 def slips(seq):
     """Return what may be wrong with attention by tiles, and the options for it."""
-    return SOFTMAX_SLIPS | {
+    found = dict(SOFTMAX_SLIPS)
+    low = found.pop("the maximum begins at 0")
+    return found | {
+        "the maximum begins at 0, or the score of a key beyond the end is in it": low,
         "keys beyond the end of the sequence get a weight": {"seen": lambda j: j >= 0},
         "one key too many gets a weight": {"seen": lambda j: j <= seq},
         "the last key gets no weight": {"seen": lambda j: j < seq - 1},
@@ -171,10 +198,21 @@ def slipped(q, k, v, keys, out, close, more=None):
 def left_out(q, k, v, out, lse):
     """Say what a wrong result has left out, if that explains it."""
     right, its_lse = by_tiles(q, k, v, KEYS)
-    if np.allclose(right, out, 1e-3, 1e-3):
-        if np.allclose(lse, np.exp(its_lse), 1e-3):
-            return "`lse` is a sum, without its logarithm."
-        return ""
+    with np.errstate(all="ignore"):
+        top = (q @ k.transpose(0, 2, 1)).max(axis=2) / math.sqrt(q.shape[2])
+        weight = np.exp(its_lse - top)
+        if np.allclose(right, out, 1e-3, 1e-3):
+            if np.allclose(lse, np.exp(its_lse), 1e-3):
+                return "`lse` is a sum, without its logarithm."
+            if np.allclose(lse, np.log(weight), 1e-3, 1e-3):
+                return "`lse` is the logarithm of `weight`, which is relative to `top`."
+            if np.allclose(lse, top + weight, 1e-3, 1e-3):
+                return "`lse` adds `weight` to `top`, and not its logarithm."
+            if (lse < -1e37).all():
+                return "`lse` is relative to `LOWEST`: is `top` ever changed?"
+            return ""
+        if np.allclose(right * weight[..., None], out, 1e-3, 1e-3):
+            return "This is the result if the sums are not divided by `weight`."
     return slipped(q, k, v, KEYS, out, {"rtol": 1e-3, "atol": 1e-3})
 
 
@@ -195,6 +233,9 @@ def compare_tiles(got, wanted):
     """Say which of the two numbers is wrong."""
     if not isinstance(got, tuple | list) or len(got) != 2:
         return "Return two numbers: (free, count)."
+    for name, number in zip(("free", "count"), got, strict=True):
+        if number != int(number):
+            return f"`{name}` is {number:.4g}: a number of tiles is a whole number."
     if got[1] > wanted[1]:
         return f"Tile {wanted[1]} is computed, and no query sees a key in it."
     if got[1] < wanted[1]:

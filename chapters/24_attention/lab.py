@@ -119,6 +119,7 @@ check(
     spec=checks.counted,
     inputs=[(1, 64, 16, 32), (3, 100, 8, 32), (2, 1000, 128, 128)],
     same=checks.compare_costs,
+    because=checks.why_other_costs,
 )
 
 # %% [markdown] tags=["solution"]
