@@ -41,12 +41,41 @@ def compare_costs(got, wanted):
     return ""
 
 
-def attended(q, k, v, scale=1, begin=LOWEST, shrinks=("weight", "total"), lane=False):
+def why_other_costs(lengths, heads, kv_heads, d, got):
+    """Say what wrong numbers leave out or count too often, if that explains them."""
+    if not isinstance(got, tuple | list) or len(got) != 3:
+        return ""
+    wanted = counted(lengths, heads, kv_heads, d)
+    keys, ends = sum(lengths), 4 * heads * len(lengths) * d
+    most = max(lengths) * len(lengths)
+    others = {
+        ("flops", 4 * kv_heads * keys * d): "each key/value head has one query",
+        ("flops", 4 * heads * most * d): "all sequences are as long as the longest",
+    }
+    for name, readers in ("once", kv_heads), ("apart", heads):
+        cache = 4 * readers * keys * d
+        others |= {
+            (name, cache): "queries and outputs are left out",
+            (name, cache + ends // 2): "only the queries or only the outputs count",
+            (name, cache + 4 * heads * d): "one sequence alone has queries and outputs",
+            (name, cache // 2 + ends): "keys are read, and values are not",
+        }
+    for name, mine, right in zip(("flops", "once", "apart"), got, wanted, strict=True):
+        if mine != right:
+            if what := others.get((name, mine)):
+                return f"`{name}` is {mine:,} if {what}. It should be {right:,}."
+            return ""
+    return ""
+
+
+def attended(
+    q, k, v, scale=1, begin=LOWEST, shrinks=("weight", "total"), lane=False, keeps=True
+):
     """Return the maximum, weight and sum (D,) of one query, by the online softmax.
 
     q: (D,); k, v: (keys, D). scale: how often scores are scaled. begin: the first
     maximum. shrinks: what is rescaled. lane: whether a lane's own columns make its
-    score.
+    score. keeps: whether a new maximum is kept.
     """
     products = k.astype("f8") * q * D ** (-0.5 * scale)
     if lane:
@@ -58,10 +87,10 @@ def attended(q, k, v, scale=1, begin=LOWEST, shrinks=("weight", "total"), lane=F
     with np.errstate(all="ignore"):
         for score, value in zip(s, v.astype("f8"), strict=True):
             new = np.maximum(top, score)
-            factor, p = np.exp(top - new), np.exp(score - new)
+            factor, p = np.float32(np.exp(top - new)), np.float32(np.exp(score - new))
             weight = weight * (factor if "weight" in shrinks else 1) + p
             total = total * (factor if "total" in shrinks else 1) + p * value
-            top = new
+            top = new if keeps else top
     return top, weight, total
 
 
@@ -73,7 +102,8 @@ SLIPS = {
         "shrinks": ("weight",)
     },
     "nothing is rescaled when a larger score arrives": {"shrinks": ()},
-    "the maximum begins at 0": {"begin": 0},
+    "the maximum begins at 0, or none is subtracted": {"begin": 0},
+    "the maximum so far is never changed": {"keeps": False},
     "scores are not multiplied by `SCALE`": {"scale": 0},
     "scores are multiplied by `SCALE` twice": {"scale": 2},
     "each lane takes its own columns alone for the score": {"lane": True},

@@ -82,11 +82,12 @@ check(
     step_costs,
     spec=checks.counted,
     inputs=[
-        ([4], 2, 1, 8),
+        ([4], 3, 1, 8),
         ([100, 7, 33], 4, 2, 16),
         ([4096] * 8, 32, 8, 128),
     ],
     same=checks.compare_costs,
+    because=checks.why_other_costs,
 )
 
 # %% [markdown] tags=["solution"]
