@@ -382,10 +382,11 @@ check(
 # - A graph keeps **addresses**. A new batch has to be where the graph reads, and the
 #   caller's batches must not be changed.
 # - The **first** step of a training run is not like the others: here, it creates the
-#   optimiser's momentum. So let the step run at least once before you capture it.
-#   PyTorch's manual does so on another stream, `torch.cuda.Stream()`. With
-#   `wait_stream`, let this stream wait for the current one before the step, and the
-#   current one for this stream after it.
+#   optimiser's momentum. So let the step run at least once before you capture it, on
+#   the first batch. This trains the model, which the check takes into account.
+#   PyTorch's manual runs this step on a second stream, `torch.cuda.Stream()`. Before
+#   the step, the second stream has to wait for the current one, and after the step, the
+#   current one for the second: `a.wait_stream(b)` makes stream `a` wait for stream `b`.
 # - The caller collects the losses, and reads them at the end.
 #
 # ```python
