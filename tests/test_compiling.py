@@ -820,3 +820,8 @@ def test_the_tests_ask_for_a_kernel_once(tmp_path: Path) -> None:
     assert ask(scaled(2.0), X, X) == first
     assert len({first, ask(scaled(3.0), X, X), ask(scaled(2.0), X, X[::2])}) == 3
     assert ask(halved, X, X) != ask(scale, X, X)
+
+
+def test_an_error_of_numbas_keeps_the_signature_that_it_is_about() -> None:
+    found = "No implementation of function f found for signature:\n \n >>> f(str)\n"
+    assert words.explain("TypingError", found)[1].endswith("for signature: f(str)")

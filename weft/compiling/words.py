@@ -39,6 +39,8 @@ def explain(error: str, message: str) -> Said:
         return _call(found)
     said = [line.strip() for line in head.splitlines() if line.strip()]
     said = [s for s in said if not s.startswith(("Failed in", "During:", "File "))]
+    if len(said) > 1 and said[0].endswith(":"):  # the signature comes next
+        said[0] += f" {said[1].removeprefix('>>> ')}"
     return _said("unknown", said=f"{error}: {said[0]}" if said else f"{error}.")
 
 
