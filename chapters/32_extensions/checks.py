@@ -63,7 +63,12 @@ def kernel_arguments(x, bias, out):
 
 def misfits(x, bias):
     """Return inputs of exercise 7 that do not fit together."""
-    return {"a bias that is shorter than a row": (x, bias[:-1])}
+    twice = {"x": np.stack([x, x], axis=2), "bias": np.stack([bias, bias], axis=1)}
+    return {
+        "a bias that is shorter than a row": (x, bias[:-1]),
+        "an x with three dimensions": (twice["x"], bias),
+        "a bias with two dimensions": (x, twice["bias"]),
+    }
 
 
 class Vector(NamedTuple):

@@ -205,6 +205,10 @@ def calls(exercise: CudaCppExercise, cases: Sequence[Case]) -> Iterator[Call]:
     if exercise.refused is not None:
         for when, given in exercise.refused(*inputs).items():
             yield Call(when, given, (0,) * count, refused="misfit", of=when)
+    for k in arrays[1:]:
+        where = tuple(int(n == k) for n in range(count))
+        when = f"{names[k]} on the second GPU"
+        yield Call(when, inputs, where, refused="other-gpu", of=names[k])
 
 
 # What came of a call

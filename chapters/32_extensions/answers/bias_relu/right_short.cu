@@ -17,7 +17,7 @@ __global__ void bias_relu_kernel(const float *x, const float *bias, float *out,
 
 at::Tensor bias_relu(const at::Tensor &x, const at::Tensor &bias)
 {
-    TORCH_CHECK(x.is_cuda() && bias.is_cuda(), "two tensors on a GPU");
+    TORCH_CHECK(x.is_cuda() && bias.device() == x.device(), "one GPU");
     TORCH_CHECK(bias.sizes() == x.sizes().slice(1), bias.sizes(), " for ", x.sizes());
     c10::cuda::CUDAGuard guard(x.device());
     auto rows = x.contiguous();

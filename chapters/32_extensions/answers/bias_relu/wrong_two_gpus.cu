@@ -1,0 +1,36 @@
+// verdict: pointer
+// Both tensors have to be on a GPU.
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty_like.h>
+#include <c10/cuda/CUDAException.h>
+#include <c10/cuda/CUDAGuard.h>
+#include <c10/cuda/CUDAStream.h>
+
+__global__ void bias_relu_kernel(const float *x, const float *bias, float *out,
+                                 int64_t n, int64_t columns)
+{
+    int64_t i = blockIdx.x * int64_t(blockDim.x) + threadIdx.x;
+
+    if (i < n)
+        out[i] = fmaxf(x[i] + bias[i % columns], 0);
+}
+
+at::Tensor bias_relu(const at::Tensor &x, const at::Tensor &bias)
+{
+    TORCH_CHECK(x.is_cuda() && bias.is_cuda(), "two tensors on a GPU");
+    TORCH_CHECK(x.scalar_type() == at::kFloat && bias.scalar_type() == at::kFloat);
+    TORCH_CHECK(x.dim() == 2 && bias.dim() == 1);
+    TORCH_CHECK(bias.size(0) == x.size(1), "not as long as a row");
+    c10::cuda::CUDAGuard guard(x.device());
+    auto rows = x.contiguous();
+    auto row = bias.contiguous();
+    auto out = at::empty_like(rows);
+    int64_t n = rows.numel();
+    if (n > 0) {
+        bias_relu_kernel<<<(n + 255) / 256, 256, 0, c10::cuda::getCurrentCUDAStream()>>>(  // <- here
+            rows.data_ptr<float>(), row.data_ptr<float>(), out.data_ptr<float>(), n,
+            row.numel());
+        C10_CUDA_KERNEL_LAUNCH_CHECK();
+    }
+    return out;
+}
