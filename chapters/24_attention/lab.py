@@ -280,8 +280,8 @@ check(
 # ```
 #
 # `rows` and `keys` need not be equal, and neither has to divide `seq`. Compute both
-# numbers without a loop, since a block needs them before it starts. Stuck?
-# `hint("key_tiles")`.
+# numbers without a loop, since a block needs them before it starts. (The check stops
+# after 20 lines of a call.) Stuck? `hint("key_tiles")`.
 
 # %%
 def key_tiles(first, rows, keys, seq, causal):

@@ -538,7 +538,7 @@ check(
 # One block of 256 threads processes one row. The threads of the block each pass a value
 # to `block_max(value)`, which returns the largest to all of them; call it once.
 # `nearest(value)` rounds a float32 to an integer, and returns a float32. (Python's
-# `round` computes in float64 in a kernel.)
+# `round` computes in float64 in a kernel.) A store to `codes` converts to int8.
 #
 # ```python
 # quantise(x, codes, scales)    # x (rows, cols) float32

@@ -631,6 +631,8 @@ else:
 #   tensor, `(m, n)` and contiguous.
 # - Launch on the current stream of the tensors' GPU. After the launch,
 #   `C10_CUDA_KERNEL_LAUNCH_CHECK()` checks whether it has failed.
+#   `print(measure.KERNEL_CU)` shows the guard, the stream and the data pointers of
+#   another operator.
 #
 # The check needs no GPU: it compiles the cell with a stand-in for PyTorch's headers, in
 # which a launch runs its threads one after another, and calls the launcher with valid
