@@ -23,8 +23,8 @@ from profiled import WIDTH, facts  # noqa: E402
 
 COMMAND = "$ python3 capture.py\n"
 HOW = """\
-# six steps on six batches: the largest difference from the losses without a graph,
-# and the steps with a difference; warm-up steps are made without a graph, too
+# six steps on six batches: the largest difference from the losses without
+# a graph, and the steps with a difference; the warm-up is in both
 """
 STEPS, WARM = 6, 3
 LONG = 20_000_000  # cycles, about 10 ms, for which a kernel keeps its stream busy
