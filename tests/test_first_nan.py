@@ -113,6 +113,22 @@ def test_a_nan_of_the_input_or_of_another_lane_has_no_line() -> None:
     assert list(lines(judged(from_lane, zeros, given)).values()) == ["stored here"]
 
 
+def test_a_nan_that_atomics_have_added_up_has_no_line() -> None:
+    @cuda.jit
+    def mean(x, out):
+        total = cuda.shared.array(1, float32)
+        i = cuda.threadIdx.x
+        if i == 0:
+            total[0] = float32(0)
+        cuda.syncthreads()
+        cuda.atomic.add(total, 0, math.log(x[i]))
+        cuda.syncthreads()
+        out[i] = total[0] / N
+
+    verdict = judged(mean, zeros, np.append(np.ones(N - 1), -1))
+    assert list(lines(verdict).values()) == ["stored here"]
+
+
 def test_a_right_nan_and_a_wrong_number_are_no_cause() -> None:
     @cuda.jit
     def wrong(x, out):

@@ -16,11 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from weft.kernels.origins import last_put
 from weft.kernels.trial import Trial
-from weft.places import Note, Place, named
+from weft.places import Note, Place
 from weft.simulator import Fault
 from weft.simulator.launch import simulate, values
-from weft.simulator.trace.trace import LOCAL, READ, SHARED, WRITE, Trace
+from weft.simulator.trace.trace import READ, WRITE, Trace
 from weft.simulator.trace.traced_run import CalledRun
 from weft.wording import joined
 
@@ -63,20 +64,22 @@ def first_nan(trial: Trial, trace: Trace, row: int) -> tuple[str, list[Note]]:
     """Find the line that makes the NaN which the store at `row` has stored.
 
     Returns a sentence and a note on that line; "" and [] where the launch is too long,
-    or the NaN comes from an input.
+    the NaN comes from an input, or atomics have added it up.
     """
     if not 0 < len(trace) <= LONGEST:
         return "", []
     for _ in range(HOPS):
+        if trace.operation[row] != WRITE:  # a sum, to which others have added
+            return "", []
         mine = (trace.block == trace.block[row]) & (trace.thread == trace.thread[row])
         loads = np.flatnonzero(mine[:row] & (trace.operation[:row] == READ))
         got = first_read(trial, trace, loads)
         if got is None:
             return born_in(trial, trace, row)
-        stored = last_stored(trace, got)
-        if stored is None:
+        put = last_put(trace, got, int(trace.address[got]))
+        if put is None:
             return "", []
-        row = stored
+        row = put
     return "", []
 
 
@@ -91,19 +94,6 @@ def first_read(trial: Trial, trace: Trace, rows: Any) -> int | None:
     return next((row for row in sorted(read) if is_nan(read[row][0])), None)
 
 
-def last_stored(trace: Trace, row: int) -> int | None:
-    """Return the last store to what was read at `row`."""
-    at = trace.address[row]
-    hit = (trace.address[:row] <= at) & (at < (trace.address + trace.size)[:row])
-    hit &= (trace.space[:row] == trace.space[row]) & (trace.operation[:row] == WRITE)
-    if trace.space[row] in (SHARED, LOCAL):
-        hit &= trace.block[:row] == trace.block[row]
-    if trace.space[row] == LOCAL:
-        hit &= trace.thread[:row] == trace.thread[row]
-    rows = np.flatnonzero(hit)
-    return int(rows[-1]) if rows.size else None
-
-
 def born_in(trial: Trial, trace: Trace, row: int) -> tuple[str, list[Note]]:
     """Say where the thread of the store at `row` gets its first NaN."""
     watch = watched(trial, trace, row)
@@ -113,12 +103,9 @@ def born_in(trial: Trial, trace: Trace, row: int) -> tuple[str, list[Note]]:
     known = watch.born is None or watch.ends_with_nan
     if not known or trial.exercise.elsewhere(born.place) or born.is_exchanged:
         return "", []
-    thread, block = trace.by(row)
-    whose = f"thread {named(thread)}"
-    if trace.all_blocks > 1:
-        whose += f" of block {named(block)}"
     note = f"{born.name or 'its value'} becomes NaN here"
-    return born.sentence(whose), [(born.place, note)]
+    who = trace.thread_at(row, with_block=trace.all_blocks > 1)
+    return born.sentence(who), [(born.place, note)]
 
 
 def watched(trial: Trial, trace: Trace, row: int) -> "Watch | None":

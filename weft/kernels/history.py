@@ -12,12 +12,13 @@ from weft.checking.history import Step
 from weft.checking.source import parameter_names
 from weft.checking.verdict import Failed, Verdict
 from weft.kernels.advice import Facts
+from weft.kernels.origins import touching
 from weft.kernels.trial import Trial
 from weft.places import Place, named, unravel
 from weft.simulator.launch import values
-from weft.simulator.trace.columns import Columns, Flags
+from weft.simulator.trace.columns import Columns
 from weft.simulator.trace.recorded import Recorded
-from weft.simulator.trace.trace import LOCAL, READ, SHARED, WRITE, Trace
+from weft.simulator.trace.trace import READ, WRITE, Trace
 from weft.simulator.trace.traced_run import ValuedRun
 from weft.wording import several
 
@@ -163,17 +164,6 @@ def before(trace: Trace, row: int, most: int) -> list[int]:
     same = trace.thread[:row] == trace.thread[row]
     same &= trace.block[:row] == trace.block[row]
     return last(np.flatnonzero(same), most)
-
-
-def touching(trace: Trace, row: int, start: int) -> Flags:
-    """The accesses to the element at an address, in the memory that a row accesses."""
-    mine: Flags = (trace.address <= start) & (start < trace.address + trace.size)
-    mine &= trace.space == trace.space[row]
-    if trace.space[row] in (SHARED, LOCAL):
-        mine &= trace.block == trace.block[row]
-    if trace.space[row] == LOCAL:
-        mine &= trace.thread == trace.thread[row]
-    return mine
 
 
 def nearest(rows: list[int], mine: list[int], others: chain[int]) -> list[int]:

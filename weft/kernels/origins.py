@@ -9,7 +9,7 @@ from weft.checking.compare import Array
 from weft.places import Note, Place
 from weft.simulator.trace import columns
 from weft.simulator.trace.columns import Columns, Flags
-from weft.simulator.trace.trace import GLOBAL, READ, SHARED, WRITE, Trace
+from weft.simulator.trace.trace import GLOBAL, LOCAL, READ, SHARED, WRITE, Trace
 from weft.wording import joined, several
 
 
@@ -78,11 +78,21 @@ def way_of(trace: Trace, row: int, byte: int) -> tuple[str, list[Note]]:
     ]
 
 
+def touching(trace: Trace, row: int, start: int) -> Flags:
+    """The accesses to the element at an address, in the memory that a row accesses."""
+    mine: Flags = (trace.address <= start) & (start < trace.address + trace.size)
+    mine &= trace.space == trace.space[row]
+    if trace.space[row] in (SHARED, LOCAL):
+        mine &= trace.block == trace.block[row]
+    if trace.space[row] == LOCAL:
+        mine &= trace.thread == trace.thread[row]
+    return mine
+
+
 def last_put(trace: Trace, read: int, at: int) -> int | None:
-    """Find the last store to a byte of a block's shared memory before a read of it."""
-    hit = (trace.address <= at) & (at < trace.address + trace.size)
-    hit &= (trace.space == SHARED) & (trace.block == trace.block[read])
-    rows = np.flatnonzero(hit[:read] & (trace.operation[:read] != READ))
+    """Find the last store to a byte before a read of it, in the memory that is read."""
+    hit = touching(trace, read, at)[:read] & (trace.operation[:read] != READ)
+    rows = np.flatnonzero(hit)
     return int(rows[-1]) if rows.size else None
 
 
