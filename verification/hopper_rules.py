@@ -26,6 +26,7 @@ import types
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -463,46 +464,27 @@ def _clustered(rule: Rule, put: Callable[[Any], Any]) -> Iterator[Any]:
         number += 1
 
 
-def _reduced(rule: Rule, put: Callable[[Any], Any]) -> Iterator[Any]:
-    kernel = kernel_of(_signed(rule, "void(float32[::1], float32[::1])"))
-    out, number = put(np.zeros(4, np.float32)), 0
-    while True:
-        rng = np.random.default_rng(number)
-        x = rng.integers(0, 99, 512).astype(np.float32)
-        _in_pairs(kernel, 8, 64, put(x), out)
-        yield out.cpu().numpy(), x.reshape(4, -1).sum(1)
-        number += 1
-
-
-def _with_neighbour(
-    rule: Rule, put: Callable[[Any], Any], wanted: Callable[[Any], Any]
+def _of_numbers(
+    grid: int,
+    results: int,
+    wanted: Callable[[Any], Any],
+    rule: Rule,
+    put: Callable[[Any], Any],
 ) -> Iterator[Any]:
-    """Run on numbers of two clusters of two blocks; wanted: of these what is right."""
+    """Run on numbers, 64 for each block of the grid.
+
+    results: how many there are. wanted: what is right, from the numbers by cluster,
+    block and thread.
+    """
     kernel = kernel_of(_signed(rule, "void(float32[::1], float32[::1])"))
-    out, number = put(np.zeros(256, np.float32)), 0
+    out, number = put(np.zeros(results, np.float32)), 0
     while True:
         rng = np.random.default_rng(number)
-        x = rng.integers(0, 99, 256).astype(np.float32)
+        x = rng.integers(0, 99, 64 * grid).astype(np.float32)
         out.zero_()
-        _in_pairs(kernel, 4, 64, put(x), out)
-        yield out.cpu().numpy(), wanted(x.reshape(2, 2, 64)).ravel()
+        _in_pairs(kernel, grid, 64, put(x), out)
+        yield out.cpu().numpy(), wanted(x.reshape(-1, 2, 64)).ravel()
         number += 1
-
-
-def _split(rule: Rule, put: Callable[[Any], Any]) -> Iterator[Any]:
-    return _with_neighbour(rule, put, lambda x: 2 * x + x[:, ::-1, ::-1])
-
-
-def _twice(rule: Rule, put: Callable[[Any], Any]) -> Iterator[Any]:
-    return _with_neighbour(rule, put, lambda x: 3 * x[:, ::-1] + 3)
-
-
-def _given_away(rule: Rule, put: Callable[[Any], Any]) -> Iterator[Any]:
-    return _with_neighbour(rule, put, lambda x: x[:, ::-1, ::-1])
-
-
-def _counted(rule: Rule, put: Callable[[Any], Any]) -> Iterator[Any]:
-    return _with_neighbour(rule, put, counted)
 
 
 def counted(x: Any) -> Any:
@@ -533,11 +515,11 @@ RUNS = {
     "CHAINED": _chained,
     "RESULTS": _results,
     "CLUSTERED": _clustered,
-    "REDUCED": _reduced,
-    "SPLIT": _split,
-    "TWICE": _twice,
-    "GIVEN_AWAY": _given_away,
-    "COUNTED": _counted,
+    "REDUCED": partial(_of_numbers, 8, 4, lambda x: x.sum((1, 2))),
+    "SPLIT": partial(_of_numbers, 4, 256, lambda x: 2 * x + x[:, ::-1, ::-1]),
+    "TWICE": partial(_of_numbers, 4, 256, lambda x: 3 * x[:, ::-1] + 3),
+    "GIVEN_AWAY": partial(_of_numbers, 4, 256, lambda x: x[:, ::-1, ::-1]),
+    "COUNTED": partial(_of_numbers, 4, 256, counted),
 }
 
 
@@ -623,12 +605,9 @@ def compile_all() -> None:
         "CHAINED": (int32[:, ::1], int16[:, ::1], float32[:, ::1]),
         "RESULTS": (int32[:, :, ::1], flat),
         "CLUSTERED": (flat, int32[:, ::1], int64),
-        "REDUCED": (float32[::1], float32[::1]),
-        "SPLIT": (float32[::1], float32[::1]),
-        "TWICE": (float32[::1], float32[::1]),
-        "GIVEN_AWAY": (float32[::1], float32[::1]),
-        "COUNTED": (float32[::1], float32[::1]),
     }
+    numbers = ("REDUCED", "SPLIT", "TWICE", "GIVEN_AWAY", "COUNTED")
+    kinds |= dict.fromkeys(numbers, (float32[::1], float32[::1]))
     rules = RULES | CLUSTER_RULES
     each = {(rule.kernel, rule.changes): name for name, rule in rules.items()}
     for name in each.values():
