@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).parents[1]
 MOST_WORKERS = 8
@@ -30,6 +31,10 @@ if str(ROOT) not in sys.path:
 # Hundreds of processes import the same modules: let the first keep what it compiles.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+# The same examples in each run; `--hypothesis-profile=default` draws others.
+settings.register_profile("same", derandomize=True, deadline=None, database=None)
+settings.load_profile("same")
 
 # jsonschema, below nbformat, would spend seconds on a grammar for identifiers in URLs.
 sys.modules.setdefault("rfc3987_syntax", None)

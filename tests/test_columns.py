@@ -15,7 +15,7 @@ def rows(*kinds):
     return st.lists(st.tuples(*kinds), max_size=40)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     rows(SMALL, SMALL, SMALL) | rows(LARGE, LARGE, SMALL) | rows(LARGE, SMALL, LARGE)
 )

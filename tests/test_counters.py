@@ -46,7 +46,7 @@ def test_strided_loads(stride: int, sectors: int) -> None:
     assert (store.requests, store.per_request, store.ideal) == (4, 4, 16)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     stride=st.integers(1, 40),
     offset=st.integers(0, 40),
@@ -67,7 +67,7 @@ def test_sectors_of_any_stride(
     assert load.requests == math.ceil(threads / 32)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     width=st.integers(1, 40),
     row=st.integers(0, 31),

@@ -195,7 +195,7 @@ def arrays_of(program: Program) -> int:
     return found
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(STEPS, min_size=1, max_size=4), st.booleans())
 def test_requests_are_those_of_lanes_in_lockstep(program: Program, rows: bool) -> None:
     program = numbered(program)

@@ -34,8 +34,6 @@ SOLVED = solved()
 BOTH = pytest.mark.parametrize("of", [layouts, SOLVED], ids=["given", "solution"])
 law = settings(
     max_examples=40,
-    deadline=None,
-    derandomize=True,
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from counting import lines_run
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from noted import noted
 from test_sanitizer import ACCESS, KINDS, MEETING, WHO, Step, take_steps
@@ -297,7 +297,7 @@ def test_a_suspect_comes_with_all_that_is_swapped() -> None:
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(st.one_of(ACCESS, MEETING), min_size=2, max_size=10))
 def test_random_kernels_of_blocks_and_warps(program: list[Step]) -> None:
     steps = np.array([[KINDS.index(kind), *rest] for kind, *rest in program], np.int64)
@@ -340,7 +340,7 @@ WIDE_STEP = st.tuples(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(WIDE_STEP, min_size=1, max_size=8))
 def test_random_kernels_with_wide_accesses(program: list[Any]) -> None:
     steps, out = np.array(program, np.int64), floats(2, 40)
@@ -366,7 +366,7 @@ def take_own_steps(steps, work, out):
                 out[t] = work[t, cell]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     st.lists(
         st.tuples(st.integers(0, 3), *[st.integers(0, 3)] * 2, st.integers(1, 4)),
@@ -440,7 +440,7 @@ def test_a_launch_says_what_is_read_early_in_local_memory(
     assert bool(sanitizer.unwritten(noted_.full)) == (early > 0)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(
         st.tuples(st.integers(0, 3), *[st.integers(0, 3)] * 2, st.integers(1, 4)),
@@ -448,6 +448,7 @@ def test_a_launch_says_what_is_read_early_in_local_memory(
         max_size=8,
     )
 )
+@example([(2, 0, 0, 1), (3, 0, 0, 1)])  # written in one iteration, read in the next
 def test_random_reads_of_own_memory_are_decided_by_a_launch(program: list[Any]) -> None:
     steps, work_ = np.array(program, np.int64), np.zeros((3, 4), np.int32)
     args, fresh = (steps, work_, floats(3)), frozenset(["work"])

@@ -433,7 +433,7 @@ STEP = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(STEP, min_size=1, max_size=8))
 def test_random_barriers_against_every_schedule(
     program: list[tuple[str, int, int]],
@@ -555,7 +555,7 @@ MEETING = st.one_of(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.one_of(ACCESS, MEETING), min_size=2, max_size=8))
 def test_random_meetings_of_blocks_and_warps(program: list[Step]) -> None:
     steps = np.array([[KINDS.index(kind), *rest] for kind, *rest in program], np.int64)

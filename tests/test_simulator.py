@@ -578,7 +578,7 @@ def test_notebook_globals_are_left_alone() -> None:
     assert globals() == before
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     n=st.integers(1, 40),
     blocks=st.integers(1, 4),
@@ -605,7 +605,7 @@ def test_bounds_agree_with_a_direct_model(
         assert f"x[{bad}]" in fault.message
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.integers(-1000, 1000), min_size=1, max_size=100))
 def test_a_block_reduction_for_any_block_size(values: list[int]) -> None:
     @cuda.jit

@@ -225,7 +225,7 @@ class Accesses(Values):
             self.out.append(syntax.placed(ast.Expr(note), target))
             if self.by_numbers and alias:
                 counting = mark("", target)
-                counting.counts = self.function.last_spot, alias  # type: ignore[attr-defined]
+                counting.counts = self.function.last_access, alias  # type: ignore[attr-defined]
                 self.out.append(counting)
 
     def _mark_written(

@@ -81,11 +81,10 @@ class Body:
         return number - self._first
 
     @property
-    def last_spot(self) -> Spotted:
-        """The last spot that was numbered."""
-        spot = self.spots[-1]
-        assert spot is not None
-        return spot
+    def last_access(self) -> Spotted:
+        """The last spot that touches memory, not a list that goes with it."""
+        found = (spot for spot in reversed(self.spots) if spot is not None)
+        return next(spot for spot in found if spot.operation >= 0)
 
     def device(self, value: Any, kinds: tuple[Kind, ...]) -> str:
         """Return the name by which to call a device function with such arguments."""
