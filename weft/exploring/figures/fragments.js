@@ -125,7 +125,7 @@ export default figure({
     {
       kind: "choice",
       key: "show",
-      label: "Marked is what",
+      label: "Mark what",
       options: [
         ["holds", "a lane holds"],
         ["needs", "a result needs"],
