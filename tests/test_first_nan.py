@@ -52,6 +52,22 @@ def test_a_name_that_becomes_nan_in_a_loop() -> None:
     assert "`total` was 0, `best` was -inf and `new` was -inf." in verdict.why
 
 
+def test_a_quotient_of_two_overflows() -> None:
+    @cuda.jit
+    def softmax(x, out):
+        i = cuda.threadIdx.x
+        total = float32(0)
+        for j in range(x.size):
+            total += math.exp(x[j])
+        share = math.exp(x[i]) / total
+        out[i] = share
+
+    verdict = judged(softmax, lambda x: np.full(N, 1 / N), np.full(N, 100))
+    assert lines(verdict)["share = math.exp(x[i]) / total"] == "share becomes NaN here"
+    assert "Before, `total` was inf. NaN comes from" in verdict.why
+    assert "inf / inf" in verdict.why
+
+
 def test_a_nan_that_another_thread_has_stored() -> None:
     @cuda.jit
     def roots(x, out):

@@ -30,8 +30,8 @@ EXCHANGE = "shfl"  # gives a thread the NaN of another
 HOPS = 4  # threads that may have passed a NaN on
 Who = tuple[int, int]  # a block and a thread of it, by their numbers
 MAKES_NAN = (
-    "NaN comes from inf - inf, 0 / 0, 0 · inf, or the square root or the logarithm of "
-    "a negative number."
+    "NaN comes from inf - inf, inf / inf, 0 / 0, 0 · inf, or the square root or the "
+    "logarithm of a negative number."
 )
 
 
