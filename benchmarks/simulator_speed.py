@@ -247,7 +247,22 @@ INK = "#010203"  # becomes the colour of the page's text
 
 
 def draw(found: dict[str, Any]) -> None:
-    """Draw the plot that the book shows, in the colour of the page's text."""
+    """Draw what the book shows: two panels side by side, and on a phone stacked."""
+    draw_to(FIGURE, found, (1, 2), (7.3, 3.5), font=10, legend=9)
+    narrow = FIGURE.parent / "narrow" / FIGURE.name
+    narrow.parent.mkdir(exist_ok=True)
+    draw_to(narrow, found, (2, 1), (4.7, 6.6), font=12, legend=12)
+
+
+def draw_to(
+    path: Path,
+    found: dict[str, Any],
+    grid: tuple[int, int],
+    inches: tuple[float, float],
+    font: float,
+    legend: float,
+) -> None:
+    """Draw the panels on a grid, in the colour of the page's text."""
     import matplotlib as mpl
 
     mpl.use("svg")
@@ -256,7 +271,7 @@ def draw(found: dict[str, Any]) -> None:
     plt.rcParams |= {
         "svg.hashsalt": "weft",
         "svg.fonttype": "none",
-        "font.size": 10,
+        "font.size": font,
         "axes.spines.top": False,
         "axes.spines.right": False,
     }
@@ -264,7 +279,7 @@ def draw(found: dict[str, Any]) -> None:
         plt.rcParams[part] = INK
     for part in ("xtick.color", "ytick.color"):
         plt.rcParams[part] = INK
-    figure, panels = plt.subplots(1, 2, figsize=(7.3, 3.5), sharey=True)
+    figure, panels = plt.subplots(*grid, figsize=inches, sharey=True)
     for panel, key in zip(panels, ("threads", "accesses"), strict=True):
         for which, (label, dashes, marker, filled) in STYLES.items():
             x, y = zip(*found[key][which], strict=True)
@@ -288,17 +303,27 @@ def draw(found: dict[str, Any]) -> None:
         panel.minorticks_off()
         panel.grid(True, color=INK, alpha=0.15, linewidth=0.6)
         panel.patch.set_alpha(0)
-    panels[0].set(xlabel="threads, of 17 accesses each", ylabel="seconds, on one core")
+    panels[0].set(xlabel="threads, of 17 accesses each")
     panels[1].set(xlabel="accesses, by 1,024 threads")
     seconds = [0.001, 0.01, 0.1, 1, 10]
     panels[0].set_yticks(seconds, [f"{s:g}" for s in seconds])
+    stacked = grid[0] > 1
+    for panel in panels if stacked else panels[:1]:
+        panel.set_ylabel("seconds, on one core")
     figure.patch.set_alpha(0)
     lines, labels = panels[0].get_legend_handles_labels()
-    figure.legend(lines, labels, loc="upper center", ncols=4, frameon=False, fontsize=9)
-    figure.tight_layout(rect=(0, 0, 1, 0.92))
-    figure.savefig(FIGURE, metadata={"Date": None})
+    figure.legend(
+        lines,
+        labels,
+        loc="upper center",
+        ncols=1 if stacked else len(labels),
+        frameon=False,
+        fontsize=legend,
+    )
+    figure.tight_layout(rect=(0, 0, 1, 0.83 if stacked else 0.92))
+    figure.savefig(path, metadata={"Date": None})
     plt.close(figure)
-    FIGURE.write_text(plain(FIGURE.read_text(encoding="utf-8")), encoding="utf-8")
+    path.write_text(plain(path.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def plain(svg: str) -> str:

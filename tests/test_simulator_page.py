@@ -14,7 +14,7 @@ from weft.simulator.trace import watched_run
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "book" / "simulator.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-FIGURE = (ROOT / "book" / "figures" / "simulator_cost.svg").read_text(encoding="utf-8")
+FIGURES = ["simulator_cost.svg", "narrow/simulator_cost.svg"]  # the second: on a phone
 KEPT = json.loads(
     (ROOT / "benchmarks" / "simulator_speed.json").read_text(encoding="utf-8")
 )
@@ -115,28 +115,38 @@ def test_cost_grows_no_faster_than_the_work() -> None:
             assert much / little < 1.3 * many / few, (series, which)
 
 
-def test_the_figure_is_drawn_in_the_pages_own_colour() -> None:
-    assert not re.search(r"#[0-9a-fA-F]{3,6}\b(?!\))", re.sub(r'"#\w+"', "", FIGURE))
-    assert "currentColor" in FIGURE
+def drawing(name: str) -> str:
+    return (ROOT / "book" / "figures" / name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_the_figure_is_drawn_in_the_pages_own_colour(name: str) -> None:
+    figure = drawing(name)
+    assert not re.search(r"#[0-9a-fA-F]{3,6}\b(?!\))", re.sub(r'"#\w+"', "", figure))
+    assert "currentColor" in figure
     for unwanted in ("<style", "<metadata", "dc:date", "DejaVu"):
-        assert unwanted not in FIGURE
+        assert unwanted not in figure
 
 
+@pytest.mark.parametrize("name", FIGURES)
 def test_the_figure_shows_the_numbers_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("matplotlib")
     pytest.importorskip("resource")
     monkeypatch.syspath_prepend(ROOT / "benchmarks")
     import simulator_speed
 
-    monkeypatch.setattr(simulator_speed, "FIGURE", tmp_path / "drawn.svg")
+    monkeypatch.setattr(simulator_speed, "FIGURE", tmp_path / "simulator_cost.svg")
     simulator_speed.draw(LAST)
-    drawn = (tmp_path / "drawn.svg").read_text(encoding="utf-8")
+    drawn = (tmp_path / name).read_text(encoding="utf-8")
     curves = re.compile(r'<path d="([^"]+)" clip-path="[^"]+" style="fill: none; str')
     points = [
         [float(n) for n in re.findall(r"[\d.]+", svg)]
-        for svg in (" ".join(curves.findall(drawn)), " ".join(curves.findall(FIGURE)))
+        for svg in (
+            " ".join(curves.findall(drawn)),
+            " ".join(curves.findall(drawing(name))),
+        )
     ]
     assert len(points[0]) > 50
     assert points[0] == pytest.approx(points[1], abs=0.5)
