@@ -710,6 +710,13 @@ def test_a_phone_shows_the_parts_of_a_drawing_and_the_lines_between() -> None:
     assert narrow_html(SVG, "09_row") == ""
 
 
+@pytest.mark.parametrize("path", DRAWINGS, ids=lambda path: path.stem)
+def test_no_drawing_scrolls_on_a_phone(path: Path) -> None:
+    svg = path.read_text(encoding="utf-8")
+    again = (path.parent / "narrow" / path.name).is_file()
+    assert again or windows(svg) or legible_width(svg) <= PHONE
+
+
 @pytest.mark.parametrize("path", NARROWS, ids=lambda path: path.stem)
 def test_what_is_drawn_again_for_a_phone_can_be_read_there(path: Path) -> None:
     whole = path.parents[1] / path.name
