@@ -1,8 +1,8 @@
 """Warp & Weft: what the labs of the course need, with or without a GPU.
 
-Import it before Numba. Where there is no usable GPU it switches Numba to its
-simulator, which can only be done before Numba is imported, and puts our own in that
-simulator's place when it is.
+Import it before Numba. Where there is no usable GPU, it switches Numba to its
+simulator, which is only possible before Numba is imported. Once Numba is imported, our
+own simulator replaces Numba's.
 """
 
 import os
@@ -57,15 +57,15 @@ __all__ = [
 
 
 def _import_first() -> str:
-    """Say where `import weft` belongs."""
-    # Its variable alone is also there in the notebooks that pytest runs.
+    """Say what to do when Numba was imported before this package."""
+    # Notebooks run by pytest have this variable too, so look for pytest itself as well.
     if "PYTEST_VERSION" in os.environ and "_pytest" in sys.modules:
         return "Put `import weft` at the top of conftest.py, before any other import."
     return "Restart the kernel (Kernel ▸ Restart Kernel) and put `import weft` first."
 
 
 def _choose() -> bool:
-    """Find out where kernels will run; True for a GPU."""
+    """Decide where kernels run; return True for a GPU, False for the simulator."""
     if device.find().usable:
         return True
     numba = sys.modules.get("numba")
@@ -82,7 +82,7 @@ def _choose() -> bool:
 
 originals.watch("math", "numpy")
 
-# Small launches are what a course makes; Numba would warn of each on stderr.
+# The launches of a course are small, and Numba would warn of each on stderr.
 os.environ.setdefault("NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS", "0")
 
 GPU = _choose()
@@ -110,7 +110,7 @@ _HOME = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import what a lab asks for when it asks for it."""
+    """Import a name of the package when it is first used."""
     import importlib
 
     if name not in _HOME:

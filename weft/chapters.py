@@ -20,7 +20,7 @@ def folder() -> Path:
     return checkout if checkout.is_dir() else _PACKAGE / "_chapters"
 
 
-# Makes modules of the folders: `weft.chapters.12_global_memory.measure`.
+# Makes the folders importable, as `weft.chapters.12_global_memory.measure`.
 __path__ = [str(folder())]
 
 
@@ -31,7 +31,7 @@ def names(where: Path | None = None) -> list[str]:
 
 
 def plain(module: str) -> str:
-    """Return a module's name without its chapter: `layouts` for one of chapter 20."""
+    """Return a module's name without its chapter, such as `layouts` in chapter 20."""
     return module.split(".", 3)[3] if module.startswith(f"{__name__}.") else module
 
 
@@ -54,7 +54,7 @@ class Chapter:
         self.stem = stem
 
     def __getattr__(self, name: str) -> ModuleType:
-        """Import a module. Raises AttributeError where there is none of this name."""
+        """Import a module of the chapter. Raises AttributeError if there is none."""
         if name.startswith("_"):
             raise AttributeError(name)
         try:
@@ -72,4 +72,4 @@ class Chapter:
         return [name for name in files if name != "lab"]
 
     def _ipython_display_(self) -> None:
-        """Show nothing: in a notebook it is the value of the setup cell."""
+        """Show nothing: a chapter is the value of a lab's setup cell."""

@@ -48,7 +48,7 @@ __all__ = [
 ]
 
 _current: str | None = None
-_shown: dict[str, int] = {}  # exercise → the level of the hint seen last
+_shown: dict[str, int] = {}  # exercise → the level of the hint shown last
 
 
 IN_SIMULATOR = (
@@ -66,9 +66,11 @@ def lab(name: str) -> Chapter:
     Returns the chapter, whose modules are its attributes: `measure`, `checks`, ...
 
     name: the notebook's stem, such as `05_first_kernel`. Hints, quiz, progress and
-    reference results are looked up by it. Raises LearnerError for an unknown one,
-    where the GPU has too few multiprocessors for kernels whose blocks wait for each
-    other, and where Triton is needed and does not run.
+    reference results are looked up by it.
+
+    Raises LearnerError for an unknown name, for a GPU with too few multiprocessors for
+    kernels whose blocks wait for each other, and where the lab needs Triton and Triton
+    does not run.
     """
     global _current
     lesson = syllabus.load(name)
@@ -106,7 +108,7 @@ def _header(lesson: Lesson) -> Header:
 
 
 def _lacks(lesson: Lesson) -> Iterator[str]:
-    """Say what this machine lacks to run the lab on its GPU, if it has one."""
+    """Yield a sentence for each thing that this machine's GPU lacks for the lab."""
     gpu = device.find()
     if not gpu.usable:
         return
@@ -119,11 +121,10 @@ def _lacks(lesson: Lesson) -> Iterator[str]:
 
 
 def _show(header: Header) -> None:
-    """Show the header in a learner's notebook, where long cells then say what they do.
+    """Show the header in a learner's notebook, where long cells then report progress.
 
-    Elsewhere, print its line.
-
-    Solutions are committed as they were executed, and need the line alone.
+    Elsewhere, print only its line: solutions are committed with their output, and need
+    no more.
     """
     try:
         from IPython import get_ipython
@@ -139,9 +140,10 @@ def _show(header: Header) -> None:
 
 
 def passed(exercise: str) -> Onward | None:
-    """Put a pass of the current lab on the board; return what comes next.
+    """Record a pass of the current lab's exercise; return what comes next.
 
-    None where it does not count: outside a lab, in a solution, for another lab's.
+    Returns None where the pass does not count: outside a lab, in a solution, or for an
+    exercise of another lab.
     """
     if _current is None or not board.counts(_current):
         return None
@@ -153,9 +155,9 @@ def passed(exercise: str) -> Onward | None:
 
 
 def execution(exercise: str) -> Execution | None:
-    """Return the execution of a cell that an exercise is from, None if not known.
+    """Return the execution of the cell that defined an exercise, or None if unknown.
 
-    None, too, where no learner is at work: see `board.counts`.
+    Returns None, too, where no learner is at work: see `board.counts`.
     """
     return executed.of(exercise) if board.counts(_current) else None
 
@@ -177,10 +179,11 @@ def on_gpu(reason: str) -> bool:
 
 
 def has_tools(*names: str) -> bool:
-    """Return whether a GPU's cells can use these tools; if not, print what is missing.
+    """Return whether GPU cells can use these tools; if not, print what is missing.
 
-    names: rows of `device/tools.toml`. True where no kernel runs on a GPU, and where a
-    tool is not needed, as what it works with is missing too.
+    names: rows of `device/tools.toml`. Returns True, too, where no kernel runs on a
+    GPU, and for a tool that is not needed because what it works with is missing as
+    well.
     """
     lacking = tools.absent(names) if device.find().usable else []
     for tool in lacking:
@@ -195,7 +198,7 @@ class Hint:
     exercise: str
     title: str
     text: str
-    solution: str = ""  # an address, after the last
+    solution: str = ""  # an address, after the last hint
 
     def __repr__(self) -> str:
         return f"{self.title}\n{markup.plain(self.text)}"
@@ -219,11 +222,13 @@ class Hint:
 
 
 def hint(exercise: object = None, level: int | None = None) -> Hint:
-    """Return a hint for an exercise: the next one, or that of a level (from 1).
+    """Return a hint for an exercise: the next one, or the one at a level (from 1).
 
     exercise: its name, or the function itself. Levels go from a nudge to nearly the
-    answer in words. Beyond the last level the Hint says that these were all.
-    Raises LearnerError for none, an unknown one (it lists those there are) or level.
+    answer in words. Beyond the last level the Hint says that there are no more.
+
+    Raises LearnerError for an unknown exercise (the message lists the known ones) and
+    for a level that is not a positive integer.
     """
     name = exercise if isinstance(exercise, str) else _name(exercise)
     lesson, found = _find(name)
@@ -290,11 +295,12 @@ def _find(name: str) -> tuple[Lesson, Exercise]:
 
 
 def answers(exercise: str) -> dict[str, Any]:
-    """Return what `check` needs for an exercise that asks for answers.
+    """Return the arguments of `check` for an exercise that asks questions.
 
     exercise: its name. In `check(classify, **answers("classify"))` the function gets a
-    question and returns the text of one of its choices. The lesson holds both, so that
-    the notebook does not. Raises LearnerError for an exercise without questions.
+    question and returns the text of one of its choices. Questions and answers are in
+    the lesson, so that the notebook does not show them. Raises LearnerError for an
+    exercise without questions.
     """
     _, found = _find(exercise)
     if not found.questions:
@@ -321,18 +327,18 @@ def answers(exercise: str) -> dict[str, Any]:
 
 
 def unseen(exercise: str) -> tuple[int, ...]:
-    """Return the size that the current lab's check of an exercise runs unlisted.
+    """Return the unlisted size that the current lab's check of an exercise also runs.
 
-    () where the lesson names none, the exercise is unknown, or no lab is named.
+    Returns () if the lesson names none, the exercise is unknown, or no lab is named.
     """
     found = _of_this_lab(exercise)
     return found.unseen if found else ()
 
 
 def larger(exercise: str) -> tuple[int, ...] | None:
-    """Return the larger size that the current lab's check of an exercise runs.
+    """Return the larger size that the current lab's check of an exercise also runs.
 
-    () for none; None where the lesson leaves it to the check.
+    Returns () if there is none, and None if the lesson leaves the size to the check.
     """
     found = _of_this_lab(exercise)
     return found.larger if found else None
@@ -365,10 +371,10 @@ def quiz_html(lab: str) -> str:
 
 
 def progress(route: str = "") -> Board:
-    """Return the board: labs and exercises, with those passed marked, and guesses.
+    """Return the board: labs and exercises, with those passed marked, and predictions.
 
-    route: the name of a way through the course, such as "weekend", whose labs alone are
-    shown, in its order. Raises LearnerError for an unknown one.
+    route: the name of a way through the course, such as "weekend". Only its labs are
+    shown, in its order. Raises LearnerError for an unknown name.
     """
     labs = routes.find(route).labs if route else syllabus.names()
     lessons = tuple(syllabus.load(name) for name in labs)

@@ -15,7 +15,7 @@ from weft.wording import several
 
 FILE = "progress.json"
 OPENED = "opened.json"
-PAUSE = timedelta(minutes=45)  # from one event to the next: longer ones are no work
+PAUSE = timedelta(minutes=45)  # a longer gap between two events does not count as work
 BAR = (
     "display:inline-block;width:6em;height:.55em;border-radius:.3em;overflow:hidden;"
     "background:color-mix(in srgb, currentColor 18%, transparent)"
@@ -31,8 +31,8 @@ def path() -> Path:
 def passed() -> dict[str, dict[str, str]]:
     """Return what was passed: lab → exercise → when. Never raises.
 
-    What was passed in a lab that has another number now counts for the lab of that
-    topic. Prints a line if the file was unreadable and had to be begun anew.
+    If a lab has a new number now, its passes count for the lab of the same topic.
+    Prints a line if the file was unreadable and had to be started anew.
     """
     contents, message = store.read(path())
     if message:
@@ -65,7 +65,7 @@ def counts(lab: str | None) -> bool:
 
 
 def record(lab: str | None, exercise: str) -> None:
-    """Note that an exercise was passed, where that `counts`. Never raises."""
+    """Record that an exercise was passed, if that `counts`. Never raises."""
     if not counts(lab):
         return
     message = store.update(
@@ -76,13 +76,13 @@ def record(lab: str | None, exercise: str) -> None:
 
 
 def opened(lab: str) -> None:
-    """Note that work on a lab begins, where that `counts`. Never raises."""
+    """Record that work on a lab begins, if that `counts`. Never raises."""
     if counts(lab):
         store.update(store.place(OPENED), lambda times: _of(times, lab).update(_now()))
 
 
 def _of(contents: dict[str, Any], lab: str | None) -> dict[str, Any]:
-    """Return what is noted of a lab; an entry of another kind is begun anew."""
+    """Return the record of a lab; an entry of another type is replaced by {}."""
     if not isinstance(contents.get(str(lab)), dict):
         contents[str(lab)] = {}
     found: dict[str, Any] = contents[str(lab)]
@@ -94,10 +94,10 @@ def _now() -> dict[str, bool]:
 
 
 def spent(lab: str) -> timedelta:
-    """Return how long a learner worked on a lab: without the pauses.
+    """Return how long a learner worked on a lab, without the pauses.
 
-    From each time it was opened and each first pass to the next, where that took no
-    longer than PAUSE.
+    Sums the gaps between events, which are each time the lab was opened and each first
+    pass of an exercise. A gap longer than PAUSE does not count.
     """
     contents, _ = store.read(store.place(OPENED))
     times = [*_of(contents, lab), *passed().get(lab, {}).values()]
@@ -115,7 +115,10 @@ def _moment(time: str) -> datetime:
 
 @dataclass(frozen=True, repr=False)
 class Board:
-    """Labs × exercises, with those passed marked; predicted: a line on predictions."""
+    """A table of labs and exercises that marks the passed ones.
+
+    done: lab → exercise → when. predicted: a line on the learner's predictions.
+    """
 
     lessons: tuple[Lesson, ...]
     done: dict[str, dict[str, str]]
@@ -127,7 +130,7 @@ class Board:
 
     @property
     def next(self) -> tuple[str, str] | None:
-        """Return (lab, exercise): the first not passed, from the last lab begun on."""
+        """Return (lab, exercise): the first not passed, from the lab begun last on."""
         begun = [k for k, s in enumerate(self.lessons) if self.count(s)]
         start = begun[-1] if begun else 0
         for lesson in (*self.lessons[start:], *self.lessons[:start]):
@@ -138,7 +141,7 @@ class Board:
 
     @property
     def hours(self) -> int:
-        """Return how long the exercises that are not passed take, rounded."""
+        """Return how many hours the remaining exercises take, rounded."""
         left = 0.0
         for s in self.lessons:
             left += s.minutes * (1 - self.count(s) / max(len(s.exercises), 1))

@@ -18,9 +18,9 @@ KINDS = {
 
 
 def save(file: str | Path = NAME) -> str:
-    """Write what was passed and predicted so far into a file; return what was saved.
+    """Write what was passed and predicted so far to a file; return what was saved.
 
-    file: its path; an earlier one is replaced. Raises LearnerError if it cannot be
+    file: its path; an existing file is replaced. Raises LearnerError if it cannot be
     written.
     """
     path = Path(file).expanduser()
@@ -32,11 +32,11 @@ def save(file: str | Path = NAME) -> str:
 
 
 def load(file: str | Path = NAME) -> str:
-    """Add what `save` wrote to the progress here; return what came with it.
+    """Add what `save` wrote to the progress here; return what was added.
 
-    Nothing is lost: what is passed here or there is passed, and where both know when,
-    the earlier time counts. Raises LearnerError for a file that `save` did not write,
-    and then changes nothing.
+    Nothing is lost: an exercise passed in either place counts as passed, at the earlier
+    of the two times. Raises LearnerError for a file that `save` did not write, and then
+    changes nothing.
     """
     path = Path(file).expanduser()
     try:

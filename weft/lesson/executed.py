@@ -1,8 +1,8 @@
 """The execution of a cell that a check has judged, and whether the cell has changed.
 
-What the kernel has of a function is what its cell was when it was last run. A verdict
-names that execution, `cell [46]`. In JupyterLab a few lines of JavaScript compare it
-with the cell on screen; elsewhere, or without scripts, the number alone is there.
+Python knows a function only as its cell was when it was last run. A verdict names that
+execution, `cell [46]`. In JupyterLab a few lines of JavaScript compare it with the cell
+on screen. Elsewhere, or without scripts, only the number is shown.
 """
 
 import html
@@ -16,8 +16,8 @@ EDITED = "You have edited that cell since. Run it, and then this check."
 GIVES = re.compile(r"^(?:(?:def|class)\s+(\w+)|(\w+)\s*=(?!=))", re.MULTILINE)
 MODULUS = 2**32 - 5  # of a digest: the largest prime in 32 bits
 
-# The number of the cell is in its prompt, and its text in CodeMirror's state: only the
-# lines in sight are in the page. What cannot be found is not spoken of.
+# A cell's number is in its prompt, and its text in CodeMirror's state, because the page
+# itself contains only the visible lines. If either is not found, nothing is shown.
 SCRIPT = """
 (() => {
   const here = document.currentScript;
@@ -45,7 +45,7 @@ SCRIPT = """
 })();
 """
 
-_last: dict[str, "Execution"] = {}  # by the name that a cell gives a value to
+_last: dict[str, "Execution"] = {}  # by a name that the cell assigns
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Execution:
 
 
 def digest(source: str) -> int:
-    """Return a number that distinguishes the texts of cells, as SCRIPT computes it."""
+    """Return a number that identifies a cell's text, as SCRIPT computes it."""
     found = 0
     for character in source.strip():
         found = (found * 31 + ord(character)) % MODULUS
@@ -79,7 +79,7 @@ def digest(source: str) -> int:
 
 
 def note(result: Any) -> None:
-    """Note which names a cell has assigned, after it has run without an error."""
+    """Record which names a cell has assigned, after it has run without an error."""
     number = getattr(result, "execution_count", None)
     source = getattr(result.info, "raw_cell", None) or ""
     if number is None or not result.success:
@@ -90,5 +90,5 @@ def note(result: Any) -> None:
 
 
 def of(name: str) -> Execution | None:
-    """Return the execution that `name` is from, or None if none was noted."""
+    """Return the execution that defined `name`, or None if none was recorded."""
     return _last.get(name)

@@ -1,9 +1,9 @@
-"""Names that a cell misses: of an exercise, or of another cell of the lab.
+"""Explain a name that a cell lacks: an exercise's, or one that another cell defines.
 
 After a syntax error in an exercise's cell the function does not exist (or is the one
 from before), and the check below it fails with a NameError that explains nothing. After
-a restart of the kernel, or a cell left out, another name is missing. The notebook's own
-file says which cell defines it. It is read after an error only.
+a restart of the kernel, or when a cell was skipped, another name is missing. The
+notebook's own file says which cell defines it. The file is read only after an error.
 """
 
 import ast
@@ -22,7 +22,7 @@ from weft import tracebacks
 from weft.lesson import executed, syllabus, timed
 
 AWAIT = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-STORES = ("STORE_NAME", "STORE_GLOBAL")  # of code outside functions: what stays
+STORES = ("STORE_NAME", "STORE_GLOBAL")  # outside functions: names that remain defined
 
 Keys = tuple[str, str]  # a cell's id, "" if it has none, and its source
 
@@ -68,7 +68,7 @@ def _begun(info: Any) -> None:
 
 
 def _done(result: Any) -> None:
-    """Note how a cell ended, and which functions and classes it failed to define."""
+    """Record how a cell ended, and which functions and classes it failed to define."""
     if result.info is None:
         return
     for key in filter(None, _keys(result.info)):
@@ -120,10 +120,10 @@ FAILED = (
 
 
 def place(name: str) -> str:
-    """Return the address, from this notebook, of the text above what gives `name`.
+    """Return the link from this notebook to the heading above what defines `name`.
 
-    The fragment is JupyterLab's, and ignored elsewhere. "" where the notebook's file is
-    not known, or has no such cell.
+    The fragment is one that JupyterLab understands, and other programs ignore. Returns
+    "" if the notebook's file is unknown, or has no such cell.
     """
     path, above = _notebook(), ""
     if path is None:
@@ -143,7 +143,7 @@ def _is_running(cell: Cell) -> bool:
 
 
 def _notebook() -> Path | None:
-    """Return this notebook's file: as its server names it, or named like the lab."""
+    """Return this notebook's file, as its server names it or named after the lab."""
     named = os.environ.get("JPY_SESSION_NAME", "")
     for path in (Path(named), Path(f"{_lab}.ipynb")):
         if path.suffix == ".ipynb" and path.is_file():
@@ -188,12 +188,12 @@ def instead(error: BaseException, exercises: Collection[str]) -> list[str]:
 
 
 def explain(exercises: Collection[str], lab: str = "") -> None:
-    """Have IPython explain a NameError, and a press of Stop. Elsewhere do nothing.
+    """Have IPython explain a NameError and an interrupt. Elsewhere do nothing.
 
-    Cells are noted as they run, and those with `%%time` timed.
+    Also records cells as they run, and times those that begin with `%%time`.
 
-    exercises: the names of which a check may be asked too early. lab: the notebook
-    whose cells define the others.
+    exercises: names that a check may ask for too early. lab: the notebook whose cells
+    define the other names.
     """
     global _lab
     _lab = lab

@@ -14,11 +14,11 @@ REST = "The quiz, and any measurements that you have left out, are in this lab t
 
 @dataclass(frozen=True, repr=False)
 class Header:
-    """The top of a lab: which one, where its kernels run, and the ways from it.
+    """The top of a lab: its title, where its kernels run, and links to other labs.
 
-    before, after: the labs before and after this one, None at an end of the course.
+    before, after: the labs before and after this one, None at either end of the course.
     machine: one line on where kernels run. lacks: what this machine lacks for the lab,
-    and what to do, each a sentence or two.
+    and what to do about it, in a sentence or two each.
     """
 
     lesson: Lesson
@@ -36,7 +36,7 @@ class Header:
         return "\n".join([self.title, *map(markup.plain, self.lacks)])
 
     def _repr_html_(self) -> str:
-        """Return the lab and its machine, what that lacks, links, how far and long."""
+        """Return HTML: the lab, its machine, what that lacks, links and progress."""
         name, total = self.lesson.name, len(self.lesson.exercises)
         ways = [
             markup.link(links.book(f"{name}.html"), "chapter"),
@@ -67,9 +67,9 @@ class Header:
 class Onward:
     """The message after a pass: progress in the lab, and what to do next.
 
-    passed: the exercises of the lab that are passed. next: the number and the name of
-    the first that is not, None when all are. after: the labs to go on with, the next
-    one first. spent: time at work.
+    passed: how many exercises of the lab are passed. next: the number and name of the
+    first that is not, None when all are. after: the labs to go on with, the next one
+    first. spent: time at work. place: a link to the next exercise, "" if unknown.
     """
 
     lesson: Lesson
@@ -109,7 +109,7 @@ class Onward:
         return "\n".join(f"  {line}" for line in lines)
 
     def html(self) -> str:
-        """Return a paragraph; at the end of a lab, a card with the ways from it."""
+        """Return a paragraph; at the end of a lab, a card with links to go on with."""
         if self.next and self.place:
             before = self.text.removesuffix(f"{self._next}.")
             link = markup.link(quote(self.place, safe="#="), self._next)
@@ -154,7 +154,7 @@ def neighbours(lesson: Lesson, all_names: list[str]) -> tuple[str | None, str | 
 def after_pass(
     lesson: Lesson, following: tuple[Lesson, ...], exercise: str
 ) -> Onward | None:
-    """Return what to say after `exercise` was passed; None if the lab has none such."""
+    """Return what to say after a pass, or None if the lab has no such exercise."""
     names = [e.name for e in lesson.exercises]
     if exercise not in names:
         return None

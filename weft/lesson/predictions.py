@@ -9,7 +9,7 @@ from weft import store
 from weft.lesson import board
 
 FILE = "predictions.json"
-LATEST = 10  # of which the board says how near they were
+LATEST = 10  # predictions whose accuracy the board reports
 
 
 @dataclass(frozen=True)
@@ -22,14 +22,14 @@ class Prediction:
 
     @property
     def off(self) -> float:
-        """By which factor the guess was wrong, 1 or more."""
+        """Return the factor by which the guess was off, 1 or more."""
         return math.exp(abs(math.log(self.guess / self.measured)))
 
 
 def note(lab: str | None, case: str, name: str, guess: float, measured: float) -> None:
-    """Keep a learner's first guess for a row. Never raises.
+    """Record a learner's first guess for a row. Never raises.
 
-    Later ones for the same row are made with the answer in view, and are not kept.
+    Later guesses for the same row are made knowing the answer, and are ignored.
     """
     if not board.counts(lab) or not (guess > 0 and measured > 0):
         return
@@ -41,7 +41,7 @@ def note(lab: str | None, case: str, name: str, guess: float, measured: float) -
 
 
 def kept() -> list[Prediction]:
-    """Return all predictions, the oldest first; entries that are odd are left out."""
+    """Return all predictions, the oldest first, without malformed entries."""
     contents, _ = store.read(store.place(FILE))
     found = [_read(entry) for entry in contents.values()]
     return sorted((p for p in found if p is not None), key=lambda p: p.when)

@@ -1,4 +1,4 @@
-"""Ways through the course, for those who do not take all of it: `routes.toml`."""
+"""Shorter ways through the course, as listed in `routes.toml`."""
 
 import tomllib
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from weft.errors import LearnerError
 
 @dataclass(frozen=True)
 class Route:
-    """Some labs in an order; `afterwards` says what one can do after them."""
+    """A selection of labs in order. afterwards: what a learner can do after them."""
 
     name: str
     title: str
@@ -25,7 +25,7 @@ def routes() -> list[Route]:
 
 
 def find(name: str) -> Route:
-    """Return the route of this name. Raises LearnerError where there is none."""
+    """Return the route of this name. Raises LearnerError if there is none."""
     found = {route.name: route for route in routes()}
     if name not in found:
         known = ", ".join(f'"{known}"' for known in found)

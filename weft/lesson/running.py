@@ -11,11 +11,13 @@ from weft.lesson import syllabus
 def plan(labs: Iterable[str], gpu: Device | None = None) -> dict[str, Any]:
     """Return what to know before the solutions of these labs run here.
 
-    `line` is the GPU, or the simulator and why; `reason` why there is no GPU and what
-    to do, "" if there is one. `skips` has the labs that this GPU cannot run, each with
-    the reason. `stops` has a sentence for each tool without which a lab ends with an
-    error, `lacks` for each without which a part of one is left out. gpu: stands in for
-    the one of this machine.
+    `line` names the GPU, or says that kernels are simulated, and why. `reason` says why
+    there is no GPU and what to do, "" if there is one. `skips` maps each lab that this
+    GPU cannot run to the reason. `stops` has a sentence for each missing tool without
+    which a lab ends with an error, `lacks` one for each without which part of a lab is
+    left out.
+
+    gpu: replaces this machine's GPU.
     """
     gpu = gpu or device.find()
     skips = {}

@@ -1,15 +1,15 @@
 """The first code of a kernel that `make lab` starts (PYTHONSTARTUP, see lab.py).
 
-After a restart nothing is defined, not even what explains a missing name. This says
-which cells to run. It must not import the package: whether kernels are simulated is
-decided when that is imported, and a cell may still set WEFT_SIMULATOR.
+After a restart nothing is defined, not even the code that explains a missing name. This
+module says which cells to run. It must not import the package: the import decides
+whether kernels are simulated, and a cell may still set WEFT_SIMULATOR.
 """
 
 
 def _explain_missing_names() -> None:
     """Have IPython explain a NameError until the package does; elsewhere do nothing.
 
-    All that is needed is inside: this file's names are the notebook's.
+    All names are local, because this file's globals are the notebook's.
     """
     import builtins
 
@@ -18,7 +18,7 @@ def _explain_missing_names() -> None:
         return
 
     def show(shell, kind, error, trace, tb_offset=None):  # type: ignore[no-untyped-def]
-        """Show the traceback, and in one of the labs which cells to run."""
+        """Show the traceback, and in a lab's notebook also which cells to run."""
         import os
         import sys
         from pathlib import Path

@@ -1,7 +1,7 @@
 """The content of the labs apart from notebooks: titles, exercises, hints, quizzes.
 
-One TOML file per lab, `chapters/<lab>/lesson.toml`, checked when it is read: an author
-is told everything that is wrong with it, and where.
+Each lab has a TOML file, `chapters/<lab>/lesson.toml`, which is checked when it is
+read. An error lists everything that is wrong with the file, and where.
 """
 
 import tomllib
@@ -18,7 +18,7 @@ QUESTIONS = 3
 
 
 class LessonError(ValueError):
-    """A lesson file that is not as it should be; for its author."""
+    """A lesson file that is invalid; the message is for its author."""
 
 
 @dataclass(frozen=True)
@@ -42,11 +42,11 @@ class Question:
 class Exercise:
     """One exercise: the name of its function, a title, its hints in order.
 
-    questions: those that the function answers, where it is not a kernel to be written.
-    unseen: a size that its check runs apart from those it lists, where one between them
-    would not tell a right kernel from a wrong one; () where it does. larger: a size far
-    above those it lists, which it runs as well; () for none, None for one that follows
-    from them.
+    questions: those that the function answers, if it is not a kernel to be written.
+    unseen: the unlisted size that its check also runs, given where the check's own
+    choice would not tell a right kernel from a wrong one; () to leave it to the check.
+    larger: a size far above those listed, which its check also runs; () for none, None
+    to derive one from them.
     """
 
     name: str
@@ -61,9 +61,8 @@ class Exercise:
 class Lesson:
     """One lab: `name` is its stem, such as `05_first_kernel`.
 
-    gpu: what its solution needs of a GPU. triton: whether the lab is about Triton, and
-    cannot do without it. shortcut: the lab to which those in a hurry may go next; ""
-    where there is none.
+    gpu: what its solution requires of a GPU. triton: whether the lab cannot run without
+    Triton. shortcut: the lab to which readers in a hurry may skip; "" if there is none.
     """
 
     name: str
@@ -115,13 +114,13 @@ def load(name: str, where: Path | None = None) -> Lesson:
 
 
 class _Reader:
-    """Turns TOML's tables into a Lesson and collects all that is wrong with them."""
+    """Turns TOML's tables into a Lesson and collects everything wrong with them."""
 
     def __init__(self) -> None:
         self.wrong: list[str] = []
 
     def lesson(self, name: str, data: dict[str, Any]) -> Lesson:
-        """Read a whole lesson, and collect what is wrong with it."""
+        """Read a whole lesson, and collect everything wrong with it."""
         known = {"title", "minutes", "exercises", "quiz", "gpu", "triton", "shortcut"}
         self.only(data, known | {"tools", "gpu_tools"}, "the file")
         exercises = tuple(
@@ -158,7 +157,7 @@ class _Reader:
         )
 
     def gpu(self, data: dict[str, Any]) -> GpuNeeds:
-        """Return the lab's requirements of a GPU. Notes keys and values not allowed.
+        """Return what the lab requires of a GPU. Records keys and values not allowed.
 
         Without a table `gpu`, any GPU will do.
         """
@@ -185,7 +184,7 @@ class _Reader:
             self.wrong.append(f"{key} must be a list of some of {', '.join(TOOLS)}")
 
     def exercise(self, data: dict[str, Any], at: str) -> Exercise:
-        """Read an exercise. at: where it is in the file."""
+        """Read an exercise. at: its position in the file, for messages."""
         known = {"name", "title", "hints", "questions", "unseen", "larger"}
         self.only(data, known, at)
         name = self.text(data, "name", at)

@@ -1,7 +1,7 @@
 """`%%time` on any cell, so that a check can still read the functions in it.
 
 IPython's own magic runs the cell's text as a string, whose functions have no source.
-Here the line is left out before the cell is run, and the time is taken around it.
+Here that line is removed before the cell runs, and the time is taken around it.
 """
 
 import re
@@ -12,11 +12,11 @@ from weft import units
 
 MAGIC = re.compile(r"\s*%%time\s*\n")
 
-_begun: tuple[float, float] | None = None  # on the clock, of the processor
+_begun: tuple[float, float] | None = None  # when it began: wall time, CPU time
 
 
 def watch(shell: Any) -> None:
-    """Have IPython time cells that begin with `%%time` as this module does."""
+    """Have this module, not IPython, time cells that begin with `%%time`."""
     if without in shell.input_transformers_cleanup:
         return
     shell.input_transformers_cleanup.append(without)
@@ -25,7 +25,7 @@ def watch(shell: Any) -> None:
 
 
 def without(lines: list[str]) -> list[str]:
-    """Return a cell's lines, that of `%%time` empty, so that numbers stay right."""
+    """Return a cell's lines with `%%time` blanked, so that line numbers stay right."""
     first = next((k for k, line in enumerate(lines) if line.strip()), 0)
     if not lines[first:] or lines[first].strip() != "%%time":
         return lines

@@ -1,17 +1,17 @@
-"""Runs a Numba kernel's Python function on the CPU, one generator per CUDA thread.
+"""Runs a Numba kernel's Python function on the CPU, thread by thread.
 
 It can be used without the rest of the course:
 
 - `install` makes ordinary launches, `kernel[grid, block](...)`, run here, whether Numba
   is installed or not, and can have each of them checked for races;
-- `simulate` launches one kernel, whatever machine this is;
-- `record` also writes down its accesses: a trace, in which `weft.sanitizer` finds races
+- `simulate` launches one kernel, whether or not the machine has a GPU;
+- `record` also records its accesses: a trace, in which `weft.sanitizer` finds races
   and `weft.counters` counts sectors and bank conflicts;
-- `Fault` is raised for what a GPU would not survive, with the line and the thread, and
-  `LaunchError` for a launch that no GPU accepts.
+- `Fault` is raised for what would fail or corrupt memory on a GPU, with the line and
+  the thread, and `LaunchError` for a launch that no GPU accepts.
 
-Each is loaded when it is first used. None imports Numba where Numba does not compile
-for a GPU in this process.
+Each is loaded when it is first used. None imports Numba unless Numba compiles for a GPU
+in this process.
 """
 
 from importlib import import_module

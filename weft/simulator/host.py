@@ -1,7 +1,7 @@
 """The host's side of a simulated GPU: launches, events, the names of kernels.
 
-`behind_numba` gives it to Numba's own simulator, `stand_in` to a module that takes
-Numba's place.
+`behind_numba` passes it to Numba's own simulator, `stand_in` to a module that replaces
+Numba.
 """
 
 import time
@@ -24,7 +24,7 @@ from weft.simulator.running.namespace import Cuda
 from weft.simulator.trace.trace import Trace
 
 CAPABILITY = (9, 0)
-MULTIPROCESSORS = 132  # an H200's, for launches sized by it
+MULTIPROCESSORS = 132  # as on an H200; programs size launches by it
 
 
 Check = Callable[[Trace], None]
@@ -32,12 +32,12 @@ _checks: list[Check] = []  # at most one
 
 
 def check_launches(check: Check | None) -> None:
-    """Call `check` with the trace of every launch from now on, or with None do not."""
+    """Call `check` with the trace of every launch from now on; None ends that."""
     _checks[:] = [] if check is None else [check]
 
 
 def run(kernel: Any, config: Any, args: tuple[Any, ...]) -> None:
-    """Run a launch, under a trace if that is to be checked. Raises `Fault`."""
+    """Run a launch, and record it if launches are to be checked. Raises `Fault`."""
     if not _checks:
         simulate(kernel, config, args)
         return
@@ -46,11 +46,12 @@ def run(kernel: Any, config: Any, args: tuple[Any, ...]) -> None:
 
 
 class Launcher:
-    """`kernel[grid, block, stream, shared]`, waiting for its arguments."""
+    """A configured launch, `kernel[grid, block, stream, shared]`, before its call."""
 
     def __init__(self, kernel: Any, config: Any) -> None:
         most = most_shared(meaning.python_function(kernel))
-        configuration(config, most)  # a wrong one is refused where it is written
+        # a wrong one is refused on the line that configures
+        configuration(config, most)
         self._kernel, self._config = kernel, config
 
     def __call__(self, *args: Any) -> None:
@@ -87,7 +88,7 @@ def for_all(
 
 
 class Event:
-    """An event that knows when it was recorded; everything here is synchronous."""
+    """An event that knows when it was recorded. Launches here are synchronous."""
 
     def __init__(self, timing: bool = True) -> None:
         self._at: float | None = None
@@ -110,10 +111,10 @@ class Event:
 
 
 class Stub:
-    """A name of kernels that Numba's simulator lacks, such as `grid` or `threadIdx`.
+    """A name for kernels that Numba's simulator lacks, such as `grid` or `threadIdx`.
 
-    It means something in a kernel alone, where `twin_of` finds what it stands for. Most
-    of them Numba knows as `cuda.name` only: those belong to no module of its.
+    It has a meaning only inside a kernel, where `twin_of` looks it up. Numba knows most
+    of them only as `cuda.name`, and those are in none of its modules.
     """
 
     def __init__(self, name: str) -> None:
@@ -158,7 +159,7 @@ BY_NAME = frozenset(
     ).split()
 )
 
-# What each run or thread gives to `Cuda`, besides its methods.
+# What a run or a thread provides to `Cuda`, besides its methods.
 OF_A_RUN = tuple(
     (
         "threadIdx blockIdx blockDim gridDim laneid shared local const atomic cg fp16"

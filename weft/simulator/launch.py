@@ -52,14 +52,14 @@ def simulate(
 ) -> Launch:
     """Run `kernel[config](*args)` on the CPU, on any machine.
 
-    `kernel` is what `@cuda.jit` made, or a Python function. `config` is
-    `(grid, block[, stream[, shared_bytes]])`. Arrays may be NumPy arrays (or anything
-    that shares memory with one); the kernel writes into them. `readonly` and `watched`
-    are positions of arguments: stores to the first raise, stores to the second are
-    noted in `Launch.written`.
+    `kernel` is what `@cuda.jit` made, or a Python function. `config` is `(grid, block[,
+    stream[, shared_bytes]])`. Arrays may be NumPy arrays (or anything that shares
+    memory with one); the kernel writes into them. `readonly` and `watched` are
+    positions of arguments: stores to the first raise, stores to the second are recorded
+    in `Launch.written`.
 
-    Raises `Fault`, or `LaunchError` for a configuration that no GPU accepts. A
-    signature and launch bounds that `kernel` was given are held against the launch.
+    Raises `Fault`, or `LaunchError` for a configuration that no GPU accepts. The launch
+    is also checked against the kernel's signature and launch bounds, if it has any.
     """
     fn = kernel if isinstance(kernel, FunctionType) else meaning.python_function(kernel)
     if fn is None:
@@ -114,15 +114,16 @@ def record(
     stale: frozenset[Place] = frozenset(),
     rows: bool = False,
 ) -> tuple[Trace, Launch]:
-    """Run `kernel[config](*args)` as `simulate` does, and write down its accesses.
+    """Run `kernel[config](*args)` as `simulate` does, and record its accesses.
 
     `fresh` are the names of parameters whose arrays hold nothing before the launch.
-    `look` is called with the trace so far, now and then where it gets long. With
-    `backwards` the last block is run first. `failed` is called with the trace so far
-    and the fault that ends it, before that is raised. `every` block is written down,
-    or of many a sample. `fill` puts something into new shared and local memory. What is
-    read at the places `stale` is as old as it may be. With `rows` every access is
-    written down at once; without, only once something asks for that, see `Recorded`.
+    `look` is called with the trace so far, from time to time in a long launch. With
+    `backwards` the last block runs first. `failed` is called with the trace so far and
+    the fault that ends it, before that is raised. With `every`, all blocks are
+    recorded, otherwise a sample if there are many. `fill` puts initial values into new
+    shared and local memory. Reads at the places `stale` return the oldest value that
+    they may. With `rows` every access is recorded at once; without, only once something
+    asks for it, see `Recorded`.
     """
     recording, cluster = Recording(fresh, look, every, fill), meaning.CLUSTER.get()
     how = partial(_run, kernel, config, readonly=readonly, watched=watched)
@@ -140,10 +141,10 @@ def record(
         run, launch = how(TracedRun, args, backwards, recording, failed)
         if isinstance(fault, Suspicious):
             return run.trace(), launch
-        raise  # what was wrong once is wrong again: this is not reached
+        raise  # not reached: what failed once fails again
 
     def again() -> Trace:
-        """The trace of the same launch."""
+        """Return the trace of the same launch, with every access."""
         with meaning.clustered(cluster):
             run, _ = how(TracedRun, tuple(before), backwards, recording)
         made: Trace = run.trace()
@@ -164,7 +165,7 @@ def _run(
     failed: Callable[[Trace, Fault], None] | None = None,
     **how: Any,
 ) -> tuple[Any, Launch]:
-    """Run a launch that is written down; `made` makes it. See `record`."""
+    """Run a launch that is recorded. made: constructs its run. See `record`."""
     runs: list[Any] = []
 
     def make(fn: FunctionType, grid: Dim, block: Dim, shared: int) -> Any:
@@ -181,18 +182,18 @@ def _run(
 
 
 def _overlap(args: tuple[Any, ...]) -> bool:
-    """Whether two of the arguments are arrays that may share memory."""
+    """Return whether two of the arguments are arrays that may share memory."""
     arrays = [array for arg in args for array in _arrays(arg)]
     return any(np.may_share_memory(a, b) for a, b in combinations(arrays, 2))
 
 
 def _is_map(arg: Any) -> bool:
-    """Whether an argument is a tensor map, which names memory that is elsewhere."""
+    """Return whether an argument is a tensor map, which refers to memory elsewhere."""
     return any(decoded(array) is not None for array in _arrays(arg))
 
 
 def _arrays(arg: Any) -> list[np.ndarray[Any, Any]]:
-    """The arrays in an argument, which may be a tuple of them."""
+    """Return the arrays in an argument, which may be a tuple of them."""
     if isinstance(arg, tuple):
         return [array for part in arg for array in _arrays(part)]
     found = host_array(arg)
@@ -200,7 +201,7 @@ def _arrays(arg: Any) -> list[np.ndarray[Any, Any]]:
 
 
 def _copied(arg: Any) -> Any:
-    """An argument as it is now, whatever becomes of it."""
+    """Return a copy of an argument as it is before the launch."""
     if isinstance(arg, tuple):
         copies = map(_copied, arg)
         named = hasattr(arg, "_fields")
@@ -210,7 +211,7 @@ def _copied(arg: Any) -> Any:
 
 
 def _restore(args: tuple[Any, ...], before: list[Any]) -> None:
-    """Give arguments what they held before a launch."""
+    """Restore the contents that arguments had before a launch."""
     for now, then in zip(args, before, strict=True):
         for array, copy in zip(_arrays(now), _arrays(then), strict=True):
             if array.flags.writeable:
@@ -226,10 +227,10 @@ def calls(
     readonly: frozenset[int] = frozenset(),
     backwards: bool = False,
 ) -> dict[int, list[Place]]:
-    """Run as `record` did, and say which calls led to some accesses of its trace.
+    """Run as `record` did, and find the calls that led to some accesses of its trace.
 
-    Gives for each of `rows` where it was made, and the lines that called the function
-    there, the nearest first.
+    Returns for each of `rows` the place of the access, and those of the calls that led
+    there, the innermost first.
     """
     runs: list[CalledRun] = []
 
@@ -252,9 +253,9 @@ def values(
     readonly: frozenset[int] = frozenset(),
     backwards: bool = False,
 ) -> ValuedRun | None:
-    """Run as `record` did, and look at what memory holds at some rows of its trace.
+    """Run as `record` did, and read memory at some rows of its trace.
 
-    wanted: for each of the rows the address of the element to look at.
+    wanted: row → the address of the element to read.
     """
     runs: list[ValuedRun] = []
 
@@ -271,7 +272,10 @@ def values(
 
 
 def parameters(fn: FunctionType, args: tuple[Any, ...]) -> list[str]:
-    """The names of the parameters that `args` go to. Raises `Fault` on a mismatch."""
+    """Return the names of the parameters that receive `args`.
+
+    Raises `Fault` if their number differs.
+    """
     names = list(inspect.signature(fn).parameters)
     if len(names) != len(args):
         raise Fault(
@@ -287,9 +291,9 @@ def parameters(fn: FunctionType, args: tuple[Any, ...]) -> list[str]:
 def as_declared(
     kernel: Any, names: list[str], args: tuple[Any, ...]
 ) -> tuple[Any, ...]:
-    """The arguments as a signature has them, where the kernel has one.
+    """Return the arguments converted to the kernel's signature, if it has one.
 
-    Raises `Fault` where none of its signatures takes them.
+    Raises `Fault` if none of its signatures accepts them.
     """
     if not meaning.options_of(kernel).signatures:
         return args
@@ -307,7 +311,10 @@ def argument(
     written: np.ndarray[Any, Any] | None = None,
     readonly: bool = False,
 ) -> Any:
-    """What the kernel gets for a host value. Raises `Fault` for what Numba refuses."""
+    """Return what the kernel gets for a host value.
+
+    Raises `Fault` for what Numba refuses.
+    """
     data = host_array(value, name)
     if data is not None:
         run.given.append(data)
@@ -326,7 +333,7 @@ def argument(
 
 
 def kind_of_argument(value: Any, name: str) -> Kind:
-    """What is known of an argument before the kernel runs."""
+    """Return what is known of an argument before the kernel runs."""
     data = host_array(value, name)
     if isinstance(value, tuple) and data is None:
         return Tup(tuple(kind_of_argument(part, name) for part in value))
@@ -334,7 +341,7 @@ def kind_of_argument(value: Any, name: str) -> Kind:
 
 
 def host_array(value: Any, name: str = "the array") -> np.ndarray[Any, Any] | None:
-    """The NumPy array that shares its memory with `value`, None for a number.
+    """Return the NumPy array that shares its memory with `value`, None for a number.
 
     name: what the kernel calls it. Raises `Fault` for what no kernel can use.
     """
@@ -349,7 +356,7 @@ def host_array(value: Any, name: str = "the array") -> np.ndarray[Any, Any] | No
 
 
 def tensor_memory(tensor: Any, name: str) -> np.ndarray[Any, Any] | None:
-    """The memory of a PyTorch tensor, None for something else of PyTorch's.
+    """Return the memory of a PyTorch tensor, or None if PyTorch's object is no tensor.
 
     Raises `Fault` for a tensor that the simulator cannot use.
     """
