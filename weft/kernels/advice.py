@@ -1,8 +1,8 @@
-"""Advice on a launch that failed: each adviser adds to the verdict what it sees.
+"""Advice on a launch that failed: each adviser adds to the verdict what it finds.
 
-They know the trial, some facts of the launch, and the verdict so far. Most look at the
-lines that the verdict names: who called the function that they are in, where the value
-came from that they store, and which condition keeps threads from them.
+An adviser gets the trial, some facts of the launch, and the verdict so far. Most look
+at the lines that the verdict names: which calls led to them, where the value came from
+that they store, and which condition keeps threads from them.
 """
 
 import ast
@@ -32,21 +32,21 @@ from weft.simulator import Fault, calls
 from weft.simulator.trace.columns import Columns
 from weft.simulator.trace.trace import READ, SHARED, WRITE, Trace
 
-STEPS = 2  # back, from a value to the lines that it came from
+STEPS = 2  # assignments to go back, from a value to its origins
 STORES = registry.names(*registry.STORES)
 CALLED = "called here"
-HOLDS = "hold", "hold_words"  # they change nothing
+HOLDS = "hold", "hold_words"  # their calls do not change their first argument
 
-Inside = tuple[ast.If, ...]  # around a statement, the outermost first
+Inside = tuple[ast.If, ...]  # the ifs around a statement, the outermost first
 
 
 @dataclass(frozen=True)
 class Facts:
     """What is known of a launch that failed.
 
-    backwards: whether its last block ran first. done: what it left behind, None if it
-    did not get that far. clue: what its wrong elements have in common. trace: its
-    accesses, as far as it got; None where they are not known.
+    backwards: whether its last block ran first. done: its results, None if it did not
+    complete. clue: what its wrong elements have in common. trace: its accesses as far
+    as it ran, None if they are unknown.
     """
 
     backwards: bool = False
@@ -62,11 +62,11 @@ Adviser = Callable[[Trial, Facts, Verdict], Verdict]
 
 
 def find_swapped_parameters(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
-    """A verdict on swapped parameters instead, if that is what led to this one.
+    """Return a verdict on swapped parameters, if they led to this one.
 
-    The spec's parameters have the names of the inputs, in order. Where the kernel has
-    one of these names elsewhere, it is run once more, each argument going to its name.
-    Where that is no better, the names are the learner's own.
+    The spec's parameters have the names of the inputs, in order. If the kernel has
+    these names in another order, it runs once more with each argument passed by name.
+    If that does not help, the names are the learner's own, and the verdict stays.
     """
     exercise = trial.exercise
     order = by_name(exercise, trial.case)
@@ -93,12 +93,15 @@ def find_swapped_parameters(trial: Trial, facts: Facts, verdict: Verdict) -> Ver
 
 
 def by_name(exercise: KernelExercise, case: KernelCase) -> tuple[int, ...] | None:
-    """Which argument each parameter's name asks for; None if it is the one it gets."""
+    """Return which argument each parameter has the name of; None if the order is right.
+
+    Also returns None if the names do not decide it.
+    """
     names = parameter_names(exercise.kernel)
     count = len(case.inputs)
     try:
         wanted = list(inspect.signature(exercise.spec).parameters)[:count]
-    except (TypeError, ValueError):  # a function of NumPy's that is not in Python
+    except (TypeError, ValueError):  # a NumPy function that is not written in Python
         return None
     fits = len(names) == count + len(case.outputs) and len(wanted) == count
     if exercise.checks_launch or not fits or not set(wanted) <= set(names):
@@ -108,18 +111,18 @@ def by_name(exercise: KernelExercise, case: KernelCase) -> tuple[int, ...] | Non
     return None if order == tuple(range(len(names))) else order
 
 
-# Whose line a verdict names: the kernel's, or that of a function it calls
+# Lines of functions that the kernel calls
 
 
 def name_callers(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
-    """Where a line of the verdict is not the kernel's, say whose, and who called it."""
+    """Name the function and the calls for each line outside the kernel itself."""
     return with_calls(trial, verdict, facts.backwards)
 
 
 def with_calls(trial: Trial, verdict: Verdict, backwards: bool = False) -> Verdict:
-    """The verdict with the calls that led to lines of other functions.
+    """Return the verdict with the calls that led to lines of other functions.
 
-    The trial is run once more for them: a trace has no calls.
+    Runs the trial once more to find them, because a trace does not record calls.
     """
     exercise = trial.exercise
     ours = list(zip(verdict.places, verdict.rows, strict=False))
@@ -142,16 +145,17 @@ def with_calls(trial: Trial, verdict: Verdict, backwards: bool = False) -> Verdi
     places: list[Note] = []
     for k, (note, way) in enumerate(zip(verdict.places, ways, strict=True)):
         places.append(note)
-        if way not in ways[k + 1 :]:  # one call for both comes after both
+        # a call that led to both lines is shown after both
+        if way not in ways[k + 1 :]:
             places += [(call, CALLED) for call in way]
     return verdict.but(places=[(p, exercise.noted(note, p)) for p, note in places])
 
 
-# Where a value came from that given code has stored
+# The origin of a value that given code has stored
 
 
 def trace_value(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
-    """Where a value was stored by another cell's function, add where it came from."""
+    """Add where a value came from, if a function of another cell stored it."""
     exercise, function = trial.exercise, trial.exercise.function()
     if verdict.kind != "wrong-value" or not verdict.places or function is None:
         return verdict
@@ -170,7 +174,7 @@ def trace_value(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
     shown = {p.line for p, _ in own}
     clue = facts.clue or Clue()
     if any(place.line not in calls for place, _ in own) and not clue.of:
-        clue = replace(clue, is_cause=True)  # a line of the learner's is blamed
+        clue = replace(clue, is_cause=True)  # a line of the learner's is to blame
     origins = came_from(exercise, calls[0], handed(exercise, stored))
     more: list[Note] = [
         (at_line(function, origin.line), origin.note)
@@ -182,7 +186,7 @@ def trace_value(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
 
 
 def handed(exercise: KernelExercise, stored: Place) -> list[int]:
-    """Which parameters of a given function the value comes from that it stores."""
+    """Return which parameters of a given function affect the value that it stores."""
     inner = device_functions(exercise.kernel).get(stored.function)
     try:
         statement = ast.parse(stored.text).body[0]
@@ -196,8 +200,8 @@ def handed(exercise: KernelExercise, stored: Place) -> list[int]:
 class Origin:
     """The lines that last set a name before it was used.
 
-    line, last: the first and the last of them. alone: whether it is the only name that
-    was used there. inputs: the parameters that its value may come from.
+    line, last: the first and the last of them. alone: whether no other name used there
+    was set in the kernel. inputs: the parameters that its value may come from.
     """
 
     name: str
@@ -213,9 +217,9 @@ class Origin:
 
 
 def of_operand(origins: Sequence[Origin], clue: Clue) -> list[Origin]:
-    """The origins of the input that a verdict blames, if it blames one.
+    """Return the origins of the input that a verdict blames, if it blames one.
 
-    Where it names another cause, no operand is shown: it may be innocent.
+    If it names another cause, operands are left out: they may be innocent.
     """
     mine = [origin for origin in origins if clue.of in origin.inputs]
     if clue.of:
@@ -227,9 +231,9 @@ def of_operand(origins: Sequence[Origin], clue: Clue) -> list[Origin]:
 
 
 def came_from(exercise: KernelExercise, line: int, handed: list[int]) -> list[Origin]:
-    """The lines before `line` that last set the names used there, and used on those.
+    """Return the origins of the names used on `line`, and the origins of those.
 
-    handed: which arguments of the call on `line` count; all if there are none.
+    handed: which arguments of the call on `line` count; all if it is empty.
     """
     function = exercise.function()
     plain = [
@@ -266,7 +270,7 @@ def lines_of(origins: Sequence[Origin]) -> list[tuple[int, int]]:
 
 
 def last_set(plain: Sequence[ast.stmt], name: str, before: int) -> list[ast.stmt]:
-    """The statements next to each other that last set a name before a line."""
+    """Return the adjacent statements that last set a name before a line."""
     found: list[ast.stmt] = []
     for node in sorted(plain, key=lambda n: -n.lineno):
         if node.lineno >= before:
@@ -281,7 +285,7 @@ def last_set(plain: Sequence[ast.stmt], name: str, before: int) -> list[ast.stmt
 def inputs_of(
     plain: Sequence[ast.stmt], name: str, before: int, parameters: frozenset[str]
 ) -> frozenset[str]:
-    """The parameters that the value of a name may come from, on the lines before."""
+    """Return the parameters from which the value of a name before a line may come."""
     if name in parameters:
         return frozenset([name])
     found: set[str] = set()
@@ -292,11 +296,11 @@ def inputs_of(
 
 
 def values_in(node: ast.stmt, handed: Sequence[int] = ()) -> set[str]:
-    """The names whose values a statement passes on: those of arrays, if it has any.
+    """Return the names whose values a statement passes on: those of arrays, if any.
 
-    What is between brackets says where, and not what; so does a pair that is handed to
-    a function, and a shape says how much. handed: the arguments of a call that count;
-    of a call for its effect all but the first, which it changes.
+    Indices, shapes and tuples in a call are left out: they say where or how much.
+    handed: the arguments of a call that count. Without it, all count, but of a call
+    made for its effect the first does not, because the call changes it.
     """
     value = getattr(node, "value", node)
     parts, for_effect = [value], False
@@ -321,7 +325,7 @@ def values_in(node: ast.stmt, handed: Sequence[int] = ()) -> set[str]:
 
 
 def is_shape(node: ast.expr) -> bool:
-    """Whether an expression asks an array for its shape or its size."""
+    """Return whether an expression uses the shape or the size of an array."""
     return any(
         isinstance(n, ast.Attribute) and n.attr in ("shape", "size")
         for n in ast.walk(node)
@@ -329,7 +333,7 @@ def is_shape(node: ast.expr) -> bool:
 
 
 def set_by(node: ast.stmt) -> set[str]:
-    """The names that a statement gives a value, or of whose elements it sets one."""
+    """Return the names that a statement assigns, or assigns an element of."""
     targets: list[ast.expr] = []
     if isinstance(node, ast.Assign) and ".array(" not in ast.unparse(node.value):
         targets = node.targets
@@ -347,7 +351,7 @@ def set_by(node: ast.stmt) -> set[str]:
 
 
 def called(node: ast.Call) -> str:
-    """The name of the function that is called, as it is written."""
+    """Return the name of the function that is called, as it is written."""
     return ast.unparse(node.func)
 
 
@@ -363,7 +367,7 @@ def own_lines_first(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
 
 
 def show_guard(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
-    """Show a guard that Python reads in another way than it looks, and say how."""
+    """Add a guard that Python parses in another way than it looks, and say how."""
     function = trial.exercise.function()
     if verdict.kind not in ("out-of-bounds", "negative-index", "unwritten"):
         return verdict
@@ -380,7 +384,7 @@ def show_guard(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
 
 
 def statements(function: FunctionType | None) -> list[tuple[ast.stmt, Inside]]:
-    """Every statement of a function but its definition, and the ifs that it is in."""
+    """Return the statements of a function, each with the `if`s around it."""
     body = tree_of(function).body if function else []
     if not body or not isinstance(body[0], ast.FunctionDef):
         return []
@@ -398,14 +402,14 @@ def statements(function: FunctionType | None) -> list[tuple[ast.stmt, Inside]]:
 
 
 def lines(function: FunctionType | None, notes: dict[int, str]) -> list[Note]:
-    """These lines of a function, in order, each with its note."""
+    """Return these lines of a function, in order, each with its note."""
     if function is None:
         return []
     return [(at_line(function, line), note) for line, note in sorted(notes.items())]
 
 
 def never_reached(function: FunctionType | None, name: str) -> tuple[list[Note], str]:
-    """The stores to the array `name`, the ifs around them, and a word on those."""
+    """Return the stores to the array `name` with the ifs around them, and a comment."""
     notes: dict[int, str] = {}
     inside: list[ast.If] = []
     for node, above in statements(function):
@@ -421,7 +425,7 @@ def never_reached(function: FunctionType | None, name: str) -> tuple[list[Note],
 
 
 def stores(node: ast.stmt, name: str) -> bool:
-    """Whether a statement stores to an element of `name`, itself or by a call."""
+    """Return whether a statement stores to an element of `name`, or calls what does."""
     targets: list[ast.expr] = []
     if isinstance(node, ast.Assign):
         targets = node.targets
@@ -443,7 +447,7 @@ def is_name(node: ast.expr, name: str) -> bool:
 
 
 def ends_before(function: FunctionType | None, line: int) -> dict[int, str]:
-    """The lines before `line` on which threads end, with the ifs they are in."""
+    """Return notes on lines before `line` on which threads end, and on their ifs."""
     notes: dict[int, str] = {}
     for node, above in statements(function):
         if isinstance(node, ast.Return) and node.lineno < line and above:
@@ -453,7 +457,10 @@ def ends_before(function: FunctionType | None, line: int) -> dict[int, str]:
 
 
 def around(function: FunctionType | None, line: int) -> list[ast.If]:
-    """The ifs that the statement on a line is in, or that a thread has come past."""
+    """Return the ifs that decide whether a line runs.
+
+    These are the ifs around it, and those that contain an earlier `return`.
+    """
     found = statements(function)
     inside = [each for node, above in found if node.lineno == line for each in above]
     past = [
@@ -465,15 +472,15 @@ def around(function: FunctionType | None, line: int) -> list[ast.If]:
 
 
 def misreading(inside: list[ast.If]) -> str:
-    """A word on what Python makes of these conditions, '' where there is none."""
+    """Say how Python parses one of these conditions unexpectedly; '' if it does not."""
     return next(filter(None, (precedence(each.test) for each in inside)), "")
 
 
-# A function that is named and not called
+# A function that is named but not called
 
 
 def show_uncalled(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
-    """Where a line is the name of a function alone, say that it does nothing."""
+    """Say that a line does nothing if it only names a function of `cuda`."""
     function = trial.exercise.function()
     for node, _ in statements(function):
         if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Attribute):
@@ -489,11 +496,11 @@ def show_uncalled(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
     return verdict
 
 
-# Shared memory that nobody has written: who has written the rest of it
+# Shared memory that no thread has written: which threads wrote the rest of it
 
 
 def find_missing_writer(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
-    """Where shared memory is read that nobody has written, say who wrote the rest."""
+    """Say which threads wrote the rest of shared memory that is read uninitialised."""
     function, done = trial.exercise.function(), facts.done
     if verdict.kind != "uninitialised" or done is None or not verdict.rows:
         return verdict
@@ -514,13 +521,14 @@ def find_missing_writer(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict
     return verdict.adding(said).but(places=[*verdict.places, *more])
 
 
-# A loop that does not end: what it waits for, and whose line it is
+# A loop that does not end: what it waits for, and in whose function it is
 
 
 def awaited(trace: Trace, fault: Fault) -> str:
     """Say which element the thread of an endless loop reads again and again.
 
-    And which thread stored to it last. '' if it does not do so, or has only taken long.
+    Also says which thread stored to it last. Returns '' if the thread does not poll:
+    then the loop may only have taken too long.
     """
     if fault.kind != "endless-loop" or fault.headline:
         return ""
@@ -552,7 +560,7 @@ def awaited(trace: Trace, fault: Fault) -> str:
 
 
 def polled(trace: Trace, rows: Columns) -> int | None:
-    """The last of a thread's accesses, if it reads again what it has just read."""
+    """Return a thread's last access if it polls: it re-reads what it has just read."""
     if not rows.size:
         return None
     last = int(rows[-1])
@@ -568,13 +576,13 @@ def polled(trace: Trace, rows: Columns) -> int | None:
 
 
 def ranked(index: tuple[int, ...], size: tuple[int, int, int]) -> int:
-    """The number of a thread in its block, or of a block in its grid."""
+    """Return the rank of a thread in its block, or of a block in its grid."""
     x, y, z = (*index, 0, 0)[:3]
     return x + size[0] * (y + size[1] * z)
 
 
 def put_own_line_first(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
-    """Name the learner's own line first where the loop is in a function given."""
+    """Name the learner's own line first if the endless loop is in a given function."""
     function = trial.exercise.function()
     if verdict.kind != "endless-loop" or function is None or not verdict.places:
         return verdict

@@ -1,4 +1,4 @@
-"""Wording what collides with the TMA and with wgmma, which work beside the threads."""
+"""Verdicts on conflicts with the TMA and wgmma, which run alongside the threads."""
 
 import numpy as np
 
@@ -35,7 +35,7 @@ def _who(trace: Trace, row: int) -> dict[str, tuple[int, ...]]:
 
 
 def _in_use(trace: Trace, early: InUse) -> Verdict:
-    """Word an access to the registers of a product that is not done."""
+    """Return the verdict on using a product's registers before it is complete."""
     held, row = early.held, early.row
     place = trace.places[trace.site[row]]
     does = "read" if trace.operation[row] == READ else "written"
@@ -70,7 +70,7 @@ def _not_waited(trace: Trace, early: InUse) -> str:
 
 
 def _mismatch(trace: Trace, one: Mismatch) -> Verdict:
-    """Word an operand in another order than its descriptor says."""
+    """Return the verdict on an operand whose layout differs from its descriptor."""
 
     def order(swizzle: int) -> str:
         return f"the {swizzle}-byte swizzle" if swizzle else "no swizzle"
@@ -87,7 +87,7 @@ def _mismatch(trace: Trace, one: Mismatch) -> Verdict:
 
 
 def _unseen(trace: Trace, found: Unseen) -> Verdict:
-    """Word a store that an operation need not see, as no fence follows it."""
+    """Return the verdict on a store that an operation may miss, as no fence follows."""
     store, read = (trace.places[trace.site[row]] for row in (found.write, found.read))
     writer = trace.thread_at(found.write)
     notes: list[Note] = [(store, f"written by {writer}"), (read, "read beside it")]
@@ -114,9 +114,9 @@ def apart_of(trace: Trace, row: int) -> Apart | None:
 
 
 def _filled(trace: Trace, read: Access, write: Access) -> bool:
-    """Return whether the address of a write held data that the read could read.
+    """Return whether the address of a write already held data that a read could get.
 
-    read: of an asynchronous operation, which may have begun earlier.
+    read: an asynchronous operation's, which may have begun earlier.
     """
     at = trace.address[write.row]
     number = trace.views[trace.view[read.row]].number
@@ -130,7 +130,7 @@ def _filled(trace: Trace, read: Access, write: Access) -> bool:
 
 
 def collision(trace: Trace, race: Race) -> Verdict | None:
-    """Word a race with an operation alongside the threads; None for any other race."""
+    """Return the verdict on a race with the TMA or wgmma; None for any other race."""
     one, two = race.first, race.second
     first, second = apart_of(trace, one.row), apart_of(trace, two.row)
     if first is None and second is None:

@@ -1,8 +1,8 @@
-"""The compile check: what Numba makes of the kernel, with no GPU needed.
+"""The compile stage: what Numba makes of the kernel, with no GPU needed.
 
-Types are where the simulator is more lenient than a compiler: it runs Python. Where
+The simulator runs Python, so it is more lenient about types than a compiler. Where
 NVRTC and NVVM are installed, the kernel is compiled for the oldest and the newest
-capability that they know; a line that computes in float64 for nothing is found there.
+capability that they know. This also finds lines that compute in float64 needlessly.
 """
 
 import linecache
@@ -34,9 +34,9 @@ from weft.simulator import constant_memory
 from weft.starters import source, source_function
 from weft.wording import capital, joined
 
-NO_DRIVER = "CudaSupportError"  # Numba asked for the GPU that is not there
+NO_DRIVER = "CudaSupportError"  # Numba looked for a GPU, and there is none
 # Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
-MOST_LOCAL = 512 * 1024  # bytes of local memory per thread, every capability
+MOST_LOCAL = 512 * 1024  # bytes of local memory per thread, for every capability
 
 WITH_ORIGIN = (
     "To Numba, a number such as `0.1` is a float64, and anything combined with a "
@@ -58,8 +58,8 @@ WITHOUT_ORIGIN = (
 def run(exercise: KernelExercise) -> tuple[list[str], Verdict | None]:
     """Compile the kernel for arguments like those of the first size.
 
-    Gives facts, and the verdict on local memory or float64 if the exercise allows less
-    of it than there is. Raises `Failed` for what Numba refuses.
+    Returns facts, and a verdict if the kernel uses more local memory or float64 than
+    the exercise allows, else None. Raises `Failed` for what Numba refuses.
     """
     if exercise.checks_launch:
         return [], None
@@ -88,7 +88,7 @@ def run(exercise: KernelExercise) -> tuple[list[str], Verdict | None]:
     inner = exercise.function()
     file = inner.__code__.co_filename if inner else ""
     own = sorted(at for at in outcome.doubles if at[0] == file)
-    # The compiler counts what it has moved to the beginning as the `def`'s.
+    # Code that the compiler has moved to the beginning counts as the line of the `def`.
     body = [at for at in own if not place_of(exercise, at).text.startswith("def ")]
     others = [at for at in outcome.doubles if at[0] != file]
     places = [place_of(exercise, at) for at in (body or own) + others]
@@ -114,9 +114,9 @@ def run(exercise: KernelExercise) -> tuple[list[str], Verdict | None]:
 def skipped(exercise: KernelExercise, reason: str) -> list[str]:
     """Return the facts on a kernel where there is no compiler.
 
-    A learner passes, and reads which limits are unverified. Raises `Failed` when a mark
-    is given (WEFT_VERIFIED=1) and where checks must pass (WEFT_STRICT=1): every verdict
-    then has to be the one that a machine with a compiler would give.
+    A learner passes, and reads which limits are unverified. Raises `Failed` when marks
+    are given (WEFT_VERIFIED=1) and where checks must pass (WEFT_STRICT=1): there, every
+    verdict has to be the one that a machine with a compiler would give.
     """
     facts = [f"not compiled: {reason}"]
     what = limited(exercise)
@@ -133,17 +133,17 @@ def skipped(exercise: KernelExercise, reason: str) -> list[str]:
 
 
 def limited(exercise: KernelExercise) -> str:
-    """Say what only the compiler can tell of those things that an exercise limits."""
+    """Name the limits of an exercise that only the compiler can check; "" for none."""
     names = {"float64": "double precision", "local": "local memory"}
     held = [words for limit, words in names.items() if limit in exercise.limits]
     return f"how much {joined(held)} it uses" if held else ""
 
 
 def unverified(exercise: KernelExercise, reason: str) -> list[str]:
-    """Return the facts on a kernel that the compiler here did not get to compile.
+    """Return the facts on a kernel that the compiler here could not compile.
 
-    Raises `Failed` if only the compiler can say whether the kernel is right: the
-    exercise limits what it finds, or the kernel has a signature.
+    Raises `Failed` if only the compiler can decide whether the kernel is right: if the
+    exercise limits what it measures, or the kernel has a signature.
     """
     what = limited(exercise)
     if not what and not options_of(exercise.kernel).signatures:
@@ -211,7 +211,7 @@ def refused(exercise: KernelExercise, outcome: Outcome) -> Verdict:
 def float64(
     exercise: KernelExercise, places: list[Place], args: tuple[Any, ...]
 ) -> Verdict:
-    """Refuse lines that compute in float64; name what it comes from, where plain."""
+    """Return the verdict on lines that compute in float64, with its origin if clear."""
     mine = [place for place in places if is_learners(exercise, place)] or places
     outside = [place for place in places if place not in mine]
     others = dict.fromkeys(f"`{place.function}`" for place in outside)
@@ -309,7 +309,8 @@ def is_learners(exercise: KernelExercise, place: Place) -> bool:
 
 def in_local_memory(exercise: KernelExercise, outcome: Outcome) -> Verdict:
     places = [place_of(exercise, at) for at in outcome.local]
-    # A name in brackets tells more than the loop or the function round it.
+    # A line with an index tells more than one with its loop or function, so it goes
+    # first.
     places.sort(key=lambda place: "[" not in place.text)
     return exercise.verdict(
         "local",

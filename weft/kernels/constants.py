@@ -1,8 +1,8 @@
 """The kernel once more, with other values for the constants that it names.
 
-The measurements compile a kernel with `TILE = 32`, where the exercise has 16. It should
-be right then as well, and is not if 16 is written in it as a number, or is in a name
-that was computed beforehand. So it is run in the simulator with other values.
+The measurements compile a kernel with `TILE = 32`, where the exercise has 16. The
+kernel should be right with both. It is not if it contains 16 as a number, or a name
+that was computed from `TILE` beforehand. So it is simulated with other values.
 """
 
 import ast
@@ -26,9 +26,10 @@ from weft.places import Note
 from weft.starters import source_function
 from weft.templates import scopes
 
-TRIES = 12  # runs, at most, to find where a name belongs
-LINES = 6  # that a verdict shows
-AT_FAULT = ("out-of-bounds", "negative-index", "misaligned")  # with a line of their own
+TRIES = 12  # the most runs to find where a name belongs
+LINES = 6  # the most that a verdict shows
+# the verdict names the faulty line
+AT_FAULT = ("out-of-bounds", "negative-index", "misaligned")
 PURE = {"int", "min", "max", "abs", "round", "int32", "int64", "uint32", "float32"}
 WIDE = registry.names(elements=4)
 
@@ -54,8 +55,8 @@ Constants = Mapping[str, Any]
 def run(exercise: KernelExercise) -> list[str]:
     """Run the last size with each of the exercise's constants. Raises `Failed`.
 
-    Most limits fit the given constants alone. Those that hold with the others too are
-    an entry of their own, `otherwise`.
+    Most limits hold only for the given constants. Those that hold with the others too
+    are in `limits["otherwise"]`.
     """
     function = source_function(exercise.kernel)
     if not exercise.constants or function is None:
@@ -70,7 +71,7 @@ def run(exercise: KernelExercise) -> list[str]:
 def run_with(
     exercise: KernelExercise, constants: Constants, function: FunctionType
 ) -> None:
-    """Run with these constants; word what goes wrong. Raises `Failed`."""
+    """Run with these constants, and raise `Failed` with the verdict if that fails."""
     scope = function.__globals__
     unknown = sorted(constants.keys() - scope.keys())
     if unknown:
@@ -113,7 +114,7 @@ def run_with(
 
 @contextmanager
 def changed(function: FunctionType, constants: Constants) -> Iterator[None]:
-    """Give global names other values for a while, in what it calls as well."""
+    """Change global names of a function, and of what it calls, in a `with` block."""
     old = [
         (scope, {name: scope[name] for name in constants.keys() & scope.keys()})
         for scope in scopes(function)
@@ -128,7 +129,7 @@ def changed(function: FunctionType, constants: Constants) -> Iterator[None]:
 
 
 def attempt(exercise: KernelExercise) -> tuple[Verdict | None, bool]:
-    """Run the last size: what is wrong, and whether that is only its cost."""
+    """Run the last size: return what is wrong, and whether that is only its cost."""
     trial = configure(exercise, exercise.case(exercise.sizes[-1]))
     done = judged(trial)
     if isinstance(done, Verdict):
@@ -140,7 +141,7 @@ def attempt(exercise: KernelExercise) -> tuple[Verdict | None, bool]:
     return None, True
 
 
-# Numbers that are written where a name belongs
+# Numbers where a name belongs
 
 
 @dataclass(frozen=True)
@@ -195,7 +196,7 @@ def guilty(
     return []
 
 
-Swap = tuple[Number, str]  # and the name to put in its place
+Swap = tuple[Number, str]  # a number, and the name to replace it with
 
 
 def groups(
@@ -253,7 +254,7 @@ def cures(
 
 
 def put_name(nodes: Sequence[ast.AST], at: int, name: str) -> None:
-    """Put a name where a number or another name is."""
+    """Replace a number or a name by another name. at: its position in `nodes`."""
     new = ast.Name(name, ast.Load())
     for node in nodes:
         for field, value in ast.iter_fields(node):
@@ -445,7 +446,7 @@ def is_pure(value: ast.expr) -> bool:
 def too_early(stale: Constants, function: FunctionType) -> str:
     """Say that names were computed before the kernel is compiled.
 
-    Numba must know a shape; it takes names there, and no sums or products of them.
+    Numba must know a shape when it compiles. It accepts names there, but no arithmetic.
     """
     names = " and ".join(f"`{name}`" for name in stale)
     was, still, it = "was", "is", "it"

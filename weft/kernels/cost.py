@@ -20,7 +20,7 @@ from weft.simulator.trace.recorded import Recorded
 from weft.simulator.trace.trace import GLOBAL, READ, SHARED, Trace
 from weft.wording import several
 
-LINES = 4  # that a verdict shows
+LINES = 4  # the most that a verdict shows
 
 MEMORY = {  # name: space, limit, what to think about
     "global": (
@@ -42,7 +42,7 @@ MEMORY = {  # name: space, limit, what to think about
 def run(exercise: KernelExercise, last: Trace) -> list[str]:
     """Check the counters against the exercise's limits. Returns facts; raises `Failed`.
 
-    `last` is the trace of the last size.
+    last: the trace of the last size.
     """
     if not exercise.limits:
         return []
@@ -79,7 +79,8 @@ def lanes(exercise: KernelExercise, _: Trace, lines: list[Line]) -> str:
     """Count the lanes per request, of the line with the fewest."""
     if not lines:
         return ""
-    name = exercise.kernel.__name__  # rather in the kernel than in what it calls
+    # prefer a line of the kernel to one of a function it calls
+    name = exercise.kernel.__name__
     fewest = min(lines, key=lambda n: (n.lanes_per_request, n.place.function != name))
     if fewest.lanes_per_request < exercise.limits["lanes"]:
         raise Failed(too_few_lanes(exercise, fewest))
@@ -100,14 +101,14 @@ def width(limit: str, exercise: KernelExercise, _: Trace, lines: list[Line]) -> 
 
 
 def _narrow(line: Line) -> tuple[float, int]:
-    """Order lines by how narrow they are; of equals the one that is run most."""
+    """Return a key that orders lines by width, the most frequent first among equals."""
     return -line.bytes / line.lanes, line.requests
 
 
 def loads(memory: str, exercise: KernelExercise, last: Trace, lines: list[Line]) -> str:
-    """Count the loads from a memory of the thread that makes most of them.
+    """Count the loads from a memory by the thread that makes the most of them.
 
-    Without those of `peek`: how often a thread looks depends on when others store.
+    Loads by `peek` are left out: how many a thread makes depends on when others store.
     """
     space, limit, _why = MEMORY[memory]
     if isinstance(last, Recorded):
@@ -132,7 +133,7 @@ def loaded(memory: str, most: int) -> str:
 def too_many_loads(
     exercise: KernelExercise, last: Trace, mine: Columns, memory: str
 ) -> Verdict:
-    """Refuse the thread whose loads are the rows `mine`."""
+    """Return the verdict on a thread whose loads, the rows `mine`, are too many."""
     _, limit, why = MEMORY[memory]
     cells = {*zip(last.epoch[mine].tolist(), last.address[mine].tolist(), strict=True)}
     if memory == "shared" and len(cells) <= exercise.limits[limit]:
@@ -149,7 +150,7 @@ def too_many_loads(
     notes = [(s, f"{several(n, 'load')} of {a} by one thread") for s, a, n in named]
     widths = np.array([dtype.itemsize for dtype in last.dtypes])[last.array[mine]]
     what = f"loads {several(len(mine), 'element')}"
-    if (last.size[mine] > widths).any():  # of several elements each
+    if (last.size[mine] > widths).any():  # some load several elements at once
         what = f"makes {several(len(mine), 'load')}"
     return exercise.verdict(
         "loads",
@@ -192,7 +193,7 @@ def busiest(last: Trace, mine: Columns) -> tuple[Place, str, int]:
 
 
 def peeks(exercise: KernelExercise, last: Trace, lines: list[Line]) -> str:
-    """Count the words, each of them once, of the thread that peeks at most."""
+    """Count the words that a thread peeks at, each once, for the busiest thread."""
     rows = last.atomics["relaxed"]
     rows = rows[last.operation[rows] == READ]
     number = last.of_views("number")[last.view[rows]].astype(np.int64)
@@ -206,7 +207,7 @@ def peeks(exercise: KernelExercise, last: Trace, lines: list[Line]) -> str:
 
 
 def too_many_peeks(exercise: KernelExercise, last: Trace, mine: Columns) -> Verdict:
-    """Refuse the thread that first looks at words in the rows `mine`."""
+    """Return the verdict on a thread whose first peeks are at the rows `mine`."""
     site, array, times = busiest(last, mine)
     return exercise.verdict(
         "loads",
@@ -220,7 +221,7 @@ def too_many_peeks(exercise: KernelExercise, last: Trace, mine: Columns) -> Verd
 
 
 def barriers(exercise: KernelExercise, last: Trace, lines: list[Line]) -> str:
-    """Count the barriers that the block passes that passes most."""
+    """Count the barriers that a block passes, for the block that passes the most."""
     each: Counter[int] = Counter()
     for (block, _), times in last.barriers.items():
         each[block] += times
@@ -247,7 +248,7 @@ def too_many_barriers(
 
 
 def flops(exercise: KernelExercise, last: Trace, lines: list[Line]) -> str:
-    """Count the floating-point operations of a block, on average."""
+    """Count the floating-point operations per block, on average."""
     each = round(sum(last.flops.values()) / last.blocks)
     if each > exercise.limits["flops"]:
         raise Failed(too_many_flops(exercise, last, each))
@@ -316,8 +317,8 @@ def too_narrow(exercise: KernelExercise, line: Line, width: float) -> Verdict:
 
 Hold = Callable[[KernelExercise, Trace, list[Line]], str]
 
-# In the order in which they are held: the loads after their width, as wide ones are
-# fewer. Each gives a fact, "" for nothing to say, or raises `Failed`.
+# In the order in which they are checked. Widths come before loads, because wide loads
+# are fewer. Each returns a fact, "" for nothing to report, or raises `Failed`.
 HELD: dict[str, Hold] = {
     "sectors": sectors,
     "bank_conflicts": conflicts,

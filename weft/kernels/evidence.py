@@ -1,6 +1,6 @@
 """A wrong value: where it was stored, and what the wrong elements have in common.
 
-What they have in common is said only where it is exact.
+A common property is reported only if it holds exactly.
 """
 
 import ast
@@ -26,8 +26,8 @@ from weft.simulator.trace import columns
 from weft.simulator.trace.columns import Columns
 from weft.simulator.trace.trace import ATOMIC, GLOBAL, READ, SHARED, WRITE, Trace
 
-FEW = 4  # wrong elements, from which on a pattern is no chance
-READERS = 4  # lines that a verdict shows, of those that read an array
+FEW = 4  # from this many wrong elements on, a pattern is not chance
+READERS = 4  # the most lines reading an array that a verdict shows
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Clue:
     only: whether a single block, warp or lane is wrong, or right. is_ratio: whether it
     only gives the factor by which the elements are off. is_question: whether it only
     asks for the cause. is_cause: whether the verdict already names the cause. of: the
-    input that was not used as it should be, if any.
+    input that was not used as it should have been, if any.
     """
 
     text: str = ""
@@ -50,7 +50,7 @@ class Clue:
 
 @dataclass(frozen=True)
 class Owners:
-    """For each element of an output, flat and in C order, its last store's thread.
+    """The last thread to store to each element of an output, flat and in C order.
 
     block and thread are ranks, -1 for an element to which no thread has stored.
     """
@@ -72,7 +72,7 @@ class Owners:
 
 @dataclass(frozen=True)
 class Result:
-    """One output of a launch beside what it should be, and its first wrong element."""
+    """One output of a launch, what it should be, and its first wrong element."""
 
     trial: Trial
     done: Done
@@ -94,7 +94,7 @@ class Result:
 
     @cached_property
     def wrong(self) -> Columns:
-        """The wrong elements, by their flat number."""
+        """The flat indices of the wrong elements."""
         right = close(self.got, self.wanted, self.trial.exercise.tolerance)
         return np.flatnonzero(~right)
 
@@ -135,9 +135,9 @@ def owners(trace: Trace, name: str, output: Array) -> Owners | None:
 
 
 def wrong_value(result: Result, verdict: Verdict) -> Failed:
-    """Add to the verdict on a wrong element where it was stored, and what is known.
+    """Return a failure: the verdict on a wrong element, its store and the evidence.
 
-    What the elements have in common comes with it, for those who give advice.
+    What the wrong elements have in common is included for the advisers.
     """
     trial, done, exercise = result.trial, result.done, result.trial.exercise
     row = done.trace.last_store(result.name, result.byte)
@@ -146,12 +146,12 @@ def wrong_value(result: Result, verdict: Verdict) -> Failed:
     if (old := old_nan(result)) is not None:
         return Failed(with_old_nan(result, verdict, old))
     described = result.name in exercise.describe
-    known = result.wrong.size and not described  # not where only rounding tells
+    known = result.wrong.size and not described  # not where only rounding decides
     found = clue(result) if known else Clue()
     likely = exercise.explained(*trial.case.inputs, *done.outputs)
     why = Cause(likely.text, of=likely.of) if likely.text else cause(result)
     if (found.is_ratio and likely.text) or (found.is_question and why.text):
-        found = Clue()  # the cause says why
+        found = Clue()  # the likely cause already says why
     verdict = verdict.adding(found.text).but(only=found.text * found.only)
     places = with_notes(verdict.places, why.notes)
     verdict = verdict.adding(why.text).but(places=places)
@@ -209,9 +209,9 @@ def arisen(result: Result) -> Cause:
 
 
 def replaced(result: Result) -> Cause:
-    """Say of an output that is to be updated that its old value is what is missing.
+    """Say that exactly the old value of an output that is to be updated is missing.
 
-    Only where exactly that is missing from every wrong element.
+    Only if it is missing from every wrong element.
     """
     trial, trace, name = result.trial, result.done.trace, result.name
     if trial.exercise.out is None or result.wrong.size < FEW:
@@ -228,7 +228,7 @@ def replaced(result: Result) -> Cause:
 
 
 def left_over(result: Result) -> Cause:
-    """Say that shared memory was read that still had a value of an earlier stage."""
+    """Say that shared memory was read that still held a value from an earlier stage."""
     trace = result.done.trace
     row = trace.last_store(result.name, result.byte)
     if row is None or trace.bulk.copies or trace.atomics["begun"].size:
@@ -247,7 +247,7 @@ def way(result: Result) -> Cause:
 
 
 def miscounted(result: Result) -> Cause:
-    """Say of a number among the inputs that it was counted as another."""
+    """Say that the result is right for another value of a number among the inputs."""
     trial = result.trial
     function = trial.exercise.function()
     found = other_number(trial.exercise, trial.case, result.done.outputs)
@@ -312,9 +312,10 @@ def inputs_in(result: Result) -> dict[int, tuple[str, Array]]:
 
 
 def unused(result: Result) -> Cause:
-    """Name an element that is copied into shared memory, and read there by no thread.
+    """Name an input element that is copied to shared memory but never read there.
 
-    Of those that the result depends on. With the lines that read the shared array.
+    It is one that the wrong result depends on. Adds the lines that read the shared
+    array.
     """
     trial, trace, index = result.trial, result.done.trace, result.first.index
     if trace.blocks < trace.all_blocks or trace.bulk.copies:
@@ -348,10 +349,10 @@ def unused(result: Result) -> Cause:
 
 
 def unread(result: Result) -> Cause:
-    """Name an element that the result depends on, and that was not read for it.
+    """Name an input element that the wrong result depends on but that was not read.
 
-    By no thread of the launch, or of the block that stored the result. With the lines
-    that read the array.
+    No thread of the launch read it, or no thread of the block that stored the result.
+    Adds the lines that read the array.
     """
     trial, trace, index = result.trial, result.done.trace, result.first.index
     if trace.blocks < trace.all_blocks or trace.bulk.copies:
@@ -531,13 +532,13 @@ def near_integer(ratio: float) -> bool:
 
 
 def times(ratio: float) -> str:
-    """Write a ratio: 'exactly twice what it should be'."""
+    """Describe a ratio: 'exactly twice what it should be'."""
     shown = str(round(ratio)) if near_integer(ratio) else show(ratio)
     return by_name(ratio) or f"{shown} times what it should be"
 
 
 def by_name(ratio: float) -> str:
-    """Write a ratio that says something of its cause; '' for any other."""
+    """Describe a ratio that hints at its cause; '' for any other."""
     if not ratio:
         return "0"
     if np.isclose(ratio, -1):
@@ -552,7 +553,7 @@ def by_name(ratio: float) -> str:
 
 
 def own_element(result: Result) -> str:
-    """Say that each wrong element is off by the input's element in the same place."""
+    """Say that each wrong element is off by the input's element at the same index."""
     wrong, by = result.wrong, result.by[result.wrong]
     for name, x in like(result):
         mine = x[wrong].astype(by.dtype)
@@ -588,14 +589,14 @@ class Piece:
     """The elements `first` to `last` of an output, which one block or warp stored."""
 
     block: int
-    number: int  # of the thread, or of the warp, in its block
+    number: int  # of the thread or warp, in its block
     first: int
     last: int
     by: float
 
 
 def offset(result: Result) -> str:
-    """Say that each block, warp or thread is off by one number, and what that is."""
+    """Say that each block, warp or thread is off by a constant, and what that is."""
     if result.owners is None or result.got.ndim != 1 or len(result.wrong) < FEW:
         return ""
     if np.ptp(result.wanted[result.wrong].astype(float)) <= 20 * result.noise:
@@ -630,7 +631,7 @@ def pieces_of(result: Result, by: Owners, level: str) -> list[Piece]:
 
 
 def worded(result: Result, level: str, pieces: list[Piece]) -> str:
-    """Name the first piece and what it is off by; all must be off by the same rule."""
+    """Describe the first piece and what it is off by, if all follow the same rule."""
     one = pieces[0]
     trial = result.trial
     where = f"block {named(unravel(one.block, trial.grid))}"
@@ -686,7 +687,10 @@ def equal(result: Result, pieces: list[Piece], wanted: list[float]) -> bool:
 
 
 def only_some(result: Result) -> Clue:
-    """Say that exactly the blocks at an edge are wrong, or one warp, or all but one."""
+    """Say that only the edge blocks are wrong, or that one block is, or all others.
+
+    The same goes for one warp or one lane.
+    """
     by = result.owners
     if by is None or (by.block < 0).any() or len(result.wrong) in (0, result.got.size):
         return Clue()
@@ -721,7 +725,7 @@ def ragged(result: Result, by: Owners) -> set[int]:
 
 
 def which(result: Result, what: str, number: int) -> str:
-    """Name a block, or a warp or lane of whichever block or warp."""
+    """Name a block, or a warp or lane, whichever block or warp it is in."""
     if what == "block":
         return f"block {named(unravel(number, result.trial.grid))}"
     blocks, threads = np.prod(result.trial.grid), np.prod(result.trial.block)

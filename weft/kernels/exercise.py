@@ -20,7 +20,7 @@ from weft.starters import source_function
 
 @dataclass(frozen=True)
 class KernelCase(Case):
-    """A case of a kernel. outputs: what it will write into."""
+    """A case of a kernel. outputs: the arrays it will write, as they are before."""
 
     outputs: tuple[Array, ...] = ()
 
@@ -30,21 +30,22 @@ class KernelExercise(Exercise):
     """A kernel, called as `kernel(*inputs, *outputs)`.
 
     launch: `(*size)` → `(grid, block[, stream[, shared bytes]])`.
-    kernel: the kernel that is given, where the learner wrote the function that chooses
-        its launch: then that function is `launch`.
+    kernel: the given kernel, if the learner wrote the function that chooses its launch:
+        then `launch` is that function.
     full: the size of the run on the GPU; None for none.
-    out: inputs → the outputs' initial values; by default poisoned, to be all written.
-    constants: other values of global names that the kernel and its launch use, a dict
-        each time: with each of them the last size has to be right as well.
-    larger: the size of the larger case, far above those listed; None for one that
-        follows from them, False for none.
-    cluster: how many neighbouring blocks along x make a cluster, as for `weft.prepare`;
+    out: inputs → the outputs' initial values. By default outputs are poisoned, and the
+        kernel must write all of them.
+    constants: other values of global names that the kernel and its launch use, as
+        dicts. The last size has to be right with each dict as well.
+    larger: the size of the larger case, far above those listed; None to derive one,
+        False for none.
+    cluster: how many neighbouring blocks along x form a cluster, as for `weft.prepare`;
         the grid has to be a multiple of that.
     without: atomic operations that it may not use, such as "cuda.atomic.max", or
         "cuda.atomic.max float32" for arrays of that type alone.
     sized: `(*size)` → how a verdict names a size, by default 'size 16 × 1,024'.
-    describe: output → `(index, got, wanted)` → what a verdict says of an element that
-        is wrong, where numbers alone say little. These outputs are compared first.
+    describe: output → `(index, got, wanted)` → what a verdict says of a wrong element,
+        where numbers alone say little. These outputs are compared first.
     """
 
     needs: ClassVar[tuple[str, ...]] = ("spec", "inputs", "sizes", "launch")
@@ -79,12 +80,12 @@ class KernelExercise(Exercise):
 
     @property
     def checks_launch(self) -> bool:
-        """The learner wrote the launch, not the kernel."""
+        """Whether the learner wrote the launch, not the kernel."""
         return self.written_by_learner is not self.kernel
 
     @property
     def number(self) -> int:
-        """The seed of the data that no size of the exercise lists."""
+        """The seed for the data of the unlisted size."""
         return seed(self.written_by_learner)
 
     @property

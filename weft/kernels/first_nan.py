@@ -1,9 +1,10 @@
 """The line on which a wrong NaN arises, found by running its launch once more.
 
-A NaN that reaches an output has often been made long before, on another line and by
-another thread. The launch is run again while Python reports each line that one thread
-runs. Its first NaN counts if the thread still holds one in the end. Where the thread
-has read the NaN from memory, the search goes on with the one that had stored it there.
+A NaN that reaches an output has often arisen much earlier, on another line and in
+another thread. The launch runs again while Python reports each line that one thread
+runs. That thread's first NaN counts if the thread still holds one at the end. If the
+thread read the NaN from memory, the search goes on with the thread that stored it
+there.
 """
 
 import re
@@ -25,10 +26,10 @@ from weft.simulator.trace.trace import READ, WRITE, Trace
 from weft.simulator.trace.traced_run import CalledRun
 from weft.wording import joined
 
-LONGEST = 100_000  # accesses of a launch that is run again
-EXCHANGE = "shfl"  # gives a thread the NaN of another
-HOPS = 4  # threads that may have passed a NaN on
-Who = tuple[int, int]  # a block and a thread of it, by their numbers
+LONGEST = 100_000  # the most accesses of a launch that is run again
+EXCHANGE = "shfl"  # an operation that gives a thread another's NaN
+HOPS = 4  # the most threads to follow a NaN back through
+Who = tuple[int, int]  # a block and a thread in it, by rank
 MAKES_NAN = (
     "NaN comes from inf - inf, inf / inf, 0 / 0, 0 · inf, or the square root or the "
     "logarithm of a negative number."
@@ -39,8 +40,8 @@ MAKES_NAN = (
 class Born:
     """Where a thread gets its first NaN: the place, the name, and others' values.
 
-    name: "" where the value has no name, since it is stored at once. others: what other
-    names on the line held before it, those of floating-point numbers.
+    name: "" if the value is stored at once, without a name. others: the floating-point
+    values that other names on the line held before it.
     """
 
     place: Place
@@ -61,10 +62,10 @@ class Born:
 
 
 def first_nan(trial: Trial, trace: Trace, row: int) -> tuple[str, list[Note]]:
-    """Find the line that makes the NaN which the store at `row` has stored.
+    """Find the line on which the NaN arises that was stored at `row`.
 
-    Returns a sentence and a note on that line; "" and [] where the launch is too long,
-    the NaN comes from an input, or atomics have added it up.
+    Returns a sentence and a note on that line; "" and [] if the launch is too long, if
+    the NaN comes from an input, or if atomics have added it up.
     """
     if not 0 < len(trace) <= LONGEST:
         return "", []
@@ -84,7 +85,7 @@ def first_nan(trial: Trial, trace: Trace, row: int) -> tuple[str, list[Note]]:
 
 
 def first_read(trial: Trial, trace: Trace, rows: Any) -> int | None:
-    """Return the first of these reads that has found NaN."""
+    """Return the first of these reads that returned NaN."""
     if not len(rows):
         return None
     kernel, given = trial.exercise.kernel, (*trial.case.inputs, *trial.fresh())
@@ -99,7 +100,8 @@ def born_in(trial: Trial, trace: Trace, row: int) -> tuple[str, list[Note]]:
     watch = watched(trial, trace, row)
     if watch is None:
         return "", []
-    born = watch.born or Born(trace.places[trace.site[row]])  # stored as it arises
+    # stored as soon as it arises
+    born = watch.born or Born(trace.places[trace.site[row]])
     known = watch.born is None or watch.ends_with_nan
     if not known or trial.exercise.elsewhere(born.place) or born.is_exchanged:
         return "", []
@@ -109,7 +111,7 @@ def born_in(trial: Trial, trace: Trace, row: int) -> tuple[str, list[Note]]:
 
 
 def watched(trial: Trial, trace: Trace, row: int) -> "Watch | None":
-    """Run a trial again as far as a row, and watch the thread that makes the access."""
+    """Run a trial again up to a row, and watch the thread that makes that access."""
     runs: list[CalledRun] = []
 
     def make(*how: Any) -> CalledRun:
@@ -146,7 +148,7 @@ class Watch:
             sys.settrace(before)
 
     def _call(self, frame: FrameType, event: str, arg: Any) -> Any:
-        """Follow a frame of the kernel, or of its functions, that our thread runs."""
+        """Trace frames of the kernel, and of what it calls, in the watched thread."""
         if not self.runs or frame.f_code not in self.runs[0].lines:
             return None
         thread = self.runs[0].current
@@ -155,7 +157,7 @@ class Watch:
         return self._line
 
     def _line(self, frame: FrameType, event: str, arg: Any) -> Any:
-        """Look at what the line before has done."""
+        """Look at what the line just executed has done."""
         now = {k: v for k, v in frame.f_locals.items() if isinstance(v, int | float)}
         line, before = self._held.get(frame, (0, {}))
         fresh = [k for k, v in now.items() if is_nan(v) and not is_nan(before.get(k))]

@@ -1,8 +1,8 @@
 """Find where the first float64 in a kernel's source comes from, and where it flows.
 
-The compiler reports which lines compute in float64, but not which number began it: the
-literal may be on a line that only assigns it. Where the source does not show it, the
-simulator's inference knows the type of every expression.
+The compiler reports which lines compute in float64, but not which number is the origin:
+the literal may be on a line that only assigns it. Where the source does not show it,
+the simulator's type inference does.
 """
 
 import ast

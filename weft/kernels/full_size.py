@@ -1,7 +1,7 @@
 """Stage 2: the kernel on the GPU, at full size.
 
-A launch there can hang or break the CUDA context. Both are said, with what to do;
-neither can be undone from here.
+A launch there can hang or break the CUDA context. The verdict reports both, and says
+what to do; neither can be undone from here.
 """
 
 from typing import Any
@@ -20,7 +20,7 @@ from weft.wording import sentence
 
 
 def run(exercise: KernelExercise) -> list[str]:
-    """Launch on the GPU and compare. Gives facts; raises `Failed`."""
+    """Launch on the GPU and compare. Returns facts; raises `Failed`."""
     from numba import cuda as numbas
 
     cuda: Any = numbas
@@ -69,7 +69,7 @@ def without_clusters(exercise: KernelExercise) -> str:
 
 
 def to_device(cuda: Any, value: Any, trial: Trial) -> Any:
-    """Return an array on the GPU, as the launch takes it."""
+    """Return an array on the GPU, in the form that the launch accepts."""
     if not isinstance(value, np.ndarray):
         return value
     if trial.exercise.cluster == 1:
@@ -80,12 +80,12 @@ def to_device(cuda: Any, value: Any, trial: Trial) -> Any:
 
 
 def on_host(value: Any, trial: Trial) -> Any:
-    """Return an array of the GPU as one of NumPy's."""
+    """Return a GPU array as a NumPy array."""
     return value.copy_to_host() if trial.exercise.cluster == 1 else value.cpu().numpy()
 
 
 def explain(exercise: KernelExercise, case: KernelCase, error: Exception) -> Verdict:
-    """Word what Numba or CUDA raised."""
+    """Return the verdict on an exception from Numba or CUDA."""
     text = str(error).strip().splitlines()
     when = f"{case.label}, on the GPU"
     code = next((line for line in text if "CUDA_ERROR" in line or "ERROR_" in line), "")

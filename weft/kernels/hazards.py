@@ -1,4 +1,4 @@
-"""Wording what the sanitizer found."""
+"""Verdicts on what the sanitizer found."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -27,7 +27,7 @@ from weft.wording import Row, capital, several
 words = Verdicts(__file__)
 ORDER = "The simulator always runs threads in the same order; a GPU does not."
 NOUNS = {"read": "read", "write": "write", "written": "written", "actor": "thread"}
-ACROSS = "cluster", "grid"  # of a race: its threads are in different blocks
+ACROSS = "cluster", "grid"  # a race whose threads are in different blocks
 _VERBS = {READ: "read", WRITE: "written", ATOMIC: "changed atomically"}
 
 
@@ -36,8 +36,8 @@ class Hazard:
     """A hazard in a trace. `secondary` if a wrong result describes the mistake better.
 
     Two threads that store to the same element of an output usually have a wrong index.
-    Then what is missing from the output, or wrong in it, is closer to the mistake than
-    the collision.
+    Then an element that is missing or wrong is closer to the mistake than the
+    collision.
     """
 
     verdict: Verdict
@@ -83,15 +83,15 @@ def find(
 
 
 def is_clean(trace: Trace | Recorded) -> bool:
-    """Return whether the notes of a launch prove that its trace has no hazard."""
+    """Return whether the compact notes of a launch prove that it has no hazard."""
     return isinstance(trace, Recorded) and not trace.suspects
 
 
 def certain(trace: Trace) -> Verdict | None:
     """Return the verdict on a race in an unfinished trace, or None if it has none yet.
 
-    Whatever may follow, two plain accesses without an order remain a race. Atomics and
-    lost updates are left out: the result may say more about them.
+    Two unordered plain accesses remain a race, whatever follows. Atomics and lost
+    updates are left out: the result may say more about them.
     """
     race = races(trace)
     if race is None or race.lost_update:
@@ -103,7 +103,7 @@ def certain(trace: Trace) -> Verdict | None:
 def too_early(trace: Trace) -> Verdict | None:
     """Return the verdict on a read of data that a copy has not delivered, or None.
 
-    Such a read may have confused an mbarrier.
+    The value may have gone on to confuse an mbarrier.
     """
     early = unfinished(trace)
     return None if early is None else _unfinished(trace, early)
@@ -148,7 +148,7 @@ def told_of(trace: Trace, one: Access, two: Access, blocks: bool = True) -> Row:
 
 
 def _race(trace: Trace, race: Race) -> Verdict:
-    """Word a race: the two accesses, the one that writes first, and a question."""
+    """Return the verdict on a race: two accesses, the write first, and a question."""
     one, two = race.first, race.second
     if race.unfenced:
         return _unfenced(trace, race)
@@ -204,7 +204,7 @@ def _apart(
     """Return additions to the notes on two accesses, and a question about a barrier."""
     missed, passed = _missed(trace, race), _passed_between(trace, race)
     if missed is None and passed is not None:
-        # In a function that the kernel calls, it may be in another call of it.
+        # In a function that the kernel calls, it may be in another call.
         inside = passed.function == trace.name
         turn = "in the next turn of the loop" if inside else "in a later call or turn"
         ends = ("", f", {turn}") if one.place.line > passed.line else (f", {turn}", "")
@@ -224,10 +224,10 @@ def _apart(
 
 
 def _own_element(trace: Trace, race: Race, write: Access, told: Row) -> str:
-    """Ask which element of a global array is a thread's own, if it can have only one.
+    """Ask which element of a global array is a thread's own, if only one can be.
 
-    That is: the writer reads one element there, and stores to another one. No barrier
-    makes that right.
+    The writer reads one element of the array and stores to another. No barrier makes
+    that right.
     """
     mine = (trace.array == trace.array[write.row]) & (trace.block == write.block)
     mine &= trace.thread == write.thread
@@ -243,7 +243,7 @@ def _own_element(trace: Trace, race: Race, write: Access, told: Row) -> str:
 
 
 def _unfenced(trace: Trace, race: Race) -> Verdict:
-    """Word a race that only the second thread's fence is missing from."""
+    """Return the verdict on a race that only lacks the second thread's fence."""
     one, two = race.first, race.second
     told = told_of(trace, one, two, race.within == "grid")
     after, places = "", [(one.place, f"{_VERBS[one.operation]} by {told['one']}")]
@@ -361,8 +361,8 @@ def _question(trace: Trace, race: Race) -> str:
 def _has_been_read(trace: Trace, write: Access, read: Access) -> bool:
     """Return whether the writer has already passed the line that the other still reads.
 
-    Also requires that there was something to read: otherwise the read is early, rather
-    than the write late.
+    Also requires that there was something to read: otherwise the read is early, and not
+    the write late.
     """
     address = trace.address == trace.address[write.row]
     filled = address & (trace.space == trace.space[write.row])
@@ -379,12 +379,12 @@ def _has_been_read(trace: Trace, write: Access, read: Access) -> bool:
         mine &= trace.epoch == trace.epoch[access.row]
         return int((mine & reads & (rows < until)).sum())
 
-    # In a loop the writer may have read there in this round or in an earlier one.
+    # In a loop the writer may have read there in this iteration or in an earlier one.
     return done(write, write.row) > done(read, read.row)
 
 
 def _unwritten(trace: Trace, missing: Unwritten) -> Verdict:
-    """Word a read of memory that no thread has written."""
+    """Return the verdict on a read of memory that no thread has written."""
     access, known = missing.access, trace.element(missing.access.row)
     why = f"{comparison(access.place.text)} {words(missing.space)['why']}".strip()
     told = {"space": missing.space, "known": known, "array": missing.array, "why": why}
@@ -393,7 +393,7 @@ def _unwritten(trace: Trace, missing: Unwritten) -> Verdict:
 
 
 def _left(trace: Trace, gone: Left) -> Verdict:
-    """Word an access to the shared memory of a block that may have ended."""
+    """Return the verdict on an access to shared memory whose block may have ended."""
     access = gone.access
     known = trace.element(access.row) or f"an element of {gone.array}"
     notes = [(access.place, f"by {trace.thread_at(access.row, with_block=True)}")]
@@ -411,7 +411,7 @@ def _early(
 
 
 def _unfinished(trace: Trace, early: Unfinished) -> Verdict:
-    """Word a read of memory into which a copy is still in flight."""
+    """Return the verdict on a read of memory that a copy is still writing."""
     read, begun = early.access, early.begun
     if begun.row in trace.bulk.copies:
         return _unarrived(trace, read, begun)
@@ -423,11 +423,11 @@ def _unfinished(trace: Trace, early: Unfinished) -> Verdict:
     return _early(trace, "unfinished", read, places, begun.row, **told)
 
 
-# Copies that count at an mbarrier
+# Copies that signal an mbarrier
 
 
 def _collision(trace: Trace, race: Race) -> Verdict | None:
-    """Word a race with a bulk copy; None for any other race."""
+    """Return the verdict on a race with a bulk copy; None for any other race."""
     one, two = race.first, race.second
     begun = [a for a in (one, two) if a.row in trace.bulk.copies]
     if not begun:
@@ -453,7 +453,7 @@ def _collision(trace: Trace, race: Race) -> Verdict | None:
 
 
 def _overtaken(trace: Trace, read: Access, begun: Access) -> Verdict:
-    """Word a copy over what is still to be read."""
+    """Return the verdict on a copy that overwrites data that is still to be read."""
     told = told_of(trace, read, begun, read.block != begun.block)
     notes = [f"read by {told['one']}", "the copy starts here"]
     return words.verdict(
@@ -470,10 +470,10 @@ def _overtaken(trace: Trace, read: Access, begun: Access) -> Verdict:
 
 
 def _unarrived(trace: Trace, read: Access, begun: Access) -> Verdict:
-    """Word a read of memory into which a bulk copy is still in flight.
+    """Return the verdict on a read of memory that a bulk copy is still writing.
 
-    A copy that another block starts, and not the first to come there, has overtaken a
-    read of what was there before.
+    If another block starts the copy, and it is not the first one to that memory, the
+    copy has instead overwritten earlier data too soon.
     """
     before = [row for row in trace.bulk.copies if row < begun.row]
     again = (trace.owner[before] == trace.owner[begun.row]) & (

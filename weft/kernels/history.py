@@ -1,7 +1,7 @@
-"""The steps that led to a fault of a kernel: who touched its element, and when.
+"""The steps that led to a fault of a kernel: which threads accessed its element, when.
 
-The launch is run once more for what memory held at each step. Only a launch that has
-failed is: one that passes costs nothing.
+The launch runs once more to see what memory held at each step. Only a failed launch
+does, so a check that passes costs nothing more.
 """
 
 from itertools import chain
@@ -22,15 +22,15 @@ from weft.simulator.trace.trace import READ, WRITE, Trace
 from weft.simulator.trace.traced_run import ValuedRun
 from weft.wording import several
 
-MOST = 40  # steps of a history
-LED = 4  # accesses to other elements that are shown before one of the fault
-LONGEST = 500_000  # accesses of a launch that is run again
+MOST = 40  # the most steps of a history
+LED = 4  # accesses to other elements shown before one of the fault's
+LONGEST = 500_000  # the most accesses of a launch that is run again
 NOTHING = "nothing yet"
-NONE = (None, None)  # of a row at which the run has not looked
+NONE = (None, None)  # for a row at which the run has not looked
 
 
 def add_steps(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
-    """Add the steps to a fault that the history of an element or of threads shows."""
+    """Add to a verdict the steps that led to the fault."""
     find = FOUND_BY.get(verdict.kind)
     if find is None or facts.trace is None or trial.exercise.checks_launch:
         return verdict
@@ -38,7 +38,7 @@ def add_steps(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
     if isinstance(trace, Recorded):
         try:
             trace = trace.full
-        except Failed:  # its launch, run again, ends at the race that ended it
+        except Failed:  # its launch, run again, ends at the same race
             return verdict
     if not 0 < len(trace) <= LONGEST:
         return verdict
@@ -49,7 +49,7 @@ def add_steps(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
 def of_element(
     trial: Trial, backwards: bool, trace: Trace, verdict: Verdict
 ) -> list[Step]:
-    """The steps to what is wrong with one element."""
+    """Return the steps that led to a wrong element."""
     rows = [row for row in verdict.rows if row < len(trace)]
     lines = {(place.function, place.line) for place, _ in verdict.places}
     if all(line_of(trace, row) not in lines for row in rows):
@@ -74,7 +74,7 @@ def of_element(
 
 
 def up_to(trial: Trial, backwards: bool, trace: Trace, verdict: Verdict) -> list[Step]:
-    """The steps of a thread that goes outside, and what others did on that line."""
+    """Return the steps of a thread up to an invalid index, and others' on that line."""
     thread, block = verdict.thread, verdict.block
     if not verdict.places or thread is None or block is None:
         return []
@@ -85,7 +85,7 @@ def up_to(trial: Trial, backwards: bool, trace: Trace, verdict: Verdict) -> list
     others = np.flatnonzero(np.array(here)[trace.site] & ~own)
     chosen = sorted({*last(np.flatnonzero(own), 2 * LED), *last(others, LED)})
     told = Telling(trial, backwards, trace, chosen)
-    end = len(trace) - 1  # a read is noted before it is looked at
+    end = len(trace) - 1  # a read is recorded before memory is looked at
     told.chosen = [row for row in chosen if row < end or told.is_inside(row)]
     return [
         *told.steps(),
@@ -96,7 +96,7 @@ def up_to(trial: Trial, backwards: bool, trace: Trace, verdict: Verdict) -> list
 def at_barriers(
     trial: Trial, backwards: bool, trace: Trace, verdict: Verdict
 ) -> list[Step]:
-    """The steps of two threads to the barriers at which they wait for each other."""
+    """Return the steps of two threads to barriers where each waits for the other."""
     if verdict.thread is None or verdict.block is None:
         return []
     block = rank(verdict.block, trace.grid_size)
@@ -140,17 +140,17 @@ def line_of(trace: Trace, row: int) -> tuple[str, int]:
 
 
 def is_wide(trace: Trace, row: int) -> bool:
-    """Whether an access is to several elements at once."""
+    """Return whether an access touches several elements at once."""
     return bool(trace.size[row] > trace.dtypes[trace.array[row]].itemsize)
 
 
 def who(trace: Trace, row: int) -> tuple[int, int]:
-    """The numbers of a block, and of the thread in it that made an access."""
+    """Return the ranks of the block and the thread that made an access."""
     return int(trace.block[row]), int(trace.thread[row])
 
 
 def rank(index: tuple[int, ...], size: tuple[int, int, int]) -> int:
-    """The number of a thread in its block, or of a block in its grid."""
+    """Return the rank of a thread in its block, or of a block in its grid."""
     x, y, z = (*index, 0, 0)[:3]
     return int(x + size[0] * (y + size[1] * z))
 
@@ -160,16 +160,16 @@ def last(rows: Columns, most: int) -> list[int]:
 
 
 def before(trace: Trace, row: int, most: int) -> list[int]:
-    """The last accesses of a thread before one of its own."""
+    """Return a thread's last `most` accesses before one of its own."""
     same = trace.thread[:row] == trace.thread[row]
     same &= trace.block[:row] == trace.block[row]
     return last(np.flatnonzero(same), most)
 
 
 def nearest(rows: list[int], mine: list[int], others: chain[int]) -> list[int]:
-    """At most MOST rows, in order: those of the fault, and the nearest to them.
+    """Return at most MOST rows, in order: those of the fault, and the nearest to them.
 
-    mine: the accesses to its element, which come before those to others.
+    mine: the accesses to its element, which are preferred to those of others.
     """
 
     def far(row: int) -> int:
@@ -182,8 +182,8 @@ def nearest(rows: list[int], mine: list[int], others: chain[int]) -> list[int]:
 class Telling:
     """A launch that is run again, and its steps in words.
 
-    chosen: the rows to be told. mine: all accesses to the element in question, which is
-    at the address `start`. left_out: rows that would have been told as well.
+    chosen: the rows to report. mine: all accesses to the element in question, which is
+    at the address `start`. left_out: rows omitted from the report.
     """
 
     def __init__(
@@ -207,16 +207,16 @@ class Telling:
         self.run = run_again(trial, backwards, wanted)
 
     def previous(self, row: int) -> int | None:
-        """The access to the element that comes before a row."""
+        """Return the access to the element that comes before a row."""
         at = int(np.searchsorted(np.array(self.mine, np.int64), row))
         return self.mine[at - 1] if at else None
 
     def is_inside(self, row: int) -> bool:
-        """Whether memory has something where a row is."""
+        """Return whether the access at a row is inside its array."""
         return self.run is not None and self.run.values.get(row, NONE) != NONE
 
     def steps(self) -> list[Step]:
-        """The accesses, and the barriers between them to which one of them came."""
+        """Return the accesses as steps, and the barriers that their threads met at."""
         if self.run is None or not self.chosen:
             return []
         first, end = self.chosen[0], self.chosen[-1]
@@ -231,12 +231,12 @@ class Telling:
         return [step for _, _, step in sorted(found, key=lambda f: f[:2])]
 
     def named(self, thread: tuple[int, ...], block: tuple[int, ...]) -> str:
-        """A thread, and its block where there are several."""
+        """Name a thread, and its block if there are several."""
         of = f" of block {named(block)}" * (self.trace.all_blocks > 1)
         return f"thread {named(thread)}{of}"
 
     def step(self, row: int) -> Step:
-        """One access."""
+        """Return the step of one access."""
         trace = self.trace
         name = f"`{self.name(row)}`"
         operation, value = trace.operation[row], self.value(row)
@@ -255,7 +255,7 @@ class Telling:
         return Step(place, self.named(*trace.by(row)), did, self.element(row, True))
 
     def barrier(self, row: int, came: frozenset[tuple[int, int]], place: Place) -> Step:
-        """The threads that have met at a barrier."""
+        """Return the step at which threads have met at a barrier."""
         blocks = {block for block, _ in came}
         size = int(np.prod(self.trace.block_size)) * len(blocks)
         some = f"{len(came):,} of {size:,}" if len(came) < size else f"all {size:,}"
@@ -270,7 +270,7 @@ class Telling:
         return self.trace.element(row) or f"{array}[…]"
 
     def element(self, row: int, after: bool) -> str:
-        """What the element in question holds before a row, and after it."""
+        """Say what the element in question holds before a row, and after it."""
         if not self.mine:
             return ""
         held = self.before(row)
@@ -283,7 +283,7 @@ class Telling:
         return f"`{name}`: {held} → {now}"
 
     def before(self, row: int) -> str:
-        """What the element in question holds before a row; '' where that is unknown."""
+        """Return what the element in question holds before a row; '' if unknown."""
         previous = self.previous(row)
         if previous is not None:
             return self.value(previous)
@@ -301,7 +301,7 @@ class Telling:
         return shown(np.asarray(found).reshape(-1)[at].item())
 
     def value(self, row: int) -> str:
-        """What a row has read, or left behind; '' where that is not known."""
+        """Return the value that a row read, or left behind; '' if that is not known."""
         if self.run is None:
             return ""
         trace = self.trace
@@ -317,7 +317,7 @@ class Telling:
 def run_again(
     trial: Trial, backwards: bool, wanted: dict[int, int]
 ) -> ValuedRun | None:
-    """Run a trial as it was run, and look at memory at some of its accesses."""
+    """Repeat a trial, and look at memory at some of its accesses."""
     inputs = trial.case.inputs
     return values(
         trial.exercise.kernel,
@@ -330,7 +330,7 @@ def run_again(
 
 
 def shown(value: object) -> str:
-    """A number as it is told; '' for None."""
+    """Format a number; '' for None."""
     if value is None:
         return ""
     if isinstance(value, float):

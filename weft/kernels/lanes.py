@@ -9,10 +9,11 @@ from weft.simulator.running.warps import AS_ONE, EXCHANGES
 
 
 def find_lanes_apart(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
-    """Say where a warp operation has mixed the values of two lines, if one has.
+    """Report a warp operation that mixed the values of two lines, if one did.
 
-    The hardware asks only for the same operation and the same mask. So what comes of
-    it shows later, at a line that may be innocent. The trial is run once more.
+    The hardware requires only the same operation and the same mask. So the effect shows
+    later, on a line that may be innocent. The trial runs once more, with lanes required
+    to be on the same line.
     """
     if verdict.kind not in ("warp", "wrong-value"):
         return verdict

@@ -1,9 +1,9 @@
-"""One larger case: what is wrong only beyond the sizes that a check lists.
+"""One larger case, to find what is wrong only beyond the sizes that a check lists.
 
-Small sizes hide a guard `i < 1024`, or a loop of at most eight rounds. So the kernel
-also runs on sizes far above those that are listed: one axis at a time, with the others
-as small as they come. Nothing is traced there, only the outputs are compared; where
-they are wrong, the trial is run again as the listed ones are, to say why.
+Small sizes hide a guard `i < 1024`, or a loop of at most eight iterations. So the
+kernel also runs on sizes far above those listed: one axis at a time, with the others as
+small as possible. There, nothing is traced, and only the outputs are compared. If they
+are wrong, the trial runs again as the listed ones do, to say why.
 """
 
 import math
@@ -25,18 +25,18 @@ from weft.wording import several
 
 Size = tuple[int, ...]
 
-ONE_AXIS = (2_100, 1_100, 300, 150, 70)  # what a size of one number may come to
-AXES = (1_100, 300, 150, 70)  # and one of several
-LAPS = 40  # of each thread, where the launch does not grow with the size
+ONE_AXIS = (2_100, 1_100, 300, 150, 70)  # what to try for a size of one number
+AXES = (1_100, 300, 150, 70)  # and for one axis of several
+LAPS = 40  # iterations per thread, if the launch does not grow with the size
 MOST_THREADS, MOST_ELEMENTS = 4_600, 60_000
-MOST_WORK = 500_000  # in all, about in microseconds
+MOST_WORK = 500_000  # of all larger cases, roughly in microseconds
 WEIGHTS = {"threads": 20, "turns": 6, "iterations": 2}
 
 
 def run(exercise: KernelExercise, spent: Mapping[str, int]) -> list[str]:
-    """Run the larger cases. Gives a fact; raises `Failed`.
+    """Run the larger cases. Returns a fact; raises `Failed`.
 
-    spent: what the listed sizes came to, see `weft.effort`.
+    spent: the work that the listed sizes took, see `weft.effort`.
     """
     listed = sum(math.prod(as_tuple(size)) for size in exercise.sizes if is_whole(size))
     each = work(spent) / max(listed, 1)
@@ -60,7 +60,7 @@ def run(exercise: KernelExercise, spent: Mapping[str, int]) -> list[str]:
 
 
 def another_parity(exercise: KernelExercise) -> None:
-    """Run a size that is not listed, but even: the other such size is odd.
+    """Run an unlisted size that is even, as the other unlisted size is odd.
 
     Raises `Failed`.
     """
@@ -85,7 +85,7 @@ class TooMuch(Exception):
 
 
 class BoundedRun(Run):
-    """A launch that ends with `TooMuch` after so much work."""
+    """A launch that ends with `TooMuch` after a set amount of work."""
 
     allowed = float(MOST_WORK)
 
@@ -145,11 +145,11 @@ def made(exercise: KernelExercise, size: Size, number: int) -> Trial | None:
     """Return the launch of a size; None if it is impossible or takes too long."""
     try:
         if not exercise.checks_launch and threads(exercise, size) > MOST_THREADS:
-            return None  # before its data are made
+            return None  # before its data is made
         return configure(exercise, exercise.case(size, number))
     except Failed:
         raise
-    except Exception:  # the exercise's own functions, which may want other sizes
+    except Exception:  # the exercise's functions may not accept the size
         return None
 
 
@@ -184,8 +184,9 @@ def sizes(exercise: KernelExercise) -> list[list[Size]]:
 def along(exercise: KernelExercise, largest: int) -> tuple[int, ...]:
     """Return the larger values to try for a size that is one number.
 
-    In a launch that does not grow with the size, each thread repeats a loop. If it has
-    a thread for every element even so, the kernel may be meant for no more elements.
+    If the launch does not grow with the size, each thread runs a loop. Returns () if
+    the launch nevertheless has a thread for every element: the kernel may then not be
+    meant for more elements.
     """
     if exercise.checks_launch:
         return ONE_AXIS
@@ -225,8 +226,8 @@ def grown(rows: Sequence[Size], group: tuple[int, ...], target: int) -> Size:
 def fitting(column: Sequence[int], target: int) -> int:
     """Return a number above those of `column` and near `target`, of the same kind.
 
-    If they have no common divisor it is even, but no multiple of four: the other
-    unlisted size is odd.
+    It is a power of two, or a multiple, if they all are. If they have no common divisor
+    it is even, but not a multiple of four: the other unlisted size is odd.
     """
     target = max(target, 2 * max(column))
     given = [part for part in column if part]

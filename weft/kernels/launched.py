@@ -1,8 +1,8 @@
-"""Kernels that other code launches: each is simulated, and held to the sanitizer.
+"""Kernels that other code launches: each is simulated and checked by the sanitizer.
 
-A host function, an operator of PyTorch or a training step launches kernels of the
-learner's. While it is watched, every launch in this process runs in the simulator under
-a trace, on a GPU's machine too, and its hazards are those of a kernel checked alone.
+A host function, a PyTorch operator or a training step launches the learner's kernels.
+While it is watched, every launch in this process runs in the simulator under a trace,
+even on a machine with a GPU, and its hazards are those of a kernel checked alone.
 """
 
 import contextlib
@@ -40,15 +40,16 @@ class Launches:
     def __init__(self, name: str) -> None:
         self.name = name
         self.count = 0
-        self.streams: list[tuple[Any, list[Note]]] = []  # of each, and its line
+        # the stream of each launch, and its line
+        self.streams: list[tuple[Any, list[Note]]] = []
         self.hazard: Hazard | None = None
 
     @contextlib.contextmanager
     def watched(self, when: str) -> Iterator[None]:
-        """Simulate what is launched meanwhile. when: what a verdict says of the data.
+        """Simulate launches in a `with` block. when: how a verdict names the data.
 
-        A fault of a kernel is raised at its launch; a race is kept, so that no
-        `except` of the learner's can hide it: see `refuse_certain`.
+        A fault of a kernel is raised at its launch. A race is kept, so that the
+        learner's `except` cannot hide it: see `refuse_certain`.
         """
 
         def handle(kernel: Any, config: Any, args: tuple[Any, ...]) -> None:
@@ -61,7 +62,7 @@ class Launches:
             yield
 
     def saw(self, trace: Trace, when: str, places: list[Note]) -> None:
-        """Look at a launch. places: the line that launched it."""
+        """Check a launch's trace for hazards. places: the line that launched it."""
         self.count += 1
         if self.hazard is not None and not self.hazard.secondary:
             return
@@ -136,10 +137,10 @@ def faulted(name: str, fault: Fault, when: str, places: list[Note]) -> Verdict:
 
 
 def traced_launch(kernel: Any, config: Any, args: tuple[Any, ...]) -> Trace:
-    """Run one launch in the simulator; arrays on a GPU get the results back.
+    """Run one launch in the simulator, and copy the results to arrays on a GPU.
 
-    Raises `Fault` for what the kernel does wrong, LaunchError for a launch that no GPU
-    accepts or that is far too large to simulate.
+    Raises `Fault` for what the kernel does wrong, and LaunchError for a launch that no
+    GPU accepts or that is far too large to simulate.
     """
     grid, block, _, shared = configuration(config)
     back: list[Callable[[], Any]] = []
@@ -196,7 +197,8 @@ def _tensor(arg: Any, back: list[Callable[[], Any]]) -> Any:
     def copy_back() -> None:
         same = (host == before) | ((host != host) & (before != before))
         if not same.all():  # an expanded tensor could not be written to as a whole
-            # through `data`: a launch changes a tensor without autograd counting it
+            # Through `data`, because a launch changes a tensor without autograd
+            # noticing.
             arg.data.copy_(host)
 
     back.append(copy_back)
@@ -205,9 +207,10 @@ def _tensor(arg: Any, back: list[Callable[[], Any]]) -> Any:
 
 @contextlib.contextmanager
 def intercepted(handler: Handler) -> Iterator[None]:
-    """Let `handler(kernel, config, args)` do what launches would, for a while.
+    """Call `handler(kernel, config, args)` for every launch within a `with` block.
 
-    On a GPU Numba's own dispatcher launches, in the simulator our Launcher.
+    On a GPU this replaces a method of Numba's dispatcher, in the simulator one of our
+    Launcher.
     """
     owner, name, call = _launching(handler)
     before = getattr(owner, name)
@@ -219,7 +222,7 @@ def intercepted(handler: Handler) -> Iterator[None]:
 
 
 def _launching(handler: Handler) -> tuple[Any, str, Callable[..., None]]:
-    """Return the launcher's class, its method, and one that calls `handler` instead."""
+    """Return the launcher's class, its method's name, and one that calls `handler`."""
     if simulating():
 
         def simulated(launcher: Any, *args: Any) -> None:

@@ -1,10 +1,9 @@
 """An index that goes through a type too small for it: int16, or float32.
 
-`int16(cuda.grid(1))` is right up to 32,767, and `float32` holds every integer up to
-16,777,216 alone. No size that the simulator could run goes that far, so it is the
-source that shows it: the number of a thread in the whole grid is converted, and what
-comes of it, without a remainder or a bound, is the index of an argument with one
-dimension.
+`int16(cuda.grid(1))` is right only up to 32,767, and `float32` holds every integer only
+up to 16,777,216. No size that the simulator could run goes that far, so this looks at
+the source. It reports an index in the whole grid that is converted, and then, without a
+remainder or a bound, indexes a one-dimensional argument.
 """
 
 import ast
@@ -23,20 +22,22 @@ from weft.kernels.exercise import KernelExercise
 from weft.places import Note
 from weft.starters import source_function
 
-GROWS = (ast.Add, ast.Sub, ast.Mult)  # what leaves an index as large as it is
-WHOLE = ("int", "round", "floor", "ceil", "trunc", "rint")  # a float made an integer
+# operations whose result is as large as their operand
+GROWS = (ast.Add, ast.Sub, ast.Mult)
+# conversions of a float to an integer
+WHOLE = ("int", "round", "floor", "ceil", "trunc", "rint")
 
 
 @dataclass(frozen=True)
 class Narrow:
-    """A conversion that cannot hold every index. line: in the file."""
+    """A conversion that cannot hold every index. line: its line in the file."""
 
     kind: np.dtype[Any]
     line: int
 
     @property
     def limit(self) -> int:
-        """The first integer that it does not hold, or holds as another one."""
+        """The first integer that the type does not hold exactly."""
         if self.kind.kind == "f":
             return int(2 ** (np.finfo(self.kind).nmant + 1) + 1)
         return int(np.iinfo(self.kind).max) + 1
@@ -97,17 +98,18 @@ def too_narrow(
 
 
 class Reader:
-    """Follows the number of a thread through a kernel's assignments, in their order."""
+    """Follows a thread's index through a kernel's assignments, in their order."""
 
     def __init__(self, function: FunctionType, flat: set[str]) -> None:
         self._flat, self._scope = flat, scope_of(function)
-        self._wide: set[str] = set()  # names with the number of a thread in the grid
-        self._narrow: dict[str, Narrow] = {}  # names with what came of a conversion
+        self._wide: set[str] = set()  # names that hold a thread's index in the grid
+        # names whose value went through a conversion
+        self._narrow: dict[str, Narrow] = {}
         self._tree = tree_of(function)
 
     def found(self) -> Iterator[tuple[Narrow, int]]:
         """Yield the conversions that indices come from, each with the index's line."""
-        for _ in range(3):  # a loop brings back what its end computes
+        for _ in range(3):  # a loop's next iteration uses what the last one computed
             self.read(self._tree)
         for node in ast.walk(self._tree):
             for index in indices(node, self._flat):
@@ -116,7 +118,7 @@ class Reader:
                     yield narrow, index.lineno
 
     def read(self, tree: ast.AST) -> None:
-        """Note what every assignment and loop makes of its names."""
+        """Record the values that assignments and loops give to their names."""
         for node in ast.walk(tree):
             match node:
                 case ast.Assign(targets=[ast.Name(name)], value=value):

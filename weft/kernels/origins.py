@@ -14,9 +14,10 @@ from weft.wording import joined, several
 
 
 def written_by(trace: Trace, row: int, name: str, ends: Sequence[int]) -> str:
-    """Say how many threads of a block have stored to how much of an array of it.
+    """Say how many threads of a block have stored to one of its arrays, and how much.
 
-    row: an access to it. ends: the lines on which threads may have ended before.
+    row: an access to the array. ends: the lines on which threads may have ended
+    earlier.
     """
     here = trace.block == trace.block[row]
     mine = here & (trace.array == trace.array[row])
@@ -79,7 +80,7 @@ def way_of(trace: Trace, row: int, byte: int) -> tuple[str, list[Note]]:
 
 
 def touching(trace: Trace, row: int, start: int) -> Flags:
-    """The accesses to the element at an address, in the memory that a row accesses."""
+    """Mark the accesses to the element at an address, in the memory of a row."""
     mine: Flags = (trace.address <= start) & (start < trace.address + trace.size)
     mine &= trace.space == trace.space[row]
     if trace.space[row] in (SHARED, LOCAL):
@@ -108,11 +109,11 @@ def element_at(trace: Trace, row: int, at: int) -> str:
 
 @dataclass(frozen=True)
 class Lost:
-    """Loads from global memory of which some elements are needed nowhere.
+    """Loads whose values go to shared memory, and which of these are read there.
 
     loads: the rows of loads that the same thread's next access stores to shared memory.
-    stores: these, in the same order. used: for each element stored, those of a row one
-    after another, whether it has been read there.
+    stores: the rows of those stores, in the same order. used: for each element stored,
+    row after row, whether it has been read there.
     """
 
     loads: Columns
@@ -124,8 +125,8 @@ class Lost:
     ) -> tuple[Array, dict[int, tuple[str, Place]]]:
         """Mark the elements of a global array that were used, and trace the others.
 
-        The latter by flat index: the shared element that holds it, and its store's
-        line.
+        Returns the marks, and flat index → the shared element that holds an unused
+        element, and the line that stored it.
         """
         marks = np.zeros(x.size, bool)
         here = reading(trace, name, GLOBAL)
@@ -196,10 +197,10 @@ def elements(
 
 
 def stale(trace: Trace, row: int) -> tuple[str, list[Note]]:
-    """Say that the thread of a store has read what was left of an earlier stage.
+    """Say that the thread of a store has read a value left from an earlier stage.
 
-    That is: of the elements that it read on one line between two barriers, one was
-    stored before the last stage, by a line that has stored to the others anew.
+    Of the elements that it read on one line between two barriers, one was stored before
+    the last stage, while the same line has stored to the others again.
     """
     mine = (trace.block == trace.block[row]) & (trace.thread == trace.thread[row])
     mine &= (trace.space == SHARED) & (trace.operation == READ)
@@ -217,7 +218,7 @@ def stale(trace: Trace, row: int) -> tuple[str, list[Note]]:
 
 
 def left_over(trace: Trace, read: int, put: int) -> tuple[str, list[Note]]:
-    """Say which element was read that an earlier stage had stored, with lines."""
+    """Say which element still held an earlier stage's value when read, with lines."""
     what = trace.element(read) or "an element"
     store, load = (trace.places[trace.site[row]] for row in (put, read))
     said = (

@@ -1,4 +1,4 @@
-"""Check the outputs of a launch: that all of them is written, with the right values."""
+"""Check the outputs of a launch: every element is written, and has the right value."""
 
 from collections.abc import Sequence
 
@@ -18,11 +18,11 @@ from weft.simulator.trace.trace import ATOMIC, Trace
 from weft.starters import has_stub
 from weft.wording import capital, joined
 
-Output = tuple[str, Array, Array]  # its name, what it is, what it should be
+Output = tuple[str, Array, Array]  # its name, its values, and what they should be
 
 
 def judge(trial: Trial, done: Done) -> None:
-    """Look at what the kernel left behind. Raises `Failed`."""
+    """Check the outputs of a launch. Raises `Failed`."""
     exercise, written = trial.exercise, done.launch.written
     idle = not any(marks.any() for marks in written.values())
     if idle and has_stub(exercise.written_by_learner):
@@ -47,7 +47,7 @@ def judge(trial: Trial, done: Done) -> None:
 def compared(
     verdict: Verdict, wrong: str, outputs: Sequence[Output], trial: Trial
 ) -> Verdict:
-    """Say of the other outputs which are right."""
+    """Add which of the other outputs are right."""
     others = [output for output in outputs if output[0] != wrong]
     tolerance = trial.exercise.tolerance
     right = [f"`{n}`" for n, got, aim in others if agrees(got, aim, tolerance)]
@@ -74,7 +74,7 @@ def refused(result: Result) -> Failed:
 
 
 def unwritten(trial: Trial, trace: Trace, name: str, marks: Array) -> Verdict:
-    """Word an output that is not whole, and say where the stores went instead."""
+    """Return the verdict on unwritten elements, asking where the stores went."""
     message = left_out(name, marks)
     if trial.exercise.checks_launch:
         return trial.verdict(
@@ -104,7 +104,7 @@ def left_out(name: str, marks: Array) -> str:
 
 
 def nothing_written(trial: Trial, name: str) -> Verdict:
-    """Word an output that no thread has stored to: a rebound name, or a guard."""
+    """Return the verdict on an output without stores: a rebound name, or a guard."""
     kernel = trial.exercise.kernel
     notes: Sequence[Note] = line_with(kernel, rf"{name}\s*=[^=]")
     if notes:
@@ -136,7 +136,7 @@ def where_stores_went(
 ) -> tuple[str, list[Note], list[int]]:
     """Ask about the threads that did store to `name`: a question, lines and rows.
 
-    For a given function, one line is enough.
+    In a given function, one line is enough.
     """
     function = trial.exercise.function()
     launched = capital(trial.launched)
@@ -179,7 +179,7 @@ def where_stores_went(
 def not_stored(
     trial: Trial, trace: Trace, name: str, wrong: Difference, verdict: Verdict
 ) -> Verdict:
-    """Word a wrong value that was there before the launch: no thread stored to it."""
+    """Return the verdict on a wrong value that no thread stored: the initial one."""
     at, stores = wrong.where(name), trace.stores(name)
     rows: list[int] = []
     if stores.size:

@@ -1,10 +1,10 @@
 """The line of a kernel on which one change makes a wrong result right.
 
 A wrong value has often been computed long before the line that stores it. So the
-learner's kernel is run again, each time with one small change: two indices exchanged,
-another axis of the grid, a sum that is set to zero before a loop and not in it. If
-the launch is then right, and so is every other size of the exercise, the mistake is
-on the changed line. The verdict names the line, and not the change.
+learner's kernel runs again several times, each time with one small change: two indices
+swapped, another axis of the grid, a sum that is set to zero before a loop and not in
+it. If the launch is then right, and so is every other size of the exercise, the mistake
+is on the changed line. The verdict names the line, but not the change.
 """
 
 import ast
@@ -29,8 +29,8 @@ from weft.kernels.trial import Trial, configure
 from weft.simulator import Fault
 from weft.simulator.launch import simulate
 
-WORK = 800_000  # threads, turns and iterations of all the runs, at most
-EACH = 20_000  # of them, for translating a kernel
+WORK = 800_000  # the most threads, turns and iterations of all runs together
+EACH = 20_000  # the same, added for translating a kernel
 ORDER = "What comes first in this index, and what second?"
 AXIS = "Along which axis does it count, and along which should it?"
 WHEN = "In which cases is this condition true, and in which should it be?"
@@ -45,7 +45,7 @@ OTHERS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.Gt: (ast.GtE, ast.NotEq),
     ast.GtE: (ast.Gt,),
 }
-LEAST = 3e38  # below zero: less than any number in a check
+LEAST = 3e38  # negated, it is less than any number in a check
 AXES = {"x": "y", "y": "x"}
 
 Nodes = list[ast.AST]
@@ -55,8 +55,8 @@ Nodes = list[ast.AST]
 class Change:
     """One small change to a function.
 
-    line: where. edit: makes the change in a copy of the tree, given all of its nodes.
-    note: what to say beside the line. question: what to ask about it.
+    line: the line to change. edit: makes the change in a copy of the tree, given all of
+    its nodes. note: what to say beside the line. question: what to ask about it.
     """
 
     line: int
@@ -66,9 +66,10 @@ class Change:
 
 
 def find_guilty_line(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
-    """Name the line on which a wrong value can be put right, or say how to look.
+    """Name the line on which one change fixes a wrong value, or say how to look.
 
-    Only where nothing has been said of the cause. Lines that cost too much come first.
+    Only if the verdict does not name a cause yet. Lines that cost too much are named
+    before.
     """
     clue, exercise = facts.clue, trial.exercise
     if clue is None or exercise.checks_launch or verdict.kind != "wrong-value":
@@ -176,7 +177,7 @@ def named(module: CodeType, name: str) -> CodeType | None:
     return next((code for code in code_tree(module) if code.co_name == name), None)
 
 
-# Changes, those that say most first
+# Changes, the most telling first
 
 
 def changes(tree: ast.AST, trial: Trial) -> Iterator[Change]:
@@ -222,7 +223,7 @@ def sums(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
 
 
 def out_of(at: int, which: int, found: Nodes) -> None:
-    """Move a statement of a loop's body to before the loop."""
+    """Move a statement from a loop's body to before the loop."""
     loop: Any = found[at]
     moved = loop.body.pop(which)
     for node in found:
@@ -235,13 +236,13 @@ def out_of(at: int, which: int, found: Nodes) -> None:
 
 
 def growing(at: int, found: Nodes) -> None:
-    """Make `total = x` into `total += x`."""
+    """Turn `total = x` into `total += x`."""
     one: Any = found[at]
     replace(at, ast.AugAssign(one.targets[0], ast.Add(), one.value), found)
 
 
 def replace(at: int, new: ast.AST, found: Nodes) -> None:
-    """Exchange one statement for another."""
+    """Replace one statement by another."""
     old = found[at]
     for node in found:
         for field in ("body", "orelse"):
@@ -362,7 +363,7 @@ def terms(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
 
 
 def become(at: int, new: ast.expr, found: Nodes) -> None:
-    """Make one expression into another that is made of the same kinds of parts."""
+    """Turn one expression into another of the same node type."""
     old: Any = found[at]
     made: Any = copy.deepcopy(new)
     old.left, old.op, old.right = made.left, made.op, made.right

@@ -1,9 +1,9 @@
 """Count the memory requests that the lines of a kernel make, one by one and in all.
 
-A line may take more sectors or passes than the exercise allows. That is a verdict where
-the results are right; where they are wrong it says where to look. A wrong index seldom
-gives only wrong values: lanes that should read neighbours read a column, or all meet in
-one bank.
+A line may take more sectors or passes than the exercise allows. If the results are
+right, that is a verdict; if they are wrong, it hints at where to look. A wrong index
+seldom gives only wrong values: lanes that should read neighbours read a column, or all
+conflict in one bank.
 """
 
 from dataclasses import dataclass
@@ -24,22 +24,22 @@ from weft.simulator.trace.requests import grouped
 from weft.simulator.trace.trace import GLOBAL, READ, Trace
 from weft.wording import joined, several
 
-LANES = 3  # of which a verdict says what they touch
-LINES = 3  # that a verdict shows
-ELSEWHERE = 3  # times what would do, in a size without limits
+LANES = 3  # the most lanes whose accesses a verdict names
+LINES = 3  # the most that a verdict shows
+ELSEWHERE = 3  # factor on the ideal cost, for a size without limits
 ORDINALS = {1: "second", 2: "third"}
 
 
-# One request of a line: what its lanes touch, and which clash
+# One request of a line: what its lanes access, and which conflict
 
 
 @dataclass(frozen=True)
 class Request:
     """One execution of a line by a warp.
 
-    rows: its accesses in the trace, in the order of the lanes. time: how often the warp
-    had executed the line before. cost: the sectors that it moves, or its passes. even:
-    whether all requests of the line cost the same.
+    rows: its accesses in the trace, in the order of the lanes. time: how many times the
+    warp had executed the line before. cost: the sectors that it moves, or its passes.
+    even: whether all requests of the line cost the same.
     """
 
     rows: Columns
@@ -109,7 +109,7 @@ def clash(trace: Trace, request: Request) -> tuple[int, int, int, int] | None:
 
 
 def who(trace: Trace, rows: Columns) -> str:
-    """Name lanes: 'lanes 0 and 16', with their threads where a block is not a row."""
+    """Name lanes: 'lanes 0 and 16', with their threads if a block is not one row."""
     lanes = f"lanes {joined(trace.thread[rows] % WARP)}"
     threads = [trace.by(row)[0] for row in rows]
     if len(threads[0]) == 1:
@@ -118,10 +118,10 @@ def who(trace: Trace, rows: Columns) -> str:
 
 
 def touched(trace: Trace, request: Request, store: bool, shared: bool) -> str:
-    """Say what the first lanes of a request touch: 'lanes 0 and 1 read …'.
+    """Say what the first lanes of a request access: 'lanes 0 and 1 read …'.
 
-    In shared memory, two lanes that meet in a bank are among them. '' where it is
-    unclear.
+    In shared memory, two lanes that conflict in a bank are among them. Returns '' if
+    that is unclear.
     """
     rows, after = request.rows[:LANES], ""
     met = clash(trace, request) if shared else None
@@ -135,11 +135,11 @@ def touched(trace: Trace, request: Request, store: bool, shared: bool) -> str:
     return f"lanes {lanes} {verb} {joined(f'`{e}`' for e in elements)}{after}"
 
 
-# Limits: which lines exceed them, and how that is said
+# Limits: which lines exceed them, and how a verdict says so
 
 
 def sectors(exercise: KernelExercise, last: Trace, lines: list[Line]) -> str:
-    """Count the sectors per request to global memory, of the worst line."""
+    """Count the sectors per request to global memory, on the worst line."""
     plain = [n for n in lines if not n.shared and not n.atomic]
     if not plain:
         return ""
@@ -160,7 +160,7 @@ def scattered(exercise: KernelExercise, last: Trace, lines: list[Line]) -> list[
 
 
 def conflicts(exercise: KernelExercise, last: Trace, lines: list[Line]) -> str:
-    """Count the bank conflicts per request to shared memory, of the worst line."""
+    """Count the bank conflicts per request to shared memory, on the worst line."""
     most = max((n for n in lines if n.shared), key=_per_request, default=None)
     if most is None:
         return "shared memory: not used"
@@ -178,8 +178,8 @@ def conflicting(exercise: KernelExercise, lines: list[Line]) -> list[Line]:
 def again(last: Trace, line: Line, near: set[Place]) -> bool:
     """Return whether a divergent line loads what its threads also load on lines `near`.
 
-    An example is `if x[i] > top: top = x[i]` in a loop: the second load is of scattered
-    elements, those of the lanes that come to it, although each has its own in a
+    An example is `if x[i] > top: top = x[i]` in a loop. The second load is scattered,
+    because only some lanes make it, yet each of them already has its element in a
     register.
     """
     if line.store or not line.divergent:
@@ -208,7 +208,7 @@ def _per_request(line: Line) -> float:
 
 
 def too_many_sectors(exercise: KernelExercise, last: Trace, line: Line) -> Verdict:
-    """Refuse a line, and say what its worst request moves where they differ."""
+    """Return the verdict on a line with too many sectors, with its worst request."""
     verb = "store to" if line.store else "load from"
     request = worst(last, line)
     mean, most = "", ""
@@ -230,7 +230,7 @@ def too_many_sectors(exercise: KernelExercise, last: Trace, line: Line) -> Verdi
 
 
 def bank_conflicts(exercise: KernelExercise, last: Trace, line: Line) -> Verdict:
-    """Refuse a line, and name two lanes that need one bank at a time."""
+    """Return the verdict on a line with bank conflicts, naming two of its lanes."""
     verb = "store to" if line.store else "load from"
     best = line.ideal / line.requests
     request = worst(last, line)
@@ -248,7 +248,7 @@ def bank_conflicts(exercise: KernelExercise, last: Trace, line: Line) -> Verdict
 
 
 def meeting(last: Trace, request: Request) -> str:
-    """Say which two lanes meet in a bank, and ask why."""
+    """Say which two lanes conflict in a bank, and ask why."""
     met = clash(last, request)
     if met is None:
         return "Which lanes ask for the same bank on this line?"
@@ -270,7 +270,7 @@ def meeting(last: Trace, request: Request) -> str:
 
 
 def find_costly_lines(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
-    """Name the lines that stand out beside a wrong value."""
+    """Add the lines that cost too much to the verdict on a wrong value."""
     done, clue = facts.done, facts.clue
     if done is None or clue is None or trial.exercise.checks_launch:
         return verdict
@@ -300,9 +300,9 @@ def alike(trial: Trial, done: Done, line: Line) -> Line | None:
 def counting_trace(trial: Trial, done: Done) -> tuple[Trace, str, int]:
     """Return the trace to count on, its size, and a factor on the limits.
 
-    It is a launch of the size that the exercise counts on, with factor 1. If the kernel
-    cannot run in that size, it is the wrong launch, with a larger factor: in a size
-    that the limits are not made for, right lines may cost somewhat more.
+    The trace is of a launch at the size that the exercise counts on, with factor 1. If
+    the kernel cannot run at that size, it is of the wrong launch, with a larger factor:
+    the limits are not made for its size, where right lines may cost somewhat more.
     """
     exercise = trial.exercise
     case = exercise.case(exercise.limits.get("size", exercise.sizes[-1]))
@@ -310,7 +310,7 @@ def counting_trace(trial: Trial, done: Done) -> tuple[Trace, str, int]:
         return done.trace, case.written, 1
     try:
         return traced(configure(exercise, case)).trace, case.written, 1
-    except Exception:  # what is wrong shows in another way there
+    except Exception:  # there, the mistake shows in another way
         return done.trace, trial.case.written, ELSEWHERE
 
 
@@ -334,7 +334,7 @@ def taken(line: Line) -> int:
 
 
 def noted(places: list[Note], line: Line) -> list[Note]:
-    """Add a line and what it takes to the places of a verdict, or to one of them."""
+    """Add a line and its cost to a verdict's places, or to its own place there."""
     unit = "pass" if line.shared else "sector"
     each, best = taken(line) / line.requests, line.ideal / line.requests
     many = several(each, unit)
@@ -348,7 +348,7 @@ def noted(places: list[Note], line: Line) -> list[Note]:
 
 
 def sentence(trial: Trial, trace: Trace, lines: list[Line], size: str) -> str:
-    """Say that lines stand out, and what the first lanes touch on the worst of them."""
+    """Say that lines cost too much, and what lanes access on the worst one."""
     numbers = sorted({n.place.line for n in lines})
     many = len(numbers) > 1
     where = f"Line{'s' * many} {joined(numbers)} stand{'s' * (not many)} out"
@@ -368,7 +368,7 @@ def sentence(trial: Trial, trace: Trace, lines: list[Line], size: str) -> str:
 
 
 def exploring(trial: Trial) -> str:
-    """Say how to look at what each line reads and writes; '' where one cannot."""
+    """Say how to see what each line reads and writes; '' if that is not possible."""
     if not trial.exercise.can_explore:
         return ""
     function = trial.exercise.function()

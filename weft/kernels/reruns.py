@@ -1,7 +1,7 @@
-"""The launch once more, changed in one way: is what looks wrong still wrong?
+"""The launch once more, changed in one way: does a finding hold?
 
 With other contents in new memory: does it matter that memory was read before it was
-written? With the oldest values that a read may find: was it only a guess? In double
+written? With the oldest values that a read may return: was it only a guess? In double
 precision: was a small difference rounding?
 """
 
@@ -29,22 +29,22 @@ from weft.simulator.trace.trace import Trace
 
 CONTENTS = (0, 1, 77_777)  # of memory that no thread has written
 IN_DOUBLE = 1e-9  # relative error below which a kernel has computed in double precision
-SHRINKS = 0.01  # what may be left of a difference that was rounding
+SHRINKS = 0.01  # the part of a difference that may remain if it was rounding
 HINT = (
     "That is little beside the largest values, but not beside this one, and it is no "
     "rounding: computed in double precision it is just as wrong."
 )
 
-Cells = list[tuple[Array, Array]]  # shared memory: as it was made, and in the end
+Cells = list[tuple[Array, Array]]  # shared memory: as it was made, and at the end
 
 
 # Memory that is read before it is written. At the edge of a matrix a thread often
-# computes with cells of a tile that no thread has filled, and throws the result away.
-# On a GPU that is harmless, and kernels are written so; to refuse them would teach a
-# guard that they do not need. So the launch is run again with other contents in shared
-# and local memory. Where every access is the same and every result too, what was read
-# has reached no memory, no branch and no index: the kernel is right, and a note says
-# what compute-sanitizer's initcheck would say of it.
+# computes with elements of a tile that no thread has filled, and discards the result.
+# On a GPU that is harmless, and kernels are often written so; to refuse them would
+# teach a guard that they do not need. So the launch runs again with other contents in
+# shared and local memory. If all accesses and all results are the same, the value has
+# reached no memory, no branch and no index: the kernel is right, and a note says what
+# compute-sanitizer's initcheck would report.
 
 
 def harmless(trial: Trial, done: Done, hazard: Hazard, backwards: bool) -> bool:
@@ -84,7 +84,7 @@ def again(trial: Trial, content: int, cells: Cells, backwards: bool) -> Done | N
 
 
 def fill_with(data: Array, content: int) -> None:
-    """Put `content` and the numbers after it into `data`, each once if they fit."""
+    """Fill `data` with `content` and numbers after it, in steps of 3 if they fit."""
     if data.dtype.names:
         for name in data.dtype.names:
             fill_with(data[name], content)
@@ -107,7 +107,7 @@ def same(done: Done, other: Done) -> bool:
 
 
 def untouched(one: tuple[Array, Array], two: tuple[Array, Array]) -> bool:
-    """Return whether shared memory ends as it began in both launches, or equal."""
+    """Return whether shared memory is unchanged in both launches, or ends up equal."""
     (made, left), (made_two, left_two) = one, two
     kept = (left == made) & (left_two == made_two)
     equal = (left == left_two) | ((left != left) & (left_two != left_two))
@@ -128,12 +128,12 @@ def note(trace: Trace) -> str:
     )
 
 
-# Plain reads that a compare-and-swap follows. `old = x[i]`, and then `cas(x, i, old,
-# new)` until it succeeds: the read races with the swaps of other threads, but a value
-# that is out of date makes the swap fail, and that is all. So `sanitizer.races` lets
-# such reads be. It cannot see what else becomes of the value. Here the launch is run
-# again with the oldest value that each of them may find. A result that is wrong then
-# has been computed from a guess, and the read is a race.
+# Plain reads that a compare-and-swap follows. In `old = x[i]`, followed by `cas(x, i,
+# old, new)` until it succeeds, the read races with other threads' swaps, but an
+# outdated value only makes the swap fail. So `sanitizer.races` accepts such reads. It
+# cannot see what else the value is used for. Here the launch runs again with the oldest
+# value that each of these reads may return. If the result is then wrong, it was
+# computed from a guess, and the read is a race.
 
 
 def misused(trial: Trial, done: Done, backwards: bool) -> Verdict | None:
@@ -152,11 +152,11 @@ def misused(trial: Trial, done: Done, backwards: bool) -> Verdict | None:
     return None if right and not mistaken(trial, again.outputs) else hazard.verdict
 
 
-# Small differences. An output is compared with a tolerance that belongs to its size as
-# a whole, as a sum may come out near zero and be as inexact as its terms. A value that
-# is far smaller than the others could so be anything. Where one is far off, measured
-# by itself, the kernel runs again with every float32 a float64: rounding then all but
-# disappears, and a mistake stays.
+# Small differences. An output is compared with a tolerance relative to its overall
+# size, because a sum may be near zero and as inexact as its terms. So a value far
+# smaller than the others would always pass. If such a value has a large relative error,
+# the kernel runs again with float64 for every float32: rounding errors then almost
+# disappear, and mistakes remain.
 
 
 def mistaken(trial: Trial, outputs: tuple[Array, ...]) -> tuple[int, Difference] | None:
@@ -194,7 +194,7 @@ def is_exact(got: Array, wanted: Array, apart: Array) -> bool:
 
 
 def in_double(trial: Trial) -> tuple[Array, ...] | None:
-    """Run with float64 for every float32, and return the outputs; None if it fails."""
+    """Run with float64 for every float32; return the outputs, or None if that fails."""
     function = meaning.python_function(trial.exercise.kernel)
     if function is None:
         return None

@@ -1,4 +1,4 @@
-"""Find results of calls that are discarded, or that the caller only stores."""
+"""Results of calls that are discarded, or that the caller only stores."""
 
 import ast
 import builtins
@@ -93,7 +93,7 @@ def arguments(node: ast.AST) -> list[ast.arg]:
 
 
 def show_returns(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
-    """Where a wrong value came from a function of the same cell, show its `return`."""
+    """Add the `return` that a wrong value came from, in a function of the same cell."""
     kernel = trial.exercise.function()
     if verdict.kind != "wrong-value" or kernel is None or not verdict.places:
         return verdict

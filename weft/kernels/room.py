@@ -22,7 +22,7 @@ class Kernels:
         return "launch" in asked or "kernel" in asked
 
     def stages(self, exercise: KernelExercise) -> Iterator[Facts]:
-        """Simulate, compile, run on the GPU, count the cost, try other constants."""
+        """Simulate, compile, run on the GPU, count the cost, and vary the constants."""
         with clustered(exercise.cluster):
             yield from self._stages(exercise)
 

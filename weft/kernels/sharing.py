@@ -11,11 +11,11 @@ from weft.simulator.trace.columns import Columns, Flags
 from weft.simulator.trace.trace import GLOBAL, READ, SHARED, Trace
 from weft.wording import joined, several
 
-LINES = 4  # that a verdict shows
+LINES = 4  # the most that a verdict shows
 
 
 def handed_over(exercise: KernelExercise, last: Trace, _: list[Line]) -> str:
-    """Count the loads per block from cells of shared memory that others have filled."""
+    """Count the loads per block of shared memory that another thread has stored."""
     each = loads_from_others(last) / last.blocks
     if each < exercise.limits["handed_over"]:
         raise Failed(too_few_handed_over(exercise, last, each))
@@ -43,7 +43,7 @@ def loads_from_others(last: Trace) -> int:
 
 
 def too_few_handed_over(exercise: KernelExercise, last: Trace, each: float) -> Verdict:
-    """Refuse threads that load for themselves what others could hand them."""
+    """Return the verdict on threads that load what others could share with them."""
     load = (last.space == GLOBAL) & (last.operation == READ)
     own = (last.space == SHARED) & (last.operation == READ)
     places = busy_lines(last, load)
@@ -79,7 +79,7 @@ def busy_lines(last: Trace, chosen: Flags) -> list[Note]:
 def unguarded_loads(exercise: KernelExercise, last: Trace, _: list[Line]) -> str:
     """Count the lines whose load from global memory all threads make equally often.
 
-    A block may pass a line by as a whole: one that has a whole tile, say, or none.
+    A whole block may skip such a line, because its tile is full or absent, for example.
     """
     rows = np.flatnonzero((last.space == GLOBAL) & (last.operation == READ))
     places = list(dict.fromkeys(last.places[s] for s in np.unique(last.site[rows])))
@@ -101,7 +101,7 @@ def _uneven(last: Trace, here: Flags, block: Columns, thread: Columns) -> bool:
 
 
 def too_few_unguarded(exercise: KernelExercise, guarded: list[Place]) -> Verdict:
-    """Refuse loads that are all behind a condition which some threads do not meet."""
+    """Return the verdict on loads that all depend on a condition some threads fail."""
     return exercise.verdict(
         "guarded",
         "Some threads of a block skip this load, because a condition does not let them "
@@ -130,7 +130,7 @@ def shared_bytes(exercise: KernelExercise, last: Trace, _: list[Line]) -> str:
 def too_many_bytes(
     exercise: KernelExercise, last: Trace, most: int, arrays: list[int]
 ) -> Verdict:
-    """Refuse shared arrays that are larger than they need to be."""
+    """Return the verdict on shared arrays that are larger than they need to be."""
     names = {last.arrays[array] for array in arrays}
     written = joined(f"`{name}`" for name in sorted(names))
     take = "takes" if len(names) == 1 else "take"

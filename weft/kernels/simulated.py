@@ -41,7 +41,7 @@ OTHER_ORDER = "If block 0 runs first, it is right, but blocks can run in any ord
 
 
 def name_block(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
-    """Say how many threads a block has, where other sizes have blocks of others."""
+    """Add the block size to a verdict, if it differs between the exercise's sizes."""
     exercise = trial.exercise
     if exercise.checks_launch or exercise.constants:
         return verdict
@@ -51,7 +51,7 @@ def name_block(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
     return verdict.but(when=f"{verdict.when}, blocks of {trial.block[0]} threads")
 
 
-ADVISERS: tuple[Adviser, ...] = (  # in the order in which a failed trial goes to them
+ADVISERS: tuple[Adviser, ...] = (  # in the order in which they see a failed trial
     advice.put_own_line_first,
     advice.find_swapped_parameters,
     lanes.find_lanes_apart,
@@ -71,7 +71,7 @@ ADVISERS: tuple[Adviser, ...] = (  # in the order in which a failed trial goes t
 
 
 def run(exercise: KernelExercise) -> tuple[list[str], Trace]:
-    """Run every size. Gives facts, and the last trace; raises `Failed`."""
+    """Run every size. Returns facts and the last trace; raises `Failed`."""
     elements, right = 0, ""
     for size in exercise.sizes:
         trial = configure(exercise, exercise.case(size))
@@ -91,7 +91,7 @@ def run(exercise: KernelExercise) -> tuple[list[str], Trace]:
 
 
 def run_trial(trial: Trial, backwards: bool = False) -> Done:
-    """Run one trial and look at all it did. Raises `Failed`."""
+    """Run one trial and check its results. Raises `Failed`."""
     found = judged(trial, backwards)
     if isinstance(found, Verdict):
         raise Failed(found)
@@ -99,7 +99,7 @@ def run_trial(trial: Trial, backwards: bool = False) -> Done:
 
 
 def judged(trial: Trial, backwards: bool = False) -> Done | Verdict:
-    """What one trial left behind, or the verdict on what is wrong with it."""
+    """Return the results of a trial, or the verdict on what is wrong with it."""
     done, traces = None, list[Trace]()
     try:
         done = watched(trial, backwards, traces)
@@ -115,10 +115,10 @@ def judged(trial: Trial, backwards: bool = False) -> Done | Verdict:
 
 
 def look_at(trial: Trial, done: Done, backwards: bool) -> Done:
-    """Look at what a trial has done; raise `Failed` for the first thing that is wrong.
+    """Return a trial's results; raise `Failed` for the first thing that is wrong.
 
-    In this order: a race, wrong outputs, blocks without work, a race that a wrong
-    output would have explained better, a guess that is used for more.
+    The order is: a race, wrong outputs, blocks without work, a race that a wrong output
+    would have explained better, a guess that is used for more.
     """
     hazard = hazards.find(done.trace)
     if hazard is not None and reruns.harmless(trial, done, hazard, backwards):
@@ -139,9 +139,9 @@ def look_at(trial: Trial, done: Done, backwards: bool) -> Done:
 def watched(trial: Trial, backwards: bool, traces: list[Trace]) -> Done:
     """Run one trial, and end it at the first certain race.
 
-    traces: gets the trace of a launch that does not end, as far as it got.
-    Raises `Failed` for that, for a launch far too large, and for a fault of the
-    simulator, or the early read that led to it.
+    traces: receives the trace of a launch that does not complete, as far as it ran.
+    Raises `Failed` for such a race, for a launch far too large, and for a fault in the
+    simulator or the early read that led to it.
     """
     if trial.exercise.checks_launch:
         excessive(trial)
@@ -155,7 +155,7 @@ def watched(trial: Trial, backwards: bool, traces: list[Trace]) -> Done:
     waits = ""
 
     def failed(trace: Trace, fault: Fault) -> None:
-        """Name the read that was too early before what came of it."""
+        """Report the read that was too early rather than its consequence."""
         nonlocal waits
         traces.append(trace)
         waits = advice.awaited(trace, fault)
@@ -176,7 +176,7 @@ def watched(trial: Trial, backwards: bool, traces: list[Trace]) -> Done:
 
 
 def refused(trial: Trial, fault: Fault) -> Verdict:
-    """The verdict on what the simulator refused."""
+    """Return the verdict on what the simulator refused."""
     helpers = device_functions(trial.exercise.kernel)
     stub = any(map(has_stub, helpers.values()))
     if stub or waits_for_the_answer(trial.exercise, fault):
@@ -188,18 +188,19 @@ def refused(trial: Trial, fault: Fault) -> Verdict:
 
 
 def waits_for_the_answer(exercise: KernelExercise, fault: Fault) -> bool:
-    """Whether a function that is given waits for what the starter does not do yet."""
+    """Return whether a given function waits for what the starter does not do yet."""
     given = bool(fault.places) and fault.places[0].function != exercise.name
     stub = has_stub(exercise.written_by_learner)
     return fault.kind == "endless-loop" and given and stub
 
 
 def run_unseen(exercise: KernelExercise) -> int:
-    """Run a size that the exercise does not list; give how many results it has.
+    """Run a size that the exercise does not list; return how many results it has.
 
-    The last block is run first: a GPU promises no order. Where that goes wrong, block 0
-    runs first: what is wrong there too is nearer to its cause. 0 where the exercise
-    wants no such size, or its data or launch cannot be made in it. Raises `Failed`.
+    The last block runs first, because a GPU guarantees no order. If that fails, block 0
+    runs first: a failure that also occurs there is easier to explain. Returns 0 if the
+    exercise has no unlisted size, or its data or launch cannot be made for it. Raises
+    `Failed`.
     """
     trial = unseen_trial(exercise)
     if trial is None:
@@ -214,7 +215,7 @@ def run_unseen(exercise: KernelExercise) -> int:
 
 
 def unseen_trial(exercise: KernelExercise) -> Trial | None:
-    """The launch of the case that the exercise does not list; None without one."""
+    """Return the launch of the unlisted case, or None if there is none."""
     case = exercise.unseen_case(exercise.number)
     if case is None:
         return None
@@ -222,20 +223,20 @@ def unseen_trial(exercise: KernelExercise) -> Trial | None:
         return configure(exercise, case)
     except Failed:
         raise
-    except Exception:  # the exercise's own launch, which may want other sizes
+    except Exception:  # the exercise's own launch may not accept the size
         return None
 
 
 def in_other_order(verdict: Verdict) -> Verdict:
-    """The verdict on what is wrong only where the last block is run first."""
+    """Return the verdict on a failure that occurs only if the last block runs first."""
     when = f"{verdict.when}, the last block first"
     return verdict.but(when=when, premise=OTHER_ORDER)
 
 
 def run_apart(exercise: KernelExercise) -> None:
-    """Run a kernel that asks `activemask` once more, with lanes that come apart.
+    """Run a kernel that calls `activemask` once more, with lanes that diverge.
 
-    What depends on the answer is then wrong. Raises `Failed`.
+    A result that depends on the mask is then wrong. Raises `Failed`.
     """
     if "activemask" not in global_names(exercise.kernel):
         return
@@ -250,7 +251,7 @@ def run_apart(exercise: KernelExercise) -> None:
 
 
 def of_activemask(exercise: KernelExercise, verdict: Verdict) -> Verdict:
-    """The verdict on what is wrong only where `activemask` reports fewer lanes."""
+    """Return the verdict on a result that depends on which lanes are active."""
     asked = [
         note
         for function in (exercise.kernel, *device_functions(exercise.kernel).values())
@@ -274,9 +275,9 @@ def of_activemask(exercise: KernelExercise, verdict: Verdict) -> Verdict:
 
 
 def left_early(trace: Trace) -> list[str]:
-    """Notes on barriers and warp operations that some threads missed, having ended.
+    """Return notes on barriers and warp operations that ended threads have missed.
 
-    GPUs have allowed it since compute capability 7.0: CUDA C++ Programming Guide,
+    GPUs allow this since compute capability 7.0: CUDA C++ Programming Guide,
     "Synchronization Functions", "Warp Vote Functions" and "Compute Capability 7.x".
     """
     barriers = [place for _, place, _ in trace.partial]

@@ -1,4 +1,4 @@
-"""The stages of a check that need neither a compiler nor a GPU: a page has them too."""
+"""The stages of a check that need neither a compiler nor a GPU: pages use them too."""
 
 import re
 from collections.abc import Generator, Iterator
@@ -20,7 +20,7 @@ Facts = list[str]
 
 
 def refuse_other(exercise: KernelExercise) -> None:
-    """Raise `Failed` for what is not a kernel, or cannot be read."""
+    """Raise `Failed` for a thing that is no kernel, or whose source is unreadable."""
     if not is_kernel(exercise.kernel):
         raise Failed(not_a_kernel(exercise.kernel, exercise.name))
     if hidden := unreadable(exercise.kernel):
@@ -28,7 +28,7 @@ def refuse_other(exercise: KernelExercise) -> None:
 
 
 def simulate(exercise: KernelExercise) -> Generator[Facts, None, Trace]:
-    """Judge what the kernel does in the simulator; return the trace of the last size.
+    """Check a kernel in the simulator; return the trace of the last size.
 
     Yields facts, and raises `Failed`.
     """
@@ -44,7 +44,7 @@ def simulate(exercise: KernelExercise) -> Generator[Facts, None, Trace]:
 
 
 def count(exercise: KernelExercise, trace: Trace) -> Iterator[Facts]:
-    """Judge what its accesses cost, and whether it is right with other constants.
+    """Check what the accesses cost, and whether other constants work as well.
 
     trace: of the last size. Yields facts, and raises `Failed`.
     """

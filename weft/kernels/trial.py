@@ -1,4 +1,4 @@
-"""One launch of an exercise: chosen, run under a trace, and what it leaves behind."""
+"""One launch of an exercise: its configuration, its run under a trace, its results."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -32,7 +32,7 @@ IDLE = (
 
 @dataclass(frozen=True)
 class Trial:
-    """One launch of an exercise: on which data, and with which grid and block."""
+    """One launch of an exercise: its data, grid and block."""
 
     exercise: KernelExercise
     case: KernelCase
@@ -47,7 +47,7 @@ class Trial:
 
     @property
     def config(self) -> tuple[Any, ...]:
-        """The contents of the brackets of a launch."""
+        """What goes between the brackets of a launch."""
         return self.grid, self.block, self.stream, self.shared
 
     @property
@@ -87,7 +87,7 @@ class Done:
     trace: Trace
     outputs: tuple[np.ndarray[Any, Any], ...]
     launch: Launch
-    notes: tuple[str, ...] = ()  # what a check that passes says of it
+    notes: tuple[str, ...] = ()  # what a passing check reports about it
 
 
 def traced(
@@ -141,7 +141,7 @@ def is_right(trial: Trial, outputs: Sequence[Array], launch: Launch) -> bool:
 
 
 def from_fault(name: str, fault: Fault, when: str) -> Verdict:
-    """Word what the simulator refused."""
+    """Return the verdict on what the simulator refused."""
     return Verdict(
         name,
         fault.kind,
@@ -225,7 +225,7 @@ def chosen(exercise: KernelExercise, case: KernelCase) -> Any:
 
 
 def too_large(grid: tuple[int, ...], block: tuple[int, ...], elements: int) -> str:
-    """Say that far too many threads are launched to simulate them; "" if they fit."""
+    """Say that too many threads are launched to simulate them; "" if not."""
     threads = int(np.prod(grid)) * int(np.prod(block))
     if threads <= 16 * max(elements, 4096):
         return ""
@@ -240,7 +240,7 @@ def excessive(trial: Trial) -> None:
 
 
 def wasteful(trial: Trial, done: Done) -> None:
-    """Refuse a launch with whole blocks that have nothing to do. Raises `Failed`."""
+    """Refuse a launch in which whole blocks have nothing to do. Raises `Failed`."""
     threads, blocks = int(np.prod(trial.block)), int(np.prod(trial.grid))
     stored = np.unique(done.trace.block[done.trace.operation != READ]).size
     needed = blocks - (done.trace.blocks - stored)
@@ -272,8 +272,8 @@ def of_trial(trial: Trial, verdict: Verdict) -> Verdict:
 def of_the_launch(trial: Trial, verdict: Verdict) -> Verdict:
     """Return a race's verdict, on the launch if that is what the learner wrote.
 
-    Two threads of a given kernel then do the same work. The verdict on a learner's own
-    kernel is on the race itself.
+    A given kernel has a race only because two threads do the same work. The verdict on
+    a learner's own kernel is on the race itself.
     """
     exercise = trial.exercise
     if not exercise.checks_launch:
@@ -289,9 +289,9 @@ def of_the_launch(trial: Trial, verdict: Verdict) -> Verdict:
     )
 
 
-# The launch at which the last check of a kernel stopped, to be looked at again
+# The launch at which the last check of a kernel failed, to be inspected later
 
-_stopped: dict[str, Trial] = {}  # by the kernel's name: its cell may be run again
+_stopped: dict[str, Trial] = {}  # by name, because the kernel's cell may run again
 
 
 def keep(trial: Trial) -> None:
