@@ -1,8 +1,8 @@
-"""The data of a check: a case for each size, and one that the learner has not seen.
+"""The data of a check: a case for each size, and one at a size it does not list.
 
 A kernel that knows the sizes of its check, or their answers, is no kernel. So a check
-adds a size between the given ones. Which one, and with what data, follows from the
-learner's source: it is the same at every run, and another once the source has changed.
+adds a size between the given ones. The size and its data are derived from the learner's
+source: they are the same at every run, until the source changes.
 """
 
 import itertools
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 Arrays = tuple[Any, ...]
-SEED = 20_26  # of the cases that an exercise lists
+SEED = 20_26  # for the cases that an exercise lists
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def is_array(value: Any) -> bool:
 
 
 def widened(value: Any) -> Any:
-    """Convert `value` to double precision: the spec's rounding is then negligible."""
+    """Convert `value` to double precision, where the spec's rounding is negligible."""
     if getattr(getattr(value, "dtype", None), "kind", "") != "f":
         return value
     return value.astype("float64") if is_array(value) else float(value)
@@ -74,7 +74,8 @@ def unseen_size(sizes: Sequence[Any], number: int) -> Any:
     """Choose a size between the given ones by `number`.
 
     It keeps what the sizes have in common: a divisor of all, or being powers of two. If
-    nothing else fits, it is one of them. Returns None unless all are integers.
+    no other size fits, it is one of the given ones. Returns None unless all are
+    integers.
     """
     rows = [as_tuple(s) for s in sizes]
     if not all(isinstance(part, int) and part >= 0 for row in rows for part in row):
@@ -108,7 +109,7 @@ def _between(a: int, b: int, share: float, given: list[int]) -> int:
 def evened(size: Any, sizes: Sequence[Any]) -> Any:
     """Return a size like `size`, but even in every axis whose parity is free.
 
-    The even numbers are not multiples of four, as all the listed sizes may be.
+    The even numbers are not multiples of four, because all the listed sizes may be.
     """
     rows = [as_tuple(one) for one in sizes]
     found = []
@@ -134,7 +135,7 @@ def unseen_arguments(cases: Sequence[Any], number: int) -> list[Arrays]:
         return []
     between = as_tuple(size)
     found = [between]
-    if len(between) <= 2:  # more of them may depend on each other in many ways
+    if len(between) <= 2:  # more arguments may depend on each other in many ways
         found += [as_tuple(evened(between, rows)), *divided(between, rows)]
     return [one for one in dict.fromkeys(found) if one not in rows]
 

@@ -17,7 +17,7 @@ def close(got: Array, wanted: Array, tolerance: float) -> Array:
     """
     if got.dtype.kind not in "fc":
         return np.asarray(got == wanted)
-    # squares, and small tolerances, leave the range of float16
+    # squares and small tolerances are out of range for float16
     wanted = wanted.astype(np.result_type(wanted.dtype, np.float32))
     finite = np.isfinite(wanted)
     scale = (

@@ -15,14 +15,14 @@ class Pattern(Enum):
     UNSET = auto()  # a NaN from memory that no thread has written
     MOVED = auto()  # the right values in other places
     MULTIPLE = auto()  # every element is the same multiple of what it should be
-    SHIFTED = auto()  # each value is where its neighbour belongs
+    SHIFTED = auto()  # each value is where its neighbour's should be
     TAIL = auto()  # wrong from one element on
-    SMALL = auto()  # little beside the largest values, and no rounding
+    SMALL = auto()  # small compared with the largest values, but more than rounding
 
 
 @dataclass(frozen=True)
 class Difference:
-    """The first wrong element of an output, and how the whole looks.
+    """The first wrong element of an output, and the pattern of all wrong elements.
 
     hint: a sentence on the pattern. belongs: where the first wrong value would be
     right, if that is a single place.
@@ -56,7 +56,7 @@ NOTHING: Looks = (Pattern.NONE, "")
 def apart(got: Any, wanted: Any) -> tuple[str, str]:
     """Format two numbers with enough digits to distinguish them.
 
-    The float32 just below 1 is not written as 1: where it occurs, this matters.
+    The float32 just below 1 is not rounded to 1, because the difference matters.
     """
     pairs = [(show(got, digits), show(wanted, digits)) for digits in (4, 5, 6, 8, 12)]
     different = [pair for pair in pairs if pair[0] != pair[1]]
@@ -94,7 +94,7 @@ def show(value: Any, digits: int = 4) -> str:
 
 
 def show_integer(value: int) -> str:
-    """Write an integer; Python refuses to write those of thousands of digits."""
+    """Write an integer; Python refuses to convert those of thousands of digits."""
     try:
         return str(value)
     except ValueError:

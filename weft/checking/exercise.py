@@ -28,19 +28,19 @@ class Explained:
 class Exercise:
     """The learner's code, its specification, and the data to test it on.
 
-    written_by_learner: what the verdict is about. spec: NumPy function of the inputs;
-    it returns the output, or a tuple of outputs. inputs: `(rng, *size)` → the inputs.
-    sizes: an integer or a tuple each; counters use the last. tolerance: relative,
+    written_by_learner: what the verdict is about. spec: NumPy function of the inputs
+    that returns the output, or a tuple of outputs. inputs: `(rng, *size)` → the inputs.
+    sizes: each an integer or a tuple; counters use the last. tolerance: relative,
     against the spec in double precision. limits: see `weft.checking.limits`. unseen:
-    also run a size that is not listed, with data that belong to the learner's source.
-    because: `(*inputs, *outputs)` → what has led to these wrong outputs, "" if that
-    cannot be told; or this and the name of the input that it is about.
+    whether to run an unlisted size too, with data derived from the learner's source.
+    because: `(*inputs, *outputs)` → the cause of these wrong outputs, "" if it is
+    unknown; or a tuple of that and the name of the input that it concerns.
 
     A subclass adds arguments. Raises ValueError if the exercise is incomplete.
     """
 
     needs: ClassVar[tuple[str, ...]] = ("spec", "inputs", "sizes")
-    unused: ClassVar[tuple[str, ...]] = ()  # of the fields below
+    unused: ClassVar[tuple[str, ...]] = ()  # fields below that this kind does not use
 
     written_by_learner: Any
     spec: Any = None
@@ -69,7 +69,7 @@ class Exercise:
         return self.title(self.written_by_learner)
 
     def verdict(self, kind: str, *said: Any, **more: Any) -> Verdict:
-        """Make a verdict on the exercise. Takes `Verdict`'s arguments but the name."""
+        """Make a verdict on the exercise. Takes `Verdict`'s other arguments."""
         return Verdict(self.name, kind, *said, **more)
 
     def failed(self, kind: str, *said: Any, **more: Any) -> Failed:
@@ -118,15 +118,15 @@ class Exercise:
     def unseen_case(self, seed: int) -> Any:
         """Return the case that the exercise does not list.
 
-        seed: derived from the learner's source. Returns None if the exercise wants no
-        such case, or its inputs cannot be made in that size.
+        seed: derived from the learner's source. Returns None if the exercise excludes
+        such a case, or its inputs cannot be made in that size.
         """
         size = self.of_lesson()[0] or unseen_size(self.sizes, seed)
         if size is None or not self.unseen:
             return None
         try:
             return self.case(size, seed)
-        except Exception:  # its inputs may want other sizes
+        except Exception:  # its inputs may not support this size
             return None
 
     def cases(self, seed: int) -> Iterator[Any]:

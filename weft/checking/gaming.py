@@ -1,4 +1,4 @@
-"""Answers that are borrowed: the learner's code calls its spec, or a library's work."""
+"""Borrowed answers: code that calls its own spec, or a library that does the work."""
 
 import inspect
 import sys
@@ -25,10 +25,10 @@ def watched(
 ) -> tuple[Any, Borrowed | None]:
     """Call `function` on copies of `args`; return its result, and what did its work.
 
-    The latter is its spec, or a function or module that `without` names: its name, and
-    the line that calls it; None if the function did the work. scope: the learner's
-    function, where `function` is ours and only calls it. Raises `Endless`, or what the
-    function raises.
+    The latter is None if the function did the work itself. Otherwise it is the name of
+    its spec, or of a function or module that `without` lists, and the line that calls
+    it. scope: the learner's function, if `function` is ours and only calls it. Raises
+    `Endless`, or what the function raises.
     """
     watch = _Watch(scope or function, spec, without)
     if not watch.needed:
@@ -37,7 +37,7 @@ def watched(
     sys.setprofile(watch)
     try:
         got = limited(function, args, most_lines, scope)
-    except Exception:  # may be due to the watching, if the stack was nearly used up
+    except Exception:  # perhaps only due to profiling, with the stack nearly used up
         sys.setprofile(before)
         return limited(function, args, most_lines, scope), None
     finally:
@@ -46,7 +46,7 @@ def watched(
 
 
 class _Watch:
-    """A profiler that notes the first call of what does the function's work."""
+    """A profiler that records the first call of what does the function's work."""
 
     def __init__(
         self, function: Any, spec: Callable[..., Any], without: tuple[str, ...]
@@ -55,7 +55,7 @@ class _Watch:
         self.lines = source(function).splitlines()
         self.answer = getattr(inspect.unwrap(spec), "__code__", None)
         if self.answer is not None and self.answer.co_name == "<lambda>":
-            self.answer = None  # no code can call it by a name
+            self.answer = None  # no code can call it by name
         self.spec, self.without = spec, without
         self.found: Borrowed | None = None
 
@@ -101,7 +101,7 @@ def belongs(function: Any, modules: tuple[str, ...]) -> bool:
 
 
 def within(module: str, package: str) -> bool:
-    """Return whether a module is a package, or is inside it."""
+    """Return whether a module is the package, or is inside it."""
     return f"{module}.".startswith(f"{package}.")
 
 

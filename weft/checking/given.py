@@ -30,8 +30,9 @@ from weft.wording import kind_of
 
 Names = Mapping[str, list[str]]
 originals.watch("numpy.random", "numpy.linalg", "numpy.fft")
-GONE = object()  # instead of the value of a name that is not there
-FUNCTIONS = ("spec", "launch", "out")  # of an exercise, besides what makes its inputs
+GONE = object()  # stands for the value of a name that is missing
+# of an exercise, besides the one that makes its inputs
+FUNCTIONS = ("spec", "launch", "out")
 
 
 def collapsed(text: str) -> str:
@@ -86,13 +87,17 @@ def changed(
             found.append((name, GONE, (what, text)))
         elif name in scope and not is_still(scope[name], what, text, scope):
             found.append((name, scope[name], (what, text)))
-    # A value computed from another one has changed with it: name the other.
+    # A value computed from another one has changed with it, so sort the other one
+    # first.
     order = ("builtin", "import", "value", "def")
     return sorted(found, key=lambda one: (order.index(one[2][0]), len(one[2][1])))
 
 
 def is_still(value: Any, what: str, text: str, scope: Mapping[str, Any]) -> bool:
-    """Return whether a name has its notebook's definition, as far as can be told."""
+    """Return whether a name has the notebook's definition, if that can be decided.
+
+    Returns True if it cannot.
+    """
     if what == "builtin":
         return value is getattr(builtins, text, None)
     if what == "import":
@@ -107,7 +112,7 @@ def is_still(value: Any, what: str, text: str, scope: Mapping[str, Any]) -> bool
             return False
     try:
         again = eval(text, dict(scope))
-    except Exception:  # it is computed from a name that is not there
+    except Exception:  # it is computed from a missing name
         return True
     return type(again) is type(value) and bool(np.all(np.equal(again, value)))
 

@@ -1,7 +1,7 @@
 """How a fault came about: the accesses that led to it, one step at a time.
 
 A verdict has them as its `past`, in the order in which the simulator ran them. They are
-shown as a list that opens; where scripts run, a slider goes through it.
+shown as a list that can be opened; where scripts run, a slider steps through it.
 """
 
 import html
@@ -61,8 +61,8 @@ SCRIPT = """
 class Step:
     """One thing that a thread did, or a block at a barrier.
 
-    place: the line. who: the thread. did: what, in words. element: what the element in
-    question held before, and holds now; '' where it is not known.
+    place: the line. who: the thread. did: what it did, in words. element: what the
+    element in question held before, and holds now; '' if that is unknown.
     """
 
     place: Place
@@ -77,7 +77,7 @@ class Step:
 
 @dataclass(frozen=True)
 class History:
-    """The steps to a fault, and the sentence that says what it is."""
+    """The steps to a fault, and the sentence that describes it."""
 
     steps: Sequence[Step]
     fault: str
@@ -94,7 +94,7 @@ class History:
 
 
 def html_of(history: History) -> str:
-    """A history as a notebook shows it, without a stylesheet."""
+    """Return a history as HTML for a notebook, without a stylesheet."""
     steps = history.steps
     last = len(steps)
     items = "".join(
@@ -119,12 +119,12 @@ def html_of(history: History) -> str:
 
 
 def _key(place: Place) -> str:
-    """What tells a line from those of other functions."""
+    """Return a key that distinguishes a line from those of other functions."""
     return f"{html.escape(place.function)}:{place.line}"
 
 
 def _code(steps: Sequence[Step]) -> str:
-    """The lines that the steps are on, in the order of the source."""
+    """Return the lines that the steps are on as HTML, in the order of the source."""
     places = {_key(step.place): step.place for step in steps}
     rows = "".join(
         f'<div data-row="{key}" data-line="{place.line}" '
@@ -138,7 +138,7 @@ def _code(steps: Sequence[Step]) -> str:
 
 
 def _item(number: int, step: Step, fault: str) -> str:
-    """A step of the list; the last has the sentence on the fault."""
+    """Return a step of the list as HTML; the last step includes the fault."""
     parts = [
         f"line {step.place.line}: <strong>{html.escape(step.who)}</strong> "
         f"{markup.inline(step.did)}"

@@ -1,8 +1,8 @@
 """The kinds of verdict: one table, from the kind to its headline and what to read.
 
-A verdict of another kind is refused where it is made. To add one, add a row to
-`kinds.toml`; if it needs a page, write `book/bugs/<page>.md` and add its title to the
-`pages`, and if it needs none, say that it is `plain`.
+A verdict of an unknown kind is refused where it is made. To add a kind, add a row to
+`kinds.toml`. If it has a page, write `book/bugs/<page>.md` and add its title to
+`pages`; if not, mark it as `plain`.
 """
 
 import re

@@ -1,7 +1,8 @@
 """The limits an exercise can set: one table, so that a mistyped one is an error.
 
-`check(..., limits={"sectors": 4})`: each key is a row of `limits.toml`, and belongs to
-one kind of exercise. To add one, add its row and hold it in that kind's stages.
+In `check(..., limits={"sectors": 4})` each key is a row of `limits.toml`, and belongs
+to one kind of exercise. To add a limit, add its row, and check it in that kind's
+stages.
 """
 
 import tomllib
@@ -34,9 +35,9 @@ LIMITS = {
 
 
 def validated(name: str, room: str, limits: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the limits of an exercise.
+    """Return the limits of an exercise as a dict, if all are known.
 
-    Raises ValueError for a limit that its kind of exercise lacks.
+    Raises ValueError for a limit that its kind of exercise does not have.
     """
     for key in limits:
         known = LIMITS.get(key)

@@ -1,9 +1,9 @@
 """Comparing plain values: numbers, texts, and tuples, lists and dicts of them.
 
-This is `weft.checking.compare` without NumPy, which a page of the book does not have:
-the same tolerance, the same patterns, the same sentences. A nested tuple whose parts
-are all of one length is compared as an array is; any other is a tree, whose leaves are
-compared one by one.
+This does the work of `weft.checking.compare` without NumPy, which pages of the book do
+not have: the same tolerance, the same patterns, the same sentences. Rectangular nested
+tuples are compared as arrays; anything else is a tree, whose leaves are compared one by
+one.
 """
 
 import cmath
@@ -16,7 +16,7 @@ from weft.checking.differences import NOTHING, Difference, Looks, Pattern, show
 
 Path = tuple[Any, ...]
 NUMBERS = {bool: "b", int: "i", float: "f", complex: "c"}
-ORDER = "bifcU"  # what holds both of two kinds is the later one
+ORDER = "bifcU"  # of two kinds, the later one can represent values of both
 
 
 def is_plain(value: Any) -> bool:
@@ -115,7 +115,7 @@ def size_of(wanted: Sequence[Any]) -> float:
     """Return the root mean square of the finite numbers, 0 if there are none."""
     finite = [abs(w) for w in wanted if cmath.isfinite(w)]
     largest = max(finite, default=0)
-    if not largest:  # else their squares could leave the range
+    if not largest:  # dividing by it keeps their squares in range
         return 0.0
     mean: float = sum((w / largest) ** 2 for w in finite) / len(finite)
     return float(largest * math.sqrt(mean))
@@ -234,7 +234,7 @@ def _tail(got: Block, _: Block, right: list[bool], tolerance: float) -> Looks:
 def one_by_one(got: Block, wanted: Block, tolerance: float) -> Difference | None:
     """Return the first difference, each number judged only by its own size.
 
-    For values of different kinds: a small one beside a large one counts.
+    For values of different kinds, where a small one counts even beside a large one.
     """
     for number, (a, b) in enumerate(zip(got.parts, wanted.parts, strict=True)):
         mine, aim = replace(got, parts=(a,)), replace(wanted, parts=(b,))

@@ -6,7 +6,7 @@ A kernel prints once per thread, and a check launches it several times.
 import io
 
 MOST = 20  # lines that are kept
-WIDTH = 200  # characters of a line
+WIDTH = 200  # characters that are kept of a line
 
 
 class Printed(io.TextIOBase):
@@ -41,7 +41,7 @@ class Printed(io.TextIOBase):
 
     @property
     def text(self) -> str:
-        """The first lines, and how many have followed; "" where nothing was printed."""
+        """The first lines, and how many more there were; "" if nothing was printed."""
         cut = [
             line if len(line) <= WIDTH else f"{line[:WIDTH]}…" for line in self._kept
         ]

@@ -3,8 +3,7 @@
 A room is a package that checks one kind of thing: kernels, plain functions, host code,
 C, Triton programs, operators of PyTorch. It says which things it checks, what an
 exercise of its kind consists of, and in which stages such a thing is judged. Everything
-else is done here: a stale cell, unknown arguments, the facts, the verdict, the
-progress.
+else is done here: stale cells, unknown arguments, facts, the verdict, and progress.
 """
 
 import os
@@ -45,8 +44,8 @@ def last_check(name: str) -> Checked | None:
 class Room(Protocol):
     """One kind of exercise.
 
-    what: the kind, for a sentence: "a kernel". exercise: its class, whose fields are
-    the arguments that `check` takes for this kind.
+    what: the name of the kind in a sentence, such as "a kernel". exercise: its class,
+    whose fields are the arguments that `check` takes for this kind.
     """
 
     what: str
@@ -56,14 +55,14 @@ class Room(Protocol):
         """Return whether `thing` is checked here. asked: the arguments of the check."""
 
     def stages(self, exercise: Any) -> Iterator[Facts]:
-        """Judge stage by stage; yield the facts of each, for a thing that passes.
+        """Judge stage by stage; yield the facts that a passing thing has at each.
 
         Raises `Failed` at the first stage that the thing fails.
         """
 
 
 def judge(room: Room, thing: Any, asked: Mapping[str, Any]) -> Verdict:
-    """Check `thing`. What it prints meanwhile is part of the verdict.
+    """Check `thing`. What it prints meanwhile becomes part of the verdict.
 
     Raises ValueError if the exercise is wrong: an argument or a limit that its kind
     does not have. With WEFT_STRICT=1 a failure raises CheckFailed.
@@ -82,7 +81,7 @@ def judge(room: Room, thing: Any, asked: Mapping[str, Any]) -> Verdict:
         verdict = settled(judged).but(
             judged=lesson.execution(exercise.name), printed=printed.text
         )
-    except BaseException:  # there will be no verdict
+    except BaseException:  # there will be no verdict to show it
         if printed.text:
             print(printed.text)
         raise
@@ -111,10 +110,10 @@ def make(room: Room, thing: Any, asked: Mapping[str, Any]) -> Any:
 
 
 def settled(judge: Callable[[], Verdict]) -> Verdict:
-    """Return the verdict that `judge` returns, or ends with.
+    """Return the verdict that `judge` returns, or raises as `Failed`.
 
-    The launches of a check share one limit. A pass goes onto the progress board. Where
-    the environment has WEFT_STRICT=1, a failure raises CheckFailed.
+    All launches of a check share one limit. A pass is recorded on the progress board.
+    With WEFT_STRICT=1 in the environment, a failure raises CheckFailed.
     """
     try:
         with effort.of_one_check():

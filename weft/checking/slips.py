@@ -12,19 +12,19 @@ from weft.checking.exercise import Exercise
 from weft.checking.plain import leaves
 from weft.checking.values import as_array
 
-Slip = Callable[..., Any]  # a spec, with a mistake that learners make
+Slip = Callable[..., Any]  # a spec with a typical mistake in it
 Because = Callable[..., str | tuple[str, str]]
-MANY = 4  # results, from which on what they have in common is no chance
+MANY = 4  # from this many results on, what they have in common is not chance
 
 
 def result_if(
     slips: Mapping[str, Slip | tuple[str, Slip]], tolerance: float = 1e-3
 ) -> Because:
-    """Make a `because=` that names the slip with which a wrong result comes out.
+    """Make a `because=` that names the slip that would explain a wrong result.
 
-    slips: what happens, as it follows "if", and the function of the inputs that gives
-    the same outputs, or the name of the input that is to blame, and that function. The
-    first that fits is named.
+    slips: what happens, worded to follow "if" → a function of the inputs that gives the
+    outputs in that case, or a tuple of the input that is to blame and such a function.
+    The first slip that fits is named.
     """
 
     def because(*values: Any) -> str | tuple[str, str]:
@@ -48,9 +48,9 @@ def other_number(
 ) -> tuple[int, float] | None:
     """Find the scalar input that was mistaken for another number, and that number.
 
-    With it the spec yields these outputs, which are wrong. The number is 0, 1 or
-    derived from the given numbers; with many results, it may be any number. Returns
-    None if there is none, or the spec fails with it.
+    With that number the spec yields exactly the wrong outputs. It is 0, 1 or derived
+    from the given numbers; with many results, it may be any number. Returns None if no
+    number fits.
     """
     numbers = [
         k
@@ -68,7 +68,7 @@ def other_number(
                     made = expected_with(exercise, case, k, value)
                     if value != mine and alike(outputs, made, exercise.tolerance):
                         return k, value
-        except Exception:  # a spec that wants no such number
+        except Exception:  # a spec that does not accept the number
             continue
     return None
 

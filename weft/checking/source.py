@@ -18,7 +18,7 @@ from weft.starters import STUB, source, source_function
 
 
 def unreadable(kernel: Any) -> list[str]:
-    """Return the names of those functions, the kernel included, that have no source."""
+    """Return the names of the functions without source, the kernel included."""
     called = [(getattr(kernel, "__name__", "the kernel"), kernel)]
     seen: dict[Any, str] = {}
     while called:
@@ -50,7 +50,7 @@ def begin(name: str, comment: str = "#") -> Verdict:
 
 
 def no_parameter(name: str, result: str) -> Verdict:
-    """Return the verdict on a function that has lost the parameter for its result."""
+    """Return the verdict on a function that lacks the parameter for its result."""
     return common.verdict(name, "no-parameter", result=result)
 
 
@@ -69,7 +69,7 @@ def tree_of(function: FunctionType | CodeType) -> ast.Module:
 
 
 def at_line(function: FunctionType, number: int) -> Place:
-    """Return a line of a function by its number in the file."""
+    """Return the place of a line in a function, by its number in the file."""
     lines = source(function).splitlines()
     offset = number - function.__code__.co_firstlineno
     text = lines[offset].strip() if 0 <= offset < len(lines) else ""
@@ -123,7 +123,7 @@ def device_functions(kernel: Any) -> dict[str, Any]:
         return {}
     try:
         seen = inspect.getclosurevars(inner)
-    except ValueError:  # a name of an outer function that has no value yet
+    except ValueError:  # a closure variable that has no value yet
         return {}
     named = {**seen.globals, **seen.nonlocals}
     return {name: f for name, f in named.items() if is_kernel(f)}

@@ -1,4 +1,4 @@
-"""A plain Python function that does not come to its end: its lines are counted."""
+"""Stop a plain Python function that does not end, by counting the lines it runs."""
 
 import ast
 import dis
@@ -20,12 +20,12 @@ from weft.places import Note, Place
 from weft.starters import source_function
 from weft.tracebacks import deliberate
 
-MOST_LINES = 3_000_000  # of the learner's, that one call may run
-BOUNDED = 20  # times as many where every loop that is running is a `for`
+MOST_LINES = 3_000_000  # the most lines of the learner's that one call may run
+BOUNDED = 20  # factor on the limit if all running loops are `for`
 
 
 class Endless(BaseException):
-    """Ends a function that has run too many lines; no `except Exception` keeps it."""
+    """Ends a function that has run too many lines. `except Exception` lets it pass."""
 
     def __init__(self, place: Place, lines: int) -> None:
         super().__init__(place)
@@ -66,14 +66,15 @@ def counted(
 ) -> Any:
     """Call a learner's function once, on `args`, and count the lines it runs.
 
-    Those of the learner's other functions count as well. scope: the learner's function,
-    where `function` is ours and only calls it. Raises `Endless` where the lines are
-    more than `most`, by default MOST_LINES, and BOUNDED times as many where only `for`
-    loops are running: those end, as a rule. No time is taken, so a slow machine changes
-    nothing. Raises `Waiting` where it does nothing for `longest` seconds, see
-    `watchdog`. What ends Python, as `sys.exit()` does, is raised as an exception of the
-    same name. A debugger that follows the lines already is left alone: then nothing is
-    counted.
+    Lines of the learner's other functions count as well. scope: the learner's function,
+    if `function` is ours and only calls it.
+
+    Raises `Endless` after more than `most` lines, by default MOST_LINES; after BOUNDED
+    times as many if only `for` loops are running, because those usually end. No time is
+    taken, so a slow machine changes nothing. Raises `Waiting` if the function does
+    nothing for `longest` seconds, see `watchdog`. An exception that would end Python,
+    as `sys.exit()` raises, becomes an ordinary exception of the same name. If a
+    debugger is already tracing, nothing is counted.
     """
     inner = source_function(function if scope is None else scope)
     if inner is None or sys.gettrace() is not None:
@@ -88,7 +89,7 @@ def counted(
         frame.f_trace_opcodes = circles(frame.f_code)
         return counter.line(frame, event, _)
 
-    stopped = 0  # how often it was found to have put an end to the counting
+    stopped = 0  # how many times the function was found to have stopped the counting
 
     def again(frame: FrameType | None) -> None:
         """Resume the counting if the function has turned it off."""
@@ -118,10 +119,10 @@ def counted(
 
 
 def without_leaving(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    """Call a function; what it raises to end Python becomes a plain exception.
+    """Call a function; what it raises to end Python becomes an ordinary exception.
 
-    That has the same name. A `KeyboardInterrupt` is left alone, unless the function
-    raises it by itself.
+    The new exception has the same name. A `KeyboardInterrupt` is left alone, unless the
+    function raises it itself.
     """
     try:
         return function(*args)
@@ -177,7 +178,7 @@ def _only_for_loops(frame: FrameType | None) -> bool:
 def circles(code: CodeType) -> bool:
     """Return whether an instruction jumps to itself.
 
-    `while True: pass` does, so no line event is raised again.
+    `while True: pass` does, and raises no line events.
     """
     return any(
         step.opname.startswith("JUMP") and step.argval == step.offset
@@ -190,7 +191,7 @@ def endless(
 ) -> Failed:
     """Return the verdict on a call that `limited` has stopped, as an error to raise.
 
-    usual: the limit of lines; an exercise with a lower one may stop a loop that ends.
+    usual: the usual limit of lines; a lower one may also stop a loop that would end.
     """
     if isinstance(stopped, Waiting):
         places = [(stopped.place, "")] if stopped.place.line else []
@@ -255,7 +256,7 @@ def ended(function: Any, again: Callable[[], Any]) -> list[Note]:
     before = sys.getprofile()
     sys.setprofile(watch)
     try:
-        with redirect_stdout(io.StringIO()):  # what it prints has been printed
+        with redirect_stdout(io.StringIO()):  # its output has already been shown
             again()
     except (Exception, Endless):  # the first call used up what it was given
         lines.clear()

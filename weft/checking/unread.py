@@ -35,10 +35,10 @@ def first_unread(
 ) -> tuple[str, str]:
     """Find an array with an unread element that a result needs, and describe it.
 
-    read: for each input that counts, its name and which of its elements were read.
-    which, index: the output with the wrong result, and the index of that result. An
-    element is needed if the spec's result changes with it. who: the reader, such as
-    "program 3"; by default all threads together. Returns "" if everything was read.
+    read: input number → its name, and a mask of the elements that were read. which,
+    index: the output with the wrong result, and the index of that result. An element is
+    needed if the spec's result changes with it. who: the reader, such as "program 3";
+    by default all threads together. Returns ("", "") if everything was read.
     """
     for number, (name, marks) in read.items():
         one = unread_of(exercise, case, number, marks, which, index)
@@ -116,5 +116,5 @@ def needed(
         with np.errstate(all="ignore"):
             other = exercise.expected(tuple(inputs))[which]
             return bool(other[index] != case.expected[which][index])
-    except Exception:  # they may be indices, or sizes
+    except Exception:  # the elements may be indices, or sizes
         return False

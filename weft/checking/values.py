@@ -1,4 +1,4 @@
-"""Judging values: arrays, tensors as arrays, and trees of values leaf by leaf.
+"""Comparing values: arrays, tensors as arrays, and trees of values leaf by leaf.
 
 A tree is a tuple, a list or a dict whose parts are values or trees: what a function of
 layouts returns, `((2, (2, 2)), 1)`, or gradients by name.
@@ -26,9 +26,9 @@ def judge(
 ) -> None:
     """Raise `Failed` for a wrong value unless `got` agrees with `wanted`.
 
-    what: how a sentence names it, after the words in `lead`. why: what the verdict says
-    of the cause if the difference shows no pattern, or a function of the difference.
-    more: fields of the verdict.
+    what: how a sentence names the value, after the words in `lead`. why: what the
+    verdict says of the cause, if the difference shows no pattern; or a function of the
+    difference, which always decides. more: fields of the verdict.
     """
     wrong = difference(got, wanted, exercise.tolerance)
     if wrong is not None:
@@ -40,9 +40,10 @@ def judge(
 def judge_on_gpu(
     exercise: Exercise, label: str, pairs: Iterable[tuple[Array, Array]], why: str
 ) -> str:
-    """Judge what a GPU left of the case `label`. Gives a fact; raises `Failed`.
+    """Compare the results on a GPU in the case `label`. Returns a fact.
 
-    pairs: what each output is, and what it should be. why: see `judge`.
+    pairs: the value of each output, and what it should be. why: see `judge`. Raises
+    `Failed`.
     """
     worst = 0.0
     for got, wanted in pairs:
@@ -52,10 +53,7 @@ def judge_on_gpu(
 
 
 def relative_error(got: Array, wanted: Array) -> float:
-    """Compute ‖got − wanted‖
-
-    ‖wanted‖; 0 for other types than floats and complex.
-    """
+    """Compute ‖got − wanted‖ / ‖wanted‖; 0 for other types than floats and complex."""
     if got.dtype.kind not in "fc":
         return 0.0
     norm = float(np.linalg.norm(wanted.ravel()))
@@ -83,12 +81,12 @@ def as_array(value: Any) -> Any:
         return value
     tensor = value.detach().cpu()
     if tensor.is_floating_point() and tensor.element_size() < 4:
-        tensor = tensor.float()  # NumPy has no bfloat16, and no float8
+        tensor = tensor.float()  # NumPy has neither bfloat16 nor float8
     return tensor.resolve_conj().numpy()
 
 
 def is_tree(value: Any) -> bool:
-    """Return whether NumPy cannot hold `value` in one array of numbers or strings."""
+    """Return whether a value is a tree, which NumPy cannot hold in one array."""
     if isinstance(value, dict):
         return True
     if not isinstance(value, tuple | list):

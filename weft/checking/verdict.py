@@ -1,4 +1,4 @@
-"""What `check` says: one verdict, worded for the learner, in text and in HTML."""
+"""The result of `check`: one verdict, worded for the learner, in text and in HTML."""
 
 import html
 import textwrap
@@ -39,13 +39,13 @@ MARKS = {PASSED: "✓", TO_DO: "○", FAILED: "✗"}
 
 
 class CheckFailed(AssertionError):
-    """Raised instead of shown where a failing check must stop a run (WEFT_STRICT=1)."""
+    """Raised, not shown, where a failing check must stop a run (WEFT_STRICT=1)."""
 
 
 class Failed(Exception):
     """Ends a check with a verdict.
 
-    clue: what its room knows of the cause, for whatever adds to the verdict.
+    clue: what its room knows of the cause, for the code that adds to the verdict.
     """
 
     def __init__(self, verdict: "Verdict", clue: Any = None) -> None:
@@ -55,7 +55,7 @@ class Failed(Exception):
 
 @contextmanager
 def right_before(size: str) -> Iterator[None]:
-    """Say of a wrong value at which size, of those before it, all was right."""
+    """Add to a wrong value the size run before it at which everything was right."""
     try:
         yield
     except Failed as failed:
@@ -71,16 +71,17 @@ class Verdict:
 
     name: the exercise. kind: a row of `kinds.KINDS`. message: what happened; why: the
     explanation. places: source lines, each with a note. thread, block: the indices of
-    the thread concerned, None where there is none. when: on what data. facts: what a
-    passing function did. headline, topic: more exact than what `kind` gives. rows: the
-    accesses in the trace to which the first of the places belong. premise: what the
-    explanation begins with, of the order in which things run. only: the sentence of
-    `why` on the one block, warp or lane whose results alone are wrong, or right.
-    right_for: a size at which all was right.
-    onward: what comes after a pass, None where nothing keeps count.
-    judged: the execution of a cell whose code was judged, None where that is not known.
-    printed: what the learner's code printed during the check, as `Printed.text`.
-    past: the steps that led to the fault, where they are known; see `history`.
+    the thread concerned, None if there is none. when: on what data. facts: what a
+    passing function did. headline, topic: override those of `kind`. rows: the accesses
+    in the trace to which the first of the places belong. premise: the beginning of the
+    explanation, about the order in which things run. only: the sentence of `why` about
+    the one block, warp or lane that alone is wrong, or right. right_for: a size at
+    which all was right.
+
+    onward: what comes after a pass, None if progress is not recorded. judged: the
+    execution of the cell whose code was judged, None if unknown. printed: what the
+    learner's code printed during the check, as `Printed.text`. past: the steps that led
+    to the fault, if they are known; see `history`.
 
     Raises ValueError for a kind or a topic that is in no table.
     """
@@ -131,7 +132,7 @@ class Verdict:
 
     @property
     def line(self) -> int | None:
-        """The line that the verdict names first, as the learner's editor counts."""
+        """The number of the first line that the verdict names, or None."""
         return self.places[0][0].line if self.places else None
 
     @property
@@ -141,12 +142,12 @@ class Verdict:
 
     @property
     def explanation(self) -> str:
-        """All that is said after the message: the premise, and why."""
+        """All that follows the message: the premise, and why."""
         return f"{self.premise} {self.why}".strip()
 
     @property
     def who(self) -> str:
-        """Which thread it happened to, and on what data."""
+        """The thread concerned, the data, and a size at which all was right."""
         parts = []
         if self.thread is not None:
             parts.append(f"thread {named(self.thread)} of block {named(self.block)}")
@@ -162,7 +163,7 @@ class Verdict:
 
     @property
     def where(self) -> tuple[str, str, str]:
-        """What to read on: the part of the book, a title in it, its address; or ''."""
+        """What to read next: the part of the book, a title in it, its address."""
         part, title, address = self.in_book
         return part, title, links.book(address) if address else ""
 
@@ -186,7 +187,7 @@ class Verdict:
         return f"book: {part}, “{title}”" if part else ""
 
     def history(self) -> History:
-        """The steps that led to the fault, one after the other."""
+        """Return the steps that led to the fault, in order."""
         return History(self.past, self.message)
 
     def __repr__(self) -> str:
@@ -197,9 +198,9 @@ class Verdict:
 
 
 class Verdicts(Words):
-    """Verdicts as the table of a module words them: see `Words`.
+    """Verdicts from a module's table of wordings: see `Words`.
 
-    A row has the texts of a `Verdict`, and its kind where the row is not called so.
+    A row has the texts of a `Verdict`, and its kind if that is not the row's name.
     """
 
     def verdict(
@@ -207,8 +208,8 @@ class Verdicts(Words):
     ) -> Verdict:
         """Make the verdict of a row on exercise `name`.
 
-        given: what the row's texts are filled in with, besides `{name}`, and fields of
-        the verdict, such as `when`, which come before those of the row.
+        given: values for the row's placeholders besides `{name}`, and fields of the
+        verdict, such as `when`, which take precedence over those of the row.
         """
         own = {f.name for f in fields(Verdict)} & given.keys()
         said: dict[str, Any] = {"kind": row, **self(row, name=name, **given)}
@@ -216,14 +217,14 @@ class Verdicts(Words):
         return Verdict(name, places=places, **said)
 
 
-common = Verdicts(__file__)  # of every kind of exercise
+common = Verdicts(__file__)  # shared by every kind of exercise
 
 
 # How a verdict looks: in a terminal, and in a notebook
 
 
 def wrapped(text: str, later: str = "  ") -> str:
-    """`text` for a terminal, indented; the lines after the first by `later`."""
+    """Indent and wrap `text` for a terminal; the lines after the first by `later`."""
     return textwrap.fill(
         text,
         WIDTH,
@@ -235,7 +236,7 @@ def wrapped(text: str, later: str = "  ") -> str:
 
 
 def _lines(places: Sequence[Note]) -> str:
-    """Source lines for a terminal, each with its note: beside it where both fit."""
+    """Format source lines for a terminal, each with its note beside it if all fit."""
     width = max(len(p.text) for p, _ in places)
     beside = all(14 + width + len(note) <= WIDTH for _, note in places)
     shown = []
@@ -249,7 +250,7 @@ def _lines(places: Sequence[Note]) -> str:
 
 
 def _row(place: Place, note: str) -> str:
-    """A source line as HTML, the offending expression underlined, its note below."""
+    """Return a source line as HTML: the faulty part underlined, its note below."""
     text = html.escape(place.text)
     part = html.escape(place.expression)
     if part and part != text and part in text:
@@ -273,7 +274,7 @@ def _row(place: Place, note: str) -> str:
 
 
 def text(verdict: Verdict) -> str:
-    """A verdict as a terminal shows it."""
+    """Return a verdict as text for a terminal."""
     parts = [verdict.title]
     if verdict.places:
         parts.append(_lines(verdict.places))
@@ -296,9 +297,9 @@ def text(verdict: Verdict) -> str:
 
 
 def html_of(verdict: Verdict) -> str:
-    """A verdict as a notebook shows it, without a stylesheet.
+    """Return a verdict as HTML for a notebook, without a stylesheet.
 
-    Scripts, of `Execution` and of `History`, only say more where they can.
+    Scripts, of `Execution` and of `History`, only add to it where they can run.
     """
     colour, word = COLOURS[verdict.state], SPOKEN[verdict.state]
     mark, _, title = verdict.title.partition(" ")

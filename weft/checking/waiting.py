@@ -1,4 +1,4 @@
-"""Waiting for a GPU that may not come back."""
+"""Waiting for a GPU that may never finish."""
 
 import time
 from typing import Any
@@ -11,10 +11,10 @@ RESTART = common("restart")["why"]
 
 
 def wait_for(done: Any, name: str, what: str, when: str, *, ended_in: str) -> None:
-    """Wait for an event of a GPU, but not for ever. Raises `Failed`.
+    """Wait for an event of a GPU, but not for ever. Raises `Failed` after LONGEST.
 
-    done: an event of Numba's or PyTorch's. what: what is running, "The kernel".
-    ended_in: where it came to its end before, "the simulator".
+    done: an event of Numba or PyTorch. what: what is running, such as "The kernel".
+    ended_in: where it ended before, such as "the simulator".
     """
     until = time.monotonic() + LONGEST
     while not done.query():

@@ -1,13 +1,13 @@
-"""A plain Python function that waits and waits: a timer looks after it.
+"""Stop a plain Python function that waits for ever, with a timer.
 
-Lines are counted, see `step_limit`; a function that sleeps runs none. So every second a
-signal of the operating system looks what the thread has done: nearly nothing, for many
-seconds in a row, is waiting. The seconds are only those in which this thread computed
-nothing, so a slow machine, or one that was asleep, changes nothing.
+`step_limit` counts lines, but a function that sleeps runs none. So every second a
+signal of the operating system checks what the thread has done: nearly nothing, for many
+seconds in a row, is waiting. Only seconds in which this thread computed nothing count,
+so a slow machine, or one that was asleep, changes nothing.
 
-It cannot end what does not let Python in: one call of C code that computes on and on,
-such as `sum(range(10**12))`. Nor what catches every exception and goes on. And there is
-no such signal on Windows, nor outside the main thread; there nothing is watched.
+A timer cannot end a single call of C code that never returns to Python, such as
+`sum(range(10**12))`, nor a function that catches every exception and goes on. There is
+no such signal on Windows, nor outside the main thread; there, nothing is watched.
 """
 
 import contextlib
@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
-LONGEST = 10  # seconds in which a function may do nothing, in a row
-_BUSY = 0.05  # of a second: with more than that the thread has computed
+LONGEST = 10  # the most consecutive seconds in which a function may do nothing
+_BUSY = 0.05  # CPU seconds per second: with more, the thread has computed
 
 
 @contextlib.contextmanager
@@ -28,7 +28,7 @@ def watchdog(
     each: Callable[[FrameType | None], None],
     longest: int = LONGEST,
 ) -> Iterator[None]:
-    """Call `each` every second, and `idle` after `longest` of them without work.
+    """Call `each` every second, and `idle` after `longest` seconds without work.
 
     Both get the frame that is being executed, and may raise.
     """
