@@ -1,6 +1,6 @@
-"""NVIDIA's libraries in C: thin bindings, and a model that judges calls of them.
+"""NVIDIA's C libraries: thin bindings, and a model that checks calls of them.
 
-    from weft.libraries import cublas, cublasLt, cudnn, cufft, curand
+     from weft.libraries import cublas, cublasLt, cudnn, cufft, curand
 
 With a GPU, the functions of `cublas` are NVIDIA's. Without one, and in a check, they
 belong to a model, which does the same arithmetic and records what is passed.
@@ -26,10 +26,10 @@ __all__ = [
 
 
 def on_device(tensor: Any) -> Any:
-    """Put a tensor of the CPU, or a NumPy array, where the libraries work.
+    """Copy a CPU tensor, or a NumPy array, to where the libraries work.
 
     That is the GPU. Without one it is a model's device: there, an array has an address,
-    a shape and strides, and `cpu()` brings it back.
+    a shape and strides, and `cpu()` copies it back.
     """
     from weft.libraries import arguments
 

@@ -10,7 +10,7 @@ from weft.libraries import cublas, cublaslt, cudnn
 from weft.libraries.loading import library, model_in_use
 from weft.libraries.model import Model
 
-STREAM = 0x5EA_0000_1000  # of the model, where it is not the default stream
+STREAM = 0x5EA_0000_1000  # the model's stream, where it is not the default stream
 
 
 def stream() -> int:
@@ -21,10 +21,10 @@ def stream() -> int:
 
 
 class Bench:
-    """The place where a function is run: the model's device, or a GPU.
+    """Where a function runs: the model's device, or a GPU; its arguments are made here.
 
-    `place` puts a tensor there. What is made is destroyed by `close`. `asked_for` is
-    the stream of a GPU that an argument is, or None.
+    `place` copies a tensor there. `close` destroys the handles made. `asked_for` is the
+    GPU stream that was passed as an argument, or None.
     """
 
     def __init__(self, name: str, place: Callable[[torch.Tensor], Any]) -> None:
@@ -41,7 +41,7 @@ class Bench:
 
     @property
     def handle(self) -> int:
-        """A handle of the library, where it has handles of its own, or of cuBLAS."""
+        """A handle of cuDNN if that is the library, else of cuBLAS."""
         if self.name == "cudnn":
             made = self._made(cudnn.create(), cudnn.destroy)
             cudnn.set_stream(made, stream())
@@ -60,7 +60,7 @@ class Bench:
 
     @property
     def stream(self) -> int:
-        """The stream that the function works on, which is not the default stream."""
+        """The stream that the function should work on, not the default stream."""
         model = model_in_use()
         if model is not None:
             model.stream = STREAM
@@ -78,7 +78,7 @@ class Bench:
         return [self.place(as_tensor(v)) if is_array(v) else v for v in values]
 
     def close(self) -> None:
-        """Destroy what was made here."""
+        """Destroy the handles that were made here."""
         model: Model | None = model_in_use()
         for destroy, handle in self.ends:
             if model is not None:

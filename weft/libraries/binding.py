@@ -1,4 +1,4 @@
-"""Python functions for functions of C, made from their prototypes.
+"""Python functions for C functions, made from their prototypes.
 
 Names and parameters are those of `nvmath.bindings`: numbers and addresses go in, a
 status other than 0 becomes an exception, and what C returns through a pointer is
@@ -16,7 +16,7 @@ from weft.libraries.loading import function, said
 
 
 class LibraryError(Exception):
-    """A function of a library has returned a status other than 0."""
+    """A library function has returned a status other than 0."""
 
     header: Header
 
@@ -45,7 +45,7 @@ def error_of(library: str) -> type[LibraryError]:
 def content(library: str, module: str) -> tuple[Callable[[str], Any], Any]:
     """Return `__getattr__` and `__dir__` for the module of a library.
 
-    The module has its error, its enumerations and structures, and its C functions.
+    They provide its error, its enumerations and structures, and its C functions.
     """
     header, error = HEADERS[library], f"{HEADERS[library].title}Error"
 
@@ -82,7 +82,7 @@ def bound(name: str, each: str) -> Callable[..., Any]:
 
 
 def called(name: str, prototype: Prototype, values: tuple[Any, ...]) -> Any:
-    """Call a function of C. Raises the library's error for a status other than 0."""
+    """Call a C function. Raises the library's error for a status other than 0."""
     args = [checked(v, *p) for v, p in zip(values, prototype.parameters, strict=True)]
     result = None
     if prototype.returns:
@@ -96,7 +96,7 @@ def called(name: str, prototype: Prototype, values: tuple[Any, ...]) -> Any:
 
 
 def checked(value: Any, kind: str, parameter: str) -> Any:
-    """Return `value` in a form for ctypes. Raises TypeError if it is no number."""
+    """Return `value` in a form for ctypes. Raises TypeError if it does not fit."""
     if kind == "float":
         return float(value)
     if kind == "ints":

@@ -1,4 +1,4 @@
-"""A product once more with one argument changed: which argument has made it wrong."""
+"""A matrix product once more with arguments changed: which ones made it wrong?"""
 
 import itertools
 from collections.abc import Iterator, Mapping
@@ -32,7 +32,7 @@ PAIR = "Which of them belongs to which matrix?"
 
 
 def cure(run: Run, call: Call) -> str:
-    """Name the arguments with which a product of cuBLAS would be right; "" if none."""
+    """Name the arguments whose change makes a cuBLAS product right; "" if none do."""
     if "transa" not in call.arguments or len(run.model.calls) > 1:
         return ""
     for changes, question in changed(call.arguments):

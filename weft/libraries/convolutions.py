@@ -34,7 +34,7 @@ class Tensor:
 
     @property
     def order(self) -> IntEnum | None:
-        """The format whose strides these are; both fit where sizes are 1."""
+        """The format that has these strides, or None; both do if sizes are 1."""
         each: IntEnum
         for each in TensorFormat:
             if same_strides(self.shape, self.strides, strides_of(each, self.shape)):
@@ -65,7 +65,7 @@ def same_strides(
 
 @dataclass(frozen=True)
 class Convolution:
-    """The movement of a filter, and the type in which products are summed."""
+    """How a filter moves, and the type in which products are summed."""
 
     pad: Pair
     stride: Pair

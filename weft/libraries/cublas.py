@@ -1,6 +1,6 @@
 """cuBLAS, thinly: the part of `nvmath.bindings.cublas` that the course uses.
 
-Every function is one of C's. Matrices and scalars are passed by address; a status
+Every function is a C function. Matrices and scalars are passed by address; a status
 other than 0 raises cuBLASError.
 """
 

@@ -1,7 +1,7 @@
 """cuFFT, thinly: the part of `nvmath.bindings.cufft` that the course uses.
 
-A plan is made in two steps: `create` gives its number, `make_plan_many` says what it
-does. Arrays are passed by address; a status other than 0 raises cuFFTError.
+A plan is made in two steps: `create` returns its number, `make_plan_many` sets what it
+computes. Arrays are passed by address; a status other than 0 raises cuFFTError.
 """
 
 from weft.libraries.binding import content

@@ -1,4 +1,4 @@
-"""cuRAND's host API, thinly: the part of `nvmath.bindings.curand` that is used here."""
+"""cuRAND's host API, thinly: the part of `nvmath.bindings.curand` in use here."""
 
 from weft.libraries.binding import content
 

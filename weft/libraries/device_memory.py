@@ -1,7 +1,7 @@
-"""The model's device memory: buffers at addresses of their own, each with its extent.
+"""The model's device memory: buffers at separate addresses, each with its extent.
 
-Addresses are above 32 bits, as on a GPU, and far apart: an address that was cut off, or
-computed wrongly, leads to no other buffer.
+Addresses need more than 32 bits, as on a GPU, and are far apart: one that was cut off,
+or computed wrongly, does not lead to another buffer.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ import torch
 from weft.libraries.headers import CudaType
 
 FIRST = 0x7F40_2000_0000
-APART = 1 << 24  # bytes between the ends of two buffers, at least
+APART = 1 << 24  # the least number of bytes between two buffers
 
 DTYPES = {
     CudaType.R_16F: torch.float16,
@@ -34,7 +34,7 @@ class Buffer:
     address: int
     storage: torch.UntypedStorage
     name: str = "a buffer"
-    placed: torch.Tensor | None = None  # the array that was put there
+    placed: torch.Tensor | None = None  # the tensor that was copied there
 
     @property
     def nbytes(self) -> int:
@@ -53,9 +53,10 @@ RECIPE = {
 
 @dataclass(eq=False, repr=False)
 class DeviceArray:
-    """An array on the model's device: its address and its recipe, but not its numbers.
+    """An array on the model's device: its address and its layout, but not its values.
 
-    It has the names that a tensor of PyTorch has: `data_ptr()`, and those in `RECIPE`.
+    It has the attributes of a PyTorch tensor that describe it: `data_ptr()`, and those
+    in `RECIPE`.
     """
 
     buffer: Buffer
@@ -92,7 +93,7 @@ class DeviceArray:
 
 
 def reach(shape: Sequence[int], strides: Sequence[int]) -> int:
-    """Return the number of elements from the first of an array to its last."""
+    """Return the number of elements from an array's first to its last in memory."""
     if not all(shape):
         return 0
     pairs = zip(shape, strides, strict=True)
@@ -119,7 +120,7 @@ class DeviceMemory:
         self.next = FIRST
 
     def place(self, tensor: torch.Tensor, name: str = "") -> DeviceArray:
-        """Copy a tensor of the CPU there, with all of its storage."""
+        """Copy a CPU tensor to the device, with all of its storage."""
         held = tensor.detach()
         storage = held.untyped_storage().clone()  # type: ignore[no-untyped-call]
         buffer = Buffer(self.next, storage, name or f"buffer {len(self.buffers) + 1}")
@@ -139,7 +140,7 @@ class DeviceMemory:
         return None
 
     def cut_off(self, address: int) -> Buffer | None:
-        """Return the buffer whose address, cut to 32 bits, this one could be."""
+        """Return the buffer whose address, cut to 32 bits, equals this one, or None."""
         for buffer in self.buffers:
             inside = (address - buffer.address) % (1 << 32)
             if abs(address) < 1 << 32 and inside < max(buffer.nbytes, 1):

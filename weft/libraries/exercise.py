@@ -1,4 +1,4 @@
-"""An exercise in calling a library of C: on which data, and what has to hold."""
+"""An exercise in calling a C library: its data, and what has to hold."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -11,7 +11,7 @@ from weft.checking.exercise import Exercise
 
 @dataclass(frozen=True, kw_only=True)
 class LibraryExercise(Exercise):
-    """A function that calls a library of NVIDIA's.
+    """A function that calls one of NVIDIA's libraries.
 
     library: its name, such as "cublas".
     inputs: `(rng, *size)` → tensors of PyTorch on the CPU, NumPy arrays, plain values.
@@ -21,9 +21,9 @@ class LibraryExercise(Exercise):
         and the `library` itself, as `ctypes.CDLL` loads it.
     result: the parameter whose array, or array at this address, holds the result.
     spec: NumPy function of the inputs, which it gets in double precision.
-    refuses: a function of C, such as "cublasGemmEx", that fails in one more run: what
-        the learner wrote has to raise an exception then.
-    full: the size for arrays on a GPU, where there is one.
+    refuses: a C function, such as "cublasGemmEx", that fails in one more run: what
+        the learner wrote must then raise an exception.
+    full: the size for arrays on a GPU, if there is one.
     lines: how many lines of Python one call may run; see `weft.checking.step_limit`.
     """
 

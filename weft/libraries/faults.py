@@ -17,7 +17,7 @@ class Fault:
 
 
 def cut_off(parameter: str, address: int, what: str, whole: int) -> Fault:
-    """Return the fault of an address of which only the lower half has arrived."""
+    """Return the fault of an address of which only the lower 32 bits have arrived."""
     return Fault(
         "prototype",
         f"{parameter} arrives as {address:#x}, and {what} is at {whole:#x}: the upper "
@@ -36,7 +36,7 @@ class ModelFault(Exception):
 
 
 class Refusal(Exception):
-    """A call that the library itself refuses: the status it returns, and why."""
+    """A call that the library refuses: the status it returns, and the reason."""
 
     def __init__(self, status: int, reason: str = "") -> None:
         super().__init__(reason)

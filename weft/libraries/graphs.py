@@ -1,7 +1,7 @@
-"""Graphs of cuDNN: operations on tensors, which become plans that can be executed.
+"""cuDNN graphs: operations on tensors, from which plans are built and executed.
 
 A thin layer over the backend's six functions: create a descriptor, set its attributes,
-finalize it, read what it has found, execute, destroy.
+finalise it, read attributes, execute, destroy.
 """
 
 import ctypes
@@ -20,7 +20,7 @@ __all__ = ["TYPES", "Graph", "Plan"]
 
 FLOAT = cudnn.DataType.FLOAT
 ATTRIBUTE_TYPES = HEADERS["cudnn"].attribute_types
-KINDS: dict[str, Any] = {  # what an element is in the host's memory; others are enums
+KINDS: dict[str, Any] = {  # NumPy types of attribute elements; others are enumerations
     "HANDLE": np.uint64,
     "BOOLEAN": np.bool_,
     "INT64": np.int64,
@@ -31,10 +31,10 @@ KINDS: dict[str, Any] = {  # what an element is in the host's memory; others are
 
 
 class Graph(Tensors):
-    """Operations on tensors, all of whose descriptors `destroy` frees.
+    """Operations on tensors; `destroy` frees all of their descriptors.
 
-    handle: of cuDNN. Tensors are numbers of descriptors, as in C. Without a GPU, and
-    while a check runs, a `ModelGraph` takes its place.
+    handle: a cuDNN handle. Tensors are identified by their descriptors' addresses, as
+    in C. Without a GPU, and while a check runs, a `ModelGraph` is used instead.
     """
 
     def __new__(cls, handle: int) -> Any:
@@ -59,7 +59,7 @@ class Graph(Tensors):
         return made
 
     def finished(self, kind: str, **attributes: Any) -> int:
-        """Make a finalised descriptor with attributes of one or several elements."""
+        """Create and finalise a descriptor with attributes of one or more elements."""
         made = self.create(kind)
         for name, value in attributes.items():
             values = value if isinstance(value, Sequence) else [value]
@@ -68,9 +68,9 @@ class Graph(Tensors):
         return made
 
     def get(self, made: int, name: str, held: Sequence[int] = (0,)) -> list[Any]:
-        """Read as many elements of an attribute as there are, at most those in `held`.
+        """Read the elements of an attribute, at most as many as `held` has.
 
-        held: what the library finds there, such as descriptors to fill in.
+        held: the initial contents, such as descriptors for the library to fill in.
         """
         count = ctypes.c_int64()
         at = ctypes.addressof(count)
@@ -81,7 +81,7 @@ class Graph(Tensors):
     def _array(
         self, made: int, name: str, values: Sequence[Any], call: Any, *more: int
     ) -> Any:
-        """Pass the elements of an attribute to a function, and return them."""
+        """Pass the elements of an attribute to a function; return them afterwards."""
         kind = ATTRIBUTE_TYPES[name]
         array = np.array(values, KINDS.get(kind, np.int32))
         which = cudnn.Attribute[name], cudnn.AttributeType[kind]
@@ -151,7 +151,8 @@ class Graph(Tensors):
     def plans(self, mode: int = cudnn.HeurMode.A, most: int = 100) -> list[Plan]:
         """Return plans for the graph, those expected to be fastest first.
 
-        The order is the heuristic's. An engine that turns out to be unable is left out.
+        The order is the heuristic's. Engines that turn out not to support the graph are
+        left out.
         """
         if not self.graph:
             parts = {"OPS": self.operations, "HANDLE": self.handle}
@@ -162,12 +163,12 @@ class Graph(Tensors):
             try:
                 found.append(self._plan(config))
             except cudnn.cuDNNError as error:
-                if error.status // 1000 != 3:  # it is not that it is not supported
+                if error.status // 1000 != 3:  # any error but "not supported"
                     raise
         return found
 
     def _configurations(self, ranked: int, most: int) -> list[int]:
-        """Return engines with their settings, as the heuristic has ranked them."""
+        """Return engine configurations, as the heuristic has ranked them."""
         made = [self.create("ENGINECFG") for _ in range(most)]
         return made[: len(self.get(ranked, "ENGINEHEUR_RESULTS", made))]
 
@@ -186,7 +187,7 @@ class Graph(Tensors):
     # Execution
 
     def pack(self, addresses: Mapping[int, int], workspace: int = 0) -> int:
-        """Return a variant pack: the addresses of the tensors, by their numbers."""
+        """Return a variant pack: tensor numbers with the tensors' addresses."""
         return self.finished(
             "VARIANT_PACK",
             UNIQUE_IDS=list(addresses),

@@ -1,7 +1,7 @@
 """The parts of the libraries' headers that the course uses, from `headers.toml`.
 
-Each library is an object: `cublas.ComputeType` is an enumeration, `cublas.functions`
-are the functions of C by the names that the binding has for them.
+Each library is an object: `cublas.ComputeType` is an enumeration, and
+`cublas.functions` has the C functions by the names of their bindings.
 """
 
 import ctypes
@@ -30,7 +30,8 @@ class Prototype:
     """One function: its names in Python and in C, and its parameters in order.
 
     returns: the type of what it returns through a pointer, "" for nothing. In C that
-    pointer comes first in `…Create` and `…CreateGenerator`, last elsewhere.
+    pointer is the first parameter of `…Create` and `…CreateGenerator`, and otherwise
+    the last.
     """
 
     name: str
@@ -40,12 +41,12 @@ class Prototype:
 
     @property
     def result_first(self) -> bool:
-        """The pointer to the result is the first parameter in C."""
+        """Whether the pointer to the result is the first parameter in C."""
         return self.symbol.endswith(("Create", "CreateGenerator"))
 
     @property
     def in_c(self) -> tuple[tuple[str, str], ...]:
-        """The parameters as C has them, the pointer to a result among them."""
+        """The parameters as in C, including the pointer to a result."""
         result = (("address", "result"),) if self.returns else ()
         if self.result_first:
             return result + self.parameters
@@ -53,12 +54,12 @@ class Prototype:
 
     @property
     def argtypes(self) -> list[Any]:
-        """The types of the parameters, as ctypes wants them."""
+        """The types of the parameters, as ctypes requires them."""
         return [TYPES[kind] for kind, _ in self.in_c]
 
 
 def parsed(name: str, text: str) -> Prototype:
-    """Read a function: its symbol, its parameters, and what it returns."""
+    """Parse a prototype: its symbol, its parameters, and what it returns."""
     match = re.fullmatch(r"(\w+)\((.*?)\)(?: -> (\w+))?", text)
     if match is None:
         raise ValueError(f"no prototype: {text}")
@@ -69,7 +70,7 @@ def parsed(name: str, text: str) -> Prototype:
 
 
 def enumeration(library: str, name: str, members: dict[str, Any]) -> type[IntEnum]:
-    """Make the enumeration with these members, one of which is its docstring."""
+    """Make the enumeration with these members; the member `doc` is its docstring."""
     doc = members.pop("doc")
     made = IntEnum(name, members, module=f"weft.libraries.{library.lower()}")  # type: ignore[misc]
     made.__doc__ = doc
@@ -79,8 +80,8 @@ def enumeration(library: str, name: str, members: dict[str, Any]) -> type[IntEnu
 class Header:
     """One library's functions, and by attribute its enumerations and structures.
 
-    title: how NVIDIA writes its name. statuses: what its functions return.
-    attribute_types: of cuDNN's attributes, what the elements of each are.
+    title: its name as NVIDIA writes it. statuses: the enumeration that its functions
+    return. attribute_types: the element types of cuDNN's attributes.
     """
 
     def __init__(self, library: str, tables: dict[str, Any], included: Any) -> None:

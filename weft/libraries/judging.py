@@ -1,4 +1,4 @@
-"""Inspect the result of a run on the model, and of a run on a GPU."""
+"""Check the result of a run on the model, and of a run on a GPU."""
 
 import ast
 from collections import Counter
@@ -29,7 +29,7 @@ ON_MODEL = "It was right on the model of the library, on small sizes."
 
 
 def judge(run: Run) -> None:
-    """Look at what the call did, and at what it left. Raises `Failed`."""
+    """Check what a call did, and the result that it left. Raises `Failed`."""
     model = run.model
     faultless(run)
     if run.error is not None:
@@ -61,7 +61,7 @@ def judge(run: Run) -> None:
 
 
 def faultless(run: Run) -> None:
-    """Refuse what the model has found wrong."""
+    """Raise `Failed` for the first fault that the model has found."""
     for found in run.model.faults:
         raise run.failed(
             found.kind,
@@ -89,7 +89,7 @@ def raised(run: Run, error: Exception) -> Failed:
 
 
 def members(error: Exception) -> str:
-    """List the names of an enumeration that was asked for a name it lacks."""
+    """List an enumeration's members if a missing one was asked for; "" otherwise."""
     kind = getattr(error, "obj", None)
     if not isinstance(error, AttributeError) or not isinstance(kind, EnumMeta):
         return ""
@@ -149,7 +149,7 @@ def unchanged(run: Run, buffer: Buffer, before: torch.Tensor) -> None:
 
 
 def nothing_left(run: Run) -> None:
-    """Refuse objects that are never destroyed."""
+    """Raise `Failed` for objects that are never destroyed."""
     if not (left := run.model.objects.left()):
         return
     others = len(left) - 1
@@ -167,7 +167,7 @@ def nothing_left(run: Run) -> None:
 
 
 def failing(exercise: LibraryExercise) -> Facts:
-    """Run once with an error reported by the library, which must be raised."""
+    """Run once with an error reported by the library, which the function must raise."""
     run = Run(exercise, exercise.case(exercise.sizes[0]), exercise.refuses)
     faultless(run)
     if run.error is None:
@@ -223,7 +223,7 @@ def in_order(tensor: Tensor, order: int) -> bool:
 
 
 def real(exercise: LibraryExercise) -> Facts:
-    """Run it on the GPU with NVIDIA's library. Raises `Failed`."""
+    """Run the function on the GPU with NVIDIA's library. Raises `Failed`."""
     size = exercise.full or exercise.sizes[-1]
     case = exercise.case(size)
     cuda: Any = torch.cuda

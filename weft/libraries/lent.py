@@ -1,7 +1,7 @@
-"""Addresses of objects of ctypes, and which of these objects have ended since.
+"""Addresses of ctypes objects, and which of these objects have since been freed.
 
-`addressof` gives a number, and a number keeps nothing alive: what a library reads at
-the address of an object that has ended is a matter of chance.
+`addressof` returns a number, and a number keeps nothing alive: a library that reads at
+the address of a freed object may find anything.
 """
 
 import ctypes
@@ -16,7 +16,7 @@ ADDRESS_OF = ctypes.addressof
 
 
 class Lent:
-    """The addresses that `addressof` has given in a run."""
+    """The addresses that `addressof` has returned in a run."""
 
     def __init__(self) -> None:
         self._ended: dict[int, str] = {}  # address → the type of what was there
@@ -32,13 +32,13 @@ class Lent:
         return address
 
     def ended(self, address: int) -> str:
-        """Return the type of the object that was at this address; "" if one is."""
+        """Return the type of the freed object that was at an address, or ""."""
         name = self._ended.get(address, "")
         return "" if name and is_alive(address) else name
 
 
 def is_alive(address: int) -> bool:
-    """Return whether an object of ctypes is at an address."""
+    """Return whether a ctypes object is at an address."""
     kinds: Any = (ctypes._SimpleCData, ctypes.Array, ctypes.Structure)
     found = (x for x in gc.get_objects() if issubclass(type(x), kinds))
     return any(ADDRESS_OF(x) == address for x in found)
@@ -46,7 +46,7 @@ def is_alive(address: int) -> bool:
 
 @contextmanager
 def noted(lent: Lent, function: FunctionType) -> Iterator[None]:
-    """Note, for a while, which addresses a function asks for."""
+    """Record the addresses that a function takes, within a `with` block."""
     scope = function.__globals__
     names = [name for name, value in scope.items() if value is ADDRESS_OF]
     ctypes.addressof = lent.addressof

@@ -15,7 +15,7 @@ _models: list[Any] = []  # the models of checks in progress, the innermost last
 
 @contextlib.contextmanager
 def on_model(model: Any) -> Iterator[None]:
-    """Send every call to this model for a while."""
+    """Send every call to this model within a `with` block."""
     _models.append(model)
     try:
         yield
@@ -24,7 +24,7 @@ def on_model(model: Any) -> Iterator[None]:
 
 
 def library(name: str) -> Any:
-    """Return the library `name`, "cublas" or "cublasLt", as `ctypes.CDLL` does.
+    """Return the library `name`, such as "cublas", as `ctypes.CDLL` does.
 
     Without a GPU, and while a check runs, it is a model with the same functions. Raises
     LearnerError if there is a GPU but not its library.
@@ -71,7 +71,7 @@ def function(name: str, prototype: Prototype) -> Any:
 def said(name: str) -> str:
     """Return what the library says about the last failed call, or "".
 
-    Of NVIDIA's libraries only cuDNN does; the model says why it refused.
+    Of NVIDIA's libraries only cuDNN does; the model gives its reason for the refusal.
     """
     model = model_in_use()
     if model is not None:
@@ -80,7 +80,7 @@ def said(name: str) -> str:
 
 
 def _last_error() -> str:
-    """Return cuDNN's sentence about the last failed call of this thread."""
+    """Return cuDNN's message about the last failed call of this thread."""
     text = ctypes.create_string_buffer(1024)
     found = real("cudnn", "binding").cudnnGetLastErrorString
     found.argtypes, found.restype = [ctypes.c_char_p, ctypes.c_size_t], None
@@ -97,7 +97,7 @@ def model_in_use() -> Any:
 
 @cache
 def _standing() -> Any:
-    """Return the model for all calls outside checks, where there is no GPU."""
+    """Return the model for all calls outside checks, used if there is no GPU."""
     from weft.libraries.model import Model
 
     return Model()
@@ -105,9 +105,10 @@ def _standing() -> Any:
 
 @cache
 def real(name: str, user: str = "learner") -> Any:
-    """Return NVIDIA's library, as installed with PyTorch. Raises LearnerError.
+    """Return NVIDIA's library, as installed with PyTorch.
 
-    user: whose it is. Each user has separate functions with separate `argtypes`.
+    user: each user has separate functions with separate `argtypes`. Raises LearnerError
+    if the library cannot be loaded.
     """
     import torch  # loads the libraries that it was built with
 

@@ -1,4 +1,4 @@
-"""A model of a GPU and its libraries: memory, opaque objects, and what was called."""
+"""A model of a GPU and its libraries: memory, opaque objects, and a record of calls."""
 
 import contextlib
 import ctypes
@@ -33,25 +33,27 @@ from weft.wording import capital
 
 @dataclass(frozen=True)
 class Call:
-    """One call that did work: the function of C, its scalars, its stream."""
+    """One call that computed something: the C function, its scalars, its stream."""
 
     symbol: str
     stream: int
     places: tuple[Note, ...]
     scalars: tuple[float, float] = (1.0, 0.0)
-    held: tuple[bytes, bytes] = (b"", b"")  # the 8 bytes there; none on the device
+    # the 8 bytes at each scalar's address; empty on the device
+    held: tuple[bytes, bytes] = (b"", b"")
     scale: IntEnum = CudaType.R_32F
-    matrices: tuple[Matrix, ...] = ()  # as the library takes them
-    tensors: tuple[tuple[str, int, Tensor], ...] = ()  # the same of cuDNN: name, where
-    arguments: Mapping[str, Any] = field(default_factory=dict)  # of a product
+    matrices: tuple[Matrix, ...] = ()  # as the library reads them
+    # for cuDNN: name, address, description
+    tensors: tuple[tuple[str, int, Tensor], ...] = ()
+    arguments: Mapping[str, Any] = field(default_factory=dict)  # of a matrix product
 
 
 @dataclass
 class Model:
     """One device and the libraries on it.
 
-    code: the learner's function, whose lines verdicts name. stream: on which the data
-    of this run are made.
+    code: the learner's function, whose lines verdicts name. stream: the stream on which
+    the data of this run are made.
     """
 
     code: CodeType | None = None
@@ -64,21 +66,21 @@ class Model:
         self.faults: list[Fault] = []
         self.calls: list[Call] = []
         self.refusals: list[str] = []
-        self.ignored: list[str] = []  # what a library takes no notice of, and why
+        self.ignored: list[str] = []  # what a library silently ignores, and why
         self.printed: list[str] = []  # what the library writes to the terminal
-        self.fail_next: dict[str, int] = {}  # symbol → the status it will return
+        self.fail_next: dict[str, int] = {}  # symbol → the status to return next
         self.libraries: dict[str, Library] = {}
         self.lent = Lent()
         self.failed_at: tuple[Note, ...] = ()  # where a function has reported an error
 
     def place(self, tensor: torch.Tensor, name: str = "") -> DeviceArray:
-        """Put a tensor into device memory."""
+        """Copy a tensor into device memory."""
         return self.memory.place(tensor, name)
 
-    # What is wrong, and what was called
+    # Faults, and calls
 
     def refuse(self, fault: Fault) -> NoReturn:
-        """Keep a fault, and end the call that made it."""
+        """Record a fault, and end the call that made it."""
         if not fault.places:
             fault = Fault(
                 fault.kind, fault.message, fault.why, self.here(), fault.headline
@@ -89,7 +91,7 @@ class Model:
     def lacks(self, what: str, instead: str = "") -> NoReturn:
         """End a call whose result on a GPU the model does not know.
 
-        instead: what can be used.
+        instead: what can be used instead.
         """
         self.refuse(
             Fault("lacking", f"The model lacks {what}.", f"{UNKNOWN} {instead}")
@@ -98,7 +100,7 @@ class Model:
     def known(self, what: str, kind: Any, number: int) -> Any:
         """Return a member of an enumeration.
 
-        The library may have others than the model.
+        Ends the call if the model does not have it, because the library may.
         """
         if number not in list(kind):
             others = [e for e in (cublas.ComputeType, CudaType) if number in list(e)]
@@ -108,13 +110,13 @@ class Model:
         return kind(number)
 
     def computed(self, symbol: str, stream: int, tensors: Any = ()) -> None:
-        """Note a call that did work and has no scalars."""
+        """Record a call that computed something and has no scalars."""
         self.calls.append(Call(symbol, stream, self.here(), tensors=tensors))
 
     def scaled(
         self, a: Any, scale: IntEnum, mode: int, stream: int, **operands: Any
     ) -> tuple[float, float]:
-        """Note a call that scales with alpha and beta. Gives the two.
+        """Record a call that scales with alpha and beta, and return these two.
 
         a: its arguments. scale: the type of the scalars. mode: where they are.
         """
@@ -139,7 +141,7 @@ class Model:
     # The host's memory
 
     def read(self, address: int, count: int, parameter: str) -> bytes:
-        """Read the host's memory for a parameter; refuse a wrong address."""
+        """Read host memory for a parameter; refuse an invalid address."""
         if ended := self.lent.ended(address):
             self.refuse(
                 Fault(
@@ -167,7 +169,7 @@ class Model:
             self.refuse(self._nowhere(address, parameter))
 
     def write(self, address: int, data: bytes, parameter: str) -> None:
-        """Write the host's memory for a parameter; refuse a wrong address."""
+        """Write host memory for a parameter; refuse an invalid address."""
         if self.memory.find(address):
             self.read(address, 1, parameter)
         try:
@@ -185,7 +187,7 @@ class Model:
         )
 
     def scalar(self, address: int, kind: IntEnum, mode: int, parameter: str) -> float:
-        """Read alpha or beta from where the pointer mode says it is."""
+        """Read alpha or beta from host or device memory, as the pointer mode says."""
         dtype = np.dtype(SCALARS[kind])
         if mode == cublas.PointerMode.HOST:
             data = self.read(address, dtype.itemsize, parameter)
@@ -217,9 +219,9 @@ class Model:
     ) -> torch.Tensor:
         """Return the elements from a device address on, as a view of their buffer.
 
-        strides: in elements; by default there are no gaps. said, why, headline: of the
-        fault if the array is not wholly inside one buffer. An address between two
-        elements is refused too.
+        strides: in elements; by default there are no gaps. said, why, headline: the
+        texts of the fault if the array is not wholly inside one buffer. An address
+        between two elements is refused too.
         """
         steps = (
             torch.empty(shape, device="meta").stride() if strides is None else strides
@@ -295,9 +297,9 @@ class Model:
         )
 
     def apart(self, name: str, out: torch.Tensor, **operands: torch.Tensor) -> None:
-        """Refuse a result that shares memory with an operand, or with itself.
+        """Refuse a result that overlaps an operand, or itself.
 
-        name: of the result. out, operands: views of buffers.
+        name: the result's. out, operands: views of buffers.
         """
         mine, names = covered(out), {}
         for buffer in self.memory.buffers:
@@ -349,10 +351,10 @@ ON_DEVICE = "Arrays are passed by their address on the device: `x.data_ptr()`."
 
 
 class Kind(NamedTuple):
-    """A kind of opaque object: what it is called, what a new one holds.
+    """A kind of opaque object: its name, and what a new one contains.
 
-    state: gets the arguments of the function that makes one. null: the status of a call
-    that gets a null address for it.
+    state: a function of the arguments of the call that makes one. null: the status of a
+    call that gets a null address for it.
     """
 
     what: str
@@ -361,20 +363,20 @@ class Kind(NamedTuple):
 
 
 class Library:
-    """A model of one library: what its functions do, by the names of the binding.
+    """A model of one library: its functions, by the names of the binding.
 
     A method gets the arguments of a call, by the names of the header. It returns what
-    the function returns through a pointer, and raises `Refusal` where the library
-    returns another status than 0. Functions that only make, end, set or read an object
-    are rows of tables. kinds: by the function that makes one. sets, gets: the field of
-    the object that the first argument is; what is set is the second.
+    the function returns through a pointer, and raises `Refusal` if the library returns
+    another status than 0. Functions that only make, end, set or read an object are rows
+    of tables. kinds: by the function that makes the object. sets, gets: the field of
+    the object that the first argument identifies; the second argument is the new value.
     """
 
     name: ClassVar[str]
     kinds: ClassVar[Mapping[str, Kind]]
     sets: ClassVar[Mapping[str, str]] = {}
     gets: ClassVar[Mapping[str, str]] = {}
-    ends_null: ClassVar[bool] = False  # whether a null address can be destroyed
+    ends_null: ClassVar[bool] = False  # whether destroying a null address is allowed
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -382,7 +384,7 @@ class Library:
         model.libraries[self.name] = self
 
     def answer(self, prototype: Prototype, a: Any) -> int:
-        """Return the status of a call of a function with these arguments."""
+        """Return the status of a call with these arguments."""
         a.symbol = prototype.symbol.removesuffix("_v2")
         if status := self.model.fail_next.pop(a.symbol, 0):
             self.model.failed_at = self.model.here()
@@ -397,7 +399,7 @@ class Library:
         return 0
 
     def call(self, prototype: Prototype, a: Any) -> Any:
-        """Execute a function of the library. Raises `Refusal`."""
+        """Execute a library function. Raises `Refusal`."""
         name = prototype.name
         if hasattr(self, name):
             return getattr(self, name)(a)
@@ -430,7 +432,7 @@ class Library:
         return state
 
     def refused(self, refusal: Refusal) -> int:
-        """Note why a call is refused, and say it. Gives the status."""
+        """Record why a call is refused, and return the status."""
         if refusal.reason:
             self.model.refusals.append(refusal.reason)
             self.shown.said = refusal.reason

@@ -1,4 +1,4 @@
-"""The model's cuBLAS: what a handle holds, what is refused, what is computed."""
+"""A model of cuBLAS: handles, refusals, and matrix products."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,8 +21,8 @@ from weft.libraries.products import (
 
 ComputeType, Math, Status = cublas.ComputeType, cublas.Math, cublas.Status
 VERSION = 130100
-# What cuBLAS calls a routine when it refuses an argument, and the numbers that it gives
-# to some of the parameters: BLAS's, in which the handle does not count.
+# The routine names that cuBLAS prints when it refuses an argument, and the numbers it
+# gives to some parameters: BLAS's, which do not count the handle.
 NUMBERS = {"transa": 1, "transb": 2, "m": 3, "n": 4, "k": 5}
 LEADING = {"lda": 8, "ldb": 10, "ldc": 13, "batch_count": 14}
 LEADING_EX = {"lda": 9, "ldb": 12, "ldc": 16}
@@ -32,8 +32,9 @@ ROUTINES = {
     "cublasSgemmStridedBatched": ("SgemmStridedBatched", LEADING),
     "cublasGemmStridedBatchedEx": ("GEMM_EX ", LEADING_EX),
 }
-FORMER = {0: ComputeType.COMPUTE_32F}  # CUDA_R_32F, which was a compute type once
-FULL_SUMS = 16  # a flag of the math mode: no sums in less than the compute type
+FORMER = {0: ComputeType.COMPUTE_32F}  # CUDA_R_32F, formerly also a compute type
+# a flag of the math mode: sums have at least the precision of the compute type
+FULL_SUMS = 16
 
 
 @dataclass
@@ -47,7 +48,7 @@ class Handle:
 
 
 class Product:
-    """One call of a GEMM, as it came in: `a` has its arguments."""
+    """One call of a GEMM as it was made; `a` has its arguments."""
 
     def __init__(self, a: Any) -> None:
         self.a, self.trans = a, (a.transa, a.transb)
@@ -164,7 +165,7 @@ class CuBLAS(Library):
         self.held(a.handle).math_mode = a.mode
 
     def _product(self, a: Any) -> None:
-        """Judge a product's arguments in cuBLAS's order, and compute it."""
+        """Check a product's arguments in cuBLAS's order, and compute it."""
         held, p = self.held(a.handle), Product(a)
         if (wrong := p.refused()) is not None:
             self._print(a.symbol, wrong[0])

@@ -1,4 +1,4 @@
-"""The model's cuBLASLt: descriptors, layouts, a heuristic, products with epilogues."""
+"""A model of cuBLASLt: descriptors, layouts, a heuristic, products with epilogues."""
 
 import struct
 import zlib
@@ -31,11 +31,12 @@ Operation = cublasLt.Operation
 Order, Status = cublasLt.Order, cublasLt.Status
 A, L = cublasLt.MatmulDescAttribute, cublasLt.MatrixLayoutAttribute
 P = cublasLt.MatmulPreferenceAttribute
-ALIGNED = 16  # bytes: what a workspace has to be aligned to
-BEYOND = 100  # numbers from here on are refused as attributes; most below exist
-MAGIC = 0x6C61_636E_6E65_7765  # in the first word of an algorithm of the model
-WIDE = (A.BIAS_POINTER, A.EPILOGUE_AUX_POINTER, A.EPILOGUE_AUX_LD)  # of 8 bytes
-SIZES = {  # bytes of the attributes, by the function that makes what has them
+ALIGNED = 16  # bytes to which a workspace must be aligned
+BEYOND = 100  # attribute numbers from here on are refused; most below exist
+MAGIC = 0x6C61_636E_6E65_7765  # the first word of every algorithm of the model
+# attributes of 8 bytes
+WIDE = (A.BIAS_POINTER, A.EPILOGUE_AUX_POINTER, A.EPILOGUE_AUX_LD)
+SIZES = {  # bytes of the attributes, by the function that makes their object
     "matmul_desc_create": {x: 8 if x in WIDE else 4 for x in A} | {A.FAST_ACCUM: 1},
     "matrix_layout_create": {
         x: 4 if x in (L.TYPE, L.ORDER, L.BATCH_COUNT) else 8 for x in L
@@ -45,13 +46,13 @@ SIZES = {  # bytes of the attributes, by the function that makes what has them
 
 
 def needs(holds: bool, reason: str, status: int = Status.INVALID_VALUE) -> None:
-    """Raise `Refusal` unless something holds."""
+    """Raise `Refusal` unless `holds`."""
     if not holds:
         raise Refusal(status, reason)
 
 
 def operations(desc: dict[int, int]) -> str:
-    """Say what a descriptor sets for the operands: 'TRANSA is T, and TRANSB is N.'"""
+    """Say which operations a descriptor sets: 'TRANSA is T, and TRANSB is N.'"""
     a, b = (Operation(desc[name]).name for name in (A.TRANSA, A.TRANSB))
     return f"TRANSA is {a}, and TRANSB is {b}."
 
@@ -97,7 +98,7 @@ class Matmul:
 
     @property
     def scale_type(self) -> Any:
-        """The usual type of alpha and beta."""
+        """The default type of alpha and beta."""
         return scale_type(self.compute)
 
     def has(self, part: str) -> bool:
@@ -106,13 +107,13 @@ class Matmul:
 
     @property
     def bias_type(self) -> Any:
-        """The type of the bias: that of D, unless another is set."""
+        """The type of the bias: D's, unless another is set."""
         usual = self.matrices[3].kind
         kind = self.desc.get(A.BIAS_DATA_TYPE, -1)
         return self.model.known("type", CudaType, kind) if kind >= 0 else usual
 
     def _fits(self) -> None:
-        """Refuse shapes, or types, that do not fit together."""
+        """Refuse shapes or types that do not match."""
         a, b, c, d = self.matrices
         needs(
             a.kind == b.kind or {a.kind, b.kind} <= set(FP8),
@@ -150,7 +151,7 @@ class Matmul:
             )
 
     def supported(self) -> None:
-        """Refuse a product that no kernel computes (fp8: on Hopper)."""
+        """Refuse a product that no kernel supports (fp8: on Hopper)."""
         (a, b, _, d), none = self.matrices, Status.NOT_SUPPORTED
         if a.kind in FP8:
             order = bool(self.desc[A.TRANSA]) and not self.desc[A.TRANSB]
@@ -184,9 +185,9 @@ class Matmul:
     def algorithms(self) -> list[tuple[int, ...]]:
         """Return the model's algorithms, best guess first: 8 words each.
 
-        The fourth word is the workspace. The algorithms are inventions. The first
-        splits k and needs a workspace for partial sums, so that a check sees whether it
-        was passed.
+        The fourth word is the workspace. The algorithms are invented. The first splits
+        k and needs a workspace for partial sums, so that a check notices whether it was
+        passed.
         """
         d, mark = self.matrices[3], self.fingerprint()
         split = (MAGIC, 66, 4, 16 * d.rows * d.cols, mark, 0, 0, 0)
@@ -267,7 +268,7 @@ class CuBLASLt(Library):
             raise Refusal(Status.NOT_SUPPORTED)
 
     def matmul(self, a: Any) -> None:
-        """Judge the arguments as the library does, and compute."""
+        """Check the arguments as the library does, and compute."""
         work, size = self._work(a, "compute_desc"), a.workspace_size_in_bytes
         work.supported()
         if a.algo:
@@ -279,7 +280,7 @@ class CuBLASLt(Library):
         self._compute(work, self.model.scaled(a, scale, mode, a.stream, matrices=taken))
 
     def _work(self, a: Any, desc: str) -> Matmul:
-        """Return the product to compute; raise `Refusal` for unfit arguments."""
+        """Return the product to compute; raise `Refusal` for unsuitable arguments."""
         self.held(a.light_handle, "light_handle")
         held = self.held(getattr(a, desc), desc, "matmul_desc_create")
         layouts = [
@@ -324,7 +325,7 @@ class CuBLASLt(Library):
         out.copy_(rounded(total, out.dtype))
 
     def _epilogue(self, work: Matmul, total: torch.Tensor) -> torch.Tensor:
-        """Add the bias, one per row of D, keep what is asked for, and activate."""
+        """Add the bias, one per row of D, store what is asked for, and activate."""
         d, desc = work.matrices[3], work.desc
         if d.batch > 1 and (work.has("BIAS") or work.has("AUX")):
             self.model.lacks(f"the epilogue {work.epilogue.name} for a batch")

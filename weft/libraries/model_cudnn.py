@@ -19,9 +19,9 @@ NCHW, NHWC = cudnn.TensorFormat.NCHW, cudnn.TensorFormat.NHWC
 VECTORS = 2  # the format NCHW_VECT_C
 DESCRIPTOR = "descriptor of the backend"
 SUMS = (DataType.FLOAT, DataType.DOUBLE, DataType.HALF, DataType.INT32)
-BEYOND = 99  # no data type; most of the numbers below exist
+BEYOND = 99  # from here on, no number is a data type; most below exist
 ANY_LAYOUT = (ForwardAlgo.IMPLICIT_GEMM, ForwardAlgo.IMPLICIT_PRECOMP_GEMM)
-TYPES = {  # of the tensors, and of the sums
+TYPES = {  # (of the tensors, of the sums)
     (DataType.FLOAT, DataType.FLOAT),
     (DataType.HALF, DataType.FLOAT),
     (DataType.HALF, DataType.HALF),
@@ -34,7 +34,7 @@ TYPES = {  # of the tensors, and of the sums
 class Held:
     """The state of an object between calls: a handle's stream, or a description.
 
-    groups, math: of a convolution, which have a value from the start.
+    groups, math: a convolution's, which have defaults.
     """
 
     stream: int = 0
@@ -44,7 +44,7 @@ class Held:
 
 
 def bad(reason: str, status: int = Status.BAD_PARAM) -> NoReturn:
-    """Refuse a call."""
+    """Refuse a call. Raises `Refusal`."""
     raise Refusal(status, reason)
 
 
@@ -58,7 +58,7 @@ class Problem:
     y: Tensor
 
     def judge(self, algo: int) -> None:
-        """Refuse descriptors that do not fit together, and what no kernel does."""
+        """Refuse descriptors that do not match, and what no kernel supports."""
         fits(self.x, self.w, self.how)
         if self.w.shape[0] % self.how.groups:
             count = self.w.shape[0]
@@ -70,7 +70,7 @@ class Problem:
             bad(reason, Status.NOT_SUPPORTED)
 
     def unsupported(self, algo: int) -> str | None:
-        """Say why no kernel does this, or return None."""
+        """Return why no kernel supports this, or None if one does."""
         kinds = {"x": self.x.kind, "w": self.w.kind, "y": self.y.kind}
         if len(set(kinds.values())) > 1:
             each = ", ".join(f"{name} is {kind.name}" for name, kind in kinds.items())
@@ -89,7 +89,7 @@ class Problem:
         return None
 
     def able(self, algo: int) -> bool:
-        """Return whether an algorithm can do this, as cuDNN 9.19 says on an H200."""
+        """Return whether an algorithm supports this, as cuDNN 9.19 does on an H200."""
         taps, near = self.w.shape[2:], self.how.dilation == (1, 1)
         one_by_one = self.how.stride == (1, 1)
         if algo in ANY_LAYOUT:
@@ -105,7 +105,7 @@ class Problem:
         return bool(algo == ForwardAlgo.GEMM)
 
     def workspace(self, algo: int) -> int:
-        """Return how many bytes an algorithm needs. The numbers are inventions."""
+        """Return how many bytes an algorithm needs. The numbers are invented."""
         if algo in (ForwardAlgo.IMPLICIT_GEMM, ForwardAlgo.GEMM):
             return 0
         if algo == ForwardAlgo.IMPLICIT_PRECOMP_GEMM:
@@ -148,7 +148,7 @@ class CuDNN(Library):
             "a descriptor that reaches beyond the array",
         )
 
-    # What descriptors describe
+    # Descriptors
 
     def set_tensor4d_descriptor(self, a: Any) -> None:
         shape = (a.n, a.c, a.h, a.w)
@@ -173,7 +173,7 @@ class CuDNN(Library):
     def _set(
         self, a: Any, what: str, shape: tuple[int, ...], steps: tuple[int, ...]
     ) -> None:
-        """Keep what a descriptor describes, if it can be."""
+        """Set what a descriptor describes, if that is possible."""
         parameter, maker = f"{what}_desc", f"create_{what}_descriptor"
         held = self.held(getattr(a, parameter), parameter, maker)
         if not 0 <= a.data_type < BEYOND:
@@ -190,7 +190,7 @@ class CuDNN(Library):
         return found
 
     def set_convolution2d_descriptor(self, a: Any) -> None:
-        """Keep how the filter moves, if it can."""
+        """Set how the filter moves, if that is possible."""
         held = self._how(a.conv_desc)
         pad, stride = (a.pad_h, a.pad_w), (a.u, a.v)
         dilation = (a.dilation_h, a.dilation_w)
@@ -230,7 +230,7 @@ class CuDNN(Library):
         return self._problem(a, a.algo).workspace(a.algo)
 
     def get_convolution_forward_algorithm_v7(self, a: Any) -> None:
-        """Write what is expected of every algorithm, those that work first."""
+        """Write the expected performance of every algorithm, working ones first."""
         found = self._problem(a, ForwardAlgo.IMPLICIT_GEMM)
         if a.requested_algo_count < 0:
             bad("fewer than no algorithms.")
@@ -249,11 +249,11 @@ class CuDNN(Library):
         self.model.write(a.returned_algo_count, count, "returned_algo_count")
 
     def convolution_forward(self, a: Any) -> None:
-        """Judge the arguments as the library does, and compute."""
+        """Check the arguments as the library does, and compute."""
         found, algo = self._problem(a, a.algo), a.algo
         needed, size = found.workspace(algo), a.work_space_size_in_bytes
         if algo == ForwardAlgo.IMPLICIT_PRECOMP_GEMM and not (a.work_space and size):
-            needed = 0  # it does without, as cuDNN 9.19 does
+            needed = 0  # it runs without one, as cuDNN 9.19 does
         if algo != ForwardAlgo.IMPLICIT_PRECOMP_GEMM and (
             size < needed or (needed and not a.work_space)
         ):
@@ -296,7 +296,7 @@ class CuDNN(Library):
         found.judge(algo)
         return found
 
-    # Graphs: `model_graphs` has the model of those that `graphs.Graph` makes
+    # Graphs: `model_graphs` is the model of those that `graphs.Graph` makes
 
     def backend_create_descriptor(self, a: Any) -> int:
         if a.descriptor_type != cudnn.Descriptor.TENSOR:
@@ -321,7 +321,7 @@ USE_GRAPH = "It has tensors; `Graph` makes and executes the rest."
 
 
 def misdescribed(found: tuple[int, ...], right: tuple[int, ...]) -> str:
-    """Say what is wrong with the described sizes of a convolution's result."""
+    """Describe the mismatch between a result's described sizes and its actual ones."""
     sides = f"as {sizes(found)}, and the convolution gives {sizes(right)}"
     return f"y is described {sides}."
 

@@ -1,4 +1,4 @@
-"""A model of cuFFT: plans, and transforms of what is at the addresses passed."""
+"""A model of cuFFT: plans, and transforms of the arrays at the addresses passed."""
 
 import math
 import struct
@@ -16,7 +16,7 @@ from weft.libraries.model import Kind, Library, Model
 Result, Type = cufft.Result, cufft.Type
 VERSION = 12200
 IN_DOUBLE = (0x69, 0x6A, 0x6C)  # Z2Z, D2Z and Z2D
-DTYPES = {  # of what is read, and of what is written
+DTYPES = {  # (of the input, of the output)
     Type.C2C: (torch.complex64, torch.complex64),
     Type.R2C: (torch.float32, torch.complex64),
     Type.C2R: (torch.complex64, torch.float32),
@@ -25,11 +25,11 @@ DTYPES = {  # of what is read, and of what is written
 
 @dataclass(frozen=True)
 class Layout:
-    """One side of a plan: element (b, x, y) is number b * dist + (x * ny + y) * stride.
+    """One side of a plan: element (b, x, y) is at b * dist + (x * ny + y) * stride.
 
     sizes: how many elements a transform has per dimension on this side. embed: the
-    sizes of the array that it is part of, of which the first is never used. usual:
-    whether there are no gaps because the plan does not say where elements are.
+    sizes of the enclosing array, of which the first is never used. usual: whether there
+    are no gaps because the plan does not say where elements are.
     """
 
     sizes: tuple[int, ...]
@@ -82,14 +82,14 @@ class Plan:
 
 @dataclass
 class Made:
-    """A plan's number stands for this: a stream, and what was planned, if anything."""
+    """What a plan's number identifies: a stream, and the plan if one was made."""
 
     plan: Plan | None = None
     stream: int = 0
 
 
 class CuFFT(Library):
-    """The functions of cuFFT. A plan is known by its number, not by an address."""
+    """The functions of cuFFT. A plan is identified by a number, not by an address."""
 
     name = "cufft"
     kinds: ClassVar = {
@@ -99,14 +99,14 @@ class CuFFT(Library):
 
     def __init__(self, model: Model) -> None:
         super().__init__(model)
-        self.numbers: list[int] = []  # of a plan → the address of its object
+        self.numbers: list[int] = []  # plan number → the address of its object
 
     def create(self, a: Any) -> int:
         self.numbers.append(self.make("create", a))
         return len(self.numbers)
 
     def held(self, address: int, parameter: str = "plan", maker: str = "") -> Any:
-        """Return the plan of a number. Raises `Refusal`: cuFFT checks this itself."""
+        """Return the plan with a number. Raises `Refusal`: cuFFT checks this itself."""
         if not 1 <= address <= len(self.numbers):
             never = f"{address} is no plan: `create` has not returned it"
             raise Refusal(Result.INVALID_PLAN, never)
@@ -160,9 +160,9 @@ class CuFFT(Library):
         return size
 
     def _make(self, a: Any, n: tuple[int, ...], given: Any, wanted: Any) -> int:
-        """Keep what was planned. given, wanted: embed, stride and distance.
+        """Store a plan and return the bytes of its workspace.
 
-        Gives the bytes of workspace.
+        given, wanted: embed, stride and distance of input and output.
         """
         made: Made = self.held(a.plan)
         if a.type in IN_DOUBLE:
@@ -205,7 +205,7 @@ class CuFFT(Library):
         self._execute(a, Type.C2R, 1)
 
     def _execute(self, a: Any, kind: int, direction: int) -> None:
-        """Transform what is at one address into another."""
+        """Transform the input at one address to the output at another."""
         made: Made = self.held(a.plan)
         if (plan := made.plan) is None:
             what = f"plan {a.plan} was created, but never made"
@@ -219,7 +219,8 @@ class CuFFT(Library):
         read = self._side("idata", a.idata, plan, source)
         write = self._side("odata", a.odata, plan, target)
         found = plan.run(read.clone(), direction)
-        if kind == Type.C2R and a.idata != a.odata:  # it may be used as workspace
+        # then the input may be used as workspace
+        if kind == Type.C2R and a.idata != a.odata:
             read.fill_(complex("nan+nanj"))
         write.copy_(found)
         self.model.computed(a.symbol, made.stream)

@@ -1,4 +1,4 @@
-"""A model of cuRAND's host API: its Philox, number by number as the GPU makes them."""
+"""A model of cuRAND's host API: its Philox, with the numbers that the GPU makes."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -49,14 +49,14 @@ class CuRAND(Library):
         return self.make("create_generator", a)
 
     def set_pseudo_random_generator_seed(self, a: Any) -> None:
-        """Set the seed. A seed that the generator has already changes nothing."""
+        """Set the seed. Setting the current seed again changes nothing."""
         held: Generator = self.held(a.generator, "generator")
         if held.made and a.seed != held.seed:
             self.model.lacks("another seed for a generator that has made numbers")
         held.seed = a.seed
 
     def set_generator_offset(self, a: Any) -> None:
-        """Set the offset. The next number is then that of the offset."""
+        """Set the offset, at which the next number is generated."""
         held: Generator = self.held(a.generator, "generator")
         held.offset, held.made = a.offset, 0
 
@@ -82,7 +82,7 @@ class CuRAND(Library):
         self.model.lacks("curandGenerateNormal", "It has uniform numbers.")
 
     def _fill(self, a: Any, dtype: torch.dtype, values: Any) -> None:
-        """Write the next numbers to an address, and move the generator on."""
+        """Write the next numbers to an address, and advance the generator."""
         held: Generator = self.held(a.generator, "generator")
         said = f"gets {a.num:,} numbers of 4 bytes"
         out = self.model.array("output_ptr", a.output_ptr, dtype, (a.num,), said=said)

@@ -1,4 +1,4 @@
-"""The model's graphs of cuDNN: what `graphs.Graph` does where there is no GPU.
+"""A model of cuDNN graphs: what `graphs.Graph` does if there is no GPU.
 
 A call that cuDNN's graph interface would refuse is refused in the same step, with the
 same status. Every tensor, operation, plan and pack counts as the descriptors that cuDNN
@@ -35,13 +35,13 @@ UNARY: dict[int, Any] = {
     ),
 }
 TYPES = {dtype: kind for kind, dtype in DTYPES.items() if dtype.is_floating_point}
-ALIGNMENT = 16  # bytes: what addresses are promised to be multiples of
-WORKSPACE = 1024  # bytes, that the first of the model's two plans pretends to need
+ALIGNMENT = 16  # bytes to which addresses are declared to be aligned
+WORKSPACE = 1024  # bytes that the first of the model's two plans claims to need
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A way to compute a graph: its descriptor, workspace and engine's number."""
+    """A way to compute a graph: its descriptor, workspace and engine number."""
 
     descriptor: int
     workspace: int
@@ -60,7 +60,7 @@ class Described:
 
 @dataclass(eq=False)
 class Operation:
-    """y = compute(*inputs). The inputs are x and w, x, or x and b."""
+    """An operation y = compute(*inputs). The inputs are x and w, x, or x and b."""
 
     inputs: tuple[Described, ...]
     y: Described
@@ -70,22 +70,23 @@ class Operation:
 
 @dataclass(eq=False)
 class Pack:
-    """The addresses of tensors, by their numbers, and of a workspace."""
+    """The addresses of tensors, by tensor number, and of a workspace."""
 
     addresses: dict[int, int]
     workspace: int
 
 
 class Tensors:
-    """The common part of `Graph` and its model: tensors that are like arrays.
+    """The common part of `Graph` and its model: tensors described by example arrays.
 
-    described: returns the descriptor of a tensor with a number, sizes, strides, a type.
+    described: returns the descriptor of a tensor, given a number, sizes, strides and a
+    type.
     """
 
     described: Callable[..., int]
 
     def tensor(self, uid: int, like: Any, shape: Sequence[int] | None = None) -> int:
-        """Describe a tensor in memory by its number and an array that is like it.
+        """Describe a tensor in memory by its number and an array with the same layout.
 
         shape: four sizes for an array of fewer axes, such as (1, k, 1, 1) for a bias.
         """
@@ -110,7 +111,7 @@ class ModelGraph(Tensors):
         self.complete = False
 
     def _keep(self, state: Any, descriptors: int = 1) -> int:
-        """Keep an object of several cuDNN descriptors, and return the last address."""
+        """Store an object of several cuDNN descriptors, and return the last address."""
         for _ in range(descriptors):
             here = self.model.here()
             self.made.append(self.model.objects.create(DESCRIPTOR, state, here))
@@ -164,7 +165,7 @@ class ModelGraph(Tensors):
         dilation: Sequence[int] = (1, 1),
         mode: IntEnum = cudnn.ConvolutionMode.CROSS_CORRELATION,
     ) -> None:
-        """Keep y = x * w. Refuses sizes that do not fit together."""
+        """Add y = x * w. Refuses sizes that do not match."""
         pads, steps, gaps = map(whole, (padding, stride, dilation))
         how = Convolution(
             (pads[0], pads[1]), (steps[0], steps[1]), (gaps[0], gaps[1]), mode
@@ -179,7 +180,7 @@ class ModelGraph(Tensors):
         self._operation(Operation(tuple(inputs), out, how.run, False))
 
     def pointwise(self, mode: IntEnum, x: int, b: int = 0, *, y: int) -> None:
-        """Keep y = mode(x), or y = mode(x, b). Refuses what does not fit together."""
+        """Add y = mode(x), or y = mode(x, b). Refuses sizes that do not match."""
         mode = self.model.known("pointwise mode", Pointwise, mode)
         parts = self._find(x, y, *[b] * bool(b))
         if mode in BINARY and not b:
@@ -214,7 +215,7 @@ class ModelGraph(Tensors):
         ]
 
     def _complete(self) -> None:
-        """Refuse what is no graph."""
+        """Refuse operations that do not form a graph."""
         if not self.handle:
             null = Status.BAD_PARAM_NULL_POINTER
             self._refuse("handle is null.", null, "SetAttribute")
@@ -265,7 +266,7 @@ class ModelGraph(Tensors):
     def _addressed(
         self, operations: list[Operation], addresses: dict[int, int]
     ) -> None:
-        """Refuse an address that is missing, null, not aligned, or one too many."""
+        """Refuse an address that is missing, null, misaligned or superfluous."""
         null = Status.BAD_PARAM_NULL_POINTER
         parts = tensors(operations)
         for part in [each for each in parts if not each.virtual]:
@@ -290,7 +291,7 @@ class ModelGraph(Tensors):
     def _run(
         self, operations: list[Operation], addresses: dict[int, int], stream: int
     ) -> None:
-        """Compute one operation after the other."""
+        """Compute the operations in order."""
         stored = [part for part in tensors(operations) if not part.virtual]
         named = tuple(
             (f"tensor {part.uid}", addresses[part.uid], part.tensor) for part in stored
@@ -345,7 +346,7 @@ def whole(numbers: Sequence[int]) -> list[int]:
 
 
 def packed(shape: Sequence[int]) -> tuple[int, ...]:
-    """Return the strides of an array without gaps whose last axis is the fastest."""
+    """Return the strides of an array without gaps, the last axis contiguous."""
     steps = [1]
     for size in reversed(shape[1:]):
         steps.insert(0, steps[0] * size)

@@ -12,14 +12,14 @@ FIRST = 0x5581_4000_0000
 
 @dataclass(eq=False)
 class Opaque:
-    """One object: what it is, what is set in it, and where it was made."""
+    """One object: its kind, its state, and where it was made."""
 
     address: int
     what: str
     state: Any
     places: tuple[Note, ...] = ()
     alive: bool = True
-    given: bool = False  # by the check, so that it is not the learner's to destroy
+    given: bool = False  # by the check, so that the learner need not destroy it
     ended: tuple[Note, ...] = field(default=())
 
 
@@ -40,7 +40,10 @@ class Objects:
         return address
 
     def get(self, address: int, what: str, parameter: str) -> Any:
-        """Return the state of an object; None for a null address; else refuse."""
+        """Return the state of an object, or None for a null address.
+
+        Refuses an address without an object, one of another kind, and one destroyed.
+        """
         if address == 0:
             return None
         found = self.made.get(address)
@@ -89,7 +92,7 @@ class Objects:
         )
 
     def destroy(self, address: int, what: str, places: tuple[Note, ...]) -> bool:
-        """End an object. False for a null address."""
+        """Destroy an object; return False for a null address."""
         if self.get(address, what, what) is None:
             return False
         found = self.made[address]

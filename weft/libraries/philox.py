@@ -1,6 +1,6 @@
-"""Philox4x32-10, as Salmon and others define it, and the way cuRAND uses it.
+"""Philox4x32-10, as defined by Salmon et al., and the way cuRAND uses it.
 
-A reference in NumPy: the checks and the model of cuRAND compare with it.
+A reference in NumPy for the checks and the model of cuRAND.
 """
 
 from typing import Any
@@ -21,7 +21,7 @@ def philox_words(
     multipliers: tuple[int, int] = MULTIPLIERS,
     weyl: tuple[int, int] = WEYL,
 ) -> Array:
-    """Scramble counters with a key: (n, 4), (2,) -> (n, 4), all of them uint32."""
+    """Scramble counters with a key: (n, 4), (2,) -> (n, 4), all uint32."""
     a, b, c, d = np.asarray(counters, np.uint64).reshape(-1, 4).T
     k, l = (np.uint64(part) for part in key)  # noqa: E741
     first, second = map(np.uint64, multipliers)
@@ -44,7 +44,7 @@ def words(seed: int, subsequence: Any, counter: Any, word: Any) -> Array:
 
     The seed is the key. The lower half of the 128-bit counter counts blocks of four
     words, the upper half is the subsequence. subsequence, counter, word: integers, or
-    arrays of them.
+    arrays of integers.
     """
     wide = np.broadcast_arrays(subsequence, counter, word)
     thread, fours, which = (np.asarray(each, np.uint64).ravel() for each in wide)
@@ -58,7 +58,7 @@ def words(seed: int, subsequence: Any, counter: Any, word: Any) -> Array:
 def open_at_zero(bits: Array) -> Array:
     """Convert words to cuRAND's uniform float32: above 0, up to and including 1.
 
-    One fused multiplication and addition, rounded once.
+    Uses one fused multiply-add, rounded once.
     """
     exact = bits.astype(np.float32).astype(np.float64) * 2.0**-32 + 2.0**-33
     return exact.astype(np.float32)

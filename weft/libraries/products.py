@@ -1,4 +1,4 @@
-"""Products of matrices as cuBLAS computes them: types, compute types, rounding."""
+"""Matrix products as cuBLAS computes them: types, compute types, rounding."""
 
 from dataclasses import dataclass
 from enum import IntEnum
@@ -20,8 +20,8 @@ HALF, BF16, SINGLE, DOUBLE = (
 BYTE, INT32 = CudaType.R_8I, CudaType.R_32I
 FP8 = (CudaType.R_8F_E4M3, CudaType.R_8F_E5M2)
 
-# By what a compute type adds up in: the type of alpha and beta, with which the product
-# is scaled, and the types of (A and B, C) that cublasGemmEx takes.
+# For each precision of sums: the type of alpha and beta, which scale the product, and
+# the types of (A and B, C) that cublasGemmEx takes.
 SUMS = {
     "16F": (HALF, {(HALF, HALF)}),
     "32F": (
@@ -58,8 +58,8 @@ def scale_type(compute: IntEnum) -> IntEnum:
 class Matrix:
     """A matrix in device memory: where, how large, with which leading dimension.
 
-    row_major: whether a row is what lies together. batch, step: how many such matrices
-    there are, and how many elements apart. The recipe is kept, not the numbers.
+    row_major: whether rows are contiguous. batch, step: how many such matrices there
+    are, and how many elements apart. This describes the matrix, without its values.
     """
 
     parameter: str
@@ -79,15 +79,16 @@ class Matrix:
 
     @property
     def line(self) -> str:
-        """The name of such a run."""
+        """What such a run is called."""
         return "row" if self.row_major else "column"
 
 
 def multiply(a: torch.Tensor, b: torch.Tensor, compute: IntEnum) -> torch.Tensor:
     """Multiply (…, m, k) @ (…, k, n) with the compute type's sums, in double precision.
 
-    Sums in fp16 are rounded after every step. Sums in fp32 are made exactly and rounded
-    once: a GPU's order of addition is not known. Sums of integers are exact.
+    Sums in fp16 are rounded after every step. Sums in fp32 are computed exactly and
+    rounded once, because a GPU's order of addition is unknown. Sums of integers are
+    exact.
     """
     a, b = a.to(torch.float64), b.to(torch.float64)
     if compute in MANTISSA:
@@ -110,7 +111,7 @@ def kept_bits(x: torch.Tensor, bits: int) -> torch.Tensor:
 
 
 def rounded(total: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Round sums as they are stored: via single precision, or in the type itself."""
+    """Round sums as they are stored: via single precision, or directly."""
     wide = dtype in (torch.float64, torch.int32)
     return (total if wide else total.float()).to(dtype)
 

@@ -14,7 +14,7 @@ from weft.wording import kind_of, several
 
 
 class Libraries:
-    """Checks functions that call cuBLAS and its relatives."""
+    """Checks functions that call cuBLAS or other libraries of NVIDIA."""
 
     what = LIBRARY
     exercise = LibraryExercise
@@ -23,9 +23,9 @@ class Libraries:
         return "library" in asked
 
     def stages(self, exercise: LibraryExercise) -> Iterator[Facts]:
-        """Run every case on the model, one that fails, then those for a GPU.
+        """Run every case on the model, one with a failing call, then those for a GPU.
 
-        PyTorch is imported here, and no earlier.
+        PyTorch is only imported here.
         """
         from weft.libraries.judging import failing, held, judge, real
         from weft.libraries.run import Run

@@ -22,9 +22,9 @@ class Run:
     """One call of the learner's function on the model."""
 
     def __init__(self, exercise: LibraryExercise, case: Case, fails: str = "") -> None:
-        """Call the function, and keep what it leaves. Raises `Failed`.
+        """Call the function, and keep its results. Raises `Failed`.
 
-        fails: a function of C that returns an error this time.
+        fails: a C function that returns an error this time.
         """
         self.exercise, self.case, self.fails = exercise, case, fails
         self.function: FunctionType = exercise.written_by_learner
@@ -76,7 +76,7 @@ class Run:
         return self.arrays[names.index(self.exercise.result)]
 
     def _name_buffers(self) -> None:
-        """Let verdicts call buffers as the function's parameters are called."""
+        """Name buffers after the function's parameters, for verdicts."""
         for parameter, array in zip(
             self.function.__code__.co_varnames, self.arrays, strict=False
         ):
@@ -84,13 +84,13 @@ class Run:
                 array.buffer.name = parameter
 
     def _untouched(self) -> None:
-        """Refuse a starter that has not been worked on."""
+        """Refuse a starter that has not been edited."""
         if has_stub(self.function) and not self.model.calls and not self.model.faults:
             raise Failed(begin(self.name))
 
 
 def found_in(arrays: list[Any], arg: Any) -> Any:
-    """Return the array that an argument is, or is the address of, or None."""
+    """Return the array that an argument is or points to, or None."""
     if hasattr(arg, "data_ptr"):
         return arg
     plain = isinstance(arg, int) and not isinstance(arg, bool) and arg != 0

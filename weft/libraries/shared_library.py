@@ -1,8 +1,8 @@
-"""A library of the model as `ctypes.CDLL` would show it: real functions of C.
+"""A library of the model in the form of `ctypes.CDLL`: real C functions.
 
-Each function is a callback at an address, called through ctypes. So `argtypes`,
-`byref` and the conversion of integers are ctypes' own. What C would not notice, such as
-an argument that is missing or cut off, is noticed here before the call.
+Each function is a callback at an address, called through ctypes. So `argtypes`, `byref`
+and the conversion of integers are ctypes' own. What C would not notice, such as an
+argument that is missing or cut off, is caught here before the call.
 """
 
 import ctypes
@@ -19,7 +19,7 @@ Answer = Callable[[Prototype, Arguments], int]
 
 
 class ModelFunction(ctypes._CFuncPtr):  # type: ignore[name-defined,misc]
-    """A function of C, called through ctypes, that is watched."""
+    """A C function, called through ctypes, whose arguments are checked."""
 
     _flags_ = ctypes._FUNCFLAG_CDECL  # type: ignore[attr-defined]
     _restype_ = ctypes.c_int
@@ -37,7 +37,7 @@ class ModelFunction(ctypes._CFuncPtr):  # type: ignore[name-defined,misc]
         return status
 
     def _look_at(self, args: list[Any]) -> None:
-        """Refuse arguments that would reach C as something else."""
+        """Refuse arguments that would reach C with another value."""
         wanted, symbol = self.prototype.in_c, self.prototype.symbol
         declared = getattr(self, "argtypes", None)
         for count, what in ((len(args), "gets"), (len(declared or wanted), "declares")):
@@ -60,7 +60,7 @@ class ModelFunction(ctypes._CFuncPtr):  # type: ignore[name-defined,misc]
 
 
 def mismatch(kind: str, value: Any, declared: Any) -> tuple[str, str] | None:
-    """Say why a value does not reach a parameter of this kind unchanged, or None."""
+    """Return why a value does not reach a parameter of this kind unchanged, or None."""
     passed, wanted = declared or type(value), TYPES[kind]
     if (passed in SORTS or wanted in SORTS) and passed is not wanted:
         usual = "an address" if kind == "address" else "an integer"
@@ -105,9 +105,9 @@ def converts(declared: Any, value: Any) -> bool:
 
 
 class ModelLibrary:
-    """The functions of one library. `said`: what it printed at the last call.
+    """The functions of one library. `said`: its message on the last call.
 
-    answer: gives the status that a function returns for some arguments.
+    answer: returns the status of a function for some arguments.
     """
 
     def __init__(
@@ -121,7 +121,7 @@ class ModelLibrary:
     def _function(
         self, prototype: Prototype, refuse: Callable[[Fault], None]
     ) -> ModelFunction:
-        """Return a function at an address; its caller raises what it raised."""
+        """Return a C function; an exception in it is raised in its caller."""
         raised: list[BaseException] = []
 
         def call(*args: Any) -> int:

@@ -22,7 +22,7 @@ from weft.libraries.run import Run
 from weft.wording import capital, joined, several
 
 Array = np.ndarray[Any, Any]
-# With which a sentence begins that does not begin with a parameter's name.
+# Words that begin a sentence, unlike a parameter's name.
 WORDS = ["the", "a", "this", "there", "two", "attribute", "type", "algorithm", "tensor"]
 
 
@@ -43,7 +43,7 @@ PREPARED = (
 )
 DESCRIBED = SEES + "Compare what each descriptor says with the array that it describes."
 PLANS = SEES + "A plan has to be made before it is executed, and destroyed after."
-# What a refusal says → the advice for it, the first that fits.
+# What a refusal says → the advice for it; the first match counts.
 ADVICE = (
     (("does not take A and B", "does not scale in", "same type"), TYPED),
     (("compute_type", "compute type"), TYPED),
@@ -71,7 +71,7 @@ DNN_ADVICE = (
 
 
 def why_refused(library: str, reason: str) -> str:
-    """Say what to check after a refusal."""
+    """Return advice on what to check after a refusal."""
     if "handle is null" in reason:
         return "A handle is what the library's own create function has returned."
     if library == "cufft":
@@ -107,7 +107,7 @@ def compare(run: Run) -> None:
 
 @dataclass(frozen=True)
 class Result:
-    """A wrong result: of which call, what was wanted, and the first difference."""
+    """A wrong result: its call, what was wanted, and the first difference."""
 
     run: Run
     call: Call
@@ -136,7 +136,7 @@ def overflow(result: Result) -> str:
 
 
 def by_columns(result: Result) -> str:
-    """Say whether a result is right if it is read column by column."""
+    """Say that a result is right if it is read column by column; "" if it is not."""
     got, run = result.got, result.run
     if got.ndim != 2 or not run.out.is_contiguous():
         return ""
@@ -150,7 +150,7 @@ def by_columns(result: Result) -> str:
 
 
 def taken_for(result: Result) -> str:
-    """Say which array is read or written as another type than it has, or ""."""
+    """Say which array the call treats as another type than it has, or ""."""
     run, call = result.run, result.call
     held = {x.buffer: x.dtype for x in run.arrays if hasattr(x, "buffer")}
     taken = [(m.parameter, m.address, m.kind, DTYPES) for m in call.matrices]
@@ -187,14 +187,14 @@ def described_otherwise(result: Result) -> str:
 
 
 def alpha_is_zero(result: Result) -> str:
-    """Say so, where a product was scaled with 0."""
+    """Say that a product was scaled with 0, or ""."""
     if result.call.scalars[0] or not result.call.arguments:
         return ""
     return "The library read alpha as 0, at the address that it got."
 
 
 def scalars_read(result: Result) -> str:
-    """Say which scalars a product was scaled with, if others would make it right."""
+    """Say with which scalars a product was scaled, if others would make it right."""
     call, run = result.call, result.run
     alpha, beta = call.scalars
     if not call.arguments or not alpha or len(run.model.calls) > 1:
@@ -231,7 +231,7 @@ def scalars_read(result: Result) -> str:
     )
 
 
-# Why a value may be wrong, the most certain reason first.
+# Possible causes of a wrong value, the most certain first.
 REASONS: tuple[Callable[[Result], str], ...] = (
     old_values,
     overflow,
@@ -247,7 +247,7 @@ REASONS: tuple[Callable[[Result], str], ...] = (
 
 
 def well_read(run: Run, call: Call) -> None:
-    """Refuse an alpha or a beta that is a number of another type than C reads."""
+    """Refuse an alpha or beta whose type differs from the one that C reads."""
     for name, value, data in zip(
         ("alpha", "beta"), call.scalars, call.held, strict=True
     ):
