@@ -1,9 +1,9 @@
-"""The only module that knows how Numba's compiler, drivers and simulator work inside.
+"""The only module that depends on the internals of Numba's compiler and drivers.
 
 The rest of the package uses what Numba documents, such as `cuda.jit`, `cuda.to_device`
 and `cuda.compile_ptx`. What it needs beyond that is here, behind plain functions, or in
-`weft.meaning`, which tells what Numba's objects are, so that another version or another
-compiler changes these two alone. Works with numba-cuda 0.22.2 to 0.30.4, with and
+`weft.meaning`, which says what Numba's objects are. Another version or another compiler
+then changes only these two modules. Works with numba-cuda 0.22.2 to 0.30.4, with and
 without its simulator; importing it does not import Numba.
 """
 
@@ -19,10 +19,10 @@ from weft import meaning
 
 
 def do_without_cudart() -> None:
-    """Let `numba.cuda` be imported as a simulator where there is no libcudart.
+    """Let `numba.cuda` be imported as a simulator if there is no libcudart.
 
-    While it is imported, numba-cuda 0.30 asks CUDA's runtime library for its version,
-    which decides about debug information, and fails if it cannot load the library.
+    During its import, numba-cuda 0.30 asks CUDA's runtime library for its version,
+    which affects only debug information, and fails if the library cannot be loaded.
     """
     try:
         runtime: Any = import_module("cuda.bindings.runtime")
@@ -31,7 +31,7 @@ def do_without_cudart() -> None:
         return
     try:
         version()
-    except Exception:  # of a class that differs from version to version
+    except Exception:  # its class differs from version to version
         runtime.getLocalRuntimeVersion = lambda: (0, 0)  # status, version
 
 
@@ -39,10 +39,10 @@ def do_without_cudart() -> None:
 
 
 def allow_shared(kernel: Any, size: int) -> None:
-    """Let launches of a kernel that Numba has compiled pass up to `size` bytes.
+    """Allow launches of a compiled kernel to use up to `size` bytes of shared memory.
 
-    Without it they are limited to 48 KB of shared memory. Raises RuntimeError where the
-    driver refuses, because the GPU has less. CUDA Driver API, `cuKernelSetAttribute`.
+    Otherwise the limit is 48 KB. Raises RuntimeError if the driver refuses, because the
+    GPU has less. CUDA Driver API, `cuKernelSetAttribute`.
     """
     driver: Any = import_module("cuda.bindings.driver")
     attribute = driver.CUfunction_attribute
@@ -68,7 +68,7 @@ def launching_method() -> tuple[Any, str]:
 def launch_configuration(given: tuple[Any, ...]) -> tuple[Any, Any, Any, Any]:
     """Return grid, block, stream and shared bytes of a launch.
 
-    given: these four up to numba-cuda 0.22, one object that has them later.
+    given: these four up to numba-cuda 0.22, later one object that contains them.
     """
     if len(given) == 1:
         config = given[0]
@@ -80,7 +80,8 @@ def launch_configuration(given: tuple[Any, ...]) -> tuple[Any, Any, Any, Any]:
 def handle_of(kernel: Any, types: tuple[Any, ...]) -> int:
     """Return the driver's handle of a compiled kernel: a CUkernel or a CUfunction.
 
-    It stays valid for as long as the kernel exists, which the number does not ensure.
+    It is valid as long as the kernel exists; the handle, a number, does not keep it
+    alive.
     """
     library = kernel.overloads[types]._codelibrary
     return int(library.get_cufunc().handle)
@@ -99,10 +100,10 @@ def replace_simulator(
 ) -> None:
     """Replace Numba's simulator by another.
 
-    launcher: gives for a kernel and `[grid, block]` what is called with the arguments.
-    called: what a kernel does that is called without a configuration. for_all: its
-    `forall`. most_blocks: of a cooperative launch. members: of `numba.cuda`.
-    attributes: of the current device.
+    launcher: given a kernel and `(grid, block)`, returns what to call with the
+    arguments. called: what to do for a kernel that is called without a configuration.
+    for_all: its `forall`. most_blocks: the most blocks of a cooperative launch.
+    members: attributes to set in `numba.cuda`. attributes: those of the current device.
     """
     stock: Any = import_module("numba.cuda.simulator.kernel")
     kernel = stock.FakeCUDAKernel
@@ -122,12 +123,13 @@ def replace_simulator(
 def simulators_jit(options: Collection[str]) -> Callable[..., Any]:
     """Return `cuda.jit` of Numba's simulator, limited to these of its options.
 
-    The others are accepted. What they say of launches is kept: `meaning.options_of`.
+    The other options are accepted; those that concern launches are kept for
+    `meaning.options_of`.
     """
     stock = import_module("numba.cuda.simulator.api").jit
 
     def jit(func_or_sig: Any = None, **given: Any) -> Any:
-        """Call Numba's own; accept the options that only a compiler needs."""
+        """Call Numba's own `jit`; accept the options that only a compiler needs."""
         told = meaning.told(func_or_sig, given, meaning.NUMBA.is_signature)
 
         def noted(kernel: Any) -> Any:
@@ -186,7 +188,7 @@ def pretend_device(capability: tuple[int, int]) -> SimpleNamespace:
 def target_capability() -> tuple[int, int] | None:
     """Return the compute capability of the compilation in progress, or None.
 
-    Numba before 0.22 keeps it elsewhere; then it is that of the current device.
+    Numba before 0.22 keeps it in another module.
     """
     for module in ("numba.cuda.core.targetconfig", "numba.core.targetconfig"):
         try:
@@ -202,7 +204,7 @@ def target_capability() -> tuple[int, int] | None:
 def intrinsic_tools() -> SimpleNamespace:
     """Return the tools for writing an intrinsic: `intrinsic`, `types`, `cgutils`, `ir`.
 
-    Also `TypingError`, which refuses arguments.
+    Also returns `TypingError`, which is raised to refuse arguments.
     """
     return SimpleNamespace(
         intrinsic=import_module("numba.cuda.extending").intrinsic,

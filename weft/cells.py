@@ -2,11 +2,11 @@
 
 import ast
 
-CHECKS = ("check", "streams.check")  # what the last line of a checking cell calls
+CHECKS = ("check", "streams.check")  # calls that the last line of a checking cell makes
 
 
 def parse(source: str) -> ast.Module | None:
-    """Return the tree of a cell of Python; None for C, a Makefile, what is no code."""
+    """Return the syntax tree of a cell, or None if it is not Python."""
     from IPython.core.inputtransformer2 import TransformerManager
 
     if source.startswith("%%"):

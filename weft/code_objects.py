@@ -14,7 +14,7 @@ def with_globals(
 ) -> FunctionType:
     """Return the same function with `scope` as its globals.
 
-    code, closure: other code to run, with the cells of its free variables.
+    code, closure: other code to run, and the cells for its free variables.
     """
     made = FunctionType(
         code or function.__code__,

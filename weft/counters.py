@@ -2,10 +2,10 @@
 
 The numbers are those that Nsight Compute reports for the same kernel, as long as the
 compiler does what the source says: it may load once what the source loads twice, or
-four neighbours together (results/agreement.nvidia-h200.json has both, side by side).
-A *request* is one instruction executed by one warp. Global memory moves in *sectors*
-of 32 bytes; shared memory has 32 *banks* of 4 bytes, and a request that needs two
-words of one bank takes a second pass.
+load four neighbours together (results/agreement.nvidia-h200.json has both, side by
+side). A *request* is one instruction executed by one warp. Global memory moves in
+*sectors* of 32 bytes; shared memory has 32 *banks* of 4 bytes, and a request that needs
+two words from one bank takes a second pass.
 
 Source: CUDA C++ Best Practices Guide, "Coalesced Access to Global Memory" and "Shared
 Memory and Memory Banks"; Nsight Compute, metrics `l1tex__t_sectors`,
@@ -48,7 +48,7 @@ def counted(trace: Trace) -> Counted:
 
 
 def notes_of(trace: Trace) -> Notes:
-    """Return the accesses of a trace as notes, as far as counting needs them."""
+    """Return the accesses of a trace as notes, as far as counting requires."""
     rows = np.flatnonzero(~_beside(trace))
     alike = (trace.site, trace.array, trace.operation, trace.size)
     order, _ = columns.order(
@@ -92,7 +92,7 @@ def notes_of(trace: Trace) -> Notes:
 
 
 def _spot(trace: Trace, rows: Columns, number: int) -> Spot:
-    """Return a spot with the accesses `rows`, which are alike."""
+    """Return a spot for the accesses `rows`, which all have the same kind."""
     row, address, size = rows[0], trace.address[rows], trace.size[rows]
     site, operation = int(trace.site[row]), int(trace.operation[row])
     kinds = (k for k in ("one", "known") if np.isin(rows, trace.atomics[k]).all())
@@ -107,7 +107,7 @@ def _spot(trace: Trace, rows: Columns, number: int) -> Spot:
 
 
 def _beside(trace: Trace) -> Columns:
-    """Mark accesses to shared memory by the TMA or wgmma. No warp requests those."""
+    """Mark accesses to shared memory by the TMA or wgmma, which no warp requests."""
     beside = np.isin(trace.of_views("number"), list(trace.bulk.apart))[trace.view]
     beside &= trace.space == SHARED
     beside[list(trace.bulk.copies)] = True
@@ -115,7 +115,7 @@ def _beside(trace: Trace) -> Columns:
 
 
 def rows_of(trace: Trace, line: Line) -> Columns:
-    """Return the rows of the accesses that a line of the counters sums up."""
+    """Return the rows of the accesses that are summed up in a `Line`."""
     space = SHARED if line.shared else GLOBAL
     name = np.array([array == line.array for array in trace.arrays])
     site = np.array([place == line.place for place in trace.places])

@@ -1,4 +1,4 @@
-"""`check`, the one call a learner makes: it asks each room whether a thing is its."""
+"""`check`, the one call a learner makes: it asks each room if it takes the thing."""
 
 from collections.abc import Callable
 from importlib import import_module
@@ -7,8 +7,8 @@ from typing import Any
 from weft.checking.room import Room, judge
 from weft.checking.verdict import Verdict
 
-# The packages that check something, in the order in which they are asked. The last
-# one takes all that nobody else wants.
+# The packages that check something, in the order in which they are asked. The last one
+# takes whatever no other does.
 ROOMS = tuple(
     (
         "weft.captures weft.cuda_cpp weft.triton_programs weft.tile_programs "
@@ -31,7 +31,7 @@ def check(
         value is compared.
     spec: NumPy function of the inputs; returns the output, or a tuple of outputs.
     inputs: for a kernel, `(rng, *size)` → inputs; for a function, its argument tuples.
-    exercise: what else there is to say, as fields of the exercise's class: for kernels
+    exercise: further arguments, the fields of the exercise's class: for kernels
         `weft.kernels.exercise.KernelExercise` (sizes, launch, full, out, limits,
         constants, cluster, without), for PyTorch
         `weft.torch_ops.exercise.TorchExercise`, for functions
@@ -44,9 +44,9 @@ def check(
         `weft.captures.room.CaptureExercise` (captured, made), for all of them tolerance
         and unseen.
 
-    Returns a Verdict, true if all is well. Where the environment has WEFT_STRICT=1, a
-    failure raises CheckFailed. Raises ValueError if the exercise itself is wrong, as
-    with an argument or a limit that this kind of exercise does not know.
+    Returns a Verdict, which is true if all is well. With WEFT_STRICT=1 in the
+    environment, a failure raises CheckFailed. Raises ValueError if the exercise itself
+    is wrong, as with an argument or a limit that this kind of exercise does not have.
     """
     asked = {"spec": spec, "inputs": inputs, **exercise}
     asked = {name: value for name, value in asked.items() if value is not None}
@@ -54,7 +54,7 @@ def check(
 
 
 def room_of(thing: Any, asked: dict[str, Any]) -> Room:
-    """The room that checks `thing`."""
+    """Return the room that checks `thing`."""
     for package in ROOMS:
         room: Room = import_module(f"{package}.room").ROOM
         if room.takes(thing, asked):

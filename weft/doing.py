@@ -1,8 +1,8 @@
-"""Show what a cell is doing: a line below a cell that takes long, gone when it ends.
+"""Show what a cell is doing: a line below a slow cell, removed when it ends.
 
-`watch` has IPython tell when a cell begins and ends. After LATE seconds a thread shows
-the line, and renews it every second: what is being done, for how long, and how long the
-same cell took the last time.
+`watch` has IPython report when a cell begins and ends. After LATE seconds a thread
+shows the line, and updates it every second: what is being done, for how long, and how
+long the same cell took last time.
 """
 
 import contextvars
@@ -16,18 +16,18 @@ LATE = 3.0  # seconds after which a cell gets a line
 EVERY = 1.0
 
 _what = ""  # what is being done
-_counts: dict[str, int] = {}  # how often it was counted in this cell
+_counts: dict[str, int] = {}  # how many times each was done in this cell
 _lines: dict[int, "Line"] = {}  # by the shell that is watched
 
 
 def now(what: str) -> None:
-    """Say what is being done from now on, `"vector_add: size 2 of 5"`."""
+    """Set what is being done from now on, such as `"vector_add: size 2 of 5"`."""
     global _what
     _what = what
 
 
 def again(what: str) -> None:
-    """Say that `what` is being done once more in this cell: `"measurement 3"`."""
+    """Report that `what` is done once more in this cell, as in `"measurement 3"`."""
     _counts[what] = _counts.get(what, 0) + 1
     now(f"{what} {_counts[what]}")
 
@@ -35,7 +35,7 @@ def again(what: str) -> None:
 def watch(shell: Any, late: float = LATE, every: float = EVERY) -> None:
     """Show a line below each cell of a notebook that runs for longer than `late` s.
 
-    shell: IPython's. In a terminal, which is not a notebook, nothing happens.
+    shell: IPython's shell. In a terminal nothing happens.
     """
     if getattr(shell, "kernel", None) is None or id(shell) in _lines:
         return
@@ -62,7 +62,7 @@ class Line:
         self._cell, self._begun = info.raw_cell or "", time.monotonic()
         _counts.clear()
         now("")
-        # ipykernel keeps in a context which cell an output belongs to.
+        # ipykernel keeps the cell that an output belongs to in a context variable.
         context = contextvars.copy_context()
         self._thread = threading.Thread(
             target=context.run, args=(self._follow, self._ended), daemon=True
@@ -71,7 +71,7 @@ class Line:
 
     def end(self, result: Any) -> None:
         """Remove the line after the cell has ended."""
-        if self._thread is None:  # the cell that began before it was watched
+        if self._thread is None:  # a cell that began before it was watched
             return
         self._ended.set()
         self._thread.join()

@@ -1,20 +1,21 @@
 """Count the work that has been done here: the same on every machine.
 
-The simulator counts launches, threads, turns (a thread runs until it waits or ends),
-loop iterations and accesses recorded; a check also counts the lines it watches a
-Python function run, the kernels it compiles and the C programs it builds and runs.
+The simulator counts launches, threads, turns (in each, a thread runs until it waits or
+ends), loop iterations and recorded accesses. A check also counts the lines that a
+Python function runs under its watch, the kernels it compiles, and the C programs it
+builds and runs.
 """
 
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-done: Counter[str] = Counter()  # since this process began
+done: Counter[str] = Counter()  # since this process started
 
 
 @contextmanager
 def counted() -> Iterator[Counter[str]]:
-    """Count what is done inside; the counter is filled in at the end."""
+    """Count the work done in a `with` block; the counter is filled in at its end."""
     before = done.copy()
     found: Counter[str] = Counter()
     try:
@@ -23,14 +24,14 @@ def counted() -> Iterator[Counter[str]]:
         found.update(done - before)
 
 
-MOST_ITERATIONS = 30_000_000  # of all loops in all launches of one check
+MOST_ITERATIONS = 30_000_000  # for all loops in all launches of one check
 
 _begun: list[int] = []  # what had been done when each check in progress began
 
 
 @contextmanager
 def of_one_check() -> Iterator[None]:
-    """Let the launches inside count as those of one check; see `iterations`."""
+    """Count the launches in a `with` block as those of one check; see `iterations`."""
     _begun.append(done["iterations"])
     try:
         yield

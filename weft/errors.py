@@ -1,13 +1,13 @@
-"""The error that a learner's slip raises: its message is the whole explanation."""
+"""The error that a learner's mistake raises: its message is the whole explanation."""
 
 
 class LearnerError(ValueError):
-    """A call that cannot work, said in the learner's words.
+    """A call that cannot work, explained in the learner's terms.
 
-    A notebook shows the message without the frames of this package, which would
-    only push it off the screen.
+    A notebook shows the message without the frames of this package, which would only
+    push it off the screen.
     """
 
     def _render_traceback_(self, *_: object) -> list[str]:
-        """Return what IPython shows for this error: its message alone."""
+        """Return what IPython shows for this error: only its message."""
         return [f"{type(self).__name__}: {self}"]

@@ -1,15 +1,15 @@
 """Launching a compiled kernel on tensors without Numba's part of a launch.
 
-Numba looks at every argument of every launch, wraps tensors in arrays of its own and
-builds a list of parameters. Here all that depends on the types is done once: what is
-left of a launch is to write addresses, sizes and numbers into a buffer, and to hand it
-to the driver's `cuLaunchKernel`, on PyTorch's current stream.
+Numba looks at every argument of every launch, wraps tensors in its own arrays and
+builds a list of parameters. Here everything that depends only on the types is done
+once. Each launch then only writes addresses, sizes and numbers into a buffer, and
+passes it to the driver's `cuLaunchKernel`, on PyTorch's current stream.
 
     launch = weft.prepare(kernel)          # kernel: @cuda.jit with one signature
     launch((blocks, 1), 256, x, 0.5, out)  # a grid, a block, the arguments
 
-A launch costs about a fifth of Numba's. It checks no more of an argument than that a
-tensor has the right dtype, place and layout.
+A launch costs about a fifth of Numba's. It checks only that each tensor has the right
+dtype, device and layout.
 """
 
 import ctypes
@@ -35,13 +35,16 @@ def prepare(kernel: Any, cluster: int = 1, early: bool = False) -> Launch:
     """Return a function that launches a kernel: `launch(grid, block, *arguments)`.
 
     kernel: made by `@cuda.jit` with one signature, of contiguous arrays and numbers.
-    Arrays are contiguous tensors on the current device; one of any shape can be given
-    for a vector. A last argument `shared=` gives the bytes of dynamic shared memory. In
-    the simulator, launches go through Numba. cluster: how many neighbouring blocks
-    along x make a cluster, a power of 2; it takes compute capability 9.0. early: let
-    blocks begin while the kernel before in the stream still runs, also in a CUDA graph
-    (programmatic dependent launch, compute capability 9.0). The kernel calls
-    `griddep_wait` before it accesses global memory that others have written or read.
+    Arrays are contiguous tensors on the current device; for a vector, a tensor of any
+    shape can be passed. A last argument `shared=` gives the bytes of dynamic shared
+    memory. In the simulator, launches go through Numba.
+
+    cluster: how many neighbouring blocks along x form a cluster, a power of 2; requires
+    compute capability 9.0. early: let blocks begin while the previous kernel in the
+    stream still runs, also in a CUDA graph (programmatic dependent launch, compute
+    capability 9.0). The kernel calls `griddep_wait` before it accesses global memory
+    that others have written or read.
+
     Raises LearnerError for a kernel without a signature, or with one that does not fit.
     """
     types = signature_of(kernel)
@@ -61,7 +64,10 @@ def prepare(kernel: Any, cluster: int = 1, early: bool = False) -> Launch:
 
 
 def signature_of(kernel: Any) -> tuple[Any, ...]:
-    """Return the types of a kernel's arguments. Raises LearnerError unless one set."""
+    """Return the types of a kernel's arguments.
+
+    Raises LearnerError unless the kernel has exactly one signature.
+    """
     found = meaning.options_of(kernel).signatures
     if len(found) != 1:
         raise LearnerError(
@@ -72,7 +78,7 @@ def signature_of(kernel: Any) -> tuple[Any, ...]:
 
 
 def compiled_launch(types: Sequence[Any], call: Callable[..., None]) -> Launch:
-    """Return a launch function for arguments of these types, written for them.
+    """Return a launch function generated for arguments of these types.
 
     call: `(grid, block, shared, extra)`, which launches with the parameters that
     `extra` points to, as `cuLaunchKernel` takes them.
@@ -100,16 +106,16 @@ def compiled_launch(types: Sequence[Any], call: Callable[..., None]) -> Launch:
 
 
 class _Buffer(threading.local):
-    """Room for one launch's parameters, and what tells the driver where it is.
+    """Space for one launch's parameters, and the list that points the driver to it.
 
-    Each thread has its own, since others may launch between two lines of Python.
+    Each thread has its own, because others may launch between two lines of Python.
     """
 
     def __init__(self, size: int) -> None:
         self.buffer = ctypes.create_string_buffer(size)
         self.size = ctypes.c_size_t(size)
         addresses = ctypes.addressof(self.buffer), ctypes.addressof(self.size)
-        # what cuda.h calls CU_LAUNCH_PARAM_BUFFER_POINTER, _BUFFER_SIZE and _END
+        # cuda.h: CU_LAUNCH_PARAM_BUFFER_POINTER, _BUFFER_SIZE and _END
         self.extra = (ctypes.c_void_p * 5)(1, addresses[0], 2, addresses[1], 0)
 
 
@@ -137,7 +143,7 @@ def _packed(name: str, each: Any) -> tuple[str, str, str]:
 
 
 def _dtypes(types: Sequence[Any]) -> dict[str, Any]:
-    """Return PyTorch's dtypes of the arrays, by Numba's names."""
+    """Return PyTorch's dtypes of the arrays, by the names of their Numba types."""
     import torch
 
     found = {str(each.dtype) for each in types if hasattr(each, "ndim")}
@@ -153,7 +159,7 @@ def _refuse(tensor: Any, wanted: str) -> None:
 
 
 class _Attribute(ctypes.Structure):
-    """CUlaunchAttribute with a value of 16 numbers; the union has 64 bytes."""
+    """CUlaunchAttribute with a value of 16 integers; the union has 64 bytes."""
 
     _fields_ = (
         ("id", ctypes.c_uint),
@@ -180,15 +186,16 @@ EARLY = 6  # CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
 def driver_call(
     handle: int, cluster: int = 1, early: bool = False
 ) -> Callable[..., None]:
-    """Return a function that launches a kernel of the driver's by its parameters."""
+    """Return a function that launches a kernel, given its driver handle."""
     import torch
 
-    driver = ctypes.PyDLL("libcuda.so.1")  # keeps Python's lock: a launch is short
+    # keeps Python's lock, because a launch is short
+    driver = ctypes.PyDLL("libcuda.so.1")
     launch = driver.cuLaunchKernel
     launch.argtypes = [ctypes.c_void_p, *[ctypes.c_uint] * 7, *[ctypes.c_void_p] * 3]
     asked = [_Attribute(CLUSTER_DIMENSION, 0, (cluster, 1, 1))] if cluster > 1 else []
     asked += [_Attribute(EARLY, 0, (1,))] if early else []
-    if asked:  # drivers before CUDA 11.8 have none
+    if asked:  # drivers before CUDA 11.8 have no attributes
         with_config = driver.cuLaunchKernelEx
         with_config.argtypes = [ctypes.c_void_p] * 4
     attributes = (_Attribute * len(asked))(*asked)

@@ -1,6 +1,6 @@
 """The addresses of the course's pages, as they work from this notebook.
 
-The book is public. Where `make lab` serves a built copy of it beside JupyterLab, links
+The book is public. If `make lab` serves a built copy of it beside JupyterLab, links
 lead there instead, and need no network.
 """
 
@@ -26,17 +26,17 @@ def book(page: str) -> str:
 
 
 def lab(stem: str) -> str:
-    """Return the address of a lab: a notebook where there is one, else its page."""
+    """Return the address of a lab: its notebook if there is one, else its page."""
     return _notebook("labs", stem)
 
 
 def solution(stem: str) -> str:
-    """Return the address of a lab's solution, in the same way."""
+    """Return the address of a lab's solution: its notebook or its page."""
     return _notebook("solutions", stem)
 
 
 def solution_place(stem: str) -> str:
-    """Say in words where a lab's solution is: a file, or the book if there is none."""
+    """Say where a lab's solution is: a file, or its page of the book."""
     copy = store.root()
     if copy is not None and not (copy / "solutions" / f"{stem}.ipynb").is_file():
         return f"the book, {PUBLIC}/solutions/{stem}.html"
@@ -55,7 +55,7 @@ def in_solutions() -> bool:
 def _folder() -> Path | None:
     try:
         return Path.cwd().resolve()
-    except OSError:  # it was deleted
+    except OSError:  # the current folder was deleted
         return None
 
 

@@ -1,7 +1,7 @@
-"""Text that learners read, as HTML that needs no stylesheet.
+"""Text that learners read, as HTML that works without a stylesheet.
 
-What this package shows in a notebook must be readable in a light theme, in a dark
-one, in the book, on a phone and without a network: so colours are inherited
+What this package shows in a notebook must be readable in a light theme, in a dark one,
+in the book, on a phone and without a network. So colours are inherited
 (`currentColor`), styles are inline, and nothing depends on a script.
 """
 
@@ -18,7 +18,7 @@ _emphasis = re.compile(r"(?<![\w*])\*(?=[^\s*])([^*]*[^\s*])\*(?![\w*])")
 
 def inline(text: str) -> str:
     """Return `text` escaped for HTML, with `code` as code and *this* as emphasis."""
-    parts = _code.split(html.escape(text))  # every second one is code
+    parts = _code.split(html.escape(text))  # every second part is code
     parts[::2] = [_emphasis.sub(r"<em>\1</em>", part) for part in parts[::2]]
     parts[1::2] = [f"<code>{part}</code>" for part in parts[1::2]]
     return "".join(parts)
@@ -30,7 +30,7 @@ def link(address: str, text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Return `text` for a terminal: backticks stay, runs of white space fold."""
+    """Return `text` for a terminal: backticks stay, white space is collapsed."""
     return " ".join(text.split())
 
 
@@ -53,7 +53,7 @@ def note(text: str) -> str:
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """Return a table; cells are HTML already, the first of a row names it.
+    """Return a table. head, rows: cells in HTML; a row's first cell is its heading.
 
     The styles override those that Jupyter gives to every table: striped
     rows and right-aligned text.

@@ -2,11 +2,12 @@
 
 Kernels are written for `numba.cuda`, on a GPU or in Numba's simulator, for its
 successor `numba_cuda_mlir`, or for our own stand-in for either. All of them have number
-types, vector types, a module `cuda` and what `cuda.jit` makes, in much the same shape.
-So a value is asked for its class and its attributes, and a package only if it has been
-imported: this module imports none of them, and needs no NumPy until it names a dtype.
+types, vector types, a module `cuda` and the result of `cuda.jit`, in much the same
+form. So a value is identified by its class and attributes, and a package is used only
+if it has been imported: this module imports none of them, and needs NumPy only when it
+returns a dtype.
 
-What is about Numba's compiler and its drivers is in `weft.backend`.
+What concerns Numba's compiler and its drivers is in `weft.backend`.
 """
 
 import os
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 PACKAGES = ("numba", "numba_cuda_mlir")
 STAND_IN = "weft.simulator.stand_in"
-SIMULATES = "NUMBA_ENABLE_CUDASIM"  # the variable of the environment
+SIMULATES = "NUMBA_ENABLE_CUDASIM"  # the environment variable
 
 
 CLUSTER: ContextVar[int] = ContextVar("cluster", default=1)
@@ -33,7 +34,7 @@ CLUSTER: ContextVar[int] = ContextVar("cluster", default=1)
 
 @contextmanager
 def clustered(size: int) -> Iterator[None]:
-    """Let kernels be simulated in clusters of so many neighbouring blocks along x."""
+    """Simulate kernels in clusters of `size` blocks along x, in a `with` block."""
     before = CLUSTER.set(size)
     try:
         yield
@@ -42,7 +43,7 @@ def clustered(size: int) -> Iterator[None]:
 
 
 def package_of(kind: type) -> str:
-    """Return the package that a class belongs to, of `PACKAGES`, `STAND_IN` or ''."""
+    """Return the package that a class belongs to: in `PACKAGES`, `STAND_IN` or ''."""
     module = str(kind.__module__)
     if module.startswith(STAND_IN):
         return STAND_IN
@@ -51,7 +52,7 @@ def package_of(kind: type) -> str:
 
 
 def known(value: Any) -> bool:
-    """Return whether the class of a value belongs to Numba or a similar package."""
+    """Return whether a value's class belongs to Numba or a similar package."""
     return bool(package_of(type(value)))
 
 
@@ -61,7 +62,7 @@ def loaded(package: str = "numba") -> Any:
 
 
 def installed(package: str = "numba") -> bool:
-    """Return whether a package has been imported, or could be, without importing it."""
+    """Return whether a package is, or could be, imported; does not import it."""
     if loaded(package) is not None:
         return True
     with suppress(ImportError, ValueError):
@@ -72,7 +73,7 @@ def installed(package: str = "numba") -> bool:
 def simulating() -> bool:
     """Return whether Numba compiles no kernels for a GPU in this process.
 
-    It runs as a simulator, or will when it is imported, or it is not installed.
+    That is so if it runs as a simulator, will do so once imported, or is not installed.
     """
     numba = loaded()
     if numba is not None:
@@ -86,7 +87,7 @@ def simulating() -> bool:
 
 
 def python_function(value: Any) -> FunctionType | None:
-    """Return the Python function inside a decorated object of Numba's, or None."""
+    """Return the Python function inside an object that Numba decorated, or None."""
     if not package_of(type(value)):
         return None
     inner = getattr(value, "py_func", None)
@@ -101,7 +102,7 @@ def is_kernel(value: Any) -> bool:
 
 
 def is_device_function(value: Any) -> bool:
-    """Return whether a function is marked `device=True`: Numba does not launch it."""
+    """Return whether a function is marked `device=True`, so Numba cannot launch it."""
     if getattr(value, "_device", False):  # in a simulator
         return True
     return bool(_options(value).get("device"))
@@ -123,8 +124,8 @@ def _options(kernel: Any) -> Mapping[str, Any]:
 class Options:
     """The options of `@cuda.jit` that concern launches.
 
-    signatures: those that were declared, as given; empty where Numba may compile for
-    any arguments. launch_bounds, max_registers: as given.
+    signatures: the declared ones, as written; empty if Numba may compile for any
+    arguments. launch_bounds, max_registers: as written.
     """
 
     signatures: tuple[Any, ...] = ()
@@ -149,7 +150,7 @@ def options_of(kernel: Any) -> Options:
 def told(
     first: Any, given: Mapping[str, Any], is_signature: Callable[[Any], bool]
 ) -> Options:
-    """Return the options in a call of `cuda.jit`: its first argument, and the named."""
+    """Return the options in a call of `cuda.jit`: its first argument, and keywords."""
     signatures: tuple[Any, ...] = ()
     if isinstance(first, list):
         signatures = tuple(first)
@@ -162,7 +163,7 @@ def told(
 
 
 class Typing(Protocol):
-    """The way in which a kernel's package reads signatures and types arguments."""
+    """How a kernel's package reads signatures and types arguments."""
 
     def is_signature(self, value: Any) -> bool:
         """Return whether a value is one signature: a string, types or `void(...)`."""
@@ -170,7 +171,8 @@ class Typing(Protocol):
     def signature_types(self, signature: Any) -> tuple[tuple[Any, ...], Any]:
         """Return the types of a signature's arguments, and of its result or None.
 
-        Raises whatever its text raises.
+        signature: one that `is_signature` accepts; for a string, raises what evaluating
+        it raises.
         """
 
     def array_type(self, dtype: "np.dtype[Any]", ndim: int, layout: str) -> Any:
@@ -182,16 +184,16 @@ class Typing(Protocol):
     def converts(self, given: Any, declared: Any) -> bool:
         """Return whether a launch converts an argument's type to a parameter's.
 
-        With a declared signature, Numba converts numbers, but no float to an integer,
-        and for arrays only the memory layout.
+        With a declared signature, Numba converts numbers, except floats to integers. An
+        array may differ only in its memory layout.
         """
 
 
 @dataclass(frozen=True)
 class _Compiler:
-    """The typing of a package with a compiler: the modules that know of it.
+    """The typing of a package with a compiler, by the names of its modules.
 
-    sigutils: where they are in some version.
+    sigutils: where that module is, in newer versions first.
     """
 
     sigutils: tuple[str, ...]
@@ -231,7 +233,7 @@ class _Compiler:
 
 _COMPILERS = {
     "numba": _Compiler(
-        # numba-cuda before 0.24 has none of its own
+        # numba-cuda before 0.24 uses Numba's
         ("numba.cuda.core.sigutils", "numba.core.sigutils"),
         "numba.np.numpy_support",
         "numba.types",
@@ -250,7 +252,7 @@ NUMBA: Typing = _COMPILERS["numba"]
 
 
 def typing_of(kernel: Any) -> Typing:
-    """Return how the package that made a kernel, or any value, deals with types."""
+    """Return the typing of the package that made a kernel, or any other value."""
     package = package_of(type(kernel))
     if package == STAND_IN:
         own: Typing = kernel.typing
@@ -258,7 +260,7 @@ def typing_of(kernel: Any) -> Typing:
     return _COMPILERS.get(package, NUMBA)
 
 
-# What a kernel names
+# Values that a kernel names
 
 
 def is_number_type(value: Any) -> bool:
@@ -324,14 +326,14 @@ CUDA = tuple(f"{package}.cuda" for package in PACKAGES)
 
 
 def cuda_member(name: str) -> Any:
-    """Return what the first imported `cuda` holds under a name, or None."""
+    """Return a member of the first imported `cuda` module, or None."""
     modules = [module for module in map(loaded, CUDA) if module is not None]
     members = (getattr(module, name, None) for module in modules)
     return next((member for member in members if member is not None), None)
 
 
 def cuda_name(value: Any) -> str:
-    """Return the name under which an imported `cuda` holds `value`, or ''."""
+    """Return the name under which an imported `cuda` module has `value`, or ''."""
     if not (type(value).__module__ + getattr(value, "__module__", "")).count("cuda"):
         return ""
     members = (vars(module) for module in map(loaded, CUDA) if module is not None)
@@ -342,8 +344,8 @@ def cuda_name(value: Any) -> str:
 def stub_name(value: Any) -> str:
     """Return the name of an object imported from `numba.cuda`, or ''.
 
-    Unlike `cuda_name` it takes no search, and knows submodules: `threadIdx`, `atomic`,
-    `shared`.
+    Unlike `cuda_name` it needs no search, and it also covers submodules: `threadIdx`,
+    `atomic`, `shared`.
     """
     module = str(getattr(value, "__module__", "") or "")
     if not module.startswith("numba") or "cuda" not in module:
@@ -376,9 +378,8 @@ def without_hint(arg: Any) -> Any:
 
 
 def transferred(arg: Any, back: list[Callable[[], Any]]) -> Any:
-    """Follow `cuda.In`, `cuda.Out` and `cuda.InOut` in a simulator.
+    """Return what `cuda.In`, `cuda.Out` or `cuda.InOut` passes in a simulator.
 
-    `back` gets what has to be called after the launch. Other arguments stay as they
-    are.
+    back: receives functions to call after the launch. Other arguments are unchanged.
     """
     return arg.to_device(back) if is_hint(arg) else arg

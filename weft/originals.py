@@ -1,17 +1,16 @@
-"""Functions of NumPy and `math` as they were when `weft` was imported, or `check`.
+"""Functions of NumPy and `math`, as they were when `weft` or `check` was imported.
 
-A check computes with them, so it must be told when a notebook has put others in their
-place.
+A check computes with them, so it must notice if a notebook has replaced them.
 """
 
 from importlib import import_module
 from typing import Any
 
-_then: dict[str, dict[str, Any]] = {}  # module → name → what it was
+_then: dict[str, dict[str, Any]] = {}  # module → name → its original value
 
 
 def watch(*modules: str) -> None:
-    """Remember what the public functions of these modules are now."""
+    """Record the current public functions of these modules."""
     for module in modules:
         if module not in _then:
             _then[module] = {

@@ -1,7 +1,7 @@
-"""Classes of the learner's own that Numba compiles: enums, named tuples, exceptions.
+"""Classes of the learner's that Numba compiles: enums, named tuples, exceptions.
 
-Another process cannot import them, so what makes them up is recorded and built
-again there. Only that is kept: members, fields and bases, no methods.
+Another process cannot import them, so their definition is recorded and rebuilt there.
+Only members, fields and bases are kept, not methods.
 """
 
 import enum
@@ -13,7 +13,7 @@ from typing import Any
 
 Written = tuple[Any, ...]
 ENUMS = (enum.IntFlag, enum.Flag, enum.IntEnum, enum.StrEnum, enum.Enum)
-# What a class may define and still be its members or fields, in an expression.
+# Methods that a class may define and still act as its value in an expression.
 HARMLESS = frozenset(
     (
         "__new__ __init__ __repr__ __str__ __format__ __doc__ __reduce__ "
@@ -40,16 +40,16 @@ def can_be_written(kind: Any) -> bool:
 
 @cache
 def acts_as_a_value(kind: type) -> bool:
-    """Return whether instances of a class pass for numbers, strings or tuples."""
+    """Return whether instances of a class act as numbers, strings or tuples."""
     values = (int, float, complex, str, bytes)
     return can_be_written(kind) or issubclass(kind, values)
 
 
 @cache
 def operators_of(kind: type) -> list[str]:
-    """Return the operators that a class of the learner's overloads.
+    """Return the operators that a learner's class overloads.
 
-    Numba ignores them: to it a member is its value.
+    Numba ignores them, because it treats a member as its value.
     """
     mine = [base for base in kind.__mro__ if base.__module__ not in _PYTHONS]
     return sorted(
@@ -66,7 +66,7 @@ _PYTHONS = ("builtins", "enum", "typing", "collections")
 
 
 def written(kind: Any, value_of: Callable[[Any], Any]) -> Written:
-    """Write a class down. value_of: writes the value of a member."""
+    """Return a serialisable record of a class. value_of: writes a member's value."""
     if issubclass(kind, enum.Enum):
         base = next(base for base in ENUMS if issubclass(kind, base))
         members = [(n, value_of(m.value)) for n, m in kind.__members__.items()]
@@ -78,7 +78,7 @@ def written(kind: Any, value_of: Callable[[Any], Any]) -> Written:
 
 
 def built(item: Written, value_of: Callable[[Any], Any]) -> Any:
-    """Build a class as it was recorded. value_of: reads the value of a member."""
+    """Rebuild a class from its record. value_of: reads a member's value."""
     what, name, *rest = item
     if what == "enum":
         base, members = rest

@@ -9,10 +9,10 @@ from types import CodeType, FrameType
 class Place:
     """A place in the learner's source at which something happened.
 
-    `line` counts as the learner's editor does (1 is the first line of the cell or
+    `line` is numbered as in the learner's editor (1 is the first line of the cell or
     file), `text` is that line without its indentation, `expression` the part of it that
-    was being evaluated ('' where Python does not say). `file` is the cell or file. A
-    place that `calls` is the line that called the function of the place before it.
+    was being evaluated ('' if Python does not say). `file` is the cell or file. `calls`
+    marks a line that called the function of the place before it.
     """
 
     function: str
@@ -39,7 +39,7 @@ def unravel(rank: int, size: tuple[int, int, int]) -> tuple[int, ...]:
 
 
 def named(index: tuple[int, ...] | None) -> str:
-    """Write the index of a thread or block.
+    """Format the index of a thread or block.
 
     >>> named((3,)), named((3, 7))
     ('3', '(3, 7)')
@@ -65,21 +65,21 @@ def place(code: CodeType, lasti: int, lines: dict[int, str]) -> Place:
 def _positions(code: CodeType, table: bytes) -> tuple[tuple[int | None, ...], ...]:
     """Return the position of each instruction of `code`.
 
-    table: tells apart code objects that are equal but have other positions.
+    table: distinguishes code objects that are equal but have other positions.
     """
     return tuple(code.co_positions())
 
 
 def led_to(places: list[Place]) -> list[Place]:
-    """Mark the places after the first as calls, the nearest first; each once."""
+    """Mark the places after the first as calls, innermost first; drop duplicates."""
     return [
         replace(place, calls=k > 0) for k, place in enumerate(dict.fromkeys(places))
     ]
 
 
 def frame_place(frame: FrameType, lines: dict[int, str]) -> Place:
-    """Return the source place at which `frame` is now."""
+    """Return the source place that `frame` is executing."""
     return place(frame.f_code, frame.f_lasti, lines)
 
 
-Note = tuple[Place, str]  # a line, and what to say of it
+Note = tuple[Place, str]  # a line, and what to say about it

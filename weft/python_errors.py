@@ -1,4 +1,4 @@
-"""A word on what Python says about a learner's line, where Python's own says little."""
+"""Advice on Python errors in a learner's line, where Python's message says little."""
 
 import ast
 import re
@@ -17,9 +17,9 @@ FUNCTION = re.compile(r"'(method|function|builtin_function_or_method)'")
 
 
 def advice(error: Exception, text: str, functions: frozenset[str]) -> str:
-    """Say what to look at on the line `text`, '' where nothing is known.
+    """Say what to look at on the line `text`; '' if there is no advice.
 
-    `functions` are those of `cuda` in a kernel.
+    functions: the names of `cuda`'s functions in a kernel.
 
     >>> advice(TypeError("'<' not supported"), "if i < out.shape:", frozenset())
     '`out.shape` holds a number for each dimension; `out.size` is one number.'
@@ -67,7 +67,7 @@ def advice(error: Exception, text: str, functions: frozenset[str]) -> str:
 
 
 def power(error: Exception) -> str:
-    """Say which operator is the power, '' unless `^` has failed.
+    """Say which operator raises to a power if `^` has failed, else ''.
 
     >>> power(TypeError("unsupported operand type(s) for ^: 'float' and 'int'"))
     'In Python, `**` is the power and `^` is a bitwise exclusive or.'
@@ -78,7 +78,7 @@ def power(error: Exception) -> str:
 
 
 def in_plain_words(error: BaseException) -> str:
-    """Reword an error: for NumPy's bitwise operators, say which types they take.
+    """Return an error's message; for NumPy's bitwise operators, reworded.
 
     >>> in_plain_words(TypeError("ufunc 'bitwise_xor' not supported for ..."))
     '`^` takes integers, and one side is something else'
@@ -91,14 +91,14 @@ def in_plain_words(error: BaseException) -> str:
 
 
 def comparison(text: str) -> str:
-    """Say that nothing is stored on a line such as `out[i] == a[i]`, else ''.
+    """Say that a line such as `out[i] == a[i]` stores nothing; '' for other lines.
 
     >>> comparison("out[i] == a[i]"), comparison("x = out[i] == a[i]")
     ('`==` compares; `=` stores.', '')
     """
     try:
         (statement,) = ast.parse(text.strip()).body
-    except (SyntaxError, ValueError):  # part of a statement, or none
+    except (SyntaxError, ValueError):  # part of a statement, or no Python
         return ""
     match statement:
         case ast.Expr(ast.Compare(left=ast.Subscript(), ops=[ast.Eq()])):
@@ -127,7 +127,7 @@ def _not_callable(text: str) -> str:
 
 
 def precedence(test: ast.expr) -> str:
-    """Say how Python reads `a < b & c < d`, '' where a condition has no such thing.
+    """Say how Python reads `a < b & c < d`; '' if a condition has nothing of that form.
 
     >>> precedence(ast.parse("i < n & j < m", mode="eval").body).partition(",")[0]
     '`&` binds more tightly than a comparison: Python evaluates `n & j` first'
@@ -135,7 +135,7 @@ def precedence(test: ast.expr) -> str:
     for node in ast.walk(test):
         if not isinstance(node, ast.Compare):
             continue
-        for middle in node.comparators[:-1]:  # one side of two comparisons
+        for middle in node.comparators[:-1]:  # operands of two comparisons
             if not isinstance(middle, ast.BinOp):
                 continue
             if isinstance(middle.op, ast.BitAnd | ast.BitOr):

@@ -1,11 +1,12 @@
 """Hazards in a trace: races and reads of memory that no thread wrote.
 
-Two accesses race if they touch the same bytes, come from two threads, one of them at
-least writes, not both are atomic (relaxed loads and stores count as such), and nothing
+Two accesses race if they touch the same bytes from two threads, at least one of them
+writes, not both are atomic (relaxed loads and stores count as atomic), and nothing
 orders them: no barrier of the block or the grid, no warp-synchronous operation whose
-mask names both lanes, no atomic handed from one to the other between a fence of each.
-That is decided from what each thread could know of the others (see `clocks.View`), so
-it does not depend on the order in which the simulator happened to run them.
+mask includes both lanes, and no atomic through which one thread passes to the other
+what it did before its fence. That is decided from what each thread could know of the
+others (see `clocks.View`), so it does not depend on the order in which the simulator
+happened to run them.
 
 Source: L. Lamport, "Time, Clocks, and the Ordering of Events in a Distributed System",
 1978; the candidates are narrowed as in C. Flanagan and S. Freund, "FastTrack", 2009.
@@ -32,8 +33,8 @@ class Access:
     """One side of a hazard."""
 
     place: Place
-    thread: int  # rank in its block
-    block: int  # number in its grid
+    thread: int  # its rank in the block
+    block: int  # its number in the grid
     operation: int
     row: int
 
@@ -42,11 +43,11 @@ class Access:
 class Race:
     """Two unordered accesses to the same bytes of `array`, in the order simulated.
 
-    `within` says how far apart the threads are: 'warp', 'block' or 'grid', or 'cluster'
-    in the shared memory of one of two blocks. A
-    `lost_update` is a race of two read-modify-writes. What is `unfenced` lacks no more
-    than a fence of the second thread, between the second access and `told`, the atomic
-    operation that tells it of the first.
+    `within` is the smallest group that has both threads: 'warp', 'block' or 'grid', or
+    'cluster' for shared memory of one of two blocks. A `lost_update` is a race of two
+    read-modify-writes. A race is `unfenced` if it lacks only a fence by the second
+    thread, between the second access and `told`, the atomic operation that orders it
+    after the first thread.
     """
 
     array: str
@@ -70,9 +71,9 @@ class Unwritten:
 
 @dataclass(frozen=True)
 class Left:
-    """An access to shared memory of another block, which may have ended by then.
+    """An access to another block's shared memory, which may have ended by then.
 
-    `owner` is that block; none of its threads knows of the access when it ends.
+    `owner` is that block. No thread of it is ordered after the access when it ends.
     """
 
     array: str
@@ -82,7 +83,7 @@ class Left:
 
 @dataclass(frozen=True)
 class Unfinished:
-    """A read of bytes of `array` into which a copy has `begun` and not arrived."""
+    """A read of bytes of `array` into which a copy has `begun` but not completed."""
 
     array: str
     access: Access
@@ -92,9 +93,9 @@ class Unfinished:
 def races(trace: Trace, guesses_are_fine: bool = True) -> Race | None:
     """Return the first race of a trace, or None.
 
-    One in shared memory comes before two stores to the same global element: those often
+    One in shared memory comes before two stores to the same global element, which often
     follow from it. A race between two threads of one warp is reported only if no two
-    warps race: the latter shows that the whole block must wait, and not only a warp.
+    warps race, because a race between warps shows that the whole block must wait.
     guesses_are_fine: whether a read may race with the compare-and-swap that it is a
     guess for.
     """
@@ -121,7 +122,7 @@ def races(trace: Trace, guesses_are_fine: bool = True) -> Race | None:
 
 
 def _one_warp(trace: Trace, pair: tuple[int, int]) -> bool:
-    """Return whether the two accesses are of one warp."""
+    """Return whether two accesses are by the same warp."""
     return _in_one_warp(*(trace.views[trace.view[row]] for row in pair))
 
 
@@ -130,7 +131,7 @@ def _in_one_warp(a: View, b: View) -> bool:
 
 
 def unwritten(trace: Trace) -> Unwritten | None:
-    """Return the first read of shared, local or fresh memory that is not set."""
+    """Return the first read of shared, local or fresh memory before any write to it."""
     fresh = np.array([*trace.fresh, False])[trace.array]
     if trace.blocks < trace.all_blocks:
         fresh &= trace.space != GLOBAL  # a block left out may have written it
@@ -156,9 +157,9 @@ def unwritten(trace: Trace) -> Unwritten | None:
 
 
 def unfinished(trace: Trace) -> Unfinished | None:
-    """Return the first read of shared memory with an asynchronous copy in flight.
+    """Return the first read of shared memory that an asynchronous copy is filling.
 
-    That is: the last store there is the beginning of a copy, and no wait followed.
+    There, the last store is the start of a copy, and no wait followed.
     """
     begun = trace.atomics["begun"]
     if not begun.size:
@@ -186,9 +187,9 @@ def unfinished(trace: Trace) -> Unfinished | None:
 def left(trace: Trace) -> Left | None:
     """Return the first access to a block of a cluster that may have ended, or None.
 
-    Some thread of the block has to know of the access when it ends. CUDA C++
-    Programming Guide, "Distributed Shared Memory": all accesses to the memory of a
-    block come before its end. That holds for arrivals at its mbarriers as well.
+    At least one thread of the block must be ordered after the access when it ends. CUDA
+    C++ Programming Guide, "Distributed Shared Memory": all accesses to the memory of a
+    block come before its end. This includes arrivals at its mbarriers.
     """
     if not (rows := np.flatnonzero(trace.remote)).size:
         return None
@@ -211,8 +212,9 @@ def left(trace: Trace) -> Left | None:
 def refuse(trace: Trace) -> None:
     """Raise `Fault` for the first hazard of a launch, as `install(check=...)` does.
 
-    A race, a read of shared memory into which a copy has not arrived, or a read of
-    shared or local memory that no thread wrote. `places` are the lines of the accesses.
+    A hazard is a race, a read of shared memory before a copy into it completes, or a
+    read of shared or local memory that no thread wrote. `places` are the lines of the
+    accesses.
     """
     _refuse_beside(trace)
     race, copying, early = races(trace), unfinished(trace), unwritten(trace)
@@ -242,7 +244,7 @@ def refuse(trace: Trace) -> None:
 
 
 def _refuse_beside(trace: Trace) -> None:
-    """Raise `Fault` for what collides with the TMA or with wgmma."""
+    """Raise `Fault` for a conflict with the TMA or wgmma."""
     early, missed = in_use(trace), unseen(trace)
     if early is not None:
         access, held = _access(trace, early.row), early.held
@@ -272,8 +274,8 @@ def _places(*accesses: Access) -> list[Place]:
 def _candidates(trace: Trace) -> list[Columns]:
     """Return groups of rows that may race: the same bytes, several threads, a write.
 
-    Everything else is settled by barriers: two accesses of one block race only if they
-    have the same epoch, two of different blocks only if the grid's epoch is the same.
+    Barriers order everything else: two accesses of one block race only if they have the
+    same epoch, and two of different blocks only if the grid's epoch is the same.
     """
     rows = np.flatnonzero(trace.space != LOCAL)
     if not rows.size or not (trace.operation[rows] != READ).any():
@@ -297,10 +299,10 @@ def _candidates(trace: Trace) -> list[Columns]:
 def _inside(
     trace: Trace, rows: Columns, who: Columns, region: Columns, word: Columns
 ) -> list[Columns]:
-    """Return groups of rows of one block, or of the shared memory of one.
+    """Return groups of rows that may race within a block, or in its shared memory.
 
-    The blocks of a cluster pass their barriers separately: what one of them accesses
-    in the shared memory of another may be at any time of the other.
+    The blocks of a cluster pass their barriers separately, so what one of them accesses
+    in another's shared memory is not in any particular epoch of the other.
     """
     if not trace.bulk.remote:
         return _groups(trace, rows, who, region, word)
@@ -314,7 +316,7 @@ def _inside(
 
 
 def _groups(trace: Trace, rows: Columns, who: Columns, *keys: Columns) -> list[Columns]:
-    """Return groups of rows with equal keys from several `who`, one of them writing."""
+    """Return groups of rows with equal keys and several `who`, one of them writing."""
     if not rows.size:
         return []
     order, new = columns.order(*keys)
@@ -331,9 +333,9 @@ def _groups(trace: Trace, rows: Columns, who: Columns, *keys: Columns) -> list[C
 
 
 def _words(trace: Trace, rows: Columns) -> tuple[Columns, Columns]:
-    """Split accesses into the smallest unit that any of them has; rows and addresses.
+    """Split accesses into the smallest unit among them; return rows and addresses.
 
-    In most traces all have one size, and there is nothing to split.
+    In most traces all accesses have one size, and there is nothing to split.
     """
     size, address = trace.size[rows], trace.address[rows]
     unit = columns.unit(size, address)
@@ -345,8 +347,8 @@ def _guesses(trace: Trace) -> frozenset[int]:
     """Return the instructions that only read what a compare-and-swap then expects.
 
     Such a value may be stale: then the swap fails. So the read may race with atomics.
-    An instruction guesses if its thread's next access to the same element, each time,
-    is such a swap, or if there is none.
+    An instruction guesses if its thread's next access to the same element is always
+    such a swap, or if there is none.
     """
     swaps = trace.atomics["cas"]
     if not swaps.size:
@@ -374,18 +376,18 @@ def guessed(trace: Trace) -> frozenset[Place]:
 def _unordered(
     trace: Trace, rows: Columns, guesses: frozenset[int]
 ) -> list[tuple[int, int]]:
-    """Return the first two rows of a group that nothing orders; the group is in order.
+    """Return the first two rows of a group that nothing orders.
 
-    If they are of one warp, in shared memory, the first two of different warps are
-    returned as well.
+    rows: in the order simulated. If the first two are by one warp, in shared memory,
+    the first two by different warps are returned as well.
     """
     views = trace.views
     relaxed = set(trace.atomics["relaxed"].tolist())
     write: int | None = None
     others: list[int] = []  # reads and atomics since the last write
-    changes: list[int] = []  # those that are no reads
-    reads: list[int] = []  # those that are plain reads
-    firm: list[int] = []  # of these, the ones that are no guesses
+    changes: list[int] = []  # of these, atomics and relaxed stores
+    reads: list[int] = []  # of these, the plain reads
+    firm: list[int] = []  # of the plain reads, those that are no guesses
     found: list[tuple[int, int]] = []
 
     for row in rows.tolist():
@@ -443,7 +445,7 @@ def _race(trace: Trace, first: int, second: int) -> Race:
 
 
 def _told(trace: Trace, row: int) -> Access | None:
-    """Return the last atomic operation before an access, of its thread or its block."""
+    """Return the last atomic operation before an access, by its thread or its block."""
     block = trace.block == trace.block[row]
     mine = block & (trace.thread == trace.thread[row])
     loose = np.zeros(len(trace), bool)
@@ -457,7 +459,7 @@ def _told(trace: Trace, row: int) -> Access | None:
 
 
 def _updates(trace: Trace, row: int, view: View) -> bool:
-    """Return whether an access is in a plain read-modify-write on one line."""
+    """Return whether an access is part of a plain read-modify-write on one line."""
     same = (
         (trace.view == view.index)
         & (trace.address == trace.address[row])

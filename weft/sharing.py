@@ -1,12 +1,12 @@
-"""`weft.share`: the last check of an exercise as one file, for an office hour.
+"""`weft.share`: the last check of an exercise as one file, to discuss with a teacher.
 
     weft.share("vector_add")                 writes vector_add.weft.json
     weft.shared("vector_add.weft.json")      shows it
     python -m weft.sharing FILE > page.html  the same as a page
 
-The file has the cell, the verdict and a trace, as text. To show it, nothing in it is
-run: all of it is data, escaped where it is shown. It says what its author's check said;
-whether that is so, a check of the code tells.
+The file has the cell, the verdict and a trace, as text. Showing it runs none of that:
+all of it is data, and is escaped. It shows what the author's check said; only a new
+check of the code can confirm that.
 """
 
 import html
@@ -34,7 +34,7 @@ FORMAT = 1
 LARGEST = 2 << 20  # bytes
 INDICES = ("thread", "block")
 LISTS = ("facts", "rows")
-LEFT_OUT = ("places", "onward", "judged", "past")  # of what is written
+LEFT_OUT = ("places", "onward", "judged", "past")  # fields that are not written
 PAGE = """<!doctype html>
 <html lang="en"><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy"
@@ -53,9 +53,9 @@ h1 {{ font-size: 1.25rem; overflow-wrap: anywhere }}
 
 
 def share(exercise: Any, file: str | Path = "") -> str:
-    """Write the last check of an exercise into a file; return what was written.
+    """Write the last check of an exercise to a file; return a description of it.
 
-    exercise: its name, or what was checked. file: the path, instead of the exercise's
+    exercise: its name, or what was checked. file: the path, by default the exercise's
     name and `.weft.json`. Raises LearnerError if it has not been checked here, or the
     file cannot be written.
     """
@@ -85,7 +85,7 @@ def share(exercise: Any, file: str | Path = "") -> str:
 
 @dataclass(frozen=True)
 class Shared:
-    """What `share` wrote, to be looked at. trace: title, subtitle, table, facts."""
+    """The contents of a shared file. trace: title, subtitle, table, facts."""
 
     lab: str
     exercise: str
@@ -111,7 +111,7 @@ class Shared:
         return f"<h3>{html.escape(self.title)}</h3>{self._body()}"
 
     def page(self) -> str:
-        """The same as a page, which needs no other file."""
+        """Return the contents as a self-contained HTML page."""
         title = html.escape(self.title)
         return PAGE.format(title=title, body=f"<h1>{title}</h1>{self._body()}")
 
@@ -165,7 +165,7 @@ def _name(thing: Any) -> str:
 
 
 def _cell(thing: Any) -> str:
-    """The cell that defines a thing, or its own text; "" if neither is there."""
+    """Return the cell that defines a thing, or its own text; "" if neither is known."""
     text = getattr(thing, "text", thing)  # a cell of C is text already
     if isinstance(text, str):
         return text
@@ -180,7 +180,7 @@ def _cell(thing: Any) -> str:
 
 
 def _plain(verdict: Verdict) -> dict[str, Any]:
-    """A verdict as plain data; no file of its author is named."""
+    """Return a verdict as plain data, without the paths of its author's files."""
     kept = [f.name for f in fields(Verdict) if f.name not in LEFT_OUT]
     places = [
         {
@@ -196,7 +196,7 @@ def _plain(verdict: Verdict) -> dict[str, Any]:
 
 
 def _verdict(given: dict[str, Any]) -> Verdict:
-    """The verdict that plain data say. Raises ValueError, TypeError or KeyError."""
+    """Return the verdict from plain data. Raises ValueError, TypeError or KeyError."""
     places = [
         (
             Place(
@@ -217,7 +217,7 @@ def _verdict(given: dict[str, Any]) -> Verdict:
         elif f.name in LISTS:
             convert = _text if f.name == "facts" else int
             said[f.name] = tuple(map(convert, given[f.name]))
-        elif f.name == "printed":  # older files have none
+        elif f.name == "printed":  # older files lack it
             said[f.name] = _text(given.get(f.name, ""))
         elif f.name not in LEFT_OUT:
             said[f.name] = _text(given[f.name])
@@ -225,9 +225,9 @@ def _verdict(given: dict[str, Any]) -> Verdict:
 
 
 def _trace(checked: Checked) -> dict[str, Any] | None:
-    """What a kernel does in the launch at which its check stopped, or in the first.
+    """Return a trace of the launch at which a check failed, or of the first size.
 
-    None for what is no kernel, and where the launch does not come to its end.
+    None for anything but a kernel, and if the launch does not complete.
     """
     exercise = checked.exercise
     if not isinstance(exercise, KernelExercise):
@@ -238,7 +238,7 @@ def _trace(checked: Checked) -> dict[str, Any] | None:
             trial = configure(exercise, exercise.case(exercise.sizes[0]))
         arguments = (*trial.case.inputs, *trial.fresh())
         found = trace(exercise.kernel)[trial.config](*arguments)
-    except Exception:  # the kernel may do anything, and its verdict says what
+    except Exception:  # the kernel may do anything, and its verdict reports it
         return None
     title, subtitle, table, facts = found.shown()
     return {"title": title, "subtitle": subtitle, "table": table, "facts": facts}

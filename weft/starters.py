@@ -6,13 +6,13 @@ from typing import Any
 
 from weft.meaning import python_function
 
-STUB = "your code here"  # in the comment that a starter cell contains
+STUB = "your code here"  # text of the comment in a starter cell
 
 
 def source_function(value: Any) -> FunctionType | None:
-    """Return the Python function of a kernel, or a plain function, if there is one.
+    """Return the Python function of a kernel, or a plain function, else None.
 
-    For a function that `functools.wraps` has wrapped, it is the inner one, which the
+    For a function wrapped with `functools.wraps`, it is the inner one, which the
     learner wrote.
     """
     if isinstance(value, FunctionType):
@@ -38,8 +38,7 @@ def has_stub(function: Any) -> bool:
 def called_stubs(function: Any) -> list[str]:
     """Return the names of unfinished functions that a plain function refers to.
 
-    They are looked up where the function would find them: in its closure, then
-    globally.
+    They are looked up as the function would: in its closure, then globally.
     """
     inner = source_function(function)
     if inner is None:

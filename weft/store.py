@@ -1,8 +1,8 @@
-"""The folder in which this package keeps progress, and the ceilings of a machine.
+"""The folder in which this package keeps progress, and a machine's measured ceilings.
 
-Inside a working copy of the course that is its folder `.weft/`; elsewhere (an
-installed package, a copy that belongs to another user) the user's own folders.
-WEFT_HOME names another folder.
+Inside a working copy of the course it is the copy's folder `.weft/`; elsewhere (an
+installed package, a copy that belongs to another user) it is in the user's own folders.
+WEFT_HOME overrides it.
 """
 
 import json
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 HOME = "WEFT_HOME"
-PATIENCE = 10  # seconds to wait for another notebook that is writing
+PATIENCE = 10  # seconds to wait while another notebook writes
 
 
 def root(start: Path | None = None) -> Path | None:
@@ -35,7 +35,7 @@ def root(start: Path | None = None) -> Path | None:
 def place(name: str, *, cache: bool = False) -> Path:
     """Return the path of the file `name` in the store; it need not exist.
 
-    cache: whether the file can be made again, and so may live in `~/.cache`.
+    cache: whether the file can be recreated, and so may be in `~/.cache`.
     """
     if home := os.environ.get(HOME):
         return Path(home).expanduser() / name
@@ -50,14 +50,14 @@ def place(name: str, *, cache: bool = False) -> Path:
 
 
 def _is_ours(copy: Path) -> bool:
-    """Return whether a working copy's store is this user's, or could be made."""
+    """Return whether a working copy's store is this user's, or could be created."""
     try:
         owner = (copy / ".weft").stat().st_uid
     except FileNotFoundError:
         return os.access(copy, os.W_OK)
     except OSError:
         return False
-    return owner == os.geteuid() or os.geteuid() == 0  # root: a container's user
+    return owner == os.geteuid() or os.geteuid() == 0  # root: the user of a container
 
 
 def read(path: Path) -> tuple[dict[str, Any], str]:
@@ -111,8 +111,8 @@ def write(path: Path, contents: dict[str, Any]) -> str:
 def update(path: Path, change: Callable[[dict[str, Any]], object]) -> str:
     """Change a JSON object that other notebooks may be changing too. Never raises.
 
-    change: gets the contents and changes them in place. Returns "" or what was wrong:
-    a file that could not be read and had to be begun anew, or could not be written.
+    change: gets the contents and changes them in place. Returns "" or what was wrong: a
+    file that could not be read and was started anew, or one that could not be written.
     """
     from filelock import FileLock, Timeout
 
@@ -150,5 +150,5 @@ def replace(path: Path, text: str) -> None:
 
 
 def now() -> str:
-    """Return the local time, to the second, ISO 8601."""
+    """Return the local time to the second, in ISO 8601."""
     return datetime.now().astimezone().isoformat(timespec="seconds")

@@ -2,13 +2,13 @@
 
     large = specialise(gemm, unroll=("kk",), BM=128, BN=128, TM=8, TN=8)
 
-A kernel names the sizes of its tiles, which are numbers when it is compiled. In CUDA
-C++ they would be template parameters, and a loop to be unrolled would be marked by
-`#pragma unroll`. Numba has neither: `specialise` compiles the kernel, and the device
-functions that it calls, again with other values for the names. Loops over the variables
-in `unroll` are unrolled before Numba sees them. LLVM decides for itself, and does not
-unroll a loop if the result would be long; an array indexed by the loop's variable is
-then no longer in registers.
+A kernel names the sizes of its tiles, which must be constants when it is compiled. In
+CUDA C++ they would be template parameters, and a loop to be unrolled would be marked
+with `#pragma unroll`. Numba has neither. So `specialise` compiles the kernel, and the
+device functions that it calls, again with other values for the names. Loops over the
+variables in `unroll` are unrolled before Numba sees them. LLVM decides for itself, and
+does not unroll a loop if the result would be long; an array indexed by the loop's
+variable is then no longer in registers.
 """
 
 import ast
@@ -40,10 +40,10 @@ def specialise(
 ) -> Any:
     """Return `kernel` compiled again, with other values for global names.
 
-    kernel: made by `@cuda.jit`. unroll: the variables of loops over `range` to write
-    out, in the kernel and in the device functions that it calls, which are inlined.
+    kernel: made by `@cuda.jit`. unroll: the variables of loops over `range` to unroll,
+    in the kernel and in the device functions that it calls, which are inlined.
     max_registers, launch_bounds, signature: as for `cuda.jit`. Raises ValueError for a
-    constant whose name none of the functions could use, as it has no value now.
+    constant that is not a global name of any of the functions.
     """
     function = meaning.python_function(kernel)
     if function is None:
@@ -75,11 +75,11 @@ def scopes(function: types.FunctionType) -> Iterator[dict[str, Any]]:
 
 
 def large_shared(kernel: Any, size: int, *arguments: Any) -> Any:
-    """Compile `kernel` for these arguments and let it have much shared memory.
+    """Compile `kernel` for these arguments and allow it over 48 KB of shared memory.
 
-    size: bytes of dynamic shared memory that a launch may pass, beyond the 48 KB that
-    it may pass otherwise. arguments: none for a kernel with a signature. Returns the
-    kernel. Raises RuntimeError where the GPU has less.
+    size: the most bytes of dynamic shared memory that a launch may use. arguments: none
+    for a kernel with a signature. Returns the kernel. Raises RuntimeError if the GPU
+    has less.
     """
     if meaning.simulating():
         allow_shared(meaning.python_function(kernel), size)
@@ -95,7 +95,7 @@ def _specialised(
     unroll: set[str],
     constants: dict[str, Any],
 ) -> types.FunctionType:
-    """Return the function with constants filled in, and so what it calls."""
+    """Return the function with constants filled in, as well as in what it calls."""
     scope = function.__globals__ | constants
     for name in global_names(function.__code__) & scope.keys():
         inner = meaning.python_function(scope[name])
@@ -110,9 +110,9 @@ def _specialised(
 def written_out(
     function: types.FunctionType, unroll: Iterable[str], scope: dict[str, Any]
 ) -> types.FunctionType:
-    """Return the function with its loops over `unroll` written out.
+    """Return the function with its loops over `unroll` unrolled.
 
-    scope: the globals it will have; the integers among them may be in the `range` of
+    scope: the globals it will have; integers among them may appear in the `range` of
     such a loop, and decide an `if` in its body. Lines keep their numbers.
     """
     lines, first = inspect.getsourcelines(function)
@@ -130,13 +130,13 @@ def written_out(
 
 
 class _Unroll(ast.NodeTransformer):
-    """Unrolls loops: their variable becomes the number of each iteration."""
+    """Unrolls loops: the variable is replaced by its value in each iteration."""
 
     def __init__(self, unroll: set[str], numbers: Mapping[str, int]) -> None:
         self._unroll, self._numbers = unroll, numbers
 
     def _value(self, node: ast.expr) -> int | None:
-        """Return the integer that an expression of known numbers has, or None."""
+        """Return the integer value of an expression of known numbers, or None."""
         try:
             code = compile(ast.Expression(node), "", "eval")
             value = eval(code, {"__builtins__": {}}, dict(self._numbers))

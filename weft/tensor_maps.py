@@ -1,8 +1,8 @@
-"""Tensor maps: what TMA has to know of a matrix, in 128 bytes.
+"""Tensor maps: what TMA needs to know about a matrix, in 128 bytes.
 
-A kernel names a box of a matrix by its first column and row; where the matrix is, how
-large it is and how its boxes lie in shared memory is in the tensor map. It is made on
-the host and passed as an array of bytes.
+A kernel names a box of a matrix by its first column and row. The tensor map says where
+the matrix is, how large it is, and how its boxes are laid out in shared memory. It is
+made on the host and passed as an array of bytes.
 
 CUDA Driver API, `cuTensorMapEncodeTiled`.
 """
@@ -22,7 +22,7 @@ LINE = 128  # bytes of a row that the swizzle permutes
 MOST_BOX = 256  # elements of a box along one axis
 KINDS = {  # CU_TENSOR_MAP_DATA_TYPE_…
     "uint8": 0,
-    "int16": 1,  # its bits are moved, whatever they mean
+    "int16": 1,  # its bits are copied, whatever they mean
     "int32": 3,
     "float16": 6,
     "float32": 7,
@@ -31,7 +31,7 @@ KINDS = {  # CU_TENSOR_MAP_DATA_TYPE_…
     "float8_e5m2": 0,
 }
 SWIZZLES = {0: 0, 32: 1, 64: 2, 128: 3}  # CU_TENSOR_MAP_SWIZZLE_…
-L2_128 = 2  # CU_TENSOR_MAP_L2_PROMOTION_L2_128B: of rows that straddle lines, less
+L2_128 = 2  # CU_TENSOR_MAP_L2_PROMOTION_L2_128B: fetches less where rows straddle lines
 
 
 def refused(
@@ -41,7 +41,7 @@ def refused(
     box: tuple[int, int],
     swizzle: int = LINE,
 ) -> str:
-    """Say why TMA does not take such a matrix, "" if it does.
+    """Say why TMA does not accept such a matrix, "" if it does.
 
     shape: rows and columns. stride: elements from row to row. box: rows and columns of
     a box. swizzle: bytes of a row that are permuted, 0 for none.
@@ -76,11 +76,12 @@ def refused(
 def tensor_map(tensor: Any, box: tuple[int, int], swizzle: int = LINE) -> Any:
     """Return the tensor map of a row-major CUDA tensor, 128 bytes on the same device.
 
-    In the simulator: of a NumPy array, or a tensor on the CPU.
+    In the simulator, `tensor` is a NumPy array or a CPU tensor.
 
-    box: rows and columns of what one `tma_load` or `tma_store` moves. swizzle: bytes of
-    a row that are permuted, 0 for none. The tensor has to live for as long as the map
-    is used, and so has the map. Raises LearnerError for what TMA does not take.
+    box: rows and columns that one `tma_load` or `tma_store` moves. swizzle: bytes of a
+    row that are permuted, 0 for none. Both the tensor and the map must be kept alive
+    while the map is in use. Raises LearnerError for a tensor or box that TMA does not
+    accept.
     """
     name = str(tensor.dtype).removeprefix("torch.")
     if name not in KINDS:
@@ -110,8 +111,9 @@ def encoded(
 ) -> Any:
     """Return the map of a tensor, 128 bytes. Raises RuntimeError if CUDA refuses.
 
-    sizes: elements along each axis, the innermost first. strides: bytes between two
-    elements of each axis but the innermost. fetched: how much the L2 cache fetches.
+    sizes: elements along each axis, the innermost first. strides: bytes between
+    neighbours along each axis but the innermost. fetched: the L2 promotion, how much
+    the cache fetches.
     """
     import torch
 
@@ -130,7 +132,7 @@ def encoded(
         0,  # no interleaving
         SWIZZLES[swizzle],
         fetched,
-        0,  # outside of the tensor there are zeros
+        0,  # outside the tensor, zeros are read
     )
     if status:
         raise RuntimeError(f"cuTensorMapEncodeTiled failed with CUDA error {status}")
@@ -139,10 +141,10 @@ def encoded(
 
 
 def simulated(tensor: Any, box: tuple[int, ...], swizzle: int) -> Any:
-    """Return a tensor map for the simulator, of an array or a tensor on the CPU.
+    """Return a tensor map for the simulator, of an array or a CPU tensor.
 
-    box: elements along the last axes; along those before them a box has one. Raises
-    LearnerError for what TMA does not take.
+    box: elements along the last axes; along those before them it has one. Raises
+    LearnerError for a matrix or box that TMA does not accept.
     """
     data = memory_of(tensor)
     if data.strides[-1] != data.itemsize:
@@ -180,7 +182,7 @@ def offset_of(tensor: Any, data: np.ndarray[Any, Any]) -> int:
 
 
 def memory_of(tensor: Any) -> np.ndarray[Any, Any]:
-    """Return the memory of a CPU tensor or an array; bits for types NumPy lacks."""
+    """Return the memory of a CPU tensor or an array; as bits for types NumPy lacks."""
     found = meaning.simulated_array(tensor)
     if found is not None:
         return found

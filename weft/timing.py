@@ -2,15 +2,15 @@
 
 One repetition: fill the L2 cache with something else, record an event, call, record an
 event. The host queues the call while the GPU is still filling the cache, which is
-repeated for as long as that takes: so the time between the events is the GPU's, not
+repeated until the call is queued. So the time between the events is the GPU's, not
 Python's. (`WallStopwatch` times both together, `GraphStopwatch` many launches as one
-CUDA graph.) Several functions are timed in turns: a clock that drifts then hits them
+CUDA graph.) Several functions are timed in turn, so that a drifting clock affects them
 all alike.
 
-The cache is filled by reading. Filled by writing, as Triton's `do_bench` fills it, it
-is full of data that have yet to go to memory, and they go there during the call: up to
-the size of L2 is written on the call's time. Reading has those writes done before the
-call begins. What the call itself leaves in L2 is not waited for either.
+The cache is filled by reading. If it is filled by writing, as in Triton's `do_bench`,
+it holds data that must still be written to memory, and that happens during the call: up
+to the size of L2 is written on the call's time. Reading completes those writes before
+the call begins. Data that the call itself leaves in L2 is not waited for either.
 `python -m verification.stopwatch` counts the bytes.
 """
 
@@ -27,27 +27,27 @@ from weft.errors import LearnerError
 from weft.tracebacks import undefined
 from weft.wording import several
 
-SHORT = 0.05  # ms: below this, starting a kernel is a visible part of its time
+SHORT = 0.05  # ms: below this, launch overhead is a significant part of a kernel's time
 
 LEAST = 20  # repetitions, unless they take longer than LONGEST
 FEW = 5  # repetitions, however long they take; with fewer, a median says little
 MOST = 200
 ENOUGH = 0.1  # s of one function's time after which LEAST repetitions are enough
 LONGEST = 0.5  # s of one function's time
-WARM = (0.03, 0.3)  # s of warm-up at least (a GPU's clock needs that to rise), at most
+WARM = (0.03, 0.3)  # s of warm-up, least and most: a GPU's clock needs that to rise
 STEADY = 0.02  # warm when two repetitions in a row differ by less than this
-MARGIN = 0.1  # ms that the GPU is kept busy for beyond twice the time of queueing
-COVER = 2.0  # ms that it is kept busy for, at most
-EVICT = 3  # times the size of L2 that is read to empty it: it is not strictly LRU
+MARGIN = 0.1  # ms to keep the GPU busy, in addition to twice the time of queueing
+COVER = 2.0  # the most ms to keep it busy
+EVICT = 3  # factor on the size of L2 to read to empty it: it is not strictly LRU
 READ_ROW = 8192  # floats that are added up to one
-LEAST_READ = 1 << 27  # bytes read, at least, which keep a GPU with a small L2 busy
+LEAST_READ = 1 << 27  # the least bytes to read, which keep a GPU with a small L2 busy
 
-GRAPH_MS = 1.0  # of launches in a graph, so that starting it does not count
-GRAPH_LEAST = 20  # launches in a graph, at least
+GRAPH_MS = 1.0  # ms of launches in a graph, so that starting it does not count
+GRAPH_LEAST = 20  # the least launches in a graph
 GRAPH_MOST = 1000
-BURST_MS = 1.5  # of launches in a burst
-PAUSE = 0.01  # s before a burst, at least
-PAUSES = 6  # times as long as the burst
+BURST_MS = 1.5  # ms of launches in a burst
+PAUSE = 0.01  # the least s before a burst
+PAUSES = 6  # length of the pause, in bursts
 ON_STREAM = (
     "A CUDA graph holds what is launched on PyTorch's current stream: write "
     "kernel[grid, block, bench.stream()](...)"
@@ -55,16 +55,16 @@ ON_STREAM = (
 
 
 class CandidateError(RuntimeError):
-    """A function that was to be timed raised an error; its cause is chained."""
+    """A function to be timed raised an error, which is chained as the cause."""
 
 
 @dataclass(frozen=True)
 class Timing:
     """The time that one call takes.
 
-    ms: the median; spread: the interquartile range, in ms; reps: how many were timed.
-    host: ms that the host needs to queue the call: what a launch costs in Python.
-    whole: whether what surrounds the work on the GPU is part of ms by intention.
+    ms: the median. spread: the interquartile range, in ms. reps: the number of timed
+    repetitions. host: ms that the host takes to queue the call, the cost of a launch in
+    Python. whole: whether ms deliberately includes more than the work on the GPU.
     """
 
     ms: float
@@ -75,12 +75,12 @@ class Timing:
 
     @property
     def short(self) -> bool:
-        """The launch itself, a few µs on the GPU, is a visible part of `ms`."""
+        """Whether launch overhead, a few µs on the GPU, is a visible part of `ms`."""
         return self.ms < SHORT and not self.whole
 
     @property
     def host_bound(self) -> bool:
-        """The GPU waited for the host, so `ms` includes time spent in Python."""
+        """Whether the GPU waited for the host, so that `ms` includes time in Python."""
         return self.host - COVER > 0.5 * self.ms and not self.whole
 
 
@@ -96,14 +96,14 @@ class Stopwatch(Protocol):
     """Times one repetition."""
 
     def once(self, function: Callable[[], object], host: float) -> Sample:
-        """Call the function once, cold cache, and return its times.
+        """Call the function once with a cold cache, and return its times.
 
-        host: ms that it took to queue the function the last time.
+        host: ms that it took to queue the function last time.
         """
 
 
 def _torch() -> Any:
-    """Import PyTorch. Raises LearnerError where it cannot use the GPU."""
+    """Import PyTorch. Raises LearnerError if it cannot use the GPU."""
     try:
         import torch
     except ImportError:
@@ -124,8 +124,8 @@ def reader(
 ) -> Callable[[], object]:
     """Return a function that queues reading `times` as many bytes as L2 holds.
 
-    least: the minimum of bytes to read. It writes sums of 8192 floats each: a byte for
-    every 8192 that are read.
+    least: the minimum of bytes to read. The function writes one float for every 8192
+    that it reads, their sum.
     """
     l2 = torch.cuda.get_device_properties(0).L2_cache_size
     rows = math.ceil(max(times * l2, least) / (4 * READ_ROW))
@@ -137,8 +137,8 @@ def reader(
 class EventStopwatch:
     """Times the GPU's part with CUDA events on PyTorch's current stream.
 
-    Numba's default stream is the same legacy stream. Raises LearnerError where
-    PyTorch cannot use the GPU.
+    Numba's default stream is the same legacy stream. Raises LearnerError if PyTorch
+    cannot use the GPU.
     """
 
     host = False
@@ -150,14 +150,15 @@ class EventStopwatch:
         self._evict = evict or reader(torch)
         self._evict()  # loads the kernel
         cycles = []
-        for _ in range(5):  # the least: a pause of the host would count as the GPU's
-            for _ in range(4):  # a backlog, so that the next is the GPU's time alone
+        # at least 5 times, or a pause of the host would count as the GPU's
+        for _ in range(5):
+            for _ in range(4):  # a backlog, so that the next time is the GPU's alone
                 self._evict()
             cycles.append(self._between(self._evict).ms)
         self._cycle = max(min(cycles), 1e-3)
 
     def once(self, function: Callable[[], object], host: float) -> Sample:
-        """Time one call. Any error of the call is raised here, at once."""
+        """Time one call. Any error of the call is raised immediately."""
         wanted = min(MARGIN + 2 * host, COVER)
         for _ in range(math.ceil(wanted / self._cycle)):
             self._evict()
@@ -175,10 +176,10 @@ class EventStopwatch:
 
 
 class WallStopwatch:
-    """Times what a program waits for: calls in a loop, the host's part included.
+    """Times what a program waits for: calls in a loop, including the host's part.
 
-    The cache is as the call before left it. Raises LearnerError where PyTorch cannot
-    use the GPU.
+    The cache is in the state that the previous call left. Raises LearnerError if
+    PyTorch cannot use the GPU.
     """
 
     host = True
@@ -189,7 +190,7 @@ class WallStopwatch:
         self._last: dict[Callable[[], object], float] = {}  # ms of one call
 
     def once(self, function: Callable[[], object], host: float) -> Sample:
-        """Time about 2 ms of calls, 50 at most, and return the mean of one."""
+        """Time about 2 ms of calls, at most 50, and return the mean of one."""
         last = self._last.get(function, math.inf)
         count = max(1, min(50, math.ceil(2 / last))) if last else 50
         self._wait()
@@ -204,12 +205,13 @@ class WallStopwatch:
 
 
 class GraphStopwatch:
-    """Times the launches of a CUDA graph: the mean of many, one after the other.
+    """Times the launches of a CUDA graph: the mean of many, one after another.
 
-    For kernels so short that their launch would be most of the time between two events:
-    a graph queues the next while one is running. The cache is as the call before left
-    it. A function must launch on PyTorch's current stream, for kernels of Numba's
-    `weft.bench.stream()`. Raises LearnerError where PyTorch cannot use the GPU.
+    For kernels so short that their launch would take most of the time between two
+    events: a graph queues the next while one is running. The cache is in the state that
+    the previous call left. A function must launch on PyTorch's current stream; for
+    Numba's kernels that is `weft.bench.stream()`. Raises LearnerError if PyTorch cannot
+    use the GPU.
     """
 
     host = False
@@ -235,7 +237,7 @@ class GraphStopwatch:
         return Sample(self._replay(graph) / count, 0.0)
 
     def _replay(self, graph: Any) -> float:
-        """Return how long one replay of a graph takes, ms."""
+        """Return how long one replay of a graph takes, in ms."""
         self._start.record()
         graph.replay()
         self._end.record()
@@ -243,11 +245,11 @@ class GraphStopwatch:
         return float(self._start.elapsed_time(self._end))
 
     def _capture(self, function: Callable[[], object], count: int) -> Any:
-        """Return a graph of that many calls. Raises RuntimeError for an empty one."""
+        """Return a graph of `count` calls. Raises RuntimeError for an empty one."""
         cuda = self._torch.cuda
         side = cuda.Stream()
         side.wait_stream(cuda.current_stream())
-        with cuda.stream(side):  # compiles, allocates: neither can be captured
+        with cuda.stream(side):  # compiles and allocates, which cannot be captured
             function()
             function()
         cuda.current_stream().wait_stream(side)
@@ -270,12 +272,12 @@ class GraphStopwatch:
 class BurstStopwatch(GraphStopwatch):
     """Times a few launches of a CUDA graph after a pause.
 
-    For kernels that draw so much power that a GPU lowers its clock after some
-    milliseconds: a matrix product on tensor cores. Each repetition waits for PAUSES
-    times as long as it works, replays the graph once without timing it, and once with.
+    For kernels that draw so much power that a GPU lowers its clock after a few
+    milliseconds, such as a matrix product on tensor cores. Each repetition waits for
+    PAUSES times as long as it works, replays the graph once untimed, and once timed.
 
-    most: repetitions of a function, as the pauses take long. With it, the untimed
-    replays are all the warm-up that there is.
+    most: repetitions per function, because the pauses take long. With it, the untimed
+    replays are the only warm-up.
     """
 
     def __init__(self, most: int | None = None) -> None:
@@ -326,7 +328,7 @@ class _Run:
         spent = 0.0
         while spent < most:
             ms = self.once(stopwatch).ms
-            spent += ms / 1e3 + 1e-4  # 0.1 ms: the eviction of L2
+            spent += ms / 1e3 + 1e-4  # 0.1 ms: emptying L2
             if spent >= least and abs(ms - last) <= STEADY * ms:
                 return
             last = ms
@@ -358,10 +360,10 @@ class _Run:
 def measure(
     functions: Mapping[str, Callable[[], object]], stopwatch: Stopwatch
 ) -> dict[str, Timing]:
-    """Time several functions in turns and return a Timing for each.
+    """Time several functions in turn and return a Timing for each.
 
-    20 to 200 repetitions each, fewer (5 at least) for one that takes over 25 ms, after
-    a warm-up. Raises CandidateError, which names the function that failed.
+    After a warm-up, there are 20 to 200 repetitions of each, or fewer (at least 5) if
+    one takes over 25 ms. Raises CandidateError, which names the function that failed.
     """
     most = getattr(stopwatch, "most", MOST)
     runs = [_Run(name, function, most) for name, function in functions.items()]
@@ -375,7 +377,8 @@ def measure(
     turn = 0
     while left := [r for r in runs if not r.done]:
         shift = turn % len(left)
-        for run in (*left[shift:], *left[:shift]):  # rotated: none is always first
+        # rotated, so that none is always first
+        for run in (*left[shift:], *left[:shift]):
             run.add(stopwatch)
         turn += 1
     whole = getattr(stopwatch, "whole", False)

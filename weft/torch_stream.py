@@ -1,8 +1,8 @@
-"""The stream on which PyTorch is working: a launch for its tensors belongs there.
+"""The stream on which PyTorch is working: launches on its tensors belong there.
 
-Every launch has to ask anew, since `with torch.cuda.stream(...)` and a graph's capture
-change the answer. A check asks whether a launch did, by making another stream the
-current one; without a GPU that stream is a number.
+Every launch must query it again, because `with torch.cuda.stream(...)` and a graph's
+capture change it. A check tests whether a launch did so, by making another stream the
+current one; without a GPU that stream is only a number.
 """
 
 import contextlib
@@ -13,8 +13,8 @@ from typing import Any, SupportsInt
 
 from weft import device
 
-HANDLE = 0x57EA3  # of the stream that a check pretends without a GPU
-LEGACY = 1  # the default stream's other number, CU_STREAM_LEGACY
+HANDLE = 0x57EA3  # of the stream that a check pretends to have, without a GPU
+LEGACY = 1  # CU_STREAM_LEGACY, another number for the default stream
 
 _pretended = False
 
@@ -22,7 +22,7 @@ _pretended = False
 def current_stream() -> Any:
     """Return PyTorch's current stream for a launch: `kernel[grid, block, stream]`.
 
-    0, the default stream, without a GPU.
+    Without a GPU it is 0, the default stream.
     """
     if not device.find().usable:
         return _of_numba(HANDLE) if _pretended else 0
@@ -34,26 +34,26 @@ def current_stream() -> Any:
 
 @functools.lru_cache(64)
 def _of_numba(handle: int) -> Any:
-    """Return Numba's stream for a driver's handle; 0 stands for the default one."""
+    """Return Numba's stream for a driver's handle; 0 is the default stream."""
     from numba import cuda
 
     return cuda.external_stream(handle) if handle else 0
 
 
 def handle_of(stream: Any) -> int:
-    """Return the driver's number for a stream of Numba's, 0 for the default one."""
+    """Return the driver's handle of a Numba stream, 0 for the default one."""
     handle = getattr(stream, "handle", stream)
     handle = getattr(handle, "value", handle) or 0
-    # a simulated `cuda.stream()` has no number: any but the default's will do
+    # A simulated `cuda.stream()` has no handle: any but the default's will do.
     number = int(handle) if isinstance(handle, SupportsInt) else id(stream)
     return 0 if number == LEGACY else number
 
 
 @contextlib.contextmanager
 def another() -> Iterator[Callable[[Any], bool]]:
-    """Make another stream the current one for a while.
+    """Make another stream the current one within a `with` block.
 
-    Gives a function that says whether a launch's stream is that one.
+    Yields a function that says whether a launch's stream is that one.
     """
     import torch
 
@@ -71,7 +71,7 @@ def another() -> Iterator[Callable[[Any], bool]]:
 
 @contextlib.contextmanager
 def _pretending(cuda_of_torch: Any) -> Iterator[None]:
-    """Let PyTorch without a GPU name a current stream."""
+    """Give PyTorch a current stream without a GPU, within a `with` block."""
     global _pretended
     before = cuda_of_torch.current_stream
     cuda_of_torch.current_stream = lambda device=None: SimpleNamespace(

@@ -1,7 +1,7 @@
-"""Errors that explain themselves, shown without the frames of this package.
+"""Self-explanatory errors, shown without the frames of this package.
 
 IPython asks an error how to show itself (`_render_traceback_`); Python itself shows
-every frame. So Python's hook for uncaught errors leaves ours out of them.
+every frame. So Python's hook for uncaught errors removes ours.
 """
 
 import dis
@@ -25,7 +25,7 @@ _where: Callable[[str], str] = _nowhere
 
 
 def install() -> None:
-    """Leave our frames out of what Python shows of our errors."""
+    """Remove our frames from the tracebacks of our errors that Python shows."""
     shown = sys.excepthook
 
     def hook(kind: type[BaseException], error: BaseException, trace: Any) -> None:
@@ -66,7 +66,7 @@ def called_at(error: BaseException) -> tuple[int, str] | None:
 
 
 def interrupted(error: KeyboardInterrupt) -> list[str]:
-    """Return the learner's lines that a press of Stop interrupted.
+    """Return the learner's lines that an interrupt stopped.
 
     Empty if this package was not running: then Python's own traceback is best.
     """
@@ -88,7 +88,7 @@ def interrupted(error: KeyboardInterrupt) -> list[str]:
 
 
 def line_of(trace: TracebackType) -> int:
-    """Return the line of a traceback; the one before if an instruction has none."""
+    """Return the line of a traceback, or the last known one before it."""
     code = trace.tb_frame.f_code
     lines = [line for start, _, line in code.co_lines() if start <= trace.tb_lasti]
     known = [line for line in lines if line is not None]
@@ -96,14 +96,14 @@ def line_of(trace: TracebackType) -> int:
 
 
 def look_up_names(where: Callable[[str], str]) -> None:
-    """Let `where(name)` say in which cell a name is defined that Python misses."""
+    """Have `where(name)` say which cell defines a name that Python misses."""
     global _where
     _where = where
 
 
 @contextmanager
 def looking_up_names(where: Callable[[str], str]) -> Iterator[None]:
-    """Let `where(name)` say what is known of a name that Python misses, for a while."""
+    """Have `where(name)` explain undefined names within a `with` block."""
     before = _where
     look_up_names(where)
     try:
@@ -113,7 +113,7 @@ def looking_up_names(where: Callable[[str], str]) -> Iterator[None]:
 
 
 def undefined(error: BaseException) -> str:
-    """Say where the name is defined that a NameError misses; "" if that is unknown."""
+    """Say where the undefined name of a NameError is defined; "" if unknown."""
     name = getattr(error, "name", None)
     if not isinstance(error, NameError) or isinstance(error, UnboundLocalError):
         return ""
@@ -124,7 +124,7 @@ def undefined(error: BaseException) -> str:
 
 
 def deliberate(error: BaseException) -> bool:
-    """Return whether a `raise` in the source raised this, and not a press of Stop.
+    """Return whether a `raise` in the source raised this, rather than an interrupt.
 
     An interrupt from outside arrives between instructions.
     """

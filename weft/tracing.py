@@ -1,7 +1,7 @@
 """`weft.trace`: what a launch does to memory, line by line, on any machine.
 
-The kernel's Python function runs in the simulator, also where there is a GPU, and every
-access is recorded. The result is a table to look at, and columns to compute with.
+The kernel's Python function runs in the simulator, even if there is a GPU, and every
+access is recorded. The result shows a table, and has columns to compute with.
 """
 
 import html
@@ -26,23 +26,23 @@ def trace(kernel: Any) -> "Tracer":
     """See what a launch does to memory: `trace(kernel)[grid, block](*args)`.
 
     kernel: what `@cuda.jit` made, or a Python function. It runs in the simulator and
-    writes into the arrays given, as a launch would; arrays that live on a GPU are
-    copied there and back. Of a grid with more than 64 blocks a sample is recorded.
+    writes to the arrays given, as a launch would; arrays on a GPU are copied there and
+    back. Of a grid with more than 64 blocks only a sample is recorded.
 
-    Raises Fault where the kernel does what a GPU would not survive, and LaunchError
-    for a configuration that no GPU accepts.
+    Raises Fault if the kernel does what would fail or corrupt memory on a GPU, and
+    LaunchError for a configuration that no GPU accepts.
     """
     return Tracer(kernel)
 
 
 class Tracer:
-    """`trace(kernel)`, waiting for its launch configuration."""
+    """`trace(kernel)`, before its launch configuration."""
 
     def __init__(self, kernel: Any) -> None:
         self._kernel = kernel
 
     def __getitem__(self, config: Any) -> Callable[..., "Trace"]:
-        configuration(config)  # a wrong one is refused where it is written
+        configuration(config)  # a wrong one is refused on the line that configures
 
         def launch(*args: Any) -> Trace:
             back: list[Callable[[], Any]] = []
@@ -67,12 +67,12 @@ class Tracer:
 
 
 class Trace(simulated.Trace):
-    """The record of a launch: shown, a table of its lines; in columns, every access.
+    """The record of a launch: a table of its lines when shown, and columns of accesses.
 
     `lines` are its instructions with requests, sectors and bank conflicts, `work` what
-    each line moves and computes, `total` the same for all of them. `hazard` is the
-    verdict on its first race or early read, None if it has none. The columns are those
-    of `weft.simulator.trace.Trace`.
+    each line moves and computes, `total` the sum of these. `hazard` is the verdict on
+    its first race or early read, None if it has none. The columns are those of
+    `weft.simulator.trace.Trace`.
     """
 
     @cached_property
@@ -110,7 +110,7 @@ class Trace(simulated.Trace):
         )
 
     def shown(self) -> tuple[str, str, list[list[str]], list[str]]:
-        """The title, the line below it, the table with its head, and the facts."""
+        """Return the title, the subtitle, the table with its head, and the facts."""
         return self.title, self.subtitle, self._table(), self._facts()
 
     def __repr__(self) -> str:
@@ -156,7 +156,7 @@ class Trace(simulated.Trace):
         return table if self.total.flops else [row[:-1] for row in table]
 
     def _rows(self) -> list[list[str]]:
-        """Return the table's cells; a source line is named where it first appears."""
+        """Return the table's cells; a source line is shown only in its first row."""
         rows = []
         last = None
         flops = {
@@ -210,7 +210,7 @@ HEAD = ["line", "source", "access", "requests", "per request", "lanes", "flops"]
 
 
 def short_size(size: tuple[int, int, int]) -> str:
-    """Write a grid or block as a launch does: 64, or (16, 16).
+    """Format a grid or block as in a launch: 64, or (16, 16).
 
     >>> short_size((64, 1, 1)), short_size((16, 16, 1))
     ('64', '(16, 16)')
@@ -237,5 +237,5 @@ def _cost(line: Line) -> str:
 
 
 def _lanes(line: Line) -> str:
-    """Format the lanes of a request, marked if a branch keeps others away."""
+    """Format the lanes of a request, marked if a branch masks off others."""
     return f"{line.lanes_per_request:.3g}" + " (divergent)" * bool(line.divergent)

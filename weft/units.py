@@ -1,8 +1,8 @@
-"""Times and rates as the course writes them: three digits that mean something."""
+"""Times and rates as the course writes them, with three significant digits."""
 
 import math
 
-DASH = "–"  # a value that was not measured
+DASH = "–"  # for a value that was not measured
 
 
 def digits(value: float, count: int = 3) -> str:
@@ -16,12 +16,12 @@ def digits(value: float, count: int = 3) -> str:
     if rounded and math.floor(math.log10(abs(rounded))) > math.floor(
         math.log10(abs(value))
     ):
-        places -= 1  # 9.996 became 10.00: one place less
+        places -= 1  # 9.996 became 10.00: use one decimal place fewer
     return f"{rounded:.{max(places, 0)}f}"
 
 
 def time(ms: float) -> str:
-    """Return a time in ms with its unit, µs below a hundredth of a ms."""
+    """Return a time in ms with its unit; in µs below 0.01 ms."""
     if not math.isfinite(ms):
         return DASH
     if ms < 0.1:
@@ -32,10 +32,10 @@ def time(ms: float) -> str:
 
 
 def scale(per_second: float, unit: str) -> tuple[float, str]:
-    """Return (value of one, name) of the unit that suits a rate.
+    """Return (rate of one unit, name of the unit) that suits a rate.
 
-    unit: "B" for bytes or "FLOP". From 1e12 on that is TB/s or TFLOP/s, below GB/s or
-    GFLOP/s.
+    unit: "B" for bytes or "FLOP". From 1e12 on the unit is TB/s or TFLOP/s, below it
+    GB/s or GFLOP/s.
     """
     if math.isfinite(per_second) and per_second >= 1e12:
         return 1e12, f"T{unit}/s"
@@ -51,7 +51,7 @@ def rate(per_second: float, unit: str) -> str:
 
 
 def size(count: float) -> str:
-    """Return a number of bytes: `141 GB`, `60 MB`; powers of ten."""
+    """Return a number of bytes with its unit, `141 GB`, `60 MB`; in powers of ten."""
     for one, name in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
         if count >= one:
             return f"{digits(count / one)} {name}"
@@ -59,7 +59,7 @@ def size(count: float) -> str:
 
 
 def percent(fraction: float) -> str:
-    """Return a fraction in per cent: `94 %`, `0.31 %`."""
+    """Return a fraction as a percentage: `94 %`, `0.31 %`."""
     if not math.isfinite(fraction):
         return DASH
     value = fraction * 100

@@ -3,15 +3,15 @@
 import platform
 from importlib import metadata
 
-# The one place for it, which pyproject.toml reads too. It ends in .dev0 until this
-# version is released; see CONTRIBUTING.md.
+# The only place where it is set; pyproject.toml reads it too. It ends in .dev0 until
+# this version is released; see CONTRIBUTING.md.
 __version__ = "0.1.0.dev0"
 
 PACKAGES = ("numba", "numba-cuda", "numpy", "torch", "triton")
 
 
 def revision(version: str = __version__) -> str:
-    """Return where Git has a version: its tag, or `main` if it is not released."""
+    """Return Git's name for a version: its tag, or `main` if it is not released."""
     return "main" if ".dev" in version else f"v{version}"
 
 
@@ -24,6 +24,9 @@ def of(package: str) -> str:
 
 
 def installed() -> dict[str, str]:
-    """Return the versions of Python and of `PACKAGES`, of those that are installed."""
+    """Return the versions of Python and of the packages that are installed.
+
+    Only those in `PACKAGES` count.
+    """
     found = {package: of(package) for package in PACKAGES}
     return {"python": platform.python_version()} | {p: v for p, v in found.items() if v}

@@ -1,4 +1,4 @@
-"""Small pieces of English: how many, a capital, a full stop; tables of sentences."""
+"""Small pieces of English: counts, capitals, full stops; tables of sentences."""
 
 import re
 import tomllib
@@ -8,28 +8,29 @@ from pathlib import Path
 from typing import Any
 
 Row = dict[str, str]
-SOUGHT = ("pattern", "where")  # of a row: when it applies, and which lines it names
+# fields of a row: when it applies, and which lines it names
+SOUGHT = ("pattern", "where")
 
 
 def several(number: float, what: str) -> str:
-    """Write how many: `1 load`, `1,024 loads`, `2.5 sectors`, `3 passes`."""
+    """Format a count: `1 load`, `1,024 loads`, `2.5 sectors`, `3 passes`."""
     shown = f"{number:,}" if isinstance(number, int) else f"{number:.3g}"
     plural = "es" if what.endswith("ss") else "s"
     return f"{shown} {what}{plural * (shown != '1')}"
 
 
 def capital(text: str) -> str:
-    """Begin with a capital."""
+    """Return `text` with a capital as its first letter."""
     return text[:1].upper() + text[1:]
 
 
 def sentence(text: str) -> str:
-    """Begin with a capital, end with a full stop."""
+    """Return `text` with a capital as its first letter and a full stop at the end."""
     return capital(text) + ("" if text.endswith((".", "?")) else ".")
 
 
 def joined(parts: Iterable[object]) -> str:
-    """Write a list: '3', '3 and 4', '3, 4 and 7'."""
+    """Format a list: '3', '3 and 4', '3, 4 and 7'."""
     *most, last = map(str, parts)
     return f"{', '.join(most)} and {last}" if most else last
 
@@ -37,18 +38,18 @@ def joined(parts: Iterable[object]) -> str:
 class Words:
     """The sentences of a module: the table in the .toml file of the same name.
 
-    A row has a name, and texts such as `message` and `why`. A text may go over several
-    lines; `{field}` in it is filled in. A row with a `pattern` is found by what someone
-    else has said, such as a compiler; a list of patterns are alternatives.
+    A row has a name, and texts such as `message` and `why`. A text may span several
+    lines; `{field}` in it is filled in. A row with a `pattern` is found by the output
+    of another program, such as a compiler; a list of patterns gives alternatives.
     """
 
     def __init__(self, module: str) -> None:
-        """Read nothing yet. module: the module's `__file__`."""
+        """Set the file, without reading it yet. module: the module's `__file__`."""
         self.file = Path(module).with_suffix(".toml")
 
     @cached_property
     def rows(self) -> dict[str, Row]:
-        """Every row by its name, each text in one line."""
+        """Every row by its name, each text on one line."""
         table: dict[str, Row] = folded(tomllib.loads(self.file.read_text("utf-8")))
         return table
 
@@ -69,7 +70,7 @@ class Words:
 
 
 def folded(value: Any) -> Any:
-    """Fold texts to one line, lists of patterns to one pattern, and tables by part."""
+    """Return a text on one line, a list of patterns as one, and a table recursively."""
     if isinstance(value, dict):
         return {key: folded(part) for key, part in value.items()}
     if isinstance(value, list):
@@ -78,12 +79,12 @@ def folded(value: Any) -> Any:
 
 
 def rows(text: str) -> list[list[str]]:
-    """Read a table of texts: each row is a key, and what belongs to it.
+    """Read a table of texts: each row is a key and the texts that belong to it.
 
-    A line without indentation is a key; one that ends with `|` goes on in the next. A
+    A line without indentation is a key; one that ends with `|` continues on the next. A
     line with four spaces begins the next text of its row, one with more continues it.
 
-    >>> rows("first\\n    One\\n      text.\\n    Another.\\nsecond\\n    A third.")
+    >>> rows("first\n    One\n      text.\n    Another.\nsecond\n    A third.")
     [['first', 'One text.', 'Another.'], ['second', 'A third.']]
     """
     found: list[list[str]] = []
