@@ -1,14 +1,14 @@
-"""C in a notebook: cells of C, a terminal for them, and checks that run apart.
+"""C in a notebook: cells of C, a terminal for them, and checks in another process.
 
     %%c swap
     void swap(int *a, int *b) { ... }
 
 keeps the cell as `swap` and saves it as `swap.c`. `check(swap, ...)` compiles it with
-the address sanitizer and the one for undefined behaviour, around it a program that
-calls (`driver`), runs that in a process of its own (`running`), and words what the
-sanitizers (`reports`), the compiler (`words`) or make (`makefile`) have to say.
+the address sanitizer and the undefined-behaviour sanitizer, inside a program that calls
+the function (`driver`), runs that in a separate process (`running`), and explains what
+the sanitizers (`reports`), the compiler (`words`) or make (`makefile`) report.
 
-Importing this registers the magics `%%c` and `%%makefile`.
+Importing this package registers the magics `%%c` and `%%makefile`.
 """
 
 from typing import Any
@@ -29,9 +29,9 @@ def check(source: Any, prototype: str = "", **exercise: Any) -> Verdict:
     prototype and exercise: the fields of `weft.c.room.CExercise`: spec, inputs,
     sizes, call, tolerance; files and steps for a Makefile.
 
-    Nothing of the learner's runs in this process. Returns a Verdict, true if all is
-    well. Where the environment has WEFT_STRICT=1, a failure raises CheckFailed. Raises
-    ValueError if the exercise itself is wrong.
+    None of the learner's code runs in this process. Returns a Verdict, which is true if
+    all is well. With WEFT_STRICT=1 in the environment, a failure raises CheckFailed.
+    Raises ValueError if the exercise itself is wrong.
     """
     asked = {"prototype": prototype} if prototype else {}
     return judge(ROOM, source, asked | exercise)

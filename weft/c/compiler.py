@@ -1,4 +1,4 @@
-"""Calling the C compiler, and reading what it complains of."""
+"""Calling the C compiler, and parsing its errors and warnings."""
 
 import os
 import re
@@ -13,8 +13,8 @@ from weft import effort
 
 NAMES = ("gcc", "cc", "clang")
 
-# Mistakes that a C compiler may let pass with a warning. GCC 14 made errors of the
-# first four; the others are as wrong.
+# Mistakes for which a C compiler may only warn. GCC 14 made the first four errors; the
+# others are as wrong.
 ERRORS = tuple(
     (
         "implicit-function-declaration implicit-int int-conversion "
@@ -29,7 +29,7 @@ FLAGS = tuple(
     ).split()
 )
 SANITIZE = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
-SECONDS = 60  # for one call of the compiler, on a busy machine
+SECONDS = 60  # limit for one call of the compiler, on a busy machine
 
 _complaint = re.compile(
     r"^(?P<file>[^:\n]+):(?P<line>\d+):(?:(?P<column>\d+):)? "
@@ -40,7 +40,7 @@ _complaint = re.compile(
 
 @dataclass(frozen=True)
 class Complaint:
-    """An error or a warning of the compiler, and where it stands."""
+    """An error or a warning of the compiler, and its location."""
 
     file: str
     line: int
@@ -55,7 +55,7 @@ def find() -> str | None:
 
 @cache
 def strict(program: str) -> tuple[str, ...]:
-    """The options that make errors of ERRORS, as far as this compiler knows them."""
+    """Return the options that turn ERRORS into errors, if this compiler knows them."""
     options = [f"-Werror={name}" for name in ERRORS]
     run = subprocess.run(
         [program, *FLAGS, *options, "-fsyntax-only", "-x", "c", os.devnull],
@@ -69,19 +69,19 @@ def strict(program: str) -> tuple[str, ...]:
 
 
 def install() -> str:
-    """What to type where there is no compiler."""
+    """Return the command that installs a compiler."""
     if sys.platform == "darwin":
         return "xcode-select --install"
     return "sudo apt install gcc"
 
 
 def english() -> dict[str, str]:
-    """The environment, with messages in English and plain quotation marks."""
+    """Return the environment, with messages in English and plain quotation marks."""
     return os.environ | {"LC_ALL": "C", "LANGUAGE": "C"}
 
 
 def complaints(said: str) -> list[Complaint]:
-    """What the compiler wrote, errors and warnings, in its order."""
+    """Return the errors and warnings that the compiler printed, in its order."""
     return [
         Complaint(
             Path(found["file"]).name,
@@ -94,9 +94,9 @@ def complaints(said: str) -> list[Complaint]:
 
 
 def call(folder: Path, *arguments: str) -> tuple[bool, str]:
-    """Run the compiler in `folder`; return whether it succeeded, and what it said.
+    """Run the compiler in `folder`; return whether it succeeded, and its output.
 
-    Raises FileNotFoundError where there is none.
+    Raises FileNotFoundError if there is none.
     """
     program = find()
     if program is None:
@@ -105,7 +105,7 @@ def call(folder: Path, *arguments: str) -> tuple[bool, str]:
 
 
 def ask(folder: Path, *command: str) -> tuple[bool, str]:
-    """Run a compiler in `folder`; return whether it succeeded, and what it said."""
+    """Run a compiler in `folder`; return whether it succeeded, and its output."""
     effort.done["programs"] += 1
     run = subprocess.run(
         command,
@@ -121,5 +121,5 @@ def ask(folder: Path, *command: str) -> tuple[bool, str]:
 
 
 def diagnose(folder: Path, file: str) -> tuple[bool, str]:
-    """Compile one file for the sake of what the compiler says of it."""
+    """Compile one file only for the compiler's errors and warnings."""
     return call(folder, "-S", "-o", os.devnull, file)

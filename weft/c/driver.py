@@ -1,7 +1,7 @@
 """The program around a learner's function: it reads a case, calls, writes results.
 
-Every array lies in a block of its own, exactly as long as it must be, so that the
-address sanitizer sees the first byte beside it.
+Every array is in a separate block of exactly its size, so that the address sanitizer
+notices an access to the first byte outside.
 """
 
 import struct
@@ -22,7 +22,7 @@ TEXT = Template(Path(__file__).with_suffix(".c").read_text(encoding="utf-8"))
 
 
 def program(file: str, prototype: str, names: list[str], case: Any, call: str) -> str:
-    """The text of the program for cases like `case`; `file` is the learner's."""
+    """Return the text of the program for cases like `case`; `file` is the learner's."""
     text, arrays = "", []
     for name, value in zip(names, case, strict=True):
         if isinstance(value, np.ndarray):
@@ -53,7 +53,7 @@ def _scalar(value: Any) -> str:
 
 
 def packed(case: Any) -> bytes:
-    """One case as the program reads it."""
+    """Return one case in the format that the program reads."""
     data = b""
     for value in case:
         if isinstance(value, np.ndarray):
@@ -67,7 +67,7 @@ def packed(case: Any) -> bytes:
 
 
 def unpacked(data: bytes) -> tuple[list[np.ndarray[Any, Any]], bool]:
-    """The results that a program wrote, and whether it came to its end."""
+    """Return the results that a program wrote, and whether it completed."""
     found: list[np.ndarray[Any, Any]] = []
     at = 0
     while at + 17 <= len(data):

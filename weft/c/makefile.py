@@ -1,4 +1,4 @@
-"""Checking a Makefile: run make, touch files, and look at what it made again."""
+"""Checking a Makefile: run make, touch files, and see what it remakes."""
 
 import os
 import re
@@ -17,18 +17,19 @@ from weft.checking.verdict import Failed, Verdict, Verdicts
 from weft.places import Note
 
 SECONDS = 60
-BEFORE_VARIABLES = ("separator", "no-rule", "undefined")  # complaints that say more
+# errors that explain more than one about a variable
+BEFORE_VARIABLES = ("separator", "no-rule", "undefined")
 
 words = Verdicts(__file__)
 
 
 @dataclass(frozen=True)
 class Step:
-    """A call of make, and what should come of it.
+    """A call of make, and its expected effect.
 
-    command: such as `make` or `make clean`. touch: a file that is changed before, or
-    made if it is not there. makes: the files that must be made, or made again; every
-    other file that make has made must be left as it is. removes: files that must go.
+    command: such as `make` or `make clean`. touch: a file that is modified before, or
+    created if it does not exist. makes: the files that must be made, or remade; any
+    other file that make has made must not change. removes: files that must be deleted.
     """
 
     command: str = "make"
@@ -45,7 +46,10 @@ class Step:
 
 
 def judge(source: Source, files: Mapping[str, str], steps: Sequence[Step]) -> list[str]:
-    """Run the steps in a folder with `files` and the Makefile. Raises Failed."""
+    """Run the steps in a folder with `files` and the Makefile.
+
+    Returns facts. Raises `Failed`.
+    """
     if shutil.which("make") is None:
         raise Failed(words.verdict(source.name, "no-make"))
     if compiler.find() is None:
@@ -63,14 +67,15 @@ def judge(source: Source, files: Mapping[str, str], steps: Sequence[Step]) -> li
 
 
 def _step(source: Source, folder: Path, given: set[str], step: Step) -> None:
-    """Take one step, and look at what it made. Raises Failed."""
+    """Run one step, and check what it made. Raises `Failed`."""
     before = _aged(folder, given, step.touch)
     status, said = _make(folder, step.command)
     if status:
         raise Failed(_stopped(source, said, step))
     after = {p.name: p.stat().st_mtime for p in folder.iterdir() if p.is_file()}
     remade = {n for n, seen in after.items() if before.get(n) != seen} - given
-    remade = {n for n in remade if not n.endswith(".d")}  # a compiler's own rules
+    # for a compiler's dependency rules
+    remade = {n for n in remade if not n.endswith(".d")}
     for file in step.makes:
         if file not in after:
             raise _not_made(source, file, said, step)
@@ -94,16 +99,16 @@ def _step(source: Source, folder: Path, given: set[str], step: Step) -> None:
 def _failed(
     source: Source, row: str, file: str, step: Step, places: list[Note], **told: Any
 ) -> Failed:
-    """What ends the check: the verdict of a row on a file, after a step."""
+    """Return the failure that a row of the table words, for a file after a step."""
     told |= {"file": file, "command": step.command, "touch": step.touch}
     return Failed(words.verdict(source.name, row, places, when=step.when, **told))
 
 
 def _aged(folder: Path, given: set[str], touch: str) -> dict[str, float]:
-    """Give every file a time of its own: a clock's steps must not decide anything.
+    """Give every file a distinct time, so that the clock's resolution has no effect.
 
-    What was given is oldest, then come object files, then what is made of them; last
-    the touched file.
+    Given files are oldest, then object files, then what is made from those; the touched
+    file is newest. Returns the times.
     """
     if touch:
         (folder / touch).touch()
@@ -118,7 +123,7 @@ def _aged(folder: Path, given: set[str], touch: str) -> dict[str, float]:
 
 
 def _make(folder: Path, command: str) -> tuple[int, str]:
-    """Run make; return its status and what it said."""
+    """Run make; return its status and its output."""
     keep = {k: v for k, v in compiler.english().items() if not k.startswith("MAKE")}
     try:
         run = running.heard(command.split(), folder, keep, SECONDS)
@@ -128,7 +133,7 @@ def _make(folder: Path, command: str) -> tuple[int, str]:
 
 
 def _stopped(source: Source, said: str, step: Step) -> Verdict:
-    """Make ended with an error: which line, and what it means."""
+    """Return the verdict on an error of make: which line, and what it means."""
     found = re.search(r"Makefile:(\d+): (?:\*\*\* )?(.*)", said)
     places: list[Note] = [(source.place(int(found[1])), "")] if found else []
     last = said.strip().splitlines()[-1:] or ["nothing"]
@@ -150,7 +155,7 @@ def _stopped(source: Source, said: str, step: Step) -> Verdict:
 def _where(
     source: Source, row: str, found: re.Match[str], places: list[Note]
 ) -> list[Note]:
-    """The lines that an error of make is about, `places` where it says no better."""
+    """Return the lines that an error of make is about, or else `places`."""
     if row == "no-rule":
         return [(source.place(n), "") for n in _asking(source, found[1])[:1]]
     if row == "undefined":
@@ -166,7 +171,7 @@ def _not_made(source: Source, file: str, said: str, step: Step) -> Failed:
 
 
 def _out_of_date(source: Source, file: str, step: Step) -> Failed:
-    """The verdict on a file that should have been made again."""
+    """Return the failure for a file that should have been remade."""
     cause = f"{step.touch} is newer than `{file}`" if step.touch else "It was asked for"
     beside = step.touch and step.touch in step.command.split()
     row = "not-rebuilt-beside" if beside else "not-rebuilt"
@@ -176,7 +181,7 @@ def _out_of_date(source: Source, file: str, step: Step) -> Failed:
 
 
 def _rule(source: Source, target: str) -> list[Note]:
-    """The line of the rule that makes `target`, or of the pattern that does."""
+    """Return the line of the rule that makes `target`, or of its pattern rule."""
     suffix = re.escape(Path(target).suffix)
     for pattern in (rf"(?:.*\s)?{re.escape(target)}(?:\s[^:=]*)?:", rf"%{suffix}\s*:"):
         for number, line in enumerate(source.lines, 1):

@@ -1,4 +1,4 @@
-"""The sanitizers' reports, read: what happened, in which line, and to whose memory."""
+"""Parse the sanitizers' reports: what happened, on which line, in whose memory."""
 
 import re
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ class Stacks:
 
 
 def verdict(source: Source, ran: Ran) -> Verdict | None:
-    """What a run says against the source; None if the sanitizers have no complaint."""
+    """Return the verdict on a run; None if the sanitizers report nothing."""
     said = ran.said
     if "weft: out of time" in said or ran.late:
         return _endless(source, said)
@@ -57,7 +57,7 @@ def verdict(source: Source, ran: Ran) -> Verdict | None:
 
 
 def stacks(source: Source, said: str) -> Stacks:
-    """Sort the frames of a report by the stack that they belong to."""
+    """Sort the frames of a report by the stack to which they belong."""
     found: dict[str, list[int]] = {"access": [], "allocated": [], "freed": []}
     now = "access"
     for line in said.splitlines():
@@ -75,22 +75,22 @@ def stacks(source: Source, said: str) -> Stacks:
 
 @dataclass(frozen=True)
 class Report:
-    """What a sanitizer says of one access, and the lines that it names."""
+    """What a sanitizer reports about one access, and the lines that it names."""
 
     source: Source
     said: str
     stacks: Stacks
 
     def worded(self, text: str) -> Verdict:
-        """The verdict of the first row that fits."""
+        """Return the verdict of the first row that matches."""
         fits = words.matching(text)
-        assert fits is not None  # the last row takes everything
+        assert fits is not None  # the last row matches everything
         row, found = fits
         places = self.at(words.rows[row]["where"])
         return words.verdict(self.source.name, row, places, report=self, found=found)
 
     def at(self, where: str) -> list[Note]:
-        """The notes of a row: each name's, or of `a|b` the first that there are."""
+        """Return a row's notes: one per name, and for `a|b` the first that exists."""
         at, source, local = self.stacks, self.source, _local.search(self.said)
         declared = [int(local[2])] if local else []
         if not local or declared[0] not in source.containing(local[1]):
@@ -128,7 +128,7 @@ class Report:
 
     @property
     def size(self) -> int:
-        """How many bytes; 0 where the sanitizer does not say."""
+        """The number of bytes accessed; 0 if the sanitizer does not say."""
         access = _access.search(self.said)
         return int(access[2]) if access else 0
 
@@ -146,13 +146,13 @@ class Report:
 
     @property
     def result(self) -> str:
-        """What a signed number would have become, as the sanitizer says it."""
+        """What a signed number would have become, in the sanitizer's words."""
         match = _runtime.search(self.said)
         return capital(match[3].split(": ", 1)[-1].replace("'", "`")) if match else ""
 
     @property
     def number(self) -> str:
-        """The type of what is not aligned: 'an `int`'."""
+        """The type of the misaligned access, with an article: 'an `int`'."""
         found = re.search(r" type '(?:const )?([\w ]+?)', which", self.said)
         kind = found[1] if found else "number"
         return f"{'an' if kind[:1] in 'aeiou' else 'a'} `{kind}`"
@@ -164,13 +164,13 @@ class Report:
 
     @property
     def outside(self) -> tuple[str, str]:
-        """What was touched beside a block of the heap, and why that is."""
+        """What was accessed outside a block of the heap, and why that is wrong."""
         region = _region.search(self.said)
         said = self._beside(region) if region else words("outside-all", did=self.did)
         return said["message"], said["why"]
 
     def _beside(self, region: re.Match[str]) -> dict[str, str]:
-        """What was touched beside this region, and why that is."""
+        """Return what was accessed outside this region, and why that is wrong."""
         size, side = self.size, region[2]
         off, length = int(region[1]), int(region[3])
         names = {int(a, 16): n for n, a in _array.findall(self.said)}
@@ -202,7 +202,7 @@ class Report:
 
     @property
     def leaks(self) -> dict[int, tuple[int, int]]:
-        """For each line that allocated what is left, how many bytes and blocks."""
+        """Line of an allocation → how many bytes and blocks of it were not freed."""
         found: dict[int, tuple[int, int]] = {}
         for size, count, stack in _leak.findall(self.said):
             for line in stacks(self.source, stack).access[:1]:
@@ -225,9 +225,10 @@ def _endless(source: Source, said: str) -> Verdict:
 
 
 def _loops(source: Source, line: int) -> list[int]:
-    """The heads of the loops around a line, the outermost first, by indentation.
+    """Return the first lines of the loops around a line, outermost first.
 
-    In which line of a loop a program is stopped is chance; in which loop is not.
+    Loops are found by indentation. On which line of a loop a program is stopped is
+    chance; in which loop is not.
     """
     heads: list[int] = []
     depth = 1 << 16
@@ -248,6 +249,6 @@ def _ended(source: Source, status: int) -> Verdict:
 
 
 def unwritten(value: object) -> bool:
-    """Whether `value` is made of the byte that fills unwritten memory."""
+    """Return whether `value` consists of the byte that fills unwritten memory."""
     data = getattr(value, "tobytes", bytes)()
     return len(data) > 0 and set(data) == {running.FILL}

@@ -24,11 +24,11 @@ from weft.wording import capital
 class CExercise(Exercise):
     """A `%%c` cell, or a `%%makefile` cell.
 
-    prototype: the declaration of the function asked for, without the semicolon.
-    inputs: `(rng, *size)` → the values of spec's parameters; they are the variables
-        of the program that calls: arrays (`x`, with `x_size`, or `x_rows`, `x_cols`),
-        NumPy's numbers in their own type, Python's integers as `size_t`.
-    call: C statements that call the function and hand over each output, in the order of
+    prototype: the declaration of the requested function, without the semicolon.
+    inputs: `(rng, *size)` → the values of spec's parameters, which become variables of
+        the calling program: arrays (`x`, with `x_size`, or `x_rows`, `x_cols`), NumPy's
+        numbers in their own type, Python's integers as `size_t`.
+    call: C statements that call the function and pass on each output, in the order of
         spec's: `give(value);`, `give_all(pointer, count);`.
     files, steps: for a Makefile, the files beside it and what to do with them; see
         `weft.c.makefile`.
@@ -50,7 +50,7 @@ class CExercise(Exercise):
 
 
 class C:
-    """Checks cells of C, and Makefiles; what the learner wrote runs apart."""
+    """Checks cells of C, and Makefiles; the learner's code runs in another process."""
 
     what = "a cell of C"
     exercise = CExercise
@@ -59,7 +59,7 @@ class C:
         return isinstance(thing, Source)
 
     def stages(self, exercise: CExercise) -> Iterator[Facts]:
-        """Compile and run every case, or make what the Makefile is asked to make."""
+        """Compile and run every case, or run the steps of a Makefile."""
         source = exercise.written_by_learner
         if not isinstance(source, Source):
             name = str(getattr(source, "__name__", type(source).__name__))
@@ -76,7 +76,7 @@ ROOM = C()
 
 
 def run(exercise: CExercise, source: Source) -> Facts:
-    """Compile, and run every case. Gives facts; raises `Failed`."""
+    """Compile, and run every case. Returns facts; raises `Failed`."""
     if compiler.find() is None:
         install = compiler.install()
         raise Failed(words.verdict(source.name, "no-compiler", install=install))
@@ -108,7 +108,7 @@ def run(exercise: CExercise, source: Source) -> Facts:
 def compiled(
     exercise: CExercise, source: Source, folder: Path, names: list[str], case: Case
 ) -> list[compiler.Complaint]:
-    """Make `program` in `folder`; return the warnings. Raises Failed."""
+    """Build `program` in `folder`; return the warnings. Raises `Failed`."""
     (folder / source.file).write_text(source.text)
     fine, said = compiler.diagnose(folder, source.file)
     found = compiler.complaints(said)
@@ -130,7 +130,7 @@ def compiled(
 def judged(
     exercise: CExercise, source: Source, case: Case, ran: running.Ran
 ) -> Verdict | None:
-    """The verdict on one run; None if it is right."""
+    """Return the verdict on one run; None if it is right."""
     found = reports.verdict(source, ran)
     leak = found if found is not None and found.kind == "leak" else None
     if found is not None and leak is None:
@@ -157,10 +157,10 @@ def judged(
 
 
 def _writing(source: Source, prototype: str) -> list[Note]:
-    """The lines from which a result comes: they return it, or write through a pointer.
+    """Return the lines that produce a result: by `return`, or through a pointer.
 
-    A line that gives a pointer parameter itself another value comes first: nobody
-    outside the function notices.
+    Lines that assign to a pointer parameter itself come first, as they have no effect
+    outside the function.
     """
     pointers = re.findall(r"\*(\w+)\s*[,)]", prototype)
     own = [

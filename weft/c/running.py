@@ -1,4 +1,4 @@
-"""Running programs: apart from the notebook, watched, and not for ever."""
+"""Running programs: in another process, watched, and with a time limit."""
 
 import os
 import shutil
@@ -13,7 +13,7 @@ import numpy as np
 from weft import effort
 from weft.c import compiler, driver
 
-SECONDS = 30  # of the clock; the program itself ends after CPU_SECONDS of work
+SECONDS = 30  # of wall time; the program itself ends after CPU_SECONDS of work
 ATTEMPTS = 5
 ASAN = {
     "detect_leaks": "1",
@@ -24,7 +24,7 @@ ASAN = {
     "allocator_may_return_null": "1",
     "abort_on_error": "0",
 }
-FILL = 190  # the byte in memory that was never written
+FILL = 190  # the byte that fills unwritten memory
 NO_LEAKS = (
     "LeakSanitizer has encountered a fatal error",
     "detect_leaks is not supported",
@@ -33,7 +33,10 @@ NO_LEAKS = (
 
 @dataclass(frozen=True)
 class Ran:
-    """How a run ended: what the sanitizers said, what came out, what was printed."""
+    """The outcome of a run: the sanitizers' reports, results, and printed output.
+
+    complete: whether the program completed. late: whether it ran out of time.
+    """
 
     status: int
     said: str
@@ -47,9 +50,10 @@ class Ran:
 def run(program: Path, data: bytes) -> Ran:
     """Run `program` on one case.
 
-    A sanitizer may fail before the learner's code has begun: at some addresses it
-    cannot start, and where a debugger watches it cannot look for leaks. Neither is the
-    learner's fault; the first is tried again, the second done without.
+    A sanitizer may fail before the learner's code starts: with some address layouts it
+    cannot start, and under a debugger it cannot look for leaks. Neither is the
+    learner's fault. In the first case the program is run again, in the second without
+    the leak check.
     """
     ran = _run(program, data, "1")
     for _ in range(ATTEMPTS):
@@ -64,9 +68,10 @@ def run(program: Path, data: bytes) -> Ran:
 def heard(
     command: str | list[str], folder: Path, env: dict[str, str], seconds: float
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command in `folder`; its two outputs come as one. A text is for the shell.
+    """Run a command in `folder`, with stdout and stderr as one stream.
 
-    Raises subprocess.TimeoutExpired after so many seconds.
+    command: a string is run by the shell. Raises subprocess.TimeoutExpired after
+    `seconds`.
     """
     effort.done["programs"] += 1
     return subprocess.run(
@@ -84,7 +89,7 @@ def heard(
 
 
 def _run(program: Path, data: bytes, leaks: str) -> Ran:
-    """Run a program apart, with limits on its time, memory and output."""
+    """Run a program in a process with limits on its time, memory and output."""
     effort.done["programs"] += 1
     folder = program.parent
     given, out = folder / "case.in", folder / "case.out"

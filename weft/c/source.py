@@ -1,4 +1,4 @@
-"""What a `%%c` or `%%makefile` cell holds: its text, by the lines of the cell."""
+"""The content of a `%%c` or `%%makefile` cell: its text, by the lines of the cell."""
 
 import hashlib
 import re
@@ -17,9 +17,9 @@ SUFFIXES = {"c": ".c", "makefile": ".mk"}
 class Source:
     """A cell of C, or a Makefile, saved as a file.
 
-    `text` is the whole cell; its first line, the magic's own, is a comment or empty, so
-    that a compiler counts lines as the learner's editor does. `language` is "c" or
-    "makefile", `file` the name of the file, such as `swap.c`.
+    `text` is the whole cell; the magic on its first line is replaced by a comment or
+    nothing, so that a compiler numbers lines as the learner's editor does. `language`
+    is "c" or "makefile", `file` the name of the file, such as `swap.c`.
     """
 
     name: str
@@ -40,12 +40,12 @@ class Source:
 
     @property
     def comment(self) -> str:
-        """What begins a comment in the cell's language."""
+        """The marker that begins a comment in the cell's language."""
         return "#" if self.language == "makefile" else "//"
 
     @property
     def is_stub(self) -> bool:
-        """Whether a starter's comment still stands where it stood, with no code by it.
+        """Whether a starter's comment is still in place, without code around it.
 
         It is below `// about 3 lines`, and after it the function ends or returns.
         """
@@ -58,21 +58,21 @@ class Source:
 
     @property
     def seed(self) -> int:
-        """A number that belongs to this text: other data for other answers."""
+        """A number derived from this text, so that other answers get other data."""
         return int.from_bytes(hashlib.sha256(self.text.encode()).digest()[:8])
 
     def place(self, line: int) -> Place:
-        """The line as a verdict quotes it."""
+        """Return the place of a line, as a verdict quotes it."""
         there = self.lines[line - 1] if 0 < line <= len(self.lines) else ""
         return Place(self.name, line, there.strip())
 
     def containing(self, words: str) -> list[int]:
-        """The lines in which `words` occurs."""
+        """Return the numbers of the lines in which `words` occurs."""
         return [n for n, line in enumerate(self.lines, 1) if words in line]
 
 
 def read(magic: str, language: str, body: str) -> Source:
-    """Make the source of a cell from what follows its magic, and from its text.
+    """Make the source of a cell from the argument of its magic, and from its text.
 
     magic: the name of a function, or of a file: `swap`, `stats.h`.
     """
@@ -85,6 +85,6 @@ def read(magic: str, language: str, body: str) -> Source:
 
 
 def _tabbed(line: str) -> str:
-    """Give a recipe's line the tab that make wants; a notebook's Tab key has none."""
+    """Restore the tab that make requires; a notebook's Tab key types spaces."""
     inner = line.lstrip(" ")
     return f"\t{inner}" if len(line) - len(inner) >= 4 and inner.strip() else line

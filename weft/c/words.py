@@ -1,4 +1,4 @@
-"""What the compiler's first error means, in plain words, with a question."""
+"""Explain the compiler's first error in plain words, with a question."""
 
 import re
 
@@ -12,7 +12,7 @@ verdict = words.verdict
 
 
 def meaning(text: str) -> str:
-    """Return what an error's text means, "" if it is none we know."""
+    """Return what an error's text means, "" if it is unknown."""
     found = words.matching(text)
     return words.rows[found[0]]["why"] if found else ""
 
@@ -24,10 +24,10 @@ def refused(
     also: Words | None = None,
     by: str = "The compiler",
 ) -> Verdict:
-    """The verdict on a source that does not compile: its first error.
+    """Return the verdict on a source that does not compile, from its first error.
 
-    also: rows that come before those of C, found by the sentence and the line itself.
-    by: who complains.
+    also: rows that take precedence over those of C, matched with the error and the
+    line. by: the program that reports the error.
     """
     errors = [c for c in found if c.error]
     ours = [c for c in errors if c.file == source.file]
@@ -51,9 +51,9 @@ def refused(
 
 
 def other_function(source: Source, prototype: str, name: str = "") -> Verdict:
-    """The verdict on a source that compiles, but not with what calls it.
+    """Return the verdict on a source that compiles, but not with its caller.
 
-    name: the function's, where it is not that of the cell.
+    name: the function's, if it is not that of the cell.
     """
     name = name or source.name
     there = [n for n in source.containing(name + "(") if n > 1]
@@ -70,7 +70,7 @@ def _sentence(text: str) -> str:
 
 
 def sanitizers_missing(said: str) -> bool:
-    """Whether a compiler's complaint is that it has no sanitizers."""
+    """Return whether a compiler's error is that it has no sanitizers."""
     return "sanitiz" in said.lower() and (
         "unrecognized" in said or "cannot find" in said
     )

@@ -1,4 +1,4 @@
-"""The folder in which a notebook's C files lie, and a terminal to work there."""
+"""The folder of a notebook's C files, and a terminal to work there."""
 
 import atexit
 import re
@@ -17,7 +17,7 @@ _folder: list[Path] = []
 
 
 def folder() -> Path:
-    """Return the folder of this session's files; it goes when the session ends."""
+    """Return the folder of this session's files, which is deleted when it ends."""
     if not _folder:
         _folder.append(Path(tempfile.mkdtemp(prefix="weft-")))
         atexit.register(shutil.rmtree, _folder[0], True)
@@ -25,7 +25,7 @@ def folder() -> Path:
 
 
 def save(source: Source) -> str:
-    """Write a source into the folder; return what the compiler has to say on it."""
+    """Write a source to the folder; return the compiler's errors and warnings on it."""
     (folder() / source.file).write_text(source.text)
     if source.file.endswith(".c") and not source.is_stub and compiler.find():
         return compiler.diagnose(folder(), source.file)[1].rstrip()
@@ -33,10 +33,10 @@ def save(source: Source) -> str:
 
 
 def terminal(*commands: str) -> None:
-    """Run commands in the folder, and print each with what it says.
+    """Run commands in the folder, and print each with its output.
 
-    A command whose program is not on this machine is left out, with a word on how to
-    get it.
+    If a command's program is not on this machine, the rest is skipped, and a line says
+    how to install it.
     """
     for command in commands:
         program = command.split()[0]
@@ -55,7 +55,7 @@ def terminal(*commands: str) -> None:
 
 
 def how_to_get(program: str) -> str:
-    """One sentence on how to install a program."""
+    """Return a sentence on how to install a program; "" if unknown."""
     if program == "nvcc":
         return "It comes with the CUDA toolkit; the next cells do not need it."
     if package := PACKAGES.get(program):
@@ -64,18 +64,18 @@ def how_to_get(program: str) -> str:
 
 
 def _anonymous(text: str) -> str:
-    """Leave this machine's folder out of what a program prints."""
+    """Remove this machine's folder from what a program prints."""
     return re.sub(rf"(/private)?{re.escape(str(folder()))}/?", "", text)
 
 
 def cell(language: str, magic: str, body: str) -> tuple[Source, str]:
-    """Make and save the source of a cell; return it, and the compiler's words."""
+    """Make and save the source of a cell; return it, and the compiler's output."""
     source = read(magic, language, body)
     return source, save(source)
 
 
 def register(shell: Any) -> None:
-    """Give a notebook the magics `%%c` and `%%makefile`."""
+    """Register the magics `%%c` and `%%makefile` in a notebook."""
 
     def c(line: str, body: str) -> None:
         keep(*cell("c", line, body))

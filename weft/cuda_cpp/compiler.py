@@ -1,4 +1,4 @@
-"""Compiling CUDA C++ for the CPU, and the words on what the compiler complains of."""
+"""Compiling CUDA C++ for the CPU, and explaining the compiler's errors."""
 
 import os
 import re
@@ -12,8 +12,8 @@ from weft.checking.verdict import Failed, Verdict, Verdicts
 
 NAMES = ("g++", "c++", "clang++")
 PRELUDE = "prelude.h"
-CHANNEL = "channel.h"  # of the programs around cells
-HEADERS = "headers"  # the folder of headers that stand in for others
+CHANNEL = "channel.h"  # a header of the programs around cells
+HEADERS = "headers"  # the folder of headers that replace others
 FLAGS = tuple(
     (
         "-std=c++17 -g -O0 -fno-omit-frame-pointer -Wall -Wextra -Wno-sign-compare "
@@ -33,14 +33,14 @@ def find() -> str | None:
 
 
 def install() -> str:
-    """What to type where there is no compiler."""
+    """Return the command that installs a compiler."""
     return compiler.install() if sys.platform == "darwin" else "sudo apt install g++"
 
 
 def call(folder: Path, *arguments: str) -> tuple[bool, str]:
-    """Run the compiler in `folder`; return whether it succeeded, and what it said.
+    """Run the compiler in `folder`; return whether it succeeded, and its output.
 
-    Raises FileNotFoundError where there is none.
+    Raises FileNotFoundError if there is none.
     """
     program = find()
     if program is None:
@@ -50,7 +50,7 @@ def call(folder: Path, *arguments: str) -> tuple[bool, str]:
 
 
 def compiled(source: Source, prototype: str, program: str, folder: Path) -> list[str]:
-    """Make `program` in `folder` around the cell; return facts. Raises Failed."""
+    """Build `program` in `folder` around the cell; return facts. Raises `Failed`."""
     (folder / source.file).write_text(source.text)
     (folder / PRELUDE).write_text(Path(__file__).with_name(PRELUDE).read_text("utf-8"))
     flags = ("-include", PRELUDE, "-S", "-o", os.devnull, "-x", "c++", source.file)
@@ -66,9 +66,9 @@ def compiled(source: Source, prototype: str, program: str, folder: Path) -> list
 
 
 def made(source: Source, program: str, folder: Path, other: Verdict) -> None:
-    """Make `program` around a cell that compiles. Raises Failed.
+    """Build `program` around a cell that compiles. Raises `Failed`.
 
-    other: the verdict where the cell does not have what the program calls.
+    other: the verdict if the cell lacks what the program calls.
     """
     (folder / CHANNEL).write_text(Path(__file__).with_name(CHANNEL).read_text("utf-8"))
     (folder / "program.cpp").write_text(program)
@@ -85,13 +85,13 @@ def name_of(prototype: str) -> str:
 
 
 def is_kernel(source: Source, name: str) -> bool:
-    """Whether the cell declares a function of this name as a kernel."""
+    """Return whether the cell declares a kernel with this name."""
     text = COMMENT.sub("", source.text)
     return re.search(rf"__global__[^;{{}}]*\b{name}\s*\(", text) is not None
 
 
 def not_asked_for(source: Source, prototype: str) -> Verdict:
-    """The verdict on a cell that compiles, but has no such kernel."""
+    """Return the verdict on a cell that compiles, but lacks the requested kernel."""
     name = name_of(prototype)
     verdict = words.other_function(source, f"__global__ {prototype}", name)
     if verdict.places and not is_kernel(source, name):

@@ -15,20 +15,19 @@ class CudaCppExercise(Exercise):
 
     prototype: the kernel's declaration, `void name(...)`, without `__global__` and the
         semicolon. inputs: as for kernels, arrays and NumPy's numbers.
-    launch: `(*size)` → the blocks and the threads of each.
-    call: `(*inputs, *outputs)` → what the kernel is called with, in the order of
-        the prototype: these arrays and numbers, and lengths such as
-        `np.int32(x.size)`.
+    launch: `(*size)` → the number of blocks, and of threads per block.
+    call: `(*inputs, *outputs)` → the kernel's arguments in the order of the prototype:
+        these arrays and numbers, and lengths such as `np.int32(x.size)`.
     out: `(*inputs)` → the outputs as they are before the launch, for a kernel that
-        updates them in place. None: float32, of the shape of the spec's, full of NaN.
-    full: a size that is run where there is a GPU.
+        updates them in place. None: float32, with the shape of the spec's, full of NaN.
+    full: a size that is run if there is a GPU.
     host: the declaration of a function in the same cell that launches the kernel and
-        returns a new `at::Tensor`, for an exercise that asks for one. Its parameters
-        are `inputs`, in their order: arrays as tensors, Python's numbers as double and
-        int64_t. Its tensors may be of any strides.
-    refused: `(*inputs)` → what the function must not take, by its description: inputs
-        that do not fit together. Inputs in the host's memory and those of another type
-        than float32 are tried in any case.
+        returns a new `at::Tensor`, if the exercise asks for one. Its parameters are
+        `inputs`, in their order: arrays as tensors, Python's numbers as double and
+        int64_t. Its tensors may have any strides.
+    refused: `(*inputs)` → description → inputs that do not fit together, which the
+        function must refuse. Inputs in host memory and those of another type than
+        float32 are always tried.
     """
 
     needs: ClassVar[tuple[str, ...]] = (
@@ -46,7 +45,7 @@ class CudaCppExercise(Exercise):
     refused: Any = None
 
     def outputs(self, case: Case) -> tuple[Any, ...]:
-        """The outputs of a case before the launch."""
+        """Return the outputs of a case as they are before the launch."""
         if self.out is not None:
             return as_tuple(self.out(*copies(case.inputs)))
         return tuple(np.full(e.shape, np.nan, np.float32) for e in case.expected)

@@ -1,4 +1,4 @@
-"""A learner's kernel and its launcher as an extension of PyTorch, on a GPU."""
+"""A learner's kernel and its launcher as a PyTorch extension, on a GPU."""
 
 import hashlib
 import re
@@ -24,14 +24,14 @@ _complaint = re.compile(
 
 
 def possible() -> bool:
-    """Return whether there is a GPU, and all that compiles an extension."""
+    """Return whether there is a GPU, and everything that compiles an extension."""
     return device.find().usable and not tools.absent(NEEDED)
 
 
 def built(source: Source) -> Any:
     """Compile the cell with `load_inline`; return its function as an operator.
 
-    Raises `Failed` with what nvcc complains of.
+    Raises `Failed` with nvcc's errors.
     """
     import torch
     import torch.utils.cpp_extension as extensions
@@ -67,10 +67,10 @@ def built(source: Source) -> Any:
 
 
 def judged(exercise: CudaCppExercise, source: Source) -> list[str]:
-    """Call the operator with tensors on the GPU. Gives facts; raises `Failed`.
+    """Call the operator with tensors on the GPU. Returns facts; raises `Failed`.
 
-    With the exercise's last size and its `full` one, strided as well, and with tensors
-    that it must refuse.
+    Uses the exercise's last size and its `full` one, both also with strided tensors,
+    and tensors that the operator must refuse.
     """
     import torch
 
@@ -112,7 +112,7 @@ def _strided(value: Any) -> Any:
 
 
 def _on_gpu(value: Any) -> Any:
-    """Return an array as a tensor of the same strides on the GPU."""
+    """Return an array as a tensor on the GPU with the same strides."""
     import torch
 
     if not isinstance(value, np.ndarray):

@@ -1,4 +1,4 @@
-"""A function on the host that launches a learner's kernel: run without a GPU, judged.
+"""A host function that launches a learner's kernel: run without a GPU, and checked.
 
 The cell is compiled with `torch.h`, a stand-in for PyTorch's C++ headers in which a
 tensor has a device, and a launch runs its threads one after another. The function is
@@ -42,8 +42,9 @@ HEADERS = (
     "cuda_runtime_api.h torch/all.h torch/extension.h torch/library.h torch/torch.h "
     "torch/types.h"
 ).split()
-SIDE = 1  # the number of a stream that is not the default one
-STRAY = 94  # how the stand-in ends where a kernel is given an address of other memory
+SIDE = 1  # the number of a stream other than the default one
+# exit status of the stand-in if a kernel gets an address outside device memory
+STRAY = 94
 
 # The numbers of c10's ScalarType.
 KINDS = {np.dtype(t): n for t, n in {"i4": 3, "i8": 4, "f4": 6, "f8": 7}.items()}
@@ -56,7 +57,7 @@ words = Verdicts(__file__)
 
 
 def launches_called(text: str) -> str:
-    """Write each `f<<<b, t>>>(x)` of a text as a call that C++ knows, line by line."""
+    """Rewrite each `f<<<b, t>>>(x)` of a text as a C++ call, on the same lines."""
     out, at = "", 0
     while (mark := text.find("<<<", at)) >= 0:
         end = text.find(">>>", mark)
@@ -89,7 +90,7 @@ def _start_of_callee(text: str, end: int) -> int:
 
 
 def prepared(source: Source, folder: Path) -> Source:
-    """Put the stand-ins for headers into a folder; return the cell as it compiles."""
+    """Write the stand-in headers to a folder; return the cell as it is compiled."""
     text = Path(__file__).with_name(STAND_IN).read_text("utf-8")
     (folder / STAND_IN).write_text(text)
     for header in HEADERS:
@@ -102,7 +103,7 @@ def prepared(source: Source, folder: Path) -> Source:
 
 
 def program(file: str, host: str) -> str:
-    """Return the text of the program that calls a function with such a declaration."""
+    """Return the text of the program that calls a function with this declaration."""
     name = re.findall(r"(\w+)\(", host)[0]
     lines, called, tensors = [], [], []
     for parameter in re.findall(r"\((.*)\)", host)[0].split(","):
@@ -123,17 +124,17 @@ def program(file: str, host: str) -> str:
     )
 
 
-# What the function is called with
+# The arguments of the function
 
 
 @dataclass(frozen=True)
 class Call:
-    """One call: the inputs, where they are, and what has to come of it.
+    """One call: the inputs, where they are, and the expected outcome.
 
-    inputs: arrays, whose strides are the tensors', and numbers. case: of the right
-    results; None for inputs that are to be refused. devices: of each input, -1 for the
-    host's memory. refused: a row of `hosted.toml` for a function that takes them.
-    of: the name of the input that is special.
+    inputs: arrays, whose strides are the tensors', and numbers. devices: that of each
+    input, -1 for host memory. case: has the right results; None for inputs that must be
+    refused. refused: the row of `hosted.toml` for a function that accepts them. of: the
+    name of the input that is special.
     """
 
     when: str
@@ -146,7 +147,7 @@ class Call:
 
     @property
     def packed(self) -> bytes:
-        """The call as the program reads it."""
+        """The call in the format that the program reads."""
         data = struct.pack("=q", SIDE)
         for value, device in zip(self.inputs, self.devices, strict=True):
             data += _packed(value, device)
@@ -168,7 +169,7 @@ def _packed(value: Any, device: int) -> bytes:
 def strided(array: Array) -> Array:
     """Return the same array, stored column by column, or with gaps if it has one axis.
 
-    What is in the gaps must not be read.
+    The gaps hold NaN, and must not be read.
     """
     if array.ndim > 1:
         return np.asfortranarray(array)
@@ -178,7 +179,7 @@ def strided(array: Array) -> Array:
 
 
 def calls(exercise: CudaCppExercise, cases: Sequence[Case]) -> Iterator[Call]:
-    """Go through all calls of an exercise: those with a result, then those without."""
+    """Yield all calls of an exercise: those with a result, then those to be refused."""
     for case in cases:
         yield Call(case.label, case.inputs, (0,) * len(case.inputs), case)
     last = [case for case in cases if case.listed][-1]
@@ -211,14 +212,16 @@ def calls(exercise: CudaCppExercise, cases: Sequence[Case]) -> Iterator[Call]:
         yield Call(when, inputs, where, refused="other-gpu", of=names[k])
 
 
-# What came of a call
+# The outcome of a call
 
 
 @dataclass(frozen=True)
 class Launch:
-    """A launch as the stand-in reports it, and whether an error was asked for after it.
+    """A launch as the stand-in reports it.
 
-    stream: its device and its number there. device: the current one.
+    stream: its device and its number there. device: the current one. fits: whether a
+    launch of this size is possible. checked: whether the function checked for an error
+    afterwards.
     """
 
     line: int
@@ -231,7 +234,7 @@ class Launch:
 
 
 def reported(said: str) -> list[Launch]:
-    """Read the launches of a run."""
+    """Return the launches of a run, from its output."""
     found: list[Launch] = []
     for line in re.findall(r"^weft: (launch .*|checked)$", said, re.M):
         if line == "checked":
@@ -247,7 +250,7 @@ def reported(said: str) -> list[Launch]:
 
 @dataclass(frozen=True)
 class Result:
-    """The tensor that a call has returned, and what the inputs are after it."""
+    """The tensor that a call has returned, and the inputs after it."""
 
     value: Array
     device: int
@@ -256,7 +259,7 @@ class Result:
 
 
 def result_of(ran: programs.Ran, call: Call) -> Result | None:
-    """Read what the program wrote; None if the function has raised an error."""
+    """Return what the program wrote; None if the function raised an error."""
     if not ran.results:
         return None
     head, value, *rest = ran.results
@@ -270,13 +273,13 @@ def result_of(ran: programs.Ran, call: Call) -> Result | None:
 
 @dataclass(frozen=True)
 class Called:
-    """One call of the function that has been made, to be judged."""
+    """One call of the function that has been made, to be checked."""
 
     exercise: CudaCppExercise
     source: Source
     call: Call
     ran: programs.Ran
-    rank: tuple[int, int]  # of the block and of the thread that ran last
+    rank: tuple[int, int]  # of the block and the thread that ran last
 
     @property
     def launches(self) -> list[Launch]:
@@ -284,7 +287,7 @@ class Called:
 
     @property
     def raised(self) -> str | None:
-        """What the function has raised, "" for an error without words."""
+        """The message of the error that the function raised, or None."""
         found = re.search(r"^weft: raised (.*)$", self.ran.said, re.M)
         return found[1].strip() if found else None
 
@@ -296,7 +299,7 @@ class Called:
         return result
 
     def judge(self) -> None:
-        """Raise `Failed` for the first thing that is wrong."""
+        """Check the call; raise `Failed` for the first thing that is wrong."""
         if self.call.case is None:
             self.refusal()
             return
@@ -310,7 +313,7 @@ class Called:
         self.manner()
 
     def refusal(self) -> None:
-        """Judge a call with inputs that the function must not take."""
+        """Check a call with inputs that the function must refuse."""
         if self.raised is not None and not self.launches:
             return
         if self.ran.said.find("weft: out of time") >= 0:
@@ -318,7 +321,7 @@ class Called:
         raise self.failed(self.call.refused, self.launch_lines)
 
     def stopped(self) -> None:
-        """Judge a run that did not come to its end, or launched what does not fit."""
+        """Check a run that did not complete, or whose launch was impossible."""
         for launch in self.launches:
             if not launch.fits:
                 count = self.wanted.size
@@ -340,7 +343,7 @@ class Called:
             raise Failed(found.but(when=self.call.when, places=places))
 
     def _outside(self) -> Verdict | None:
-        """The verdict on a thread that has left its arrays."""
+        """Return the verdict on a thread that accessed memory outside its arrays."""
         if not self.launches:
             return None
         last = self.launches[-1]
@@ -383,7 +386,7 @@ class Called:
         raise self.failed("wrong-value", self.launch_lines, said=said, lead=wrong.hint)
 
     def manner(self) -> None:
-        """Judge how a launch that is right was made."""
+        """Check how a launch with the right result was made."""
         for launch in self.launches:
             if launch.stream != (launch.device, SIDE):
                 raise self.failed("stream", self.launch_lines)
@@ -392,16 +395,16 @@ class Called:
         if "weft: waited" in self.ran.said:
             raise self.failed("waited", self._lines("Synchronize", "synchronize"))
 
-    # Words
+    # Wording
 
     @property
     def launch_lines(self) -> list[Note]:
-        """The lines that launch."""
+        """The lines with a launch."""
         return self._lines("<<<")
 
     @property
     def returns(self) -> list[Note]:
-        """The last line that returns something."""
+        """The last line with a `return` of something."""
         return self._lines("return ")[-1:]
 
     def _lines(self, *sought: str) -> list[Note]:
@@ -409,14 +412,14 @@ class Called:
         return [(self.source.place(n), "") for n in lines[:4]]
 
     def failed(self, row: str, places: Sequence[Note] = (), **told: Any) -> Failed:
-        """Return the error that ends a check, as a row of `hosted.toml` words it."""
+        """Return the failure that a row of `hosted.toml` words."""
         told |= {"of": self.call.of}
         found = words.verdict(self.source.name, row, places, **told)
         return Failed(found.but(when=self.call.when))
 
 
 def judged(exercise: CudaCppExercise, source: Source, cases: Sequence[Case]) -> str:
-    """Call the function in all ways. Gives a fact; raises `Failed`."""
+    """Call the function in all ways. Returns a fact; raises `Failed`."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         cell = prepared(source, folder)

@@ -1,4 +1,4 @@
-"""What the threads of a kernel did, judged: where they went, what they wrote."""
+"""Check what the threads of a kernel did: where they went, and what they wrote."""
 
 import re
 from dataclasses import dataclass
@@ -25,10 +25,10 @@ words = Verdicts(__file__)
 
 @dataclass(frozen=True)
 class Judge:
-    """Judges one launch: `launched` against what the spec expects of the outputs.
+    """Checks one launch: `launched` against what the spec expects of the outputs.
 
-    outputs: the names of the arrays that the kernel is to write, each with what should
-    be in it. in_place: whether it is to update what they hold.
+    outputs: the arrays that the kernel must write, by name, with their expected values.
+    in_place: whether it must update their contents.
     """
 
     source: Source
@@ -42,7 +42,7 @@ class Judge:
         return self.launched.launch
 
     def verdict(self) -> Verdict | None:
-        """The verdict on what went wrong first; None if all is right."""
+        """Return the verdict on what went wrong first; None if all is right."""
         if not self.launched.left or self.launched.ran.late:
             return self.stopped()
         left = self.launched.left
@@ -61,7 +61,10 @@ class Judge:
     # While it ran
 
     def stopped(self) -> Verdict | None:
-        """What ended the program: an access outside the arrays, or another report."""
+        """Return the verdict on what ended the program, or None.
+
+        That is an access outside the arrays, or another report of a sanitizer.
+        """
         ran = self.launched.ran
         found = self._outside()
         if found is None:
@@ -69,7 +72,7 @@ class Judge:
         return None if found is None else self._of(found, self.launched.rank)
 
     def _outside(self) -> Verdict | None:
-        """An access beside an array, where nothing may be touched."""
+        """Return the verdict on an access outside an array, or None."""
         said = self.launched.ran.said
         poison = _poison.search(said)
         lines = reports.stacks(self.source, said).access[:1]
@@ -98,7 +101,7 @@ class Judge:
     # What was written
 
     def overwritten(self, left: Left) -> Verdict | None:
-        """An input that the kernel has changed."""
+        """Return the verdict on an input that the kernel changed, or None."""
         if not (at := np.flatnonzero(left.writer >= 0)).size:
             return None
         index = int(at[0])
@@ -106,7 +109,7 @@ class Judge:
         return self._of(found, int(left.writer[index]))
 
     def twice(self, left: Left) -> Verdict | None:
-        """An element that two threads write."""
+        """Return the verdict on an element that two threads write, or None."""
         if not (at := np.flatnonzero(left.other >= 0)).size:
             return None
         index = int(at[0])
@@ -121,13 +124,13 @@ class Judge:
         )
 
     def in_any_order(self, left: Left) -> Verdict | None:
-        """An element that depends on what another thread has written before."""
+        """Return the verdict on an element that depends on the order of threads."""
         both = np.isnan(left.after) & np.isnan(left.alone)
         at = np.flatnonzero((left.after != left.alone) & ~both)
         return self._worded("order", left, int(at[0])) if len(at) else None
 
     def values(self, left: Left) -> Verdict | None:
-        """A wrong value, with what leads to it."""
+        """Return the verdict on a wrong value, with a hint at its cause, or None."""
         wanted = self.outputs[left.name].ravel()
         wrong = difference(left.after, wanted, self.tolerance)
         if wrong is None:
@@ -148,7 +151,7 @@ class Judge:
         return self._of(found, int(left.writer[wrong.index]))
 
     def _unwritten(self, left: Left) -> Verdict:
-        """Elements that no thread has written, and what those written look like."""
+        """Return the verdict on unwritten elements, hinting at what was written."""
         untouched = left.writer < 0
         index = int(untouched.argmax())
         more = int(untouched.sum()) - 1
@@ -162,7 +165,7 @@ class Judge:
         return found
 
     def shared_out(self, left: Left) -> Verdict | None:
-        """One thread that writes far more than its share."""
+        """Return the verdict on a thread that writes far more than its share."""
         written = np.bincount(left.writer[left.writer >= 0])
         share = -(-left.before.size // self.launch.threads)
         if written.max(initial=0) <= 2 * share:
@@ -175,7 +178,7 @@ class Judge:
         }
         return self._worded("share", left, 0, **told)
 
-    # Words
+    # Wording
 
     @property
     def threads(self) -> str:
@@ -188,12 +191,12 @@ class Judge:
         return [(self.source.place(n), "") for n in lines[:4]]
 
     def name(self, rank: int) -> str:
-        """A thread of the launch, as a sentence names it."""
+        """Name a thread of the launch, as in a sentence."""
         block, thread = self.launch.index(rank)
         return f"thread {named(thread)} of block {named(block)}"
 
     def _worded(self, row: str, left: Left, index: int, **told: Any) -> Verdict:
-        """The verdict of a row on an element of an array."""
+        """Return the verdict that a row words, on an element of an array."""
         told |= {
             "array": left.name,
             "index": index,
@@ -203,13 +206,13 @@ class Judge:
         return words.verdict(self.source.name, row, self.stores, **told)
 
     def _of(self, found: Verdict, rank: int) -> Verdict:
-        """The verdict, of a thread."""
+        """Return the verdict with the indices of a thread."""
         block, thread = self.launch.index(rank)
         return found.but(thread=thread, block=block)
 
 
 def _nearest(said: str, address: int) -> tuple[str, int, int]:
-    """The array nearest to an address, the index there, and the array's length."""
+    """Return the array nearest to an address, the index there, and its length."""
     arrays = [
         (name, int(at, 16), int(size), int(count))
         for name, at, size, count in _array.findall(said)

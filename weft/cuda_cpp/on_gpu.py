@@ -1,4 +1,4 @@
-"""A learner's kernel as NVRTC compiles it, and on a GPU at full size."""
+"""A learner's kernel compiled by NVRTC, and run on a GPU at full size."""
 
 import re
 from typing import Any, cast
@@ -16,7 +16,7 @@ from weft.cuda_cpp import compiler, running
 from weft.cuda_cpp.exercise import CudaCppExercise
 from weft.device import toolkit
 
-OLDEST = "sm_75"  # that the course knows, for a machine without a GPU
+OLDEST = "sm_75"  # the oldest that the course supports, used without a GPU
 
 _complaint = re.compile(
     r"^(?P<file>[^\n(]+)\((?P<line>\d+)\): "
@@ -26,7 +26,7 @@ _complaint = re.compile(
 
 
 def _core() -> Any:
-    """NVIDIA's `cuda.core`, which older versions keep elsewhere."""
+    """Return NVIDIA's `cuda.core`, which older versions keep elsewhere."""
     import cuda.core as core
 
     if not hasattr(core, "Program"):
@@ -36,7 +36,7 @@ def _core() -> Any:
 
 
 def has_nvrtc() -> bool:
-    """Whether NVRTC and `cuda.core`, which calls it, are installed."""
+    """Return whether NVRTC and `cuda.core`, which calls it, are installed."""
     if toolkit.find().nvrtc is None:
         return False
     try:
@@ -47,7 +47,7 @@ def has_nvrtc() -> bool:
 
 
 def arch() -> str:
-    """What kernels are compiled for here, such as `sm_90`."""
+    """Return the architecture to compile for here, such as `sm_90`."""
     gpu = device.find()
     return gpu.sm if gpu.usable else OLDEST
 
@@ -64,7 +64,7 @@ def compiled(source: Source) -> Any:
 
 
 def _refused(source: Source, said: str) -> Verdict:
-    """The verdict on a cell that NVRTC refuses."""
+    """Return the verdict on a cell that NVRTC refuses."""
     found = [
         Complaint(each["file"].strip(), int(each["line"]), True, each["text"])
         for each in _complaint.finditer(said)
@@ -73,9 +73,9 @@ def _refused(source: Source, said: str) -> Verdict:
 
 
 def full_size(exercise: CudaCppExercise, code: Any) -> list[str]:
-    """Launch on the GPU and compare. Gives facts; raises `Failed`.
+    """Launch on the GPU and compare. Returns facts; raises `Failed`.
 
-    code: what `compiled` returns.
+    code: the result of `compiled`.
     """
     from numba import cuda as numbas
 

@@ -1,4 +1,4 @@
-"""The room of kernels in CUDA C++: which things it takes, and its stages."""
+"""Checks of kernels in CUDA C++: the things they take, and their stages."""
 
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -56,7 +56,7 @@ ROOM = CudaCpp()
 
 
 def without_compiler(name: str, facts: list[str]) -> Verdict:
-    """The verdict where nothing compiles C++ for the CPU. facts: what is known."""
+    """Return the verdict if nothing compiles C++ for the CPU. facts: what is known."""
     verdict = words.verdict(name, "no-compiler", install=compiler.install())
     message = (
         "There is no C++ compiler on this machine, so the kernel has not been run."
@@ -65,9 +65,9 @@ def without_compiler(name: str, facts: list[str]) -> Verdict:
 
 
 def on_cpu(exercise: CudaCppExercise, source: Source) -> Facts:
-    """Run every case, thread after thread. Gives facts; raises `Failed`."""
+    """Run every case, thread after thread. Returns facts; raises `Failed`."""
     cases = list(exercise.cases(source.seed))
-    if exercise.host:  # a function that launches decides that there is nothing to do
+    if exercise.host:  # such a function decides itself when there is nothing to launch
         cases = [c for c in cases if all(out.size for out in exercise.outputs(c))]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -94,7 +94,7 @@ def launched(
     folder: Path,
     told: list[str],
 ) -> None:
-    """Run one case, and judge it. Raises `Failed`."""
+    """Run one case, and check it. Raises `Failed`."""
     outputs = exercise.outputs(case)
     arguments = exercise.call(*case.inputs, *outputs)
     named = dict(zip(running.names_of(exercise.prototype), arguments, strict=True))

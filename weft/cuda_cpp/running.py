@@ -21,24 +21,24 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Launch:
-    """How many blocks there are, and how many threads each has, in three dimensions."""
+    """The number of blocks and of threads per block, in three dimensions each."""
 
     grid: Size
     block: Size
 
     @property
     def threads(self) -> int:
-        """How many threads there are in all."""
+        """The number of threads of all blocks."""
         return int(np.prod(self.grid) * np.prod(self.block))
 
     def index(self, rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The indices of a thread of the launch: of its block, and in its block."""
+        """Return the index of a thread's block, and the thread's index in it."""
         block, thread = divmod(rank, int(np.prod(self.block)))
         return unravel(block, self.grid), unravel(thread, self.block)
 
 
 def configured(chosen: Any) -> Launch:
-    """Make a launch of a pair such as `(4, 128)` or `((2, 3), (32, 8))`."""
+    """Return the launch for a pair such as `(4, 128)` or `((2, 3), (32, 8))`."""
     grid, block = chosen
     return Launch(_sizes(grid), _sizes(block))
 
@@ -50,12 +50,12 @@ def _sizes(part: Any) -> Size:
 
 @dataclass(frozen=True)
 class Left:
-    """What a launch left in one array, whose elements are counted in one dimension.
+    """The effect of a launch on one array, with its elements in one dimension.
 
-    before: its elements before the launch. after: after all threads have run, the last
-    block first. alone: what each element becomes if every thread works alone, on what
-    was there before. writer, other: ranks of two threads that write the element, -1
-    where there is none.
+    before: its elements before the launch. after: those after all threads have run, the
+    last block first. alone: what each element becomes if every thread works alone, on
+    the contents before the launch. writer, other: ranks of two threads that write the
+    element, -1 if there is none.
     """
 
     name: str
@@ -68,7 +68,7 @@ class Left:
 
 @dataclass(frozen=True)
 class Launched:
-    """How a run ended; what it left in each array, by its name, if it came to its end.
+    """The outcome of a run, and its effect on each array, by name, if it completed.
 
     rank: of the thread that ran last.
     """
@@ -80,12 +80,12 @@ class Launched:
 
 
 def names_of(prototype: str) -> list[str]:
-    """The names of a prototype's parameters."""
+    """Return the names of a prototype's parameters."""
     return re.findall(r"(\w+)\s*[,)]", prototype)
 
 
 def program(file: str, prototype: str, arguments: Sequence[Any]) -> str:
-    """The text of the program for such arguments; `file` is the learner's."""
+    """Return the text of the program for such arguments; `file` is the learner's."""
     names, lines = names_of(prototype), []
     for name, value in zip(names, arguments, strict=True):
         kind = driver.TYPES[value.dtype.str[1:]]
@@ -125,7 +125,7 @@ def run(
 
 
 def _left(arrays: dict[str, Array], ran: running.Ran) -> dict[str, Left]:
-    """What the program wrote on each array."""
+    """Return what the program wrote about each array."""
     after, notes = ran.results[: len(arrays)], ran.results[len(arrays) :]
     return {
         name: Left(name, before.ravel(), after[k], *notes[3 * k : 3 * k + 3])
