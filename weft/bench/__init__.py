@@ -1,5 +1,4 @@
-"""Time what you wrote beside what a library does, and say which share of the machine
-it reaches.
+"""Time what you wrote beside a library, and say which share of the peak it reaches.
 
     table = bench.compare(
         "8192 x 8192 float32",
@@ -7,8 +6,8 @@ it reaches.
         baseline="copy", bytes=2 * x.nbytes, ceiling="copy", guess={"naive": 0.5},
     )
 
-On a GPU everything is timed here. Without one nothing is: the rows are those that the
-notebook measured on the reference GPU, and the table says so.
+On a GPU everything is timed here. Without one nothing is: the rows are those that were
+measured on the reference GPU, and the table says so.
 """
 
 from weft.bench.builds import compiled

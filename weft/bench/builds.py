@@ -1,4 +1,4 @@
-"""Read what a compiler used for kernels: registers, local memory, blocks per SM."""
+"""Read which resources compiled kernels use: registers, local memory, blocks per SM."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -7,7 +7,7 @@ from weft import device, lesson
 from weft.bench import results
 from weft.device.occupancy import occupancy
 
-UNITS = {  # of what results say of a build, in the order of its fields
+UNITS = {  # by which results describe a build, in the order of its fields
     "registers": "",
     "local memory": "B",
     "shared memory": "B",
@@ -17,11 +17,11 @@ UNITS = {  # of what results say of a build, in the order of its fields
 
 
 class Build(NamedTuple):
-    """A kernel as it was last compiled, for blocks of a given number of threads.
+    """A kernel as it was last compiled, for a given number of threads per block.
 
     registers, local: per thread, local memory in bytes; shared: bytes per block,
-    without the launch's dynamic memory; blocks: the number that an SM holds; occupancy:
-    the share of an SM's warps in those blocks, in %.
+    without the launch's dynamic memory; blocks: the number that fit on an SM;
+    occupancy: the share of an SM's warps in those blocks, in %.
     """
 
     registers: int
@@ -35,8 +35,8 @@ def compiled(case: str, kernels: Callable[[], Mapping[str, tuple[Any, int]]]) ->
     """Print what the compiler made of kernels, and record it as `compare` does.
 
     case: what they have in common, the key of the results; kernels: a function that
-    returns name → (a kernel that has run, threads of its blocks), called only where
-    there is a GPU. Without one, prints the reference GPU's numbers.
+    returns name → (a kernel that has run, threads per block). It is only called if
+    there is a GPU. Without one, the reference GPU's numbers are printed.
     """
     lab, gpu = lesson.current(), device.find()
     if gpu.usable:
@@ -60,7 +60,7 @@ def compiled(case: str, kernels: Callable[[], Mapping[str, tuple[Any, int]]]) ->
 def build_of(kernel: Any, threads: int, capability: tuple[int, int]) -> Build:
     """Return what a Numba kernel that has run was compiled to.
 
-    Raises ValueError for a kernel that was not compiled yet.
+    Raises ValueError for a kernel that has not been compiled yet.
     """
     counts = [
         list(ask().values())
@@ -78,7 +78,7 @@ def build_of(kernel: Any, threads: int, capability: tuple[int, int]) -> Build:
 
 
 def rows_of(case: str, builds: Mapping[str, Build]) -> list[dict[str, Any]]:
-    """Return results' rows: a case for each number, `"<case>, registers"` and so on."""
+    """Return rows for results: a case per number, `"<case>, registers"` and so on."""
     return [
         {"case": f"{case}, {what}", "name": name, "value": value, "unit": unit}
         for name, build in builds.items()

@@ -1,21 +1,21 @@
 """Claims of a lesson about speed, checked against what is measured.
 
-Where a claim is checked decides what it takes to hold:
+When a claim holds depends on where it is checked:
 
-- rows of the reference GPU, where there is no GPU: what the lesson says, to the letter;
-- a GPU that has its own record: `SLOWED` of the recorded factor, `SLOWED_HOST`
+- without a GPU, on the reference GPU's rows: exactly what the lesson says;
+- on a GPU that has its own record: `SLOWED` of the recorded factor, `SLOWED_HOST`
   where the host's time is part of it; it fails if three measurements fall short;
-- a GPU without one: the direction, where a tie counts. Upper bounds and shares of a
+- on a GPU without one: the direction, where a tie counts. Upper bounds and shares of a
   ceiling differ from GPU to GPU: they are shown, not asserted;
 - while a record is written (`WEFT_RESULTS`): the direction. On the reference GPU also
-  what the lesson says, since the tests will hold it against the new record. Less than
-  `SLOWED` of the record before is a warning;
+  exactly what the lesson says, because tests will check it against the new record.
+  Less than `SLOWED` of the previous record is a warning;
 - a law, which follows from counted bytes or operations: within `LAW` of it anywhere.
 
-What differs from the lesson is printed. A claim that fails stops nothing where
-`WEFT_CLAIMS` names a file: it is written there, a line of JSON, for the program that
-runs the notebook, which fails at the end. Without such a file `WEFT_STRICT=1` raises
-AssertionError, and otherwise the claim is printed.
+Differences from the lesson are printed. If `WEFT_CLAIMS` names a file, a claim that
+fails stops nothing: it is written there, as a line of JSON, for the program that runs
+the notebook, which fails at the end. Without such a file, a failed claim raises
+AssertionError if `WEFT_STRICT=1`, and is otherwise printed.
 """
 
 import json
@@ -28,11 +28,11 @@ from enum import StrEnum
 from weft import lesson, units
 from weft.errors import LearnerError
 
-SLOWED = 0.85  # of the recorded factor
-SLOWED_HOST = 0.5  # the same where the host's time is measured
-TIE = 0.95  # of equal speed, or of a claim that allows less
-LAW = (0.7, 1.4)  # times what a law predicts
-MEASUREMENTS = 3  # before a claim fails
+SLOWED = 0.85  # factor on the recorded one
+SLOWED_HOST = 0.5  # the same, where the host's time is measured
+TIE = 0.95  # factor on equal speed, or on a claim that allows less
+LAW = (0.7, 1.4)  # factors on what a law predicts
+MEASUREMENTS = 3  # measurements before a claim fails
 CHANCES = 20  # tries for what happens by chance
 
 
@@ -50,7 +50,8 @@ class Bounds:
     """The bounds a lesson sets on a factor or a share; None for no such bound.
 
     law, within: the predicted factor, and how far off it may be on the reference GPU,
-    as a fraction. share: whether it is of a ceiling, and not of another row's speed.
+    as a fraction. share: whether the value is a share of a ceiling, rather than a
+    factor on another row's speed.
     """
 
     at_least: float | None = None
@@ -74,7 +75,7 @@ class Bounds:
             raise LearnerError("within= says how near to a law=: give that too")
 
     def hold(self, value: float) -> bool:
-        """Return whether a value is what the lesson says, to the letter."""
+        """Return whether a value satisfies the lesson's exact bounds."""
         if self.law is not None:
             low, high = (
                 LAW if self.within is None else (1 - self.within, 1 + self.within)
@@ -85,14 +86,14 @@ class Bounds:
 
     @property
     def direction(self) -> float:
-        """Return the least value on a GPU that the lesson does not know."""
+        """The smallest value that passes on a GPU without a record."""
         if self.at_least is None or self.share:
             return -math.inf
         return TIE * min(1.0, self.at_least)
 
     @property
     def text(self) -> str:
-        """Return what the lesson says: `at least 1.3 times`."""
+        """The bounds in words: `at least 1.3 times`."""
         write = units.percent if self.share else _times
         if self.law is not None:
             return f"{write(self.law)} by the law"
@@ -106,14 +107,14 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim, with what is known of it where it is checked.
+    """A claim, with what is known about it where it is checked.
 
-    what: of what, as in `"naive" beside "copy"`. measured: the factor as it was
-    measured first (0), or again (1, 2); attempts: how often it can be. here: whether it
-    was measured on this machine; host: by the host's clock. recorded: what this GPU's
-    own record has, NaN for none.
-    reference: the name of the GPU that the lesson speaks of, and on_reference whether
-    it is this one.
+    what: the subject, as in `"naive" beside "copy"`. measured: returns the factor as it
+    was measured first (0), or again (1, 2); attempts: how many times it can be
+    measured. here: whether it was measured on this machine; host: whether by the host's
+    clock. recorded: the value in this GPU's own record, NaN if there is none.
+    reference: the name of the GPU that the lesson describes; on_reference: whether this
+    is that GPU.
     """
 
     what: str
@@ -128,7 +129,7 @@ class Claim:
 
     @property
     def floor(self) -> float:
-        """Return the least value that this GPU's record allows; NaN without one."""
+        """The smallest value that this GPU's record allows; NaN without one."""
         if self.bounds.at_least is None:
             return math.nan
         return (SLOWED_HOST if self.host else SLOWED) * self.recorded
@@ -147,7 +148,7 @@ class Outcome:
 
 
 def decide(claim: Claim, recording: bool) -> Outcome:
-    """Return what becomes of a claim, by the rules above; measure again if needed."""
+    """Decide a claim by the rules above, and measure again if needed."""
     if not claim.here:
         return _to_the_letter(claim, claim.measured(0))
     if recording:
@@ -157,7 +158,7 @@ def decide(claim: Claim, recording: bool) -> Outcome:
     for attempt in range(claim.attempts):
         try:
             value = claim.measured(attempt)
-        except Exception as error:  # nothing that a claim does may stop a notebook
+        except Exception as error:  # no exception in a claim may stop a notebook
             tries.append(f"{type(error).__name__} ({error})")
             break
         if least <= value <= most:
@@ -168,7 +169,7 @@ def decide(claim: Claim, recording: bool) -> Outcome:
 
 
 def _limits(claim: Claim) -> tuple[float, float]:
-    """Return the least and the greatest value that count as held on this GPU."""
+    """Return the smallest and the largest value that pass on this GPU."""
     if claim.bounds.law is not None:
         low, high = LAW
         return low * claim.bounds.law, high * claim.bounds.law
@@ -178,7 +179,7 @@ def _limits(claim: Claim) -> tuple[float, float]:
 
 
 def _why(claim: Claim) -> str:
-    """Return what a measured value falls short of."""
+    """Say what a measured value falls short of."""
     write = claim.bounds.written
     if claim.bounds.law is None and math.isfinite(claim.floor):
         return (
@@ -196,7 +197,7 @@ def _to_the_letter(claim: Claim, value: float) -> Outcome:
 
 
 def _while_recording(claim: Claim, value: float) -> Outcome:
-    """Check a value against the lesson while it becomes this GPU's record."""
+    """Check a value that will become this GPU's record."""
     if claim.on_reference and not claim.bounds.hold(value):
         return _to_the_letter(claim, value)
     least, most = _limits(replace(claim, recorded=math.nan))
@@ -213,7 +214,7 @@ def _while_recording(claim: Claim, value: float) -> Outcome:
 
 
 def _shown(claim: Claim, value: float) -> Outcome:
-    """Return the outcome for a value that counts, with words where it differs."""
+    """Return the outcome for a value that passes, saying how it differs, if it does."""
     bounds = claim.bounds
     if bounds.hold(value):
         return Outcome(State.HELD, f"{claim.what}: {bounds.written(value)}")
@@ -225,7 +226,7 @@ def _shown(claim: Claim, value: float) -> Outcome:
 
 
 def settle(outcome: Outcome) -> None:
-    """Note what became of a claim, and show what a reader should know.
+    """Report the outcome of a claim: in the file for failures, or printed.
 
     Raises AssertionError for a failed claim if `WEFT_STRICT` is 1 and `WEFT_CLAIMS`
     names no file.
@@ -257,26 +258,26 @@ def expect(
     at_most: float | None = None,
     live: bool = True,
 ) -> None:
-    """Claim something of a factor that no table holds.
+    """Claim bounds on a factor that is in no table.
 
-    live: whether the factor was measured on this machine; False for one that was
-    computed, which has to be what the claim says, to the letter.
+    live: whether the factor was measured on this machine. False means that it was
+    computed, and must satisfy the claim exactly.
     """
     bounds = Bounds(at_least=at_least, at_most=at_most)
     settle(decide(Claim(what, bounds, lambda _: value, live), recording=False))
 
 
 def always(what: str, holds: bool) -> None:
-    """Claim something that has to be so on every machine, in every run."""
+    """Claim something that must be true on every machine, in every run."""
     if not holds:
         settle(Outcome(State.FAILED, f"{what}: that is not so here"))
 
 
 def sometimes(what: str, happens: Callable[[], bool], tries: int = CHANCES) -> None:
-    """Claim something that happens by chance: it is tried until it does.
+    """Claim that something happens by chance: try until it does.
 
-    happens: returns whether it did, this time. If it never happens, that is a warning,
-    not a failure: no number of tries can show that it cannot.
+    happens: returns whether it happened this time. If it never does, that is a warning,
+    not a failure: no number of tries can show that it is impossible.
     """
     for _ in range(tries):
         if happens():

@@ -1,4 +1,4 @@
-"""Time functions on the GPU, or show what the reference GPU made of them."""
+"""Time functions on the GPU, or show the reference GPU's results."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -27,7 +27,8 @@ def time(
 
     host, graph: time the host's part too, or a CUDA graph of many calls, both with a
     warm cache, as `compare` does.
-    Raises LearnerError without a GPU or PyTorch, or for what is not a function,
+
+    Raises LearnerError without a GPU or PyTorch, or for what is not a function, and
     CandidateError if the function fails.
     """
     check_candidates({"the function": function})
@@ -57,29 +58,31 @@ def compare(
     lab: str | None = None,
     stopwatch: timing.Stopwatch | None = None,
 ) -> Table:
-    """Time several functions in turns and return them as a table.
+    """Time several functions in turn and return them as a table.
 
-    case: what is timed, shape and type; with a row's name the key of a result.
-    candidates: name → function without arguments that queues the work, as in
+    case: what is timed, shape and type; together with a row's name it is the key of a
+    result. candidates: name → function without arguments that queues the work, as in
     `{"mine": lambda: kernel[grid, block](x, out)}`; or a function that returns such a
-    dict, called only where there is a GPU, so that it can allocate GPU memory.
-    baseline: the name whose time the ratios refer to. bytes, flops: what one
-    call moves or computes, for the rate; at most one of them. ceiling: a name, or a
-    rate in bytes/s or flop/s. guess: name → predicted ratio, shown beside the measured
-    one; None for "not guessed yet", which covers the row in a learner's notebook.
-    host: time what a program waits for, calls in a loop with the host's part and a warm
-    cache, rather than the GPU's part alone: for training steps and launch costs.
-    graph: time a CUDA graph of many launches, with a warm cache: for kernels of a few
-    µs. lab: whose results, by default those of the current one. stopwatch: another way
-    to time, of which `host` says whether the host's time is part of it (it is, where it
-    does not say). unsteady: why times of this case vary by more than a fifth, where
-    they do, or are of fewer than five repetitions.
+    dict, which is only called if there is a GPU, so that it can allocate GPU memory.
+    baseline: the name whose time the ratios refer to. bytes, flops: what one call moves
+    or computes, for the rate; at most one of them. ceiling: a name, or a rate in
+    bytes/s or flop/s. guess: name → predicted ratio, shown beside the measured one;
+    None for "not guessed yet", which hides the row in a learner's notebook.
 
-    On a GPU, writes the rows to results where `WEFT_RESULTS` is set, but no row that
-    varies so much for no stated reason: that is a failed claim. Without one,
-    shows the reference GPU's rows and calls nothing. The functions are kept, so that
-    a claim can have them measured again.
-    Raises LearnerError for a call that cannot work, CandidateError for a function
+    host: time what a program waits for, calls in a loop with the host's part and a warm
+    cache, rather than only the GPU's part: for training steps and launch costs. graph:
+    time a CUDA graph of many launches, with a warm cache: for kernels of a few µs.
+    stopwatch: another way to time; its attribute `host` says whether the host's time is
+    included (by default it is). lab: whose results to use, by default the current
+    lab's. unsteady: the reason, if times of this case vary by more than a fifth or are
+    of fewer than five repetitions.
+
+    On a GPU, writes the rows to results if `WEFT_RESULTS` is set. A row that varies
+    that much without a reason is not written, and is a failed claim. Without a GPU,
+    shows the reference GPU's rows and calls nothing. The functions are kept, so that a
+    claim can have them measured again.
+
+    Raises LearnerError for a call that cannot work, and CandidateError for a function
     that fails.
     """
     if bytes is not None and flops is not None:
@@ -119,9 +122,9 @@ def compare(
 
 @dataclass(frozen=True)
 class Way:
-    """The way to time: including the host, as a CUDA graph, or by a given stopwatch.
+    """How to time: including the host, as a CUDA graph, or with a given stopwatch.
 
-    Raises LearnerError for two ways at once.
+    Raises LearnerError for host and graph together.
     """
 
     host: bool = False
@@ -135,7 +138,7 @@ class Way:
             )
 
     def watch(self) -> timing.Stopwatch:
-        """Return the stopwatch; a new one, unless it was given."""
+        """Return the stopwatch: the given one, or a new one."""
         if self.stopwatch is not None:
             return self.stopwatch
         if self.graph:
@@ -144,13 +147,13 @@ class Way:
 
     @property
     def by_host(self) -> bool:
-        """Return whether the time includes the host's."""
+        """Whether the time includes the host's."""
         own = self.stopwatch is not None and getattr(self.stopwatch, "host", True)
         return self.host or own
 
     @property
     def source(self) -> str:
-        """Return where a table's times come from, a sentence."""
+        """Where a table's times come from, as a sentence."""
         name = device.find().name or "this machine"
         how = ", the host included" if self.host else ""
         return f"Measured here, on {name}{', as CUDA graphs' if self.graph else how}."
@@ -174,7 +177,7 @@ def _table(
 
 
 def _refuse(case: str, rows: list[Row]) -> None:
-    """Fail a run that writes a record for each row that did not go into it."""
+    """If this run writes a record, report each row that was left out as a failure."""
     for row in rows if claims.recording() else ():
         text = (
             f'"{row.name}" on "{case}" is not recorded: {row.doubt}. '
@@ -184,7 +187,7 @@ def _refuse(case: str, rows: list[Row]) -> None:
 
 
 def _not_begun(built: Candidates) -> list[str]:
-    """Return a remark on each row whose kernel is still the starter's."""
+    """Return a remark on each row whose kernel is still the unedited starter."""
     found = {
         name: starters.called_stubs(candidate) for name, candidate in built.items()
     }
@@ -199,7 +202,7 @@ def _not_begun(built: Candidates) -> list[str]:
 def _built(
     candidates: Candidates | Callable[[], Candidates], on_gpu: bool
 ) -> tuple[Candidates | None, list[str] | None]:
-    """Return the candidates and their names; None for what is not known here."""
+    """Return the candidates and their names; None for either that is unknown here."""
     if not callable(candidates):
         return candidates, list(candidates)
     if not on_gpu:
@@ -208,13 +211,13 @@ def _built(
     return built, list(built)
 
 
-NEAR = 1.1  # a factor; a guess nearer than that was right
+NEAR = 1.1  # a factor; a closer guess counts as right
 
 
 def held_against(table: Table, guesses: Guesses, lab: str | None) -> Table:
-    """Return a table that hides what is still to be guessed, and judges the rest.
+    """Return a table that hides rows still to be guessed, and remarks on the others.
 
-    Only a learner's tables are hidden: those of solutions show everything.
+    Only a learner's tables hide rows: those of solutions show everything.
     """
     open_names = [name for name, value in guesses.items() if value is None]
     if not board.counts(lab):

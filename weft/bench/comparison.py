@@ -16,13 +16,13 @@ Guesses = Mapping[str, float | None]
 
 @dataclass(frozen=True)
 class Comparison:
-    """A case, and how its rows are to be related to one another.
+    """A case, and how its rows are related to one another.
 
-    work: bytes or flop of one call, None for not given; unit: "B" or "FLOP", "" for
+    work: bytes or flop per call, None if not given; unit: "B" or "FLOP", "" for
     neither. baseline: the name whose time the ratios refer to, "" for none. ceiling: a
     name, or a rate in bytes/s or flop/s. guess: name → predicted ratio, None for one
-    that is still open; a number is taken for the name that is written like it. whole:
-    whether the times include what surrounds the work on the GPU, by intention.
+    that is still open; a number as a key means the name that reads like it. whole:
+    whether the times deliberately include more than the work on the GPU.
     """
 
     case: str
@@ -39,7 +39,7 @@ class Comparison:
 
     @property
     def ceiling_name(self) -> str:
-        """Return what the fractions refer to, as a table's head says it."""
+        """What the fractions refer to, as a heading of the table."""
         if isinstance(self.ceiling, int | float):
             return units.rate(float(self.ceiling), self.unit)
         return self.ceiling or ""
@@ -66,7 +66,7 @@ class Comparison:
         return Row(name, *figures, remark(t), t.reps)
 
     def notes(self, rows: Rows) -> tuple[str, ...]:
-        """Return the remarks below a table: what goes into times, what they vary by."""
+        """Return the remarks below a table: on what times include, and their spread."""
         concerned: dict[str, list[str]] = {}
         for row in rows:
             for text in filter(None, (row.remark, row.doubt)):
@@ -100,7 +100,7 @@ def _as_name(key: Any) -> Any:
 
 
 def _check_guess(name: str, value: Any, names: list[str]) -> None:
-    """Raise LearnerError for a guess that cannot be one."""
+    """Raise LearnerError for a guess that is not a valid ratio."""
     if name not in names and value is None:
         return  # a candidate that this GPU does not have
     if name not in names:
@@ -116,7 +116,7 @@ def _check_guess(name: str, value: Any, names: list[str]) -> None:
 
 
 def check_candidates(candidates: Mapping[str, Any]) -> None:
-    """Raise LearnerError unless every candidate is something that can be called."""
+    """Raise LearnerError unless every candidate can be called."""
     if not candidates:
         raise LearnerError(
             'nothing to compare: give a dict such as {"mine": lambda: kernel[...](...)}'

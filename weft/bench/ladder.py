@@ -1,8 +1,8 @@
 """A table of measurements, as text and as HTML: a row per line, a bar for its speed.
 
-Columns and bars are those of a measurement in the book, `.weft-ladder` of its
-stylesheet. A notebook has no stylesheet, and its background is not known: the two dyes
-are in a tone between those for light and for dark.
+Columns and bars are those of a measurement in the book, `.weft-ladder` in its
+stylesheet. A notebook has no stylesheet, and its background is unknown, so the two
+colours are midway between those for light and for dark.
 """
 
 import html as escape
@@ -49,7 +49,7 @@ TAG = (
 
 
 def columns(table: Shown) -> list[Column]:
-    """Return the columns that a table needs: (head, how to write a row's value)."""
+    """Return the columns that a table needs: (heading, formatter of a row's value)."""
     rows = [row for row in table.rows if row.name not in table.covered]
     found: list[Column] = []
     if table.ceiling:
@@ -86,7 +86,7 @@ def html(table: Shown) -> str:
     """Return a table for a notebook or a page."""
     shown = columns(table)
     bars = [_bar(table, row) for row in table.rows]
-    if not table.ceiling and any(bars):  # of speeds, in a column of their own
+    if not table.ceiling and any(bars):  # of speeds, in a separate column
         shown.insert(0, ("speed", lambda row: ""))
     nowrap = "white-space:nowrap"
     rows = []
@@ -110,14 +110,14 @@ def html(table: Shown) -> str:
 
 
 def _values(table: Shown, row: Row, shown: list[Column]) -> list[str]:
-    """Return what the columns say of a row; of a covered one, that it is covered."""
+    """Return the cells of a row; a covered row's say that it is covered."""
     if row.name in table.covered:
         return [COVERED] * len(shown)
     return [write(row) for _, write in shown]
 
 
 def _tags(table: Shown, row: Row) -> str:
-    """Return what is said beside a name, as HTML: the baseline, another GPU."""
+    """Return the tags beside a name as HTML: the baseline, another GPU."""
     tags = f' <span style="{TAG}">baseline</span>' * (row.name == table.baseline)
     if not table.machine or not row.measured or row.name in table.covered:
         return tags
@@ -139,7 +139,7 @@ def _share(table: Shown, row: Row) -> float:
 
 
 def _spread(row: "Row") -> str:
-    """Return the spread in per cent of the time, marked if it puts that in doubt."""
+    """Return the spread as a percentage of the time, marked if it is too large."""
     if not row.measured:
         return units.DASH
     mark = f"{DOUBT} " if row.doubt else ""
@@ -147,7 +147,7 @@ def _spread(row: "Row") -> str:
 
 
 def _bar(table: Shown, row: Row) -> str:
-    """Return a bar as long as a row's share; "" where it has none."""
+    """Return a bar as long as a row's share; "" if it has none."""
     share = _share(table, row)
     if not math.isfinite(share):
         return ""

@@ -1,4 +1,4 @@
-"""Tables of what was measured before: by the reference GPU, or by a certain one."""
+"""Tables from earlier measurements: by the reference GPU, or by a certain one."""
 
 import math
 from collections.abc import Mapping
@@ -31,8 +31,8 @@ def instead(
 ) -> Table:
     """Return the reference GPU's rows for what cannot be timed here, or empty rows.
 
-    names: the rows to show, in order; None for those that were recorded. absent: what
-    is missing here.
+    names: the rows to show, in order; None for all that were recorded. absent: what is
+    missing here.
     """
     data = results.reference(lab) if lab is not None else None
     found = results.of_case(data, asked.case)
@@ -46,14 +46,14 @@ def instead(
         table,
         rows=related(table.rows, asked.baseline, asked.ceiling),
         baseline=asked.baseline,
-        # A rate is the limit of the machine it was measured on: not of this one.
+        # A rate is a limit of the machine on which it was measured, not of this one.
         ceiling=asked.ceiling if isinstance(asked.ceiling, str) else table.ceiling,
         source=f"{absent}: these times are the reference GPU's. {table.source}",
     )
 
 
 def _why(lab: str | None, data: Mapping[str, Any] | None) -> str:
-    """Return why there is nothing to show."""
+    """Say why there is nothing to show."""
     if lab is None:
         return 'Nothing says which lab this is: call weft.lab("...") first.'
     if data is None:
@@ -98,7 +98,7 @@ def _table(data: Mapping[str, Any], asked: Comparison, names: list[str]) -> Tabl
 
 
 def _machine(data: Mapping[str, Any]) -> str:
-    """Return where and when: an NVIDIA H200 (driver 580.159.03, 2026-11-20)."""
+    """Say where and when: an NVIDIA H200 (driver 580.159.03, 2026-11-20)."""
     machine = data.get("device", {})
     when = [f"driver {machine['driver']}"] if machine.get("driver") else []
     when += [str(data["date"])] if data.get("date") else []

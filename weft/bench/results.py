@@ -3,7 +3,7 @@
 `results/<lab>.<gpu>.json` holds the device, the versions, the date, a digest of the
 notebook's code, and rows: `case`, `name`, `ms`, `spread` (ms), `reps` (repetitions),
 `value` with its `unit`, `baseline` (a name), `ratio` (times the baseline's speed),
-`ceiling` (a fraction). A row whose time varies a lot says why in `unsteady`.
+`ceiling` (a fraction). A row whose time varies a lot gives the reason in `unsteady`.
 """
 
 import json
@@ -17,7 +17,7 @@ from weft import device, store, versions
 from weft.device import cpu
 
 REFERENCE = "nvidia-h200"  # preferred where several GPUs have results
-QUOTED = {"h100": "nvidia-h100-80gb-hbm3"}  # GPUs that pages name by a word
+QUOTED = {"h100": "nvidia-h100-80gb-hbm3"}  # short names for GPUs on pages
 
 
 def slug(gpu: str) -> str:
@@ -40,8 +40,8 @@ def reference(
 ) -> dict[str, Any] | None:
     """Return the results of a lab on the reference GPU, or None.
 
-    gpu: the slug of a certain GPU; by default the H200's results if there are any, else
-    those of the first GPU in the alphabet. An unreadable file counts as none.
+    gpu: the slug of a certain GPU. By default it is the H200 if there are results of
+    it, else the first GPU in alphabetical order. An unreadable file is ignored.
     """
     where = where or folder()
     if where is None:
@@ -59,7 +59,7 @@ def reference(
 
 
 def reference_name(lab: str | None) -> str:
-    """Return the name of the GPU that a lab's pages speak of."""
+    """Return the name of the GPU whose results a lab's pages show."""
     data = reference(lab, gpu=REFERENCE) if lab is not None else None
     name = (data or {}).get("device", {}).get("name")
     return f"the {name}" if name else "the reference GPU"
@@ -72,11 +72,11 @@ def of_case(data: dict[str, Any] | None, case: str) -> dict[str, dict[str, Any]]
 
 
 def record(lab: str, rows: list[dict[str, Any]]) -> Path | None:
-    """Merge rows into this GPU's results where `WEFT_RESULTS` names a folder.
+    """Merge rows into this GPU's results if `WEFT_RESULTS` names a folder.
 
-    A row replaces the one of the same case and name, in its place; new rows follow.
-    Rows of an earlier version of the notebook (another `WEFT_DIGEST`) are dropped.
-    Returns the file written, None if none was asked for. Raises OSError.
+    A row replaces the one with the same case and name, in its position; new rows
+    follow. Rows of an earlier version of the notebook (another `WEFT_DIGEST`) are
+    dropped. Returns the file written, None if none was requested. Raises OSError.
     """
     target = os.environ.get("WEFT_RESULTS")
     if not target:

@@ -8,7 +8,7 @@ from typing import Any
 from weft import units
 from weft.timing import FEW, Timing
 
-VARIES = 0.2  # of the time: a larger spread is marked, and has to have a reason
+VARIES = 0.2  # fraction of the time: a larger spread is marked, and needs a reason
 
 
 @dataclass(frozen=True)
@@ -17,8 +17,8 @@ class Row:
 
     ms: the median time of a call; spread: its interquartile range, ms; rate: bytes/s or
     flop/s; ratio: how many times as fast as the baseline; ceiling: fraction of the
-    ceiling's rate; guess: the ratio that the learner predicted. remark: what else went
-    into the time, "" for nothing. reps: of how many repetitions, 0 for not known.
+    ceiling's rate; guess: the ratio that the learner predicted. remark: what else the
+    time includes, "" for nothing. reps: the number of repetitions, 0 if unknown.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Row:
 
     @property
     def doubt(self) -> str:
-        """Return why the time is not to be relied on, "" for no reason."""
+        """Why the time is unreliable, "" if it is not."""
         if 0 < self.reps < FEW:
             return f"a time of only {self.reps} repetitions"
         if self.spread > VARIES * self.ms:
@@ -49,7 +49,7 @@ Rows = tuple[Row, ...]
 
 
 def remark(t: Timing) -> str:
-    """Return what a time includes apart from the work, "" for nothing."""
+    """Say what a time includes apart from the work, "" for nothing."""
     if t.host_bound:
         return "queued more slowly than the GPU runs it, so the time includes Python's"
     if t.short:
@@ -62,7 +62,7 @@ def from_result(
 ) -> Row:
     """Return a row of a results file; an empty one has no numbers.
 
-    whole: as for `Timing`, of the recorded time.
+    whole: as in `Timing`, for the recorded time.
     """
     ms = _number(result.get("ms"))
     one = 1e12 if str(result.get("unit")).startswith("T") else 1e9
@@ -84,7 +84,7 @@ def as_results(
 ) -> list[dict[str, Any]]:
     """Return rows as they are written to results: JSON values, rounded.
 
-    unsteady: why times vary that are not to be relied on, which is written beside them.
+    unsteady: why times vary, written beside each unreliable time.
     """
 
     def number(value: float, count: int = 5) -> float | None:
@@ -111,7 +111,7 @@ def as_results(
 
 
 def related(rows: Rows, baseline: str, ceiling: str | float | None) -> Rows:
-    """Return rows with ratios, and fractions of a named row, computed anew."""
+    """Return rows with their ratios, and the fractions of a named row, recomputed."""
     ms = {r.name: r.ms for r in rows}
     return tuple(
         replace(

@@ -1,4 +1,4 @@
-"""The rows of one case, how they look, and what a lesson claims of them."""
+"""The rows of one case, how they are shown, and what a lesson claims about them."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -12,19 +12,19 @@ from weft.errors import LearnerError
 class Measurements:
     """The rows of a table as first measured, and further measurements on request.
 
-    It keeps the functions that were timed, and with them the arrays that they use. A
-    builder of candidates is kept instead of its results, and called again.
+    It keeps the timed functions alive, with the arrays that they use. If the candidates
+    come from a function, only that function is kept, and called again.
     """
 
     def __init__(self, lab: str | None, host: bool, again: Callable[[], Rows]) -> None:
-        """lab: whose record it is held against; host: whether by the host's clock."""
+        """Prepare. lab: whose record to check against; host: whether by its clock."""
         self.lab = lab
         self.host = host
         self._again = again
         self._later: list[Rows] = []
 
     def repeat(self, number: int) -> Rows:
-        """Return the rows of the first, second, … repetition; each is made once."""
+        """Return the rows of the first, second, … repetition; each is measured once."""
         while len(self._later) < number:
             self._later.append(self._again())
         return self._later[number - 1]
@@ -34,12 +34,12 @@ class Measurements:
 class Table:
     """The rows of one case; `table["naive"]` is one of them.
 
-    unit: "B" or "FLOP", "" where no amount of work was given. baseline, ceiling: what
-    the ratios and fractions refer to, "" for nothing. source: where the times come
-    from, a sentence. here: whether they were measured on this machine, and
-    measurements, how to measure them again. covered: rows that are shown without
-    numbers, because the learner has not predicted them yet. machine: the GPU of the
-    rows, where it is another than this one.
+    unit: "B" or "FLOP", "" if no amount of work was given. baseline, ceiling: what the
+    ratios and fractions refer to, "" for nothing. source: where the times come from, as
+    a sentence. here: whether they were measured on this machine; measurements: how to
+    measure them again. covered: rows that are shown without numbers, because the
+    learner has not predicted them yet. machine: the GPU of the rows, if it is not this
+    one.
     """
 
     case: str
@@ -81,18 +81,18 @@ class Table:
         within: float | None = None,
         ceiling: float | None = None,
     ) -> None:
-        """Claim what a lesson says of a row's speed.
+        """Claim what a lesson says about a row's speed.
 
-        at_least, at_most: it is that many times as fast as the row `times` (by default
-        the baseline) of the table `of` (by default this one). law: exactly as many
-        times, since that follows from counted bytes or operations; within: how far off
-        it was on the reference GPU at most, as a fraction. ceiling: it reaches that
-        fraction of the ceiling. Where both tables know the work of a call, speeds are
-        rates, else they are calls per second.
+        at_least, at_most: bounds on how many times as fast as the row `times` (by
+        default the baseline) of the table `of` (by default this one) it is. law: the
+        factor that follows from counted bytes or operations; within: how far off it was
+        on the reference GPU at most, as a fraction. ceiling: the fraction of the
+        ceiling that it reaches. If both tables know the work of a call, speeds are
+        rates, otherwise calls per second.
 
-        What it takes for a claim to hold, and what happens if it does not, depends on
-        the machine: see `weft.bench.claims`. Where a row was not measured nothing is
-        checked, and a line says so. Raises LearnerError for a claim that means nothing.
+        Whether a claim holds, and what happens if it does not, depends on the machine:
+        see `weft.bench.claims`. If a row was not measured, nothing is checked, and a
+        line says so. Raises LearnerError for a claim that makes no sense.
         """
         of = self if of is None else of
         for table in (self, of):
@@ -162,7 +162,7 @@ class Table:
         recorded: float,
         host: bool,
     ) -> None:
-        """Decide a claim with what is known of this machine and of the reference."""
+        """Decide a claim, given what is known about this machine and the reference."""
         claim = claims.Claim(
             what,
             bounds,
@@ -181,7 +181,7 @@ class Table:
         return self.measurements.lab if self.measurements else lesson.current()
 
     def _rows(self, attempt: int) -> Rows:
-        """Return the rows as measured first, 0, or again."""
+        """Return the rows as first measured (attempt 0), or measured again."""
         if not attempt or self.measurements is None:
             return self.rows
         return self.measurements.repeat(attempt)
@@ -193,7 +193,7 @@ class Table:
         raise LearnerError(f'no row "{name}" in this table. {_names(self.rows)}')
 
     def _recorded(self, name: str) -> Row:
-        """Return a row as this GPU's own record has it, an empty one without."""
+        """Return a row from this GPU's own record, an empty one if there is none."""
         gpu = results.slug(device.find().name)
         if not self.here or self._lab is None or not gpu:
             return Row(name)
