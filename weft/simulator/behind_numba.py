@@ -1,7 +1,7 @@
-"""The seam in Numba's own simulator: ordinary launches run on ours.
+"""Replace the inside of Numba's own simulator: ordinary launches run on ours.
 
-`install` replaces what the host side of Numba's simulator gets wrong or lacks: the
-launch itself, the options of `cuda.jit`, timed events, streams from elsewhere and the
+`install` replaces what the host side of Numba's simulator lacks or gets wrong: the
+launch itself, the options of `cuda.jit`, timed events, external streams and the
 attributes of the device.
 """
 
@@ -20,10 +20,10 @@ def _as_cuda_array(data: Any, sync: bool = True) -> Any:
 
 
 def _external_stream(pointer: int) -> Any:
-    """Return a stream for a foreign handle, which `weft.torch_stream` looks up."""
+    """Return a stream for an external handle, which `weft.torch_stream` looks up."""
     cuda: Any = import_module("numba.cuda")
     stream = cuda.stream()
-    stream.handle = int(pointer)  # Numba has no such name
+    stream.handle = int(pointer)  # Numba has no such attribute
     return stream
 
 

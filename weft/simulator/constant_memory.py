@@ -1,8 +1,8 @@
 """Arrays from outside that a kernel reads: constant memory holds 64 KB of them.
 
 Numba copies such an array into the kernel at every mention of it, so one table that is
-mentioned three times takes three times its size. Its shape and its size alone take
-nothing.
+mentioned three times takes three times its size. Mentioning only its shape or size
+takes nothing.
 """
 
 import dis
@@ -19,9 +19,9 @@ from weft.code_objects import code_tree
 from weft.places import Place
 from weft.simulator.faults import Fault
 
-MOST = 64 * 1024  # bytes, every capability
+MOST = 64 * 1024  # bytes, for every capability
 # Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability";
-# beyond it ptxas stops: "File uses too much global constant data".
+# for more, ptxas stops with "File uses too much global constant data".
 WHY = (
     f"An array from outside is a constant to a kernel, and constant memory holds "
     f"{MOST:,} bytes (64 KB). Numba makes a copy of the array at each place that "
@@ -30,7 +30,7 @@ WHY = (
 _LOADS = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF")
 _FREE = ("shape", "size", "ndim", "dtype", "itemsize", "nbytes", "strides")
 
-Mention = tuple[str, int, Place]  # the name, the bytes of its array, where
+Mention = tuple[str, int, Place]  # a name, the bytes of its array, and the place
 
 
 @lru_cache(256)
@@ -69,15 +69,15 @@ def copied(function: FunctionType, seen: set[Any] | None = None) -> Iterator[Men
 def _value(cell: Any) -> Any:
     try:
         return cell.cell_contents
-    except ValueError:  # it has none yet
+    except ValueError:  # it has no value yet
         return None
 
 
 def hold(function: FunctionType) -> None:
     """Refuse a kernel with an array that constant memory cannot hold. Raises `Fault`.
 
-    Several that are too large together are for the compiler to judge: it leaves out
-    what has no effect.
+    Whether several are too large together is left to the compiler, which drops those
+    that have no effect.
     """
     for name, size, place in copied(function):
         if size > MOST:

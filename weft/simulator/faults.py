@@ -13,10 +13,10 @@ class Fault(Exception):
 
     `kind` is one of the verdict kinds of `weft.checking`; `message` says what happened
     in one sentence, `why` explains it. `thread` and `block` are indices (see `axes`),
-    None where the fault belongs to no single thread. `places` lists the source lines
+    None if the fault belongs to no single thread. `places` lists the source lines
     concerned, the most telling first; each may be followed by the calls that led there.
-    `headline` is what the title of a verdict says, where the kind is too general.
-    `met_none` says whether Python found a None where it needs a value.
+    `headline` replaces the title of a verdict, if the kind's is too general. `met_none`
+    says whether Python found a None where it needs a value.
     """
 
     kind: str

@@ -1,8 +1,7 @@
 """Let ordinary launches, `kernel[grid, block](...)`, run in this simulator.
 
-Where Numba is installed it runs as a simulator, with ours behind it; where it is not,
-our stand-in takes its place. Numba itself is imported by nothing here, but by the files
-of the kernels.
+If Numba is installed, it runs as a simulator, with ours behind it; otherwise, our
+stand-in replaces it. This module never imports Numba; the kernels' files do.
 """
 
 import os
@@ -25,17 +24,17 @@ def install(
     """Let the kernels of this process run in the simulator, with or without Numba.
 
     Call it before the files of the kernels are imported, such as at the top of
-    `conftest.py`. Then `from numba import cuda` and launches as on a GPU work: with
-    Numba's own types and compiler's options where Numba is installed, otherwise with
-    a stand-in that has what kernels and their hosts use.
+    `conftest.py`. Then `from numba import cuda` and launches work as on a GPU: with
+    Numba's own types and compiler options if Numba is installed, otherwise with a
+    stand-in that has what kernels and their hosts use.
 
     package: what those files import, `numba` or `numba_cuda_mlir`. The second has no
-    simulator, so the stand-in takes its place even where it is installed.
-    check: called after each launch with its trace (`weft.simulator.trace.trace.Trace`).
+    simulator, so the stand-in replaces it even if it is installed. check: called after
+    each launch with its trace (`weft.simulator.trace.trace.Trace`).
     `weft.sanitizer.refuse` raises `Fault` for races and reads of unwritten memory.
 
-    A second call changes `check` alone. Raises ImportError if the package has been
-    imported already, for a GPU, and ValueError for another package.
+    A second call only changes `check`. Raises ImportError if the package has already
+    been imported for a GPU, and ValueError for another package.
     """
     if package not in meaning.PACKAGES:
         raise ValueError(f"package is {' or '.join(meaning.PACKAGES)}, not {package!r}")
@@ -86,7 +85,7 @@ def _replace() -> None:
 
 
 class _Arrival(MetaPathFinder):
-    """Waits for `numba.cuda` to be imported: it takes half a second, so we do not."""
+    """Waits until something else imports `numba.cuda`, which takes half a second."""
 
     def __init__(self) -> None:
         self._looking = False
@@ -103,7 +102,7 @@ class _Arrival(MetaPathFinder):
     def _found(self) -> ModuleSpec | None:
         """Return where the other finders locate numba-cuda.
 
-        numba-cuda's own finder asks all finders once more.
+        numba-cuda's own finder in turn asks all finders again.
         """
         self._looking = True
         try:

@@ -24,10 +24,10 @@ WARP = 32
 MAX_THREADS = 1024
 MAX_BLOCK: Dim = (1024, 1024, 64)
 MAX_GRID: Dim = (2**31 - 1, 65535, 65535)
-MOST_SHARED = 48 * 1024  # bytes per block without opt-in, every capability
-STATIC = 16 * 1024  # bytes of arrays of a fixed size, beside large dynamic memory
+MOST_SHARED = 48 * 1024  # bytes per block without opt-in, for every capability
+STATIC = 16 * 1024  # bytes of fixed-size arrays, beside large dynamic memory
 MOST_LOCAL = 512 * 1024  # bytes of local memory per thread
-MOST_CLUSTER = 8  # blocks: what every GPU with clusters can run
+MOST_CLUSTER = 8  # blocks, which every GPU with clusters supports
 # Source of the limits: CUDA C++ Programming Guide, "Compute Capabilities",
 # table "Technical Specifications per Compute Capability".
 
@@ -37,7 +37,7 @@ MOST_CLUSTER = 8  # blocks: what every GPU with clusters can run
 
 
 def cluster_of(grid: Dim) -> int:
-    """Return how many blocks make a cluster. Raises LaunchError for what cannot."""
+    """Return how many blocks form a cluster. Raises LaunchError if it is impossible."""
     size = meaning.CLUSTER.get()
     if size not in range(1, MOST_CLUSTER + 1):
         raise LaunchError(
@@ -56,7 +56,10 @@ _larger: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
 
 
 def allow_shared(function: Any, size: int) -> None:
-    """Let the kernel that is this Python function have more dynamic shared memory."""
+    """Allow the kernel with this Python function more dynamic shared memory.
+
+    size: bytes per block.
+    """
     _larger[function] = size
 
 
@@ -67,10 +70,10 @@ def most_shared(function: Any) -> int:
 
 
 def configuration(config: Any, allowed: int = MOST_SHARED) -> tuple[Dim, Dim, Any, int]:
-    """Read `kernel[config]` into (grid, block, stream, dynamic shared bytes).
+    """Parse `kernel[config]` into (grid, block, stream, dynamic shared bytes).
 
-    allowed: the bytes of shared memory that the kernel may have. Raises
-    `LaunchError` when a real GPU would refuse it.
+    allowed: the bytes of shared memory that the kernel may have. Raises `LaunchError`
+    if a GPU would refuse the configuration.
     """
     if not isinstance(config, (tuple, list)) or not 2 <= len(config) <= 4:
         raise LaunchError(
@@ -127,7 +130,7 @@ def configuration(config: Any, allowed: int = MOST_SHARED) -> tuple[Dim, Dim, An
 
 
 def dimensions(size: Any, name: str, unit: str) -> Dim:
-    """Read a grid or block size, an integer or up to three, into (x, y, z)."""
+    """Convert a grid or block size, an integer or up to three, to (x, y, z)."""
     sizes = tuple(size) if isinstance(size, (tuple, list)) else (size,)
     if not 1 <= len(sizes) <= 3:
         raise LaunchError(f"{name} has {len(sizes)} dimensions; it may have 1 to 3")

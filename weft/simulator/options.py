@@ -1,7 +1,7 @@
 """Check a launch against the signature and launch bounds given to `@cuda.jit`.
 
-A GPU refuses a launch that does not keep to them. The simulator needs neither, so it
-looks at them before it begins.
+A GPU refuses a launch that violates them. The simulator needs neither, so it checks
+them before the launch.
 """
 
 import inspect
@@ -33,7 +33,7 @@ class Signature:
 
 
 def signatures(kernel: Any) -> list[Signature]:
-    """Return the signatures of a kernel, none if Numba takes the types as they come.
+    """Return the signatures of a kernel, none if Numba infers them at launches.
 
     Raises `Fault` for one that Numba refuses when it reads the kernel.
     """
@@ -80,8 +80,8 @@ def read(kernel: Any, signature: Any) -> Signature:
 def fitting(kernel: Any, args: Sequence[Any]) -> Signature | None:
     """Return the signature with which Numba launches a kernel on `args`.
 
-    args: NumPy arrays, and numbers. None for a kernel without signatures. Raises
-    `Fault` where none of them fits, as Numba raises TypeError.
+    args: NumPy arrays, and numbers. Returns None for a kernel without signatures.
+    Raises `Fault` if none of them fits, where Numba raises TypeError.
     """
     known = signatures(kernel)
     if not known:

@@ -1,7 +1,8 @@
-"""The bits of numbers: rounding floats, cutting integers, reading one as the other.
+"""The bits of numbers: rounding floats, truncating integers, reinterpreting bits.
 
-A float of any width is a Python float, and one of type float32 or float16 is always a
-number that this type has. A NaN keeps its sign and as much of its payload as fits.
+A float of any width is a Python float, and one of type float32 or float16 always has a
+value that this type can represent. A NaN keeps its sign and as much of its payload as
+fits.
 """
 
 import struct
@@ -9,23 +10,23 @@ from collections.abc import Callable
 from functools import cache
 from math import copysign, inf
 
-# One piece of memory, seen as numbers of several types.
+# One buffer, viewed as numbers of several types.
 _FOUR, _EIGHT, _TWO = bytearray(4), bytearray(8), bytearray(2)
 _FLOAT32 = memoryview(_FOUR).cast("f")
 _INT32, _UINT32 = memoryview(_FOUR).cast("i"), memoryview(_FOUR).cast("I")
 _FLOAT64 = memoryview(_EIGHT).cast("d")
 _INT64, _UINT64 = memoryview(_EIGHT).cast("q"), memoryview(_EIGHT).cast("Q")
 _UINT16 = memoryview(_TWO).cast("H")
-# What is written here is rounded to float32, as quickly as Python can do it.
+# A value stored here is rounded to float32, as fast as Python can do it.
 FOUR_SINGLES = memoryview(bytearray(16)).cast("f")
 _HALF = struct.Struct("e")
 _pack, _unpack, _pack_into = _HALF.pack, _HALF.unpack, _HALF.pack_into
 
 _NAN64 = 0x7FF << 52
-_CUT = 42  # bits of a float64's fraction that a float16 has no place for
+_CUT = 42  # bits of a float64's fraction that a float16 lacks
 
 
-# Rounding floats: to nearest, of two the even one; what is too large becomes infinite
+# Rounding floats: to nearest, ties to even; what is too large becomes infinite
 
 
 def round32(x: float) -> float:
@@ -52,7 +53,7 @@ def round_complex(z: complex) -> complex:
     return complex(real, _FLOAT32[0])
 
 
-# Cutting integers
+# Truncating integers
 
 
 def wrap8(x: int) -> int:
@@ -91,7 +92,7 @@ def cut64(x: int) -> int:
     return x & 0xFFFF_FFFF_FFFF_FFFF
 
 
-# Reading the bits of a float as an integer, and back
+# Reinterpreting the bits of a float as an integer, and back
 
 
 def int_of32(x: float) -> int:
@@ -161,7 +162,7 @@ def all_float16() -> list[float]:
     return found
 
 
-# `libdevice`'s names, with the types that they take and give
+# `libdevice`'s names, with the types of argument and result
 SAME_BITS: dict[str, tuple[str, str, Callable[..., float]]] = {
     "float_as_int": ("f32", "i32", int_of32),
     "float_as_uint": ("f32", "u32", bits_of32),

@@ -1,8 +1,9 @@
-"""Functions of numbers by their names, and such as look at what they are given.
+"""Functions of numbers by their names, and versions that find their types at run time.
 
 `operation("math", "sqrt", [FLOAT32])` says how a translated kernel computes one.
-`function("math", "sqrt")` finds out at each call what its numbers are. For that they
-are NumPy's, which show their types, but for Python's int, float, complex and bool.
+`function("math", "sqrt")` determines the types of its arguments at each call. For that
+the arguments are NumPy numbers, which have a type, or Python's int, float, complex and
+bool.
 """
 
 import builtins
@@ -63,7 +64,7 @@ def _of_operator(name: str, *given: Number) -> Operation | None:
 
 
 _NUMPYS = {f"a{name}": f"arc{name}" for name in ("cos", "sin", "tan", "sinh", "tanh")}
-_FOR_NUMPY = {"numpy": "np", "cmath": "cmath"}  # as the table of types has them
+_FOR_NUMPY = {"numpy": "np", "cmath": "cmath"}  # as the table of types calls them
 
 
 @cache
@@ -160,7 +161,7 @@ def total(values: Any, start: Any = 0) -> Any:
     return reduce(OPERATORS["add"], values, start)
 
 
-# What a kernel finds in `operator`, in `math` and among Python's own, by name.
+# What a kernel finds in `operator`, in `math` and among Python's built-ins, by name.
 OPERATORS: dict[str, Function] = {
     name: function("operator", name)
     for name in (*operations.SYMBOLS, *operations.PREFIXES)
@@ -211,7 +212,7 @@ def of_numpy(known: np.ufunc) -> Function:
 
 
 class Operand:
-    """The right side of `x[i] += value`: lets the element meet it by Numba's rules."""
+    """The right side of `x[i] += value`: has Numba's rules decide the operation."""
 
     __slots__ = ("_value",)
     __array_ufunc__ = None

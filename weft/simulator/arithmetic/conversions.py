@@ -1,7 +1,7 @@
 """Converting a Python number from one of Numba's types to another as a GPU does.
 
-Integers wrap around. A float becomes an integer by dropping its fraction; one that is
-out of range becomes the nearest integer there is (PTX ISA, "cvt"). A NaN becomes 0 if
+Integers wrap around. A float becomes an integer by dropping its fraction; if it is out
+of range, it becomes the nearest integer in range (PTX ISA, "cvt"). A NaN becomes 0 if
 it is a float32 and the integer has at most 32 bits; otherwise only the highest bit is
 set. That is what an H200 does; see `verification/edges.json`. An integer becomes a
 float with one rounding, however large it is.
@@ -30,9 +30,8 @@ from weft.simulator.arithmetic.numbers import Number
 
 Conversion = Callable[[Any], Any]
 
-# What brings a result into a type: an integer of any size, or a float of any width.
-# A code generator needs none for an integer that it knows to lie in the range of the
-# type.
+# Functions that bring a result into a type, from an integer of any size or a float of
+# any width. A code generator omits them for an integer that it knows to be in range.
 FINISHES: dict[str, Conversion] = {
     **{"i8": wrap8, "i16": wrap16, "i32": wrap32, "i64": wrap64},
     **{"u8": cut8, "u16": cut16, "u32": cut32, "u64": cut64},
@@ -86,7 +85,7 @@ def _to_integer(given: Number, to: Number) -> Conversion | None:
 
 
 def _cut_off(given: Number, to: Number) -> Conversion:
-    """Drop the fraction of a float, and stay in the range of an integer type."""
+    """Return a function that drops a float's fraction, and saturates to a type."""
     low, high = to.lowest, to.highest
     lowest, beyond = float(low), float(high + 1)
     nan = 0 if to.bits < 64 and given.name == "f32" else low or high // 2 + 1
@@ -112,14 +111,16 @@ def _to_float(given: Number, to: Number) -> Conversion | None:
 
 
 def _half_of_integer(x: int) -> float:
-    return round16(float(x))  # what float64 has to round is too large for a float16
+    # an integer that float64 must round is too large for a float16
+    return round16(float(x))
 
 
 def _single_of_integer(x: int) -> float:
     """Round a 64-bit integer to float32.
 
-    Beyond 53 bits a float64 would round it a first time. The last 11 bits only decide
-    whether it is above the midpoint of two float32 values, so one bit can replace them.
+    Beyond 53 bits, converting it to float64 would round it twice. The last 11 bits only
+    decide whether it is above the midpoint of two float32 values, so one bit can
+    replace them.
     """
     if -0x20_0000_0000_0000 <= x <= 0x20_0000_0000_0000:
         return round32(x)

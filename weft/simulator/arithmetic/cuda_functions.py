@@ -66,7 +66,7 @@ def of_cuda(name: str, *given: Number) -> Operation | None:
         rounds = None if rule.result is FLOAT64 else rule.result
         return Operation(rule.results, cbrt, converts, "", rounds)
     if not given[0].whole:
-        return None  # Numba makes it an int8, which is never meant
+        return None  # Numba makes it an int8, which is never intended
     return Operation(rule.results, _ON_BITS[name](given[0]), converts)
 
 
@@ -90,7 +90,7 @@ def _ffs(number: Number) -> Callable[[int], int]:
 def _brev(number: Number) -> Callable[[int], int]:
     """Return a function that reverses bits: 64 of a uint64, 32 of any other type.
 
-    Numba does the same.
+    These are Numba's rules.
     """
     form = f"{{:0{64 if number is UINT64 else 32}b}}".format
     return lambda x: int(form(x)[::-1], 2)
@@ -109,7 +109,7 @@ _ON_BITS: dict[str, Callable[[Number], Callable[[int], int]]] = {
 }
 
 
-# One rounding for a product and a sum
+# Fused multiply-add: one rounding for a product and a sum
 
 
 def _fused(given: tuple[Number, ...]) -> Operation | None:
@@ -137,12 +137,12 @@ def _product_and_sum(a: float, b: float, c: float) -> float:
 
 
 def fma(a: float, b: float, c: float) -> float:
-    """Compute `a * b + c` of float64 with a single rounding.
+    """Compute `a * b + c` of float64 values with a single rounding.
 
-    The product is split without error into two float64 (Dekker, "A floating-point
-    technique for extending the available precision", 1971), and `fsum` adds three
-    numbers with one rounding. If the parts might leave the range of a float64,
-    fractions are used instead.
+    The product is split exactly into two float64 (Dekker, "A floating-point technique
+    for extending the available precision", 1971), and `fsum` adds three numbers with
+    one rounding. If the parts might leave the range of a float64, fractions are used
+    instead.
     """
     whole = a * b
     if not (1e-200 < abs(whole) < 1e200 and abs(c) < 1e300):
@@ -163,7 +163,7 @@ def _at_the_limits(a: float, b: float, c: float) -> float:
         return a * b + c
     if not c:
         return a * b
-    from fractions import Fraction  # takes long to import, and is seldom needed
+    from fractions import Fraction  # its import is slow, and it is seldom needed
 
     exact = Fraction(a) * Fraction(b) + Fraction(c)
     try:
@@ -221,7 +221,8 @@ def _rsqrt32(x: float) -> float:
     return quotient(1.0, round32(root(x)))
 
 
-_OF_DEVICE: dict[str, tuple[int, Callable[..., float]]] = {  # and how many it takes
+# with the number of arguments
+_OF_DEVICE: dict[str, tuple[int, Callable[..., float]]] = {
     **{"cbrt": (1, cbrt), "exp10": (1, exp10), "rsqrt": (1, rsqrt)},
     **{"rint": (1, nearest), "rcp": (1, lambda x: quotient(1.0, x))},
     **{"fdivide": (2, quotient), "fmax": (2, greatest), "fmin": (2, least)},
@@ -266,7 +267,7 @@ def _of_device(name: str) -> _Typed:
 
 
 def _width(name: str) -> tuple[str, Number]:
-    """Split the "f" off a name, and return the type it stands for.
+    """Remove the suffix "f" from a name, and return it with the type it means.
 
     The "f" of "erf" belongs to the name.
     """

@@ -1,10 +1,10 @@
 """The functions of `math`, as Numba compiles them for a GPU, on Python numbers.
 
 `of_math("sqrt", FLOAT32)` is the `Operation` that computes it. Floats keep their width,
-integers become float64. Everything is computed in float64 and rounded at the end;
-that is exact for a root, and otherwise may differ from a float32 function in the last
-place. Nothing is raised: the logarithm of zero is an infinity, the root of a negative
-number NaN. Unlike Python's, `floor`, `ceil` and `trunc` give floats.
+integers become float64. Everything is computed in float64 and rounded at the end. That
+is exact for a square root; other results may differ from a float32 function's in the
+last digit. Nothing is raised: the logarithm of zero is an infinity, the root of a
+negative number NaN. Unlike Python's, `floor`, `ceil` and `trunc` return floats.
 """
 
 import math
@@ -106,7 +106,7 @@ exponential = _calm(math.exp, _infinite)
 exponential2 = _calm(math.exp2, _infinite)
 sine, cosine = _calm(math.sin), _calm(math.cos)
 
-# What gives a float of the width it is given, in float64.
+# Functions whose result has the width of their argument; these compute in float64.
 ONE: dict[str, One] = {
     **{"acos": _calm(math.acos), "acosh": _calm(math.acosh), "asin": _calm(math.asin)},
     **{"asinh": math.asinh, "atan": math.atan},
@@ -141,7 +141,7 @@ _OF_FLOAT32: dict[str, One] = {  # the factor is a float32 as well
 
 
 def length(a: float, b: float) -> float:
-    """Compute C's `hypot` as Python computes the absolute value of a complex number."""
+    """Compute C's `hypot`, through the absolute value of a Python complex number."""
     try:
         return abs(complex(a, b))
     except OverflowError:
@@ -175,7 +175,7 @@ def of_math(name: str, *given: Number) -> Operation | None:
     rule = _rule(name, given)
     if rule is None:
         return None
-    if name in TESTS:  # Python's take integers as they are
+    if name in TESTS:  # Python's take integers unconverted
         return Operation(rule.results, TESTS[name], (None,))
     wide = rule.result is FLOAT64
     takes = [FLOAT64 if n.whole and wide else n for n in rule.operands]
@@ -188,7 +188,7 @@ def of_math(name: str, *given: Number) -> Operation | None:
 def computed(
     name: str, results: tuple[Number, ...], converts: tuple[Conversion | None, ...]
 ) -> Operation:
-    """Return how a function of `math` is computed in such types.
+    """Return how a function of `math` is computed with these result types.
 
     converts: the conversions that are applied to its operands first.
     """

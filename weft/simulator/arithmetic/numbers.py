@@ -1,4 +1,4 @@
-"""Numba's types of numbers, and what an operation makes of them.
+"""Numba's types of numbers, and the result types of operations on them.
 
 The rules are Numba's own: `number_types.json` is written by
 `verification.number_types`, which asks the typing context of `numba.cuda`.
@@ -13,9 +13,9 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A type of number: `name` is short, as in "u8"; `kind` is one of "biufc".
+    """A number type: `name` is short, as in "u8"; `kind` is one of "biufc".
 
-    `bits` are those of a value, `bytes` what an element of an array takes.
+    `bits` is the width of a value, `bytes` the size of an array element.
     """
 
     name: str
@@ -27,7 +27,7 @@ class Number:
 
     @property
     def whole(self) -> bool:
-        """It is an integer type or Boolean."""
+        """Whether it is an integer type or Boolean."""
         return self.kind in "biu"
 
     @property
@@ -36,17 +36,17 @@ class Number:
 
     @property
     def lowest(self) -> int:
-        """The lowest integer that it holds."""
+        """The lowest integer that it can represent."""
         return -(1 << self.bits - 1) if self.kind == "i" else 0
 
     @property
     def highest(self) -> int:
-        """The highest integer that it holds."""
+        """The highest integer that it can represent."""
         return (1 << self.bits - (self.kind == "i")) - 1
 
     @property
     def half(self) -> "Number":
-        """The type of the real part of such a complex number."""
+        """The type of a complex number's real part."""
         return NUMBERS[f"f{self.bits // 2}"]
 
     @property
@@ -70,7 +70,7 @@ def _number(name: str) -> Number:
 class Rule:
     """The result types of an operation, and the types its operands are converted to.
 
-    A function such as `divmod` has several `results`, most operations one.
+    A function such as `divmod` has several `results`, most operations have one.
     """
 
     results: tuple[Number, ...]
@@ -152,14 +152,14 @@ def unified(a: Number, b: Number) -> Number:
 
 
 def wide(number: Number) -> Number:
-    """Return the type that array elements are summed in: integers in 64 bits."""
+    """Return the type in which array elements are summed: integers in 64 bits."""
     if not number.whole:
         return number
     return UINT64 if number.kind == "u" else INT64
 
 
 def range_number(given: list[Number]) -> Number:
-    """Return the type of `range`'s counter: the first that holds all arguments."""
+    """Return the type of `range`'s counter: the first that can hold all arguments."""
     if all(n.kind in "bi" and n.bits <= 32 for n in given):
         return INT32
     return UINT64 if all(n.kind == "u" for n in given) else INT64

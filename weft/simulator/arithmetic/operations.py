@@ -1,15 +1,15 @@
 """Python's operators on Python numbers, as Numba compiles them for a GPU.
 
 `binary("add", INT64, UINT8)` is an `Operation`: data from which a code generator writes
-an expression. Where Python's own operator gives what a GPU does, its `symbol` is there;
-otherwise `function` is called. An integer divided by zero is zero, as Numba has it
-where nothing is raised; a shift by too much shifts everything out; a float divided by
-zero is infinite or NaN.
+an expression. If Python's own operator gives the GPU's result, it is the `symbol`;
+otherwise `function` is called. An integer divided by zero is zero, as in Numba with
+exceptions off. A shift by too many bits shifts everything out. A float divided by zero
+is infinite or NaN.
 
-The sum, difference, product, quotient and root of float32 are computed in float64 and
-rounded: of two roundings the first changes nothing, as 53 >= 2 * 24 + 2. (Figueroa,
-"When is double rounding innocuous?", SIGNUM Newsletter 30(3), 1995.) The same holds
-for float16, which has 11 bits.
+The sum, difference, product, quotient and square root of float32 values are computed in
+float64 and then rounded. The first of these two roundings does no harm, as 53 >= 2 * 24
++ 2. (Figueroa, "When is double rounding innocuous?", SIGNUM Newsletter 30(3), 1995.)
+The same holds for float16, which has 11 bits.
 """
 
 import math
@@ -52,10 +52,10 @@ _LOWEST = -(1 << 63)
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """The way to compute with numbers of certain types.
+    """How to compute with numbers of certain types.
 
     results: the result types, several for a function such as `divmod`. converts: the
-    function that is called with each operand first; None for most. symbol: Python's
+    function that is applied to each operand first; None for most. symbol: Python's
     operator, equivalent to `function`, or "" if `function` has to be called. rounds:
     the type that the result is converted to at the end, by its `finish`; None if it
     already has that type. For an integer this changes nothing if the result is known to
@@ -108,10 +108,7 @@ def _same(value: Any) -> Any:
 
 
 def quotient(a: float, b: float) -> float:
-    """Compute `a
-
-    b`, where at least one is a float.
-    """
+    """Compute `a / b`, where at least one is a float."""
     if b:
         return a / b
     return nan if a != a or a == 0 else copysign(inf, a) * copysign(1.0, b)
@@ -188,7 +185,7 @@ def _square(base: Any, _: int) -> Any:
 
 
 def _multiplied(base: float, exponent: int) -> float:
-    """Compute `base ** exponent` by squaring, as Numba unrolls or loops it."""
+    """Compute `base ** exponent` by squaring, in the order that Numba uses."""
     result = 1.0
     while exponent:
         if exponent & 1:
@@ -211,7 +208,7 @@ def _multiplied32(base: float, exponent: int) -> float:
 def _real_power(multiplied: Callable[[float, int], float]) -> Function:
     """Return a function for a float to an integer power.
 
-    It multiplies if the exponent is small enough.
+    It multiplies repeatedly if the exponent is small enough.
     """
 
     def apply(base: float, exponent: int) -> float:
@@ -250,7 +247,7 @@ def _whole_power(number: Number) -> Callable[[int, int], int]:
 
 
 def product(z: complex, w: complex) -> complex:
-    """Compute `z * w` without the rules for infinities that Python has since 3.14."""
+    """Compute `z * w` without the rules for infinities of Python 3.14 and later."""
     a, b, c, d = z.real, z.imag, w.real, w.imag
     return complex(a * c - b * d, a * d + b * c)
 
@@ -269,9 +266,7 @@ def _as_it_is(x: float) -> float:
 
 
 def _ratio(rounded: Callable[[float], float]) -> Callable[[complex, complex], complex]:
-    """Return a function for `z
-
-    w` by Smith's method, as Numba has it.
+    """Return a function for `z / w` by Smith's method, which Numba uses.
 
     rounded: rounds the result of each step.
     """
@@ -298,7 +293,7 @@ def _ratio(rounded: Callable[[float], float]) -> Callable[[complex, complex], co
     return apply
 
 
-_FOR_COMPLEX: dict[str, tuple[Function, Function]] = {  # of complex128, of complex64
+_FOR_COMPLEX: dict[str, tuple[Function, Function]] = {  # for (complex128, complex64)
     "mul": (product, product32),
     "truediv": (_ratio(_as_it_is), _ratio(round32)),
 }
@@ -319,7 +314,7 @@ def _complex(name: str, a: Number, b: Number, number: Number) -> Operation | Non
     return Operation((number,), _FOR_COMPLEX[name][number.bits == 64], converts)
 
 
-# Operators of two
+# Binary operators
 
 
 @cache
@@ -374,7 +369,7 @@ def _real(
     if name == "pow":
         return _real_raised(a, b, operands, result, by)
     converts: tuple[Conversion | None, ...] = None, None
-    if a.whole and b.whole:  # divided; Python rounds the exact quotient of integers
+    if a.whole and b.whole:  # `/`: Python rounds the exact quotient of integers
         converts = _compared(a, FLOAT64), _compared(b, FLOAT64)
     rounds = None if result is FLOAT64 else result
     own: Function = getattr(operator, name)
@@ -402,7 +397,7 @@ def _real_raised(
     return Operation((result,), _real_power(multiplied), converts, "", rounds)
 
 
-_WHOLE: dict[str, tuple[Function, Function]] = {  # of int64, of uint64
+_WHOLE: dict[str, tuple[Function, Function]] = {  # for (int64, uint64)
     "floordiv": (_floordiv, _floordiv_unsigned),
     "mod": (_mod, _mod),
     "lshift": (_lshift, _lshift),
@@ -415,7 +410,7 @@ def _integer(
 ) -> Operation:
     """Return how an operation with an int64 or uint64 result is computed.
 
-    If the result is cut to 64 bits, the operands need not be.
+    Operands need not be truncated if the result is truncated to 64 bits.
     """
     own: Function = getattr(operator, name)
     converts: tuple[Conversion | None, ...] = None, None
@@ -462,7 +457,7 @@ def _fits(name: str, a: Number, b: Number, result: Number, by: float | None) -> 
     return bool(result.lowest <= low and high <= result.highest)
 
 
-# Operators of one
+# Unary operators
 
 
 @cache
@@ -473,7 +468,7 @@ def unary(name: str, a: Number) -> Operation | None:
         return None
     if a.kind == "b" and name == "invert":
         name = "not_"
-    rounds = None  # an integer is negated and inverted before it is widened
+    rounds = None  # an integer is negated or inverted before it is widened
     if (name == "neg" and a.kind in "iu") or (name == "invert" and a.kind == "u"):
         rounds = a
     return Operation(

@@ -31,7 +31,8 @@ from weft.simulator.arithmetic.operations import Operation, binary
 def of_python(name: str, *given: Number) -> Operation | None:
     """Return how a Python built-in is computed, or None if Numba has none.
 
-    `sum` takes the type of the elements, then that of the start; see `total`.
+    For `sum`, given: the type of the elements, then that of the start value; see
+    `total`.
     """
     if name in ("min", "max"):
         return _extreme(name, given)
@@ -105,7 +106,7 @@ def _length(z: complex) -> float:
 
 def _rounded(given: Number, through: Number) -> Callable[[Any], int]:
     """Return a function that rounds to the nearest integer, ties to even."""
-    if given.whole:  # by way of a float64, as NumPy has it
+    if given.whole:  # through a float64, as in NumPy
         cut = conversion(FLOAT64, INT64)
         exact = holds(INT64, given) and given.bits <= 32
         return (lambda x: +x) if exact else _through_float(cut)
@@ -128,7 +129,7 @@ def _through_float(cut: Conversion | None) -> Callable[[int], int]:
 def _to_digits(x: float, digits: int) -> float:
     try:
         return round(x, digits)
-    except OverflowError:  # too large, or so many digits that C has no number for them
+    except OverflowError:  # too large, or with more digits than a C number can hold
         return copysign(float("inf"), x) if -400 < digits < 400 else x
 
 
@@ -136,7 +137,7 @@ def _to_digits(x: float, digits: int) -> float:
 
 
 def _quotient_and_rest(a: Number, b: Number, through: Number) -> Operation | None:
-    """Return how `divmod` is computed; of a uint64 and a signed integer, in float64."""
+    """Return how `divmod` is computed: a uint64 and a signed integer in float64."""
     quotient = binary("floordiv", through, through)
     rest = binary("mod", through, through)
     assert quotient is not None
@@ -199,7 +200,7 @@ def greatest(a: float, b: float) -> float:
 def total(element: Number, start: Number = INT64) -> Operation | None:
     """Return how the sum of an iterable of `element` is computed, by a kernel's `+`.
 
-    The sum has its final type from the start.
+    The accumulator has its final type from the start.
     """
     once = binary("add", start, element)
     again = None if once is None else binary("add", once.result, element)

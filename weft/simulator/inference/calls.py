@@ -40,7 +40,7 @@ from weft.simulator.inference.kinds import (
     num,
 )
 
-# Bits of a position in a grid, as long as there is memory for what it stands for.
+# Bits of a position in a grid: memory cannot hold more elements than that.
 _GRID = 42
 _NUMBERS = {kind.dtype.name: kind for kind in NUMBERS.values()}
 _SIZES = {"threadIdx": 10, "blockIdx": 31, "blockDim": 11, "gridDim": 31}
@@ -77,7 +77,7 @@ ERRORS = frozenset(
 def of_cuda(name: str, given: list[Kind], sizes: list[int | None]) -> Kind:
     """Infer the result of `cuda.name(...)`, for a name such as "atomic.add".
 
-    sizes: the arguments that are integers known before the kernel runs.
+    sizes: the values of integer arguments, if they are known before the kernel runs.
     """
     if name in _FIXED:
         return _FIXED[name]
@@ -104,7 +104,7 @@ def of_numbers(owner: str, name: str, given: list[Kind]) -> Kind:
     found = operation(owner, name, numbers)
     if found is None:
         return REFUSED
-    counts = owner == "cuda"  # bits
+    counts = owner == "cuda"  # of `popc`, `clz` and others
     parts = tuple(num(n, natural=counts and n.whole) for n in found.results)
     return parts[0] if len(parts) == 1 else Tup(parts)
 
@@ -272,7 +272,7 @@ def unpacked(given: list[tuple[ast.expr, Kind]]) -> list[Kind]:
 
 
 def is_device(kind: Kind) -> bool:
-    """Return whether a value is a device function, or a helper like one."""
+    """Return whether a value is a device function, or acts like one."""
     return isinstance(kind, Outside) and meaning.python_function(kind.value) is not None
 
 

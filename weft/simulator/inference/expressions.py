@@ -1,7 +1,7 @@
-"""The types of a kernel's expressions, written onto its nodes.
+"""The types of a kernel's expressions, recorded on its nodes.
 
-Each node gets `seen`, its kind, and `cast`: what its result is converted to at the end,
-None for most.
+Each node gets `seen`, its kind, and `cast`: the type that its result is converted to at
+the end, None for most.
 """
 
 import ast
@@ -81,7 +81,7 @@ def two(name: str, a: Kind, b: Kind, by: int | None = None) -> Kind:
 def _odd(name: str, *kinds: Kind) -> Kind:
     """Infer the result of an operator if an operand is not a number.
 
-    What Numba refuses is left to Python, which sees the values.
+    What Numba refuses is left to Python at run time, when the values are known.
     """
     if None in kinds:
         return None
@@ -107,7 +107,8 @@ def _bound(name: str, a: Num, b: Num, by: int | None) -> int:
         return max(a.most, b.most)
     if name == "mod":
         return b.most
-    if name == "floordiv":  # the lowest number by -1 is one more than the highest
+    # the lowest number divided by -1 is one more than the highest
+    if name == "floordiv":
         return a.most + (not b.natural)
     if name == "rshift":
         return a.most
@@ -147,7 +148,7 @@ Inside = Callable[[Inner, tuple[Kind, ...], dict[str | None, Kind]], tuple[int, 
 
 
 class Expressions:
-    """Finds what expressions are, given what the names in them are."""
+    """Infers the kinds of expressions, given the kinds of the names in them."""
 
     def __init__(self, names: "Names", device: calls.Device, inner: Inside) -> None:
         """Prepare. inner: infers a call of a function that is defined in this one."""
@@ -168,7 +169,7 @@ class Expressions:
         return settled(node, None)
 
     def test(self, node: ast.expr) -> None:
-        """Infer an expression of which only the truth value matters."""
+        """Infer an expression of which only the truth value is used."""
         if isinstance(node, ast.BoolOp):
             for value in node.values:
                 self.test(value)
@@ -180,14 +181,14 @@ class Expressions:
             self.kind(node)
 
     def constant(self, node: ast.expr) -> int | None:
-        """Return the integer that an expression always is, or None."""
+        """Return the integer that an expression is known to be, or None."""
         value = self.fixed(node)
         return value if type(value) is int else None
 
     def decided(self, test: ast.expr) -> bool | None:
-        """Evaluate a condition on constants, or return None.
+        """Evaluate a condition on constants; return None if it is not constant.
 
-        Numba leaves out the branch that such a condition excludes.
+        Numba omits the branch that such a condition excludes.
         """
         if isinstance(test, ast.Compare) and len(test.ops) == 1:
             if isinstance(test.ops[0], (ast.Is, ast.IsNot)):
@@ -203,14 +204,14 @@ class Expressions:
         return None if value is None else bool(value)
 
     def _is_none(self, test: ast.Compare) -> bool | None:
-        """Evaluate `x is None` where `x` is known to be None; else return None."""
+        """Evaluate `x is None` if `x` is known to be None; otherwise return None."""
         sides = [self.kind(test.left), self.kind(test.comparators[0])]
         if sides != [NOTHING, NOTHING]:
             return None
         return isinstance(test.ops[0], ast.Is)
 
     def fixed(self, node: ast.expr) -> Any:
-        """Return the number that an expression always is, or None."""
+        """Return the number that an expression is known to be, or None."""
         if isinstance(node, ast.Constant):
             return node.value if isinstance(node.value, (int, float)) else None
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
@@ -357,7 +358,7 @@ class Expressions:
         given: list[Kind],
         named: dict[str | None, Kind],
     ) -> Kind:
-        """Infer the result of a call of a function that is known by its name."""
+        """Infer the result of a call of a function that is identified by its name."""
         owner, name = function.path[0], ".".join(function.path[1:])
         if owner == "cuda":
             if name in ("shared.array", "local.array"):
@@ -466,7 +467,7 @@ def attribute(kind: Kind, name: str) -> Kind:
 
 
 def _of_number(kind: Num, name: str) -> Kind:
-    """Infer a number's attribute: a part of a complex one, or `value` of an enum's."""
+    """Infer a number's attribute: a complex one's part, or `value` of an enum's."""
     if name in ("real", "imag") and kind.number.kind == "c":
         return num(FLOAT64 if kind.number is COMPLEX128 else FLOAT32)
     if name == "conjugate":
@@ -526,7 +527,7 @@ def _field_of(kind: Arr, name: str) -> Kind:
 def _indexed(kind: Arr, index: Sequence[Kind]) -> Kind:
     """Infer the result of indexing an array: an element, or a view.
 
-    Too many indices, and indices that are no integers, are refused at run time.
+    Too many indices, and indices that are not integers, are refused at run time.
     """
     if None in index:
         return None
@@ -540,7 +541,7 @@ def _indexed(kind: Arr, index: Sequence[Kind]) -> Kind:
 
 
 def _text(node: ast.expr) -> str:
-    """Return the string that an index is, or ""."""
+    """Return the string constant that an index is, or ""."""
     value = getattr(node, "value", None)
     return value if isinstance(value, str) else ""
 
@@ -548,8 +549,8 @@ def _text(node: ast.expr) -> str:
 def settled(node: Any, kind: Kind) -> Kind:
     """Return the type that a node computes over all iterations of a loop.
 
-    Numba repeats a loop's inference until its types settle, and keeps what it has seen:
-    a uint64 in the first iteration and an int64 in the next make a float64.
+    Numba repeats a loop's inference until its types are stable, and keeps what it has
+    seen: a uint64 in the first iteration and an int64 in the next result in a float64.
     """
     earlier = getattr(node, "seen", None)
     if isinstance(kind, Num) and isinstance(earlier, Num):
@@ -585,11 +586,11 @@ class Names:
     ) -> None:
         """Prepare. fixed: local names that are assigned one number, once.
 
-        outer: the names of the function in which this one is defined.
+        outer: the names of the enclosing function, if there is one.
         """
         self._scope, self._local, self._fixed = scope, local, fixed
         self._outer = outer
-        self._known: dict[str, Kind] = {}  # of those outside
+        self._known: dict[str, Kind] = {}  # the names from outside
         self._inner: dict[ast.AST, Inner] = {}
         self.now: Env = {}
 
@@ -610,11 +611,11 @@ class Names:
         return self._known[name]
 
     def __contains__(self, name: str) -> bool:
-        """Return whether a name is local here, or in a function around this one."""
+        """Return whether a name is local here, or in an enclosing function."""
         return name in self._local or (self._outer is not None and name in self._outer)
 
     def fixed(self, name: str) -> Any:
-        """Return the number that a name always stands for, or None."""
+        """Return the number that a name is known to be, or None."""
         if name in self:
             return self._fixed.get(name)
         value = self._scope.get(name)
@@ -624,7 +625,7 @@ class Names:
         self.now[name] = kind
 
     def inner(self, node: ast.Lambda | ast.FunctionDef) -> Kind:
-        """Return the function that a `lambda` or a `def` in this one makes."""
+        """Return the function that a `lambda` or a `def` in this one creates."""
         if node not in self._inner:
             self._inner[node] = Inner(node, self)
         return self._inner[node]

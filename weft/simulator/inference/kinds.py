@@ -1,7 +1,7 @@
-"""The static knowledge of a value before a kernel runs: its type, as Numba infers it.
+"""What is known of a value before a kernel runs: its type, as Numba infers it.
 
-Every expression that a kernel evaluates has a kind. None stands for "not known". What
-Numba has no type for is `REFUSED`.
+Every expression that a kernel evaluates has a kind. None means "not known", `REFUSED`
+that Numba has no type for it.
 """
 
 from collections.abc import Iterable
@@ -15,10 +15,10 @@ LARGEST = 63  # bits of an int64, apart from its sign
 
 @dataclass(frozen=True, slots=True)
 class Num:
-    """A number. Of an integer, `most` bounds it: its absolute value is 2^most at most.
+    """A number. `most` bounds an integer: its absolute value is at most 2^most.
 
-    A `loaded` one is what memory holds, or was computed from that. A `natural` one is
-    not negative, as long as nothing that led to it wraps around.
+    A `loaded` number was read from memory, or computed from one that was. A `natural`
+    number is not negative, as long as nothing that led to it wraps around.
     """
 
     number: Number
@@ -43,11 +43,11 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Arr:
-    """An array of numbers; of records where `number` is None.
+    """An array of numbers, or of records if `number` is None.
 
-    `space` is its memory: "global", "shared", "local" or "constant", "" where that
-    varies. Of a `packed` one the elements are side by side, row by row. One that is not
-    `direct` shows them in another order than they have in memory: `x.flat`.
+    `space` is its memory: "global", "shared", "local" or "constant", "" if that varies.
+    The elements of a `packed` array are contiguous, row by row. An array that is not
+    `direct` has another order of elements than memory: `x.flat`.
     """
 
     number: Number | None
@@ -90,14 +90,14 @@ class Vector:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """Something of `cuda`, `math` or Python by name: ("cuda", "shared", "array")."""
+    """A member of `cuda`, `math` or Python by name: ("cuda", "shared", "array")."""
 
     path: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """A number type, which converts when it is called; a type of records likewise."""
+    """A number type, or a record type, which converts when it is called."""
 
     number: Number | None
     record: Record | None = None
@@ -105,7 +105,7 @@ class Conversion:
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A method of something: `x.view`, `grid.sync`."""
+    """A method of an object: `x.view`, `grid.sync`."""
 
     owner: "Kind"
     name: str
@@ -128,7 +128,7 @@ class Outside:
 class Inner:
     """A function that a kernel defines: a `lambda`, or a `def` in it.
 
-    `of` is what infers the function that it is in, see `statements.Function`.
+    `of` infers the function that contains it, see `statements.Function`.
     """
 
     node: Any
@@ -137,7 +137,7 @@ class Inner:
 
 @dataclass(frozen=True, slots=True)
 class Special:
-    """A kind that is described by its name alone."""
+    """A kind that is fully described by its name."""
 
     name: str
 
@@ -149,9 +149,9 @@ SLICE = Special("slice")
 GRID = Special("grid group")
 ERROR = Special("exception")
 REFUSED = Special("refused")  # Numba has no type for it
-NEVER = Special("never")  # no value ever gets here, as far as has been seen
+NEVER = Special("never")  # no value gets here, as far as is known yet
 
-Cast = Number | tuple["Cast | None", ...]  # to a number; of a tuple, part by part
+Cast = Number | tuple["Cast | None", ...]  # to a number; for a tuple, part by part
 Kind = (
     Num
     | Record
@@ -243,7 +243,7 @@ def cast_of_any(kinds: Iterable[Kind], there: Kind) -> Cast | None:
 
 
 def _both(a: Cast | None, b: Cast | None) -> Cast | None:
-    """Combine two conversions to one kind, each of other parts of a tuple."""
+    """Combine two conversions to one kind, which convert different parts of a tuple."""
     if isinstance(a, tuple) and isinstance(b, tuple):
         return tuple(map(_both, a, b))
     return b if a is None else a
@@ -296,9 +296,10 @@ def widened(kind: Kind, earlier: Kind) -> Kind:
 
 
 def of_integer(value: int) -> Num:
-    """Return the kind of a Python integer, with one of a few sizes.
+    """Return the kind of a Python integer, its bound rounded up to one of a few.
 
-    One that an int64 cannot hold is a uint64, as in Numba, which refuses larger ones.
+    An integer too large for an int64 is a uint64, as in Numba, which refuses larger
+    ones.
     """
     if value >> 63 > 0:
         return num(UINT64)

@@ -83,7 +83,7 @@ def kind_of(value: Any) -> Kind:
 
 
 def _by_name(value: Any) -> Kind:
-    """Infer the kind of a value that is known by its name, not by its contents."""
+    """Infer the kind of a value that is identified by its name, not its contents."""
     name = meaning.stub_name(value)
     if name:
         return of_cuda(name)
@@ -97,7 +97,7 @@ def _by_name(value: Any) -> Kind:
 
 
 def _of_type(dtype: np.dtype[Any]) -> Conversion:
-    """Return the type of an array's elements; neither kind if Numba has none."""
+    """Return the type of an array's elements; its fields are None if Numba has none."""
     number = of_dtype(dtype)
     record = None
     if number is None and dtype.names:
@@ -128,7 +128,7 @@ def of_builtin(name: str) -> Kind:
 
 @cache
 def of_cuda(name: str) -> Kind:
-    """Infer the kind of `cuda.name`: a type, or something known by name alone."""
+    """Infer the kind of `cuda.name`: a type, or something identified by its name."""
     found = re.fullmatch(_TYPE, name)
     if found is None:
         return Named(("cuda", name))
@@ -157,7 +157,7 @@ def in_order(
 ) -> tuple[Kind, ...]:
     """Return the kinds of a device function's arguments, by position.
 
-    named: those that are passed by name.
+    named: those that are passed by keyword.
     """
     inner = meaning.python_function(function)
     if inner is None or not named:

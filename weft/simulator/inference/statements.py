@@ -1,8 +1,8 @@
 """The types of a kernel's variables, from statement to statement.
 
-Where two paths meet, a variable that has one type on the one and another on the other
-gets the type that holds both, as Numba's does: it is converted at the end of a path.
-A statement so marked has `casts`, a dict by the place: "before", "body", "orelse".
+Where two paths meet, a variable with different types on them gets the type that can
+hold both, as in Numba: it is converted at the end of a path. A statement marked for
+this has `casts`, a dict by the position of the conversion: "before", "body", "orelse".
 """
 
 import ast
@@ -37,12 +37,12 @@ from weft.simulator.inference.kinds import (
 )
 from weft.simulator.inference.outside import kind_of
 
-Casts = dict[str, tuple[Cast, bool]]  # whether the name may be without a value
-_MOST_TURNS = 40  # around a loop, until its variables have settled
+Casts = dict[str, tuple[Cast, bool]]  # and whether the name may be unset
+_MOST_TURNS = 40  # passes over a loop until its variables' types are stable
 
 
 class Loop:
-    """The ways out of a loop and back to its beginning, with what holds there."""
+    """The exits of a loop and its jumps to the next iteration, with the kinds there."""
 
     def __init__(self) -> None:
         self.breaks: list[tuple[ast.stmt, Env]] = []
@@ -61,9 +61,9 @@ class Function:
         device: calls.Device,
         outer: Names | None = None,
     ) -> None:
-        """Infer `definition`; `returned` is then what it returns.
+        """Infer `definition`; `returned` is then the kind of its result.
 
-        outer: the names of the function in which it is defined, if it is in one.
+        outer: the names of the enclosing function, if there is one.
         """
         arguments = definition.args
         names = [a.arg for a in (*arguments.posonlyargs, *arguments.args)]
@@ -107,7 +107,7 @@ class Function:
     ) -> tuple[int, Kind]:
         """Infer a call of a function defined in this one: its form, and its result.
 
-        For each call with other types, the node gets a copy of itself: its `forms`.
+        The node gets a copy of itself for each combination of types: its `forms`.
         """
         node = function.node
         names = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
@@ -254,7 +254,7 @@ class Function:
     def _match(self, node: ast.Match) -> None:
         """Infer a `match`, whose cases are paths.
 
-        No case at all is another path, unless the last case takes everything.
+        Matching no case is another path, unless the last case matches everything.
         """
         subject = self._expressions.kind(node.subject)
         before, ends = dict(self._names.now), []
@@ -280,7 +280,7 @@ class Function:
             node.casts = {"orelse": left if before in after else {}}  # type: ignore[attr-defined]
 
     def _captured(self, pattern: ast.pattern, kind: Kind) -> None:
-        """Give the names in a pattern the kinds of what they catch."""
+        """Give the names in a pattern the kinds of what they capture."""
         if isinstance(pattern, ast.MatchValue):
             self._expressions.kind(pattern.value)
         elif isinstance(pattern, ast.MatchAs):
@@ -315,7 +315,7 @@ class Function:
         self._loop(node, enter, targets, True)
 
     def _loop(self, node: Any, enter: Any, own: set[str] | None, ends: bool) -> None:
-        """Infer a loop again and again, until its variables keep their types."""
+        """Infer a loop repeatedly, until the types of its variables are stable."""
         before = dict(self._names.now)
         head = dict(before)
         for turn in range(_MOST_TURNS):
@@ -340,7 +340,7 @@ class Function:
         )
         exits = [env for _, env in loop.breaks]
         if ends:
-            if own is not None:  # it may have had no turn at all
+            if own is not None:  # it may have run zero times
                 caught = {name: inside[name] for name in own - head.keys()}
                 inside = {**_joined([caught, {}]), **head}
             self._names.now = dict(inside)
@@ -359,7 +359,7 @@ class Function:
     def _settle(
         self, node: Any, loop: Loop, before: Env, head: Env, end: Env | None
     ) -> None:
-        """Mark where a loop's variables are converted, on the ways to its beginning."""
+        """Mark where a loop's variables are converted, on the paths to its start."""
         _mark(node, "before", _casts(before, head))
         _add(node, "body", _casts(end, head) if end is not None else {})
         for statement, env in loop.continues:
@@ -385,7 +385,7 @@ def _own_nodes(definition: ast.FunctionDef) -> list[ast.AST]:
 
 
 def _fixed(nodes: list[ast.AST], stored: list[str], given: set[str]) -> dict[str, Any]:
-    """Return the names that are assigned once, and then to a number."""
+    """Return the names that are assigned exactly once, and then a number."""
     times = Counter(stored)
     return {
         node.targets[0].id: node.value.value
@@ -410,7 +410,7 @@ def _stored(nodes: list[ast.AST]) -> Iterator[str]:
 
 
 def _loaded(target: ast.expr) -> ast.expr:
-    """Return a target as an expression that is read."""
+    """Return a copy of an assignment target as an expression that is read."""
     if isinstance(target, ast.Subscript):
         return ast.Subscript(target.value, target.slice, ast.Load())
     if isinstance(target, ast.Attribute):

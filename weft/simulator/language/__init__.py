@@ -1,1 +1,1 @@
-"""The learner's Python: what Numba accepts of it, and how it is made to run here."""
+"""The learner's Python: which part Numba accepts, and how it is made to run here."""

@@ -1,9 +1,9 @@
 """Turn a learner's kernel into a Python function that runs against the simulator.
 
-The function keeps its source positions. Four things change: `cuda`, `math` and
-Numba's types in its globals and closure become their simulated twins, device
-functions are bound likewise, every loop counts its steps, and what can wait makes a
-generator of the function.
+The function keeps its source positions. Four things change: `cuda`, `math` and Numba's
+types in its globals and closure are replaced by their simulated twins, device functions
+are bound in the same way, every loop counts its iterations, and a function that can
+wait becomes a generator.
 """
 
 import ast
@@ -43,12 +43,12 @@ _MATHEMATICS = {name: Functions(name) for name in ("math", "cmath")}
 class Bound:
     """A kernel and the device functions it calls, bound to one simulated `cuda`.
 
-    `call` runs it, or gives its generator where it can wait, and wants what is `given`
-    before its arguments; `lines` maps every code
-    object of the learner's to its source lines, by line number. `counting` is what the
-    names of `loops` and `waiting` stand for, `notes` what those do by which it notes
-    its accesses. `noted` gives the place of each number in these notes, and the
-    operations of arithmetic there, `accesses` what is accessed in code at a place.
+    `call` runs it, or returns its generator if it can wait; the values in `given` are
+    passed before its arguments. `lines` maps every code object of the learner's to its
+    source lines, by line number. `counting` holds the values of the names in `loops`
+    and `waiting`, `notes` those of the names that record accesses. `noted` maps each
+    number in these notes to its place and the arithmetic operations there; `accesses`
+    maps places in code to what is accessed there.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Bound:
         given: tuple[Kind, ...] = (),
         change: type[ast.NodeTransformer] | None = None,
     ) -> None:
-        """Bind a kernel; given: the kinds of its arguments."""
+        """Bind a kernel. given: the kinds of its arguments."""
         self._change = change
         self.lines: dict[types.CodeType, dict[int, str]] = {}
         self.noted: dict[int, tuple[Place, int]] = {}
@@ -82,7 +82,7 @@ class Bound:
     def _rewritten(
         self, fn: types.FunctionType, given: tuple[Kind, ...], kernel: bool = False
     ) -> Rewritten | None:
-        """Return the function rewritten for such arguments, or None during that."""
+        """Return the function rewritten for such arguments, or None meanwhile."""
         form = fn, given
         if form not in self._found:
             self._found[form] = None  # it may call itself
@@ -98,7 +98,7 @@ class Bound:
         return self._found[form]
 
     def _device(self, value: Any, given: tuple[Kind, ...]) -> Rewritten | None:
-        """Return a device function rewritten for these arguments; None meanwhile."""
+        """Return a device function rewritten for these arguments, or None meanwhile."""
         inner = meaning.python_function(value)
         return None if inner is None else self._rewritten(inner, given)
 
@@ -159,7 +159,7 @@ class Bound:
             closure = tuple(types.CellType() for _ in code.co_freevars)
         bound = with_globals(fn, scope, code, closure)
         self.first_forms[bound.__code__] = self._first_form(form, bound)
-        self._done[form] = bound  # before its names: it may call itself
+        self._done[form] = bound  # before its names are bound: it may call itself
 
         for name in global_names(code) & scope.keys():
             scope[name] = self._twin(name, scope[name])
@@ -177,8 +177,8 @@ class Bound:
     def _first_form(self, form: Form, bound: types.FunctionType) -> types.CodeType:
         """Return the first code of the function for arguments of the same types.
 
-        Numba compiles it once for each combination of types. Here it may have several
-        forms for one, which differ in what is known of the arguments' values.
+        Numba compiles it once for each combination of types. Here one combination may
+        have several forms, which differ in what is known about the arguments' values.
         """
         fn, given = form
         for (other, kinds), done in self._done.items():
@@ -214,7 +214,7 @@ class Bound:
         return fn.__code__.co_varnames[: len(passed)] == passed
 
     def _twin(self, name: str, value: Any) -> Any:
-        """Return what a kernel finds under a name, given the host's value."""
+        """Return what a kernel sees under a name, given the host's value."""
         if isinstance(value, types.ModuleType):
             module = self._module(value)
             if module is not None:

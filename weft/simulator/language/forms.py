@@ -1,8 +1,8 @@
 """Functions that a kernel defines, in a form for the types of each call.
 
-Inference leaves a copy of such a function for every list of types with which it is
-called: the `forms` of its node. One takes the place of the function; of several a tuple
-does, and each call takes from it the one that it has been inferred with.
+Inference leaves a copy of such a function for every combination of types in its calls:
+the `forms` of its node. A single form replaces the function. Several are replaced by a
+tuple, from which each call selects the form that it was inferred with.
 """
 
 import ast
@@ -11,7 +11,7 @@ from typing import Any
 
 
 def put_in(definition: ast.FunctionDef) -> None:
-    """Put the forms into a function that has been inferred."""
+    """Replace functions defined in one that has been inferred by their forms."""
     made = _PutIn()
     definition.body = [new for old in definition.body for new in made.several(old)]
 

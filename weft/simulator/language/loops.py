@@ -1,10 +1,10 @@
 """Loops that count: their iterations, and those that all threads have to share.
 
-`while test` becomes `while (step() or (yield)) and test`: once its turn is over the
-thread lets others run. `for x in y` becomes `for x in loop(y)`, and so does what other
-things go over: `sum(y)`. In a loop with a barrier in it, or with a call of a function
-that has one, `rounds[3] += 1` comes first, by the number of the loop: threads meet at a
-barrier only in the same iteration of the loop.
+`while test` becomes `while (step() or (yield)) and test`: at the end of its turn the
+thread lets others run. `for x in y` becomes `for x in loop(y)`, and `sum(y)` and other
+consumers of an iterable get `loop(y)` too. A loop with a barrier in it, or with a call
+of a function that has one, begins with `rounds[3] += 1`, where 3 is the number of the
+loop: threads meet at a barrier only in the same iteration of the loop.
 """
 
 import ast
@@ -23,14 +23,14 @@ ROUNDS, ROUNDS_OF = "__weft_rounds__", "__weft_rounds_of__"
 _BARRIERS = frozenset(
     ["syncthreads", "syncthreads_count", "syncthreads_and", "syncthreads_or", "sync"]
 )
-_CONSUMERS = frozenset(["sum", "min", "max"])  # of all that an iterable has
+_CONSUMERS = frozenset(["sum", "min", "max"])  # these use a whole iterable
 
 
 @dataclass(frozen=True)
 class Loop:
-    """A loop with a barrier in it: its function, and its lines.
+    """A loop with a barrier in it: its function, and its first and last line.
 
-    One that `ends` is a `for`.
+    ends: whether it is a `for` loop.
     """
 
     function: str
@@ -51,7 +51,7 @@ known: list[Loop] = []  # by their numbers
 def mark(definition: ast.FunctionDef, fn: FunctionType, first: int) -> None:
     """Number the loops of a function in which threads meet: their attribute `meets`.
 
-    `definition` counts its lines from 1, the source from `first`.
+    definition: with lines counted from 1. first: the line of the file where it begins.
     """
     own = {n.id for n in ast.walk(definition) if _is_stored(n)}  # type: ignore[attr-defined]
     names = {name: v for name, v in names_of(fn).items() if name not in own}
@@ -77,7 +77,7 @@ def names_of(fn: FunctionType) -> dict[str, Any]:
     for name, cell in cells:
         try:
             closure[name] = cell.cell_contents
-        except ValueError:  # not given a value yet
+        except ValueError:  # it has no value yet
             continue
     return fn.__globals__ | closure
 
@@ -106,7 +106,7 @@ def _has_barrier(value: Any, seen: set[FunctionType]) -> bool:
 
 
 class CountSteps(ast.NodeTransformer):
-    """Put the counting into loops."""
+    """Insert the counting into loops."""
 
     _counts = False
 
@@ -143,7 +143,7 @@ class CountSteps(ast.NodeTransformer):
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """Count what one builtin function goes over by itself."""
+        """Count what a built-in function iterates over internally."""
         self.generic_visit(node)
         match node:
             case ast.Call(func=ast.Name(id=name), args=[ast.expr() as items]) if (

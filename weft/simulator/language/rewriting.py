@@ -1,8 +1,8 @@
-"""The learner's source with what the simulator puts into it; places stay as they are.
+"""Rewrite the learner's source for the simulator, keeping all source positions.
 
-Numbers become plain ones and arrays memory, see `translation`; a traced kernel then
-also notes what it does. Every loop counts its steps, see `loops`. Where a thread can
-wait it gives way to the others, see `waiting`.
+Numbers become plain ones and arrays become memory, see `translation`; a traced kernel
+also records what it does. Every loop counts its iterations, see `loops`. Where a thread
+can wait, it yields to the others, see `waiting`.
 """
 
 import ast
@@ -31,15 +31,15 @@ _MOST_NOTES = 50_000  # in all functions of one launch
 
 @dataclass(frozen=True)
 class Rewritten:
-    """A function's code with what was put into it, and its source lines.
+    """A rewritten function's code, with what it refers to, and its source lines.
 
-    `notes` are the places of its notes, numbered from `first`, each with the number
-    of arithmetic operations there. `helpers` are what names of arithmetic stand for;
-    `devices` are the names of device functions, each with the kinds of its arguments.
-    `returned` is what the function returns. One that `waits` is a generator. `accesses`
-    says of a place in the source what is accessed there. `spots` are those of the notes
-    that are numbers of elements. A kernel is `given` more than its arguments, before
-    these.
+    `notes` are the places of its notes, numbered from `first`, each with the number of
+    arithmetic operations there. `helpers` are the values of the names that arithmetic
+    uses; `devices` are the names of device functions, each with the kinds of its
+    arguments. `returned` is the kind of its result. If it `waits`, it is a generator.
+    `accesses` maps a place in the source to what is accessed there. `spots` are those
+    of the notes that are numbers of elements. `given` lists what a kernel gets before
+    its arguments.
     """
 
     code: CodeType
@@ -58,22 +58,22 @@ class Rewritten:
         return bool(self.code.co_flags & inspect.CO_GENERATOR)
 
 
-# What becomes of a device function for such arguments; None while that goes on.
+# Returns a rewritten device function for such arguments; None while it is rewritten.
 Device = Callable[[Any, tuple[Kind, ...]], Rewritten | None]
 Returned = Callable[[Any, tuple[Kind, ...]], Kind]
 Callees = tuple[Device, Returned]
 _known: dict[tuple[Any, ...], Rewritten] = {}
-_notes = 0  # the number of the last note of those that are known
+_notes = 0  # the number after the last known note
 
 
 def begin() -> None:
-    """Begin a launch: where there are very many notes, number them from 0 again."""
+    """Begin a launch: if there are very many notes, restart their numbers at 0."""
     if _notes > _MOST_NOTES:
         forget()
 
 
 def forget() -> None:
-    """Rewrite every function anew when it is used again."""
+    """Discard all rewritten functions, so that they are rewritten on their next use."""
     global _notes
     _notes = 0
     _known.clear()
@@ -88,13 +88,13 @@ def rewritten(
     kernel: bool,
     change: type[ast.NodeTransformer] | None = None,
 ) -> Rewritten:
-    """Rewrite `fn` with Numba's arithmetic, counted loops and, if asked, notes.
+    """Rewrite `fn` with Numba's arithmetic, counted loops and, on request, notes.
 
     given: the kinds of its arguments. scope: the values of its outside names. callees:
     rewrites the functions that it calls, and infers their results. kernel: whether it
     is a kernel, or else a device function. change: a further change to its source.
-    Raises `Fault` for what Numba refuses, and for a function without source, as `exec`
-    makes it.
+    Raises `Fault` for what Numba refuses, and for a function without source, such as
+    one made by `exec`.
     """
     global _notes
     file = fn.__code__.co_filename  # two cells may have equal code
@@ -138,7 +138,7 @@ def _stands_for(value: Any) -> Any:
 
 
 class Same:
-    """Equal to another that holds the very same thing, which it keeps alive."""
+    """Wraps a value; equal to another wrapper of the same object. Keeps it alive."""
 
     __slots__ = ("_value",)
 
@@ -188,7 +188,7 @@ def _rewrite(
     if inferred.defines_functions:
         forms.put_in(definition)
     waiting.mark(definition, scope, waits)
-    # What it calls has been rewritten by now, and has numbers of its own.
+    # What it calls has been rewritten by now, and has its own numbers.
     last = _notes
     if noting is not Noting.NONE:
         MarkArithmetic().visit(definition)
@@ -235,7 +235,7 @@ def returned_by(
     scope: Scope,
     returns: Returned,
 ) -> Kind:
-    """Infer the result of `fn`, as far as its source alone tells."""
+    """Infer the result of `fn`, as far as its source alone allows."""
     found = looked_at(fn, given, scope, returns)
     return REFUSED if found is None else found[1]
 
@@ -248,7 +248,7 @@ def looked_at(
 ) -> tuple[ast.FunctionDef, Kind] | None:
     """Return the source of `fn`, its nodes marked with their kinds, and its result.
 
-    None if there is no source. Lines count from the function's first.
+    None if there is no source. Lines are counted from the function's first.
     """
     try:
         tree = FoldConstants().visit(ast.parse(textwrap.dedent(inspect.getsource(fn))))
@@ -266,7 +266,7 @@ def looked_at(
 
 
 def undecorate(definition: ast.FunctionDef) -> None:
-    """Leave out what is evaluated when the function is defined."""
+    """Remove what is evaluated when the function is defined."""
     definition.decorator_list = []
     definition.returns = None
     for argument in ast.walk(definition.args):
@@ -275,7 +275,7 @@ def undecorate(definition: ast.FunctionDef) -> None:
 
 
 def shift(module: ast.Module, lines: int, columns: int) -> None:
-    """Let the places in `module` count as in the learner's file."""
+    """Shift the positions in `module` to those of the learner's file."""
     ast.fix_missing_locations(module)
     for node in ast.walk(module):
         if isinstance(node, (ast.expr, ast.stmt)):
@@ -296,10 +296,10 @@ def enclose(definition: ast.FunctionDef, free: tuple[str, ...]) -> ast.FunctionD
 
 
 class FoldConstants(ast.NodeTransformer):
-    """Replace an operation on literal numbers by its result, as Python's compiler does.
+    """Replaces an operation on literal numbers by its result, as Python's compiler.
 
-    That is what Numba sees. `2**-24` is a float; as an operation on two integers it
-    would be 0. `1 << 63` is a uint64, and `~True` is -2.
+    Numba sees only the result: `2**-24` is a float, although as an operation on two
+    integers it would be 0. `1 << 63` is a uint64, and `~True` is -2.
     """
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:

@@ -72,7 +72,7 @@ for _same, _like in (
 ):
     _STATEMENTS[getattr(ast, _same)] = _STATEMENTS[_like]
 
-# What Numba knows of Python's builtins in a kernel.
+# The Python built-ins that Numba supports in a kernel.
 _BUILTINS = frozenset(
     (
         "abs bool chr complex divmod enumerate float int isinstance iter "
@@ -90,7 +90,7 @@ def refuse(
 ) -> None:
     """Raise `Fault` for the first thing in a kernel that Numba does not compile.
 
-    `definition` counts its lines from 1, the source from `first`.
+    definition: with lines counted from 1. first: the line of the file where it begins.
     """
     local = {_stored(n) for n in ast.walk(definition)}
     local |= {a.arg for a in ast.walk(definition.args) if isinstance(a, ast.arg)}
@@ -142,7 +142,7 @@ def refuse(
 def refuse_code(code: CodeType, name: str, lines: dict[int, str]) -> None:
     """Raise `Fault` for what Numba refuses in code that has no definition to read.
 
-    That is a `lambda`, or a function made by `exec`. lines: its source, where known.
+    That is a `lambda`, or a function made by `exec`. lines: its source, if known.
     """
     for part in code_tree(code):
         line = part.co_firstlineno
@@ -184,7 +184,7 @@ def _stored(node: ast.AST) -> str:
 
 
 def _constant_lists(node: ast.AST) -> list[ast.AST]:
-    """Return the lists in a node that Python makes into tuples, and targets as lists.
+    """Return the lists in a node that Python compiles to tuples, and lists of targets.
 
     Examples are `for k in [1, n]` and `k in [1, n]`: nothing changes these lists. Of
     sets, only those of constants count.
@@ -208,7 +208,7 @@ def _constant_lists(node: ast.AST) -> list[ast.AST]:
 
 
 class Refused:
-    """Something outside that a kernel names and cannot use: every use raises."""
+    """An outside value that a kernel names but cannot use: every use raises."""
 
     def __init__(self, fault: Any, message: str, why: str) -> None:
         vars(self)["_weft"] = fault, message, why
@@ -229,10 +229,10 @@ class Refused:
 
 
 class RefusedImport(Refused):
-    """`__import__`, except for C code: NumPy imports as it raises some errors.
+    """`__import__`, refused except for C code: NumPy imports as it raises some errors.
 
-    It uses the builtins of its caller, here a kernel, and gives all five arguments
-    (`PyImport_Import`).
+    C code uses the built-ins of its caller, here a kernel, and passes all five
+    arguments (`PyImport_Import`).
     """
 
     def __call__(self, *args: Any) -> Any:
@@ -268,9 +268,9 @@ def _package(value: Any) -> str:
 
 
 class OpenModule:
-    """A module as a kernel sees it: what of it Numba could compile.
+    """A module as a kernel sees it: only what Numba could compile.
 
-    twin: what the kernel finds, under a name, instead of what the module has there.
+    twin: returns what the kernel finds under a name, given the module's value.
     """
 
     def __init__(
@@ -324,7 +324,7 @@ _MAKERS = frozenset(
     ).split()
 )
 
-# The operators as functions: what of the module `operator` Numba compiles.
+# The functions of the module `operator` that Numba compiles.
 _OPERATORS = frozenset(
     (
         "add sub mul truediv floordiv mod pow neg pos lshift rshift and_ "
@@ -374,7 +374,7 @@ def described(name: str, value: Any) -> tuple[str, str]:
 
 
 def builtins_of_a_kernel(fault: Any) -> dict[str, Any]:
-    """Return the builtins of a kernel: those Numba has, the others as `Refused`."""
+    """Return the built-ins of a kernel: those of Numba, and the others as `Refused`."""
     known, others = _builtins()
     found = dict(known)
     for name, refused in others.items():
@@ -388,7 +388,7 @@ def builtins_of_a_kernel(fault: Any) -> dict[str, Any]:
 
 @cache
 def _builtins() -> tuple[dict[str, Any], dict[str, type[Refused]]]:
-    """Return the builtins that a kernel has, and how each of the others is refused."""
+    """Return the built-ins that a kernel has, and how each of the others is refused."""
     known: dict[str, Any] = {}
     others: dict[str, type[Refused]] = {}
     for name, value in vars(builtins).items():
@@ -413,7 +413,7 @@ def _iterator(fault: Any) -> Any:
     return iterator
 
 
-MOST_LINES = 1_000  # that one launch may print
+MOST_LINES = 1_000  # the most that one launch may print
 
 
 class Printer:

@@ -1,9 +1,9 @@
 """Shapes of shared and local arrays, which Numba must know when it compiles.
 
-It knows what Python itself computes from numbers (`32 + 1`), names of integers and of
-tuples outside the kernel, their elements, and names inside the kernel for any of these.
-It does not compute with names: `N + 1` is refused. `tests/test_shapes.py` compares with
-Numba.
+It knows what Python's compiler computes from numbers (`32 + 1`), names of integers and
+of tuples outside the kernel, their elements, and names inside the kernel for any of
+these. It does not compute with names: `N + 1` is refused. `tests/test_shapes.py`
+compares with Numba.
 """
 
 import ast
@@ -31,8 +31,9 @@ def refuse_unknown(
 ) -> None:
     """Raise `Fault` for the first shape that Numba does not know.
 
-    `definition` counts its lines from 1, the source from `first`. The arguments of a
-    device function may be known, those of a `kernel` are not.
+    definition: with lines counted from 1. first: the line of the file where it begins.
+    kernel: whether it is a kernel, whose arguments are not known; a device function's
+    may be.
     """
     names = Names(definition, kernel)
     for node in ast.walk(definition):
@@ -81,7 +82,7 @@ class Names:
             self._note(node)
 
     def _note(self, node: ast.AST) -> None:
-        """Note which names a node gives a value, and which; None for one unknown."""
+        """Record the names that a node assigns, with the value, or None if unknown."""
         match node:
             case ast.Assign(targets=targets, value=value):
                 for target in targets:
@@ -106,7 +107,7 @@ class Names:
     def known(
         self, node: ast.expr | None, inside: frozenset[str] = frozenset()
     ) -> bool:
-        """Return whether Numba knows `node` when it compiles.
+        """Return whether Numba knows the value of `node` when it compiles.
 
         inside: the names that are being looked up.
         """
@@ -154,7 +155,8 @@ def folded(node: ast.expr, slices: bool = False) -> bool:
 def constant(node: ast.expr) -> Any:
     """Return the value that Python's compiler computes for `node`, or None."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of `~True`, say: the learner has seen them
+        # such as about `~True`: the learner has seen them
+        warnings.simplefilter("ignore")
         code = compile(ast.Expression(node), "", "eval")
     steps = list(dis.get_instructions(code))
     if not {step.opname for step in steps} <= _FOLDED:

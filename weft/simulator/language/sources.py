@@ -16,9 +16,9 @@ from weft.simulator.translation.made import Position
 class Source:
     """The source of a function.
 
-    Its `definition` counts lines from 1; in the learner's file, the first of its
-    `lines` is line `first`. `indent` is what was removed from each of them. A `lambda`
-    becomes a definition that returns something, or None if its source is unknown.
+    Lines of its `definition` are counted from 1; in the learner's file, the first of
+    its `lines` is line `first`. `indent` is what was removed from each of them. A
+    `lambda` becomes a definition with a `return`, or None if its source is unknown.
     """
 
     definition: ast.FunctionDef | None
@@ -30,9 +30,9 @@ class Source:
     def of(
         cls, fn: FunctionType, change: ast.NodeTransformer, kernel: bool
     ) -> "Source":
-        """Read the source of a function, and `change` its tree.
+        """Read the source of a function, and apply `change` to its tree.
 
-        Raises `Fault` where there is none, as for what `exec` has made.
+        Raises `Fault` if there is none, as for a function made by `exec`.
         """
         name, code = fn.__name__, fn.__code__
         try:
@@ -46,7 +46,8 @@ class Source:
             source, first, flat, tree = [], 1, "\n", ast.Module([], [])
         if name == "<lambda>":
             definition = from_lambda(tree, code)
-            if definition is None:  # its lines alone are no Python, or hold several
+            # its lines alone are not valid Python, or contain several
+            if definition is None:
                 source, first = linecache.getlines(code.co_filename) or ["\n"], 1
                 flat = "".join(source)
                 definition = at_its_place(change.visit(parsed(flat)), code)

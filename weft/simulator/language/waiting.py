@@ -1,16 +1,16 @@
-"""The calls at which a thread may have to wait, and what becomes of them.
+"""The calls at which a thread may have to wait, and how they are rewritten.
 
-A function in which a thread can wait is a generator here: where it waits it yields, and
+A function in which a thread can wait is a generator here: it yields where it waits, and
 the scheduler sends it the reply. What can wait is known when a function is rewritten:
 
-- A barrier in a kernel, and what a warp does together, is told to the scheduler:
+- A barrier in a kernel, and a warp operation, is passed to the scheduler:
   `cuda.any_sync(mask, x)` becomes `(yield (any_sync, mask, (x,)))`.
-- Other operations say what the thread waits for and return: `cuda.nanosleep(n)` becomes
+- Other operations set what the thread waits for and return: `cuda.nanosleep(n)` becomes
   `(yield cuda.nanosleep(n))`.
 - Some, and the device functions that can wait, are generators themselves:
   `cuda.atomic.cas(x, i, 0, 1)` becomes `(yield from cuda.atomic.cas(x, i, 0, 1))`.
-- Of a callee that is only known when the kernel runs, `f(x)` becomes
-  `(yield from follow(f(x)))`, which is right for both, and for what cannot wait.
+- For a callee that is only known when the kernel runs, `f(x)` becomes
+  `(yield from follow(f(x)))`, which works for both, and for what cannot wait.
 """
 
 import ast
@@ -37,11 +37,11 @@ from weft.simulator.inference.outside import kind_of
 from weft.simulator.translation import syntax
 
 FOLLOW = "__weft_follow__"
-BARRIER = "__weft_barrier_"  # and a number: each in a kernel has a name of its own
-LOOPED = f"{BARRIER}in_a_loop_"  # the same, where there is a loop around it
+BARRIER = "__weft_barrier_"  # and a number: each barrier in a kernel has its own name
+LOOPED = f"{BARRIER}in_a_loop_"  # the same, if it is in a loop
 FULL = 0xFFFFFFFF
 
-# How many arguments an operation of a warp has beside the mask.
+# The number of arguments of a warp operation besides the mask.
 _EXCHANGES = {
     **dict.fromkeys("shfl_sync shfl_up_sync shfl_down_sync shfl_xor_sync".split(), 2),
     **dict.fromkeys("all_sync any_sync eq_sync ballot_sync".split(), 1),
@@ -79,15 +79,15 @@ _CUDA = {
 }
 _ATTRIBUTES = frozenset(name.rpartition(".")[2] for name in _CUDA)
 
-# Whether a device function waits for arguments of such kinds; None: not known yet.
+# Returns whether a device function waits for arguments of such kinds; None: unknown.
 Device = Callable[[Any, tuple[Kind, ...]], bool | None]
 
 
 def mark(definition: ast.FunctionDef, scope: dict[str, Any], device: Device) -> None:
-    """Give every call of a function that can wait its attribute `wait`.
+    """Set the attribute `wait` of every call of a function that can wait.
 
-    The types of the function have been inferred. scope: what its names stand for
-    outside.
+    The types of the function have been inferred. scope: the values of its outside
+    names.
     """
     local = _local(definition)
     names = Names(scope, local, {}, None)
@@ -98,7 +98,7 @@ def mark(definition: ast.FunctionDef, scope: dict[str, Any], device: Device) -> 
             continue
         if hasattr(node, "callee"):
             kind = node.callee
-        else:  # in a lambda, or where no thread comes
+        else:  # in a lambda, or in unreachable code
             kind = unseen.kind(node.func) if _is_path(node.func) else None
         node.wait = _wait(node, kind, local, device)  # type: ignore[attr-defined]
 
@@ -171,7 +171,7 @@ def _of_device(waits: bool | None) -> Wait:
 
 
 class GiveWay(ast.NodeTransformer):
-    """Let the calls that `mark` has found give way to the other threads."""
+    """Makes the calls that `mark` has found yield to the other threads."""
 
     def __init__(self, kernel: bool) -> None:
         self._kernel, self._functions, self._loops, self._barriers = kernel, 0, 0, 0

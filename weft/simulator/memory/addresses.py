@@ -7,16 +7,16 @@ import numpy as np
 from weft.simulator.memory.arrays import Memory
 
 SPACES = "global", "shared", "local", "constant"
-_ALIGNMENT = 256  # bytes: where a GPU's allocator puts an array
+_ALIGNMENT = 256  # bytes to which a GPU's allocator aligns an array
 
 
 class Addresses:
-    """The arrays that a launch has touched, numbered as they come.
+    """The arrays that a launch has touched, numbered in order of appearance.
 
-    Lists with one entry per array: `arrays` (space and name), `dtypes`, `fresh` (it
-    held nothing before the launch), `extents` (see `Trace.extents`), `spans` (its first
-    byte, and how many there are). `bases` gives for space and name where the array
-    begins.
+    Lists with one entry per array: `arrays` (space and name), `dtypes`, `fresh`
+    (whether it held nothing before the launch), `extents` (see `Trace.extents`),
+    `spans` (its first byte, and the number of bytes). `bases` maps space and name to
+    the address where the array begins.
     """
 
     def __init__(self) -> None:
@@ -38,9 +38,9 @@ class Addresses:
         memory: Memory,
         fresh: frozenset[str],
     ) -> tuple[int, int]:
-        """Number an array; gives with its number the address of NumPy's address 0.
+        """Number an array; return its number and the address of NumPy's address 0.
 
-        `fresh` are the names of the host's arrays that hold nothing yet.
+        fresh: the names of the host's arrays that hold nothing yet.
         """
         name, space, site = memory.name, memory.space, memory.site
         root = data
@@ -62,7 +62,7 @@ class Addresses:
         return self._ids[key], base - low
 
     def field(self, array: int, dtype: np.dtype[Any]) -> int:
-        """Number the fields with `dtype` of the records of an array."""
+        """Return a number for the fields with `dtype` of an array of records."""
         space, name = self.arrays[array]
         self.arrays.append((space, name))
         self.dtypes.append(dtype)
@@ -72,7 +72,7 @@ class Addresses:
         return len(self.arrays) - 1
 
     def retyped(self, array: int, dtype: np.dtype[Any]) -> int:
-        """Return the number of an array seen as another type, by `view`."""
+        """Return a number for an array viewed as another type, by `view`."""
         if dtype == self.dtypes[array]:
             return array
         if (array, dtype) not in self._retyped:
@@ -82,8 +82,8 @@ class Addresses:
     def _base(self, space: str, key: Any, low: int, high: int) -> int:
         """Return the address at which memory from `low` to `high` begins in its space.
 
-        Global arrays share memory where the host's do; a block's or a thread's arrays
-        share it if the same call made them.
+        Global arrays share addresses if the host's arrays do; those of different blocks
+        or threads share them if the same call made them.
         """
         if space == "global":
             for start, end, base in self._regions:

@@ -1,7 +1,7 @@
 """Arrays as a simulated kernel sees them: every index is checked, negative ones too.
 
-A kernel never touches a NumPy array directly. It gets an `Array`, which looks like
-one but refuses an index that the GPU would take to some other place in memory.
+A kernel never touches a NumPy array directly. It gets an `Array`, which looks like one
+but refuses an index that on a GPU would lead to some other place in memory.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,8 +15,8 @@ from weft.meaning import as_dtype
 from weft.simulator.arithmetic.by_name import OPERATORS, cast_to
 from weft.simulator.arithmetic.numbers import of_dtype, wide
 
-# Poison: what memory holds before it is written. Quiet NaNs whose payload says where
-# they came from, as arithmetic hands the payload on.
+# Poison: the contents of memory before it is written. Quiet NaNs whose payload says
+# where they came from, because arithmetic passes the payload on.
 _PAYLOADS = {"global": 0x0BAD, "shared": 0x5AFE, "local": 0x10CA}
 _INTEGER_POISON = 0x5EEDBEEF
 
@@ -58,10 +58,10 @@ def poisoned_by(value: Any) -> str | None:
 class Memory:
     """The memory of a kernel's array, whatever part of it is viewed.
 
-    `name` is what the kernel calls it, `space` the memory it is in: 'global', 'shared',
+    `name` is the kernel's name for it, `space` the memory it is in: 'global', 'shared',
     'local' or 'constant'. `site` is the call in the kernel that made it, None if the
-    host did. A `loose` array is not known to begin on a boundary of 16 bytes; a shared
-    one has an `alignment` in bytes, a multiple of 16.
+    host did. A `loose` array may not begin on a boundary of 16 bytes; a shared one has
+    an `alignment` in bytes, a multiple of 16.
     """
 
     name: str
@@ -167,7 +167,7 @@ class Array:
         return found
 
     def _store(self, index: Any, value: Any) -> None:
-        """Store what has been checked, or raise the fault that it is."""
+        """Store a value at a checked index, or raise the fault of the store."""
         if self._readonly:
             self._fault(*_constant(self._memory))
         if isinstance(value, Array):
@@ -184,16 +184,16 @@ class Array:
             self._written[index] = True
 
     def _check(self, index: Any, verb: str) -> None:
-        """Refuse an index that is outside, negative or no whole number."""
+        """Refuse an index that is out of bounds, negative or not an integer."""
         wrong = refused(self, index, verb)
         if wrong is not None:
             self._fault(*wrong)
 
     def as_one(self, size: int) -> AbstractContextManager[Any]:
-        """Count the accesses within as one, of `size` bytes: a vector load or store."""
+        """Count accesses in a `with` block as one of `size` bytes: a vector access."""
         return _NOTHING
 
-    # What Numba gives an array inside a kernel
+    # What Numba provides on an array inside a kernel
 
     def _view(
         self, data: np.ndarray[Any, Any], written: np.ndarray[Any, Any] | None
@@ -252,7 +252,7 @@ class Array:
         data = self._data.view(as_dtype(dtype))
         same = data.shape == self._data.shape
         if not same and self._written is not None:
-            self._written[...] = True  # marks are for elements: these are others
+            self._written[...] = True  # the marks are for elements, which these are not
         return self._view(data, self._written if same else None)
 
     def __len__(self) -> int:
@@ -261,10 +261,10 @@ class Array:
     def __iter__(self) -> Iterator[Any]:
         return (self[i] for i in range(len(self._data)))
 
-    # What takes every element: each thread that calls it reads the whole array.
+    # Methods that read every element: each thread that calls one reads the whole array.
 
     def _reduced(self, step: Callable[[Any, Any], Any], start: Any) -> Any:
-        """Fold the elements, from `start` on; integers become as wide as can be."""
+        """Fold the elements, from `start` on; integers are widened to 64 bits."""
         number = of_dtype(self.dtype)
         give = cast_to(wide(number)) if number is not None else lambda value: value
         start = give(start)
@@ -322,7 +322,7 @@ def refused(x: Array, index: Any, verb: str) -> Said | None:
             "",
         )
     for axis, part in enumerate(parts):
-        if part.__class__ is int:  # by far the most
+        if part.__class__ is int:  # by far the most common
             if 0 <= part < shape[axis]:
                 continue
             return _outside(x, parts, axis, verb)
@@ -342,7 +342,7 @@ def refused(x: Array, index: Any, verb: str) -> Said | None:
 
 
 def refused_store(x: Array) -> Said | None:
-    """Say what is wrong with any store to an array; None if nothing is."""
+    """Say what is wrong with any store to an array; None if stores are allowed."""
     return _constant(x._memory) if x._readonly else None
 
 
@@ -396,7 +396,7 @@ def _constant(memory: Memory) -> Said:
 def nested(data: np.ndarray[Any, Any], readonly: bool) -> Any:
     """Return an array in the form that is indexed one axis at a time: `view[i][j]`.
 
-    Rows are memoryviews, which yield plain numbers, round to float32, and refuse an
+    Rows are memoryviews, which return plain numbers, round to float32, and refuse an
     index beyond their end, but not a negative one.
     """
     if data.ndim > 1:
@@ -408,7 +408,7 @@ def nested(data: np.ndarray[Any, Any], readonly: bool) -> Any:
 
 
 class Numbers:
-    """Numbers that a memoryview cannot show, such as those of half precision."""
+    """Numbers that a memoryview does not support, such as those of half precision."""
 
     __slots__ = ("_data", "_readonly")
 
@@ -425,7 +425,7 @@ class Numbers:
 
 
 class Flat:
-    """`x.flat`: the elements of an array of any shape, one after the other."""
+    """`x.flat`: the elements of an array of any shape, in row-major order."""
 
     __slots__ = ("_array",)
 
@@ -433,7 +433,7 @@ class Flat:
         self._array = array
 
     def _at(self, index: Any) -> Any:
-        """Convert a flat index to one of the array; one out of bounds stays so."""
+        """Convert a flat index to an index of the array, out of bounds if it was."""
         shape = self._array.shape
         if len(shape) == 1 or not 0 <= index < self._array.size:
             return index if len(shape) == 1 else (index, *[0] * (len(shape) - 1))
@@ -453,9 +453,9 @@ class Flat:
 
 
 class Record:
-    """One element of an array of structures: `p[i].x` and `p[i]["x"]` alike.
+    """One element of an array of structures: `p[i].x` and `p[i]["x"]` are the same.
 
-    What is read and written are the fields: each is an array with strides of its own.
+    Reads and writes are of its fields: each is an array with its own strides.
     """
 
     __slots__ = ("_array", "_index")

@@ -12,7 +12,7 @@ from weft.simulator.memory.arrays import Array
 from weft.simulator.running.protocol import Launched, Waiting
 from weft.simulator.running.special import Special
 
-# The operations that Numba does not have for every type of number.
+# The operations that Numba supports only for some kinds of numbers.
 _KINDS = {"inc": "u", "dec": "u"} | dict.fromkeys(
     ("and_", "or_", "xor", "exch", "cas"), "iu"
 )
@@ -29,14 +29,16 @@ def _operation(name: str, new: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     def operation(self: "Atomic", array: Any, index: Any, value: Any) -> Any:
         return self._change(name, array, index, value, new)
 
-    operation.__qualname__ = f"Atomic.{name}"  # as Python says of wrong arguments
+    # as in Python's messages about wrong arguments
+    operation.__qualname__ = f"Atomic.{name}"
     return operation
 
 
 class Atomic:
-    """`cuda.atomic`: each call reads, changes and writes in one go; gives the old.
+    """`cuda.atomic`: each call reads, changes and writes in one step, without a break.
 
-    One before which others may run is a generator.
+    It returns the old value. An operation before which other threads may run is a
+    generator.
     """
 
     def __init__(self, run: Launched) -> None:
@@ -50,7 +52,7 @@ class Atomic:
         value: Any,
         new: Callable[[Any, Any], Any],
     ) -> Any:
-        """Replace an element by `new(old, value)`. name: of the operation."""
+        """Replace an element by `new(old, value)`. name: the operation's."""
         self._check(name, array)
         array._check(index, "atomically change")
         given = _as(array.dtype, value)
@@ -62,7 +64,7 @@ class Atomic:
         return old
 
     def _check(self, name: str, array: Any) -> None:
-        """Refuse what Numba does not have this operation for."""
+        """Refuse an array for which Numba lacks this operation."""
         if not isinstance(array, Array):
             self._run.fault(
                 "type",
@@ -112,7 +114,7 @@ class Atomic:
 
 
 def _kinds(name: str, array: Array, index: Any, value: Any) -> frozenset[str]:
-    """Return the names under which the counters count it; see `Trace.atomics`."""
+    """Return the names by which the counters count it; see `Trace.atomics`."""
     kinds, kind = {name}, array.dtype
     if name == "add" and kind.kind in "iu" and kind.itemsize == 4 and value == 1:
         kinds.add("one")

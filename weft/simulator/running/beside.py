@@ -1,9 +1,9 @@
 """The interface for recording operations that run alongside a launch's threads.
 
 The TMA and the tensor cores read and write memory while the thread that issued the
-operation goes on. Such an operation knows what its thread knew when it began, and no
-thread knows of it before a wait says that it is done. A launch that is not traced
-records nothing: `trace.beside` does.
+operation goes on. Such an operation is ordered after what its thread knew when it
+began, and no thread is ordered after it until a wait says that it is done. A launch
+that is not traced records nothing: `trace.beside` does.
 """
 
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ class Beside:
     def fork(self, thread: Thread, call: str, again: Any = None) -> Any:
         """Begin an operation of `thread` by this call, and return a handle to it.
 
-        again: an earlier handle that may serve as well, if nothing has happened since.
+        again: an earlier handle that can be reused if nothing has happened since.
         """
 
     def touch(
@@ -28,7 +28,7 @@ class Beside:
     ) -> None:
         """Record that `one` reads (or writes) pieces of `x`: offset and size in bytes.
 
-        late: the access may last until now.
+        late: whether the access may last until now.
         """
 
     def passed(self, block: Block) -> None:

@@ -1,12 +1,13 @@
 """Clusters of blocks in a simulated launch: their barrier, and each other's memory.
 
-PTX ISA, "Cluster of Cooperative Thread Arrays": without clusters, each block is one of
-its own. "barrier.cluster": a wait is for all threads of the cluster that have not yet
-ended, and lets a thread see what they did before they arrived, unless the arrival was
-relaxed. With `.aligned`, the threads of a warp execute it as one. "mapa": the same
-place in the shared memory of another block. CUDA C++ Programming Guide, "Distributed
-Shared Memory": all blocks of a cluster have to have started before one accesses the
-memory of another, and a block must not end before others are done with its memory.
+PTX ISA, "Cluster of Cooperative Thread Arrays": without clusters, each block is a
+cluster of one. "barrier.cluster": a wait is for all threads of the cluster that have
+not yet ended, and lets a thread see what they did before they arrived, unless the
+arrival was relaxed. With `.aligned`, the threads of a warp execute it as one. "mapa":
+the same place in the shared memory of another block. CUDA C++ Programming Guide,
+"Distributed Shared Memory": all blocks of a cluster must have started before one
+accesses the memory of another, and a block must not end before others are done with its
+memory.
 """
 
 import sys
@@ -26,7 +27,7 @@ from weft.simulator.running.threads import Barrier, Block, Thread
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """A place in the shared memory of a block: so many bytes into an array of it."""
+    """A place in a block's shared memory: an offset in bytes into one of its arrays."""
 
     block: Block
     array: Array
@@ -34,11 +35,11 @@ class Elsewhere:
 
     @property
     def address(self) -> int:
-        """The host's address."""
+        """Its address on the host."""
         return pointer(self.array._data) + self.offset
 
     def bytes(self, size: int) -> Any:
-        """Return so many bytes from there on."""
+        """Return the bytes from there on, `size` of them."""
         held = self.array._data.reshape(-1).view(np.uint8)
         return held[self.offset : self.offset + size]
 
@@ -47,9 +48,9 @@ class Elsewhere:
 class Meeting:
     """The barrier of a cluster, where threads arrive and wait separately.
 
-    passed: how often it has been passed. came: the threads that have arrived since, and
-    what each passes on, None for nothing. known: what was passed on the last time.
-    sites: where the warps come to it, by warp, operation and turn.
+    passed: how many times it has been passed. came: the threads that have arrived
+    since, and what each passes on, None for nothing. known: what was passed on last
+    time. sites: where warps arrived or waited, by block, warp, operation and turn.
     """
 
     number: int
@@ -79,11 +80,12 @@ class Clusters:
         self._run, self._phases = run, phases
         self._blocks: dict[int, Block] = {}
         self._meetings: dict[int, Meeting] = {}
-        self._arrived: dict[Thread, int] = {}  # and not waited: at which turn
-        self.meets = False  # whether a thread has come to the barrier of a cluster
+        # at which turn, for threads that have not waited since
+        self._arrived: dict[Thread, int] = {}
+        self.meets = False  # whether a thread has reached the barrier of a cluster
 
     def begun(self, block: Block) -> None:
-        """Note that the threads of `block` begin."""
+        """Record that the threads of `block` begin."""
         self._blocks[block.number] = block
 
     @property
@@ -115,7 +117,7 @@ class Clusters:
         self._arrived[thread] = meeting.passed
 
     def wait(self) -> Iterator[None]:
-        """Wait until all threads have arrived that have not ended."""
+        """Wait until all threads that have not ended have arrived."""
         thread, meeting = self._run.current, self._meeting()
         if thread not in self._arrived:
             self._run.fault(
@@ -146,7 +148,7 @@ class Clusters:
     def _meeting(self) -> Meeting:
         """Return the barrier of the current cluster."""
         block = self._run.current.block
-        self._blocks[block.number] = block  # without clusters none is noted
+        self._blocks[block.number] = block  # without clusters none is recorded
         number = block.number // self.size
         return self._meetings.setdefault(number, Meeting(number))
 
@@ -166,7 +168,7 @@ class Clusters:
     def settle(self) -> list[Thread]:
         """Let clusters pass whose threads have all arrived.
 
-        Returns the threads that were waiting in a `cluster_sync` meanwhile.
+        Returns the threads that were waiting for that in a `cluster_sync`.
         """
         ready: list[Thread] = []
         for meeting in self._meetings.values():
@@ -186,7 +188,7 @@ class Clusters:
     def absent(self, meeting: Meeting) -> list[Thread] | None:
         """Return the threads of a cluster that have not arrived at its barrier.
 
-        None if not all of its blocks have begun.
+        Returns None if not all of its blocks have begun.
         """
         first = meeting.number * self.size
         numbers = range(first, first + self.size)
@@ -229,7 +231,7 @@ class Clusters:
         return there, [(there.offset, x.dtype.itemsize)]
 
     def _held(self, there: Elsewhere, x: Any) -> Any:
-        """Return the array of the one element that is there."""
+        """Return the element that is there, as an array of one."""
         return there.bytes(x.dtype.itemsize).view(x.dtype)
 
     def arrive(self, call: str, bars: Any, i: Any, rank: Any) -> None:
@@ -261,7 +263,7 @@ class Clusters:
     def at(self, call: str, x: Any, i: Any, rank: int) -> Elsewhere:
         """Return where `x[i]` is in the memory of block `rank` of this cluster.
 
-        Raises `Fault` if that block has not made it yet, or has ended.
+        Raises `Fault` if that block has not made the array yet, or has ended.
         """
         if not is_shared(x):
             raise TypeError(f"`{call}`: a cluster shares shared memory alone")
@@ -317,7 +319,7 @@ class Clusters:
         return block
 
     def ranks(self, call: str, mask: int) -> list[int]:
-        """Return the blocks of a mask; raise `Fault` for one that names no block.
+        """Return the blocks of a mask; raise `Fault` for a bit beyond the cluster.
 
         PTX ISA, "cp.async.bulk.tensor": bit k of the mask stands for block k.
         """

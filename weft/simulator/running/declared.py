@@ -14,7 +14,7 @@ from weft.simulator.limits import MOST_LOCAL, MOST_SHARED
 from weft.simulator.memory.arrays import Array, Memory
 from weft.simulator.running.protocol import Launched, Site, site_of
 
-WHOLE = 1024  # bytes: the boundary on which a block's shared memory begins
+WHOLE = 1024  # bytes to which a block's shared memory is aligned
 
 
 class Shared:
@@ -29,7 +29,7 @@ class Shared:
         arrays = self._run.current.block.shared
         if site not in arrays:
             kind = meaning.as_dtype(dtype)
-            # The only array of a block begins where its memory does.
+            # A block's only array begins where its shared memory does.
             alone = not arrays and not several(frame.f_code)
             known = WHOLE if alone else int(alignment or 0)
             if shape == 0 or shape == (0,):

@@ -1,7 +1,7 @@
 """Meeting points of part of a block: a warpgroup, the threads at a named barrier.
 
 PTX ISA, "wgmma.mma_async": all threads of a warpgroup execute the same instruction.
-"barrier": one with a number counts the threads that come to it.
+"barrier": a numbered barrier counts the threads that arrive at it.
 """
 
 from collections.abc import Callable
@@ -14,9 +14,9 @@ from weft.simulator.running.threads import Thread
 
 @dataclass(eq=False)
 class Gathering:
-    """Threads that wait for one another: what they brought, by thread.
+    """Threads that wait for one another: the arguments they came with, by thread.
 
-    wanted: how many have to come. whole: those are the threads of a warpgroup.
+    wanted: how many have to come. whole: whether those are the threads of a warpgroup.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Gatherings:
     def come(
         self, key: Any, make: Callable[[], Gathering], thread: Thread, *given: Any
     ) -> Gathering:
-        """Register `thread` at the gathering with this key, made if there is none."""
+        """Register `thread` at the gathering with this key; make it if necessary."""
         gathering = self._open.setdefault(key, make())
         gathering.came[thread] = given
         if gathering.done:
@@ -63,7 +63,7 @@ class Gatherings:
         return gathering
 
     def wait(self, gathering: Gathering, site: Site) -> bool:
-        """Make the current thread, which is at `site`, wait for others if it has to.
+        """Make the current thread, which is at `site`, wait for others if necessary.
 
         Returns whether it waits.
         """

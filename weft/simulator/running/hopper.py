@@ -9,7 +9,7 @@ from weft.simulator.running.warpgroups import Warpgroups
 
 
 class Hopper:
-    """The parts of a launch that operations of `Effect.HOPPER` get."""
+    """The parts of a launch that operations of `Effect.HOPPER` receive."""
 
     def __init__(self, run: Launched, phases: Phases) -> None:
         self._run, self._phases = run, phases
@@ -18,7 +18,7 @@ class Hopper:
         self.groups = Warpgroups(run)
 
     def fence_async(self) -> None:
-        """Let the TMA and wgmma see what the current thread has stored.
+        """Make the current thread's stores visible to the TMA and wgmma.
 
         PTX ISA, "membar/fence", `fence.proxy.async`; "Async proxy".
         """
@@ -26,10 +26,10 @@ class Hopper:
         self._run.beside.fence()
 
     def ended(self, thread: Thread) -> None:
-        """Note the end of a thread. Raises `Fault` if its stores still read memory."""
+        """Record a thread's end. Raises `Fault` if its stores still read memory."""
         self.tensors.ended(thread)
         self._run.beside.ended(thread)
 
     def deliver(self) -> bool:
-        """Let something that is on its way arrive; whether there was anything."""
+        """Let one operation in flight complete; return whether there was one."""
         return self._phases.deliver() or self.tensors.deliver()

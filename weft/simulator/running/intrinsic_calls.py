@@ -21,9 +21,9 @@ from weft.simulator.running.warps import FULL, Exchange
 class Intrinsics:
     """The simulated form of each operation, in one launch.
 
-    Most are their twins. The launch has to know of the others: it lets the rest of the
-    launch see relaxed accesses, keeps the asynchronous copies of each thread, and
-    brings the lanes of a collective operation together. What waits is a generator.
+    Most are their twins. For others the launch is involved: it lets other threads see
+    relaxed accesses, keeps the asynchronous copies of each thread, and brings the lanes
+    of a collective operation together. An operation that waits is a generator.
     """
 
     def __init__(self, run: Launched) -> None:
@@ -32,7 +32,7 @@ class Intrinsics:
 
         self.phases = Phases(run)
         self.hopper = Hopper(run, self.phases)
-        self.works_beside = False  # whether operations have gone on beside the threads
+        self.works_beside = False  # whether operations have run alongside the threads
 
     def module(self) -> SimpleNamespace:
         """Return the module `weft.intrinsics` as a kernel finds it."""
@@ -84,7 +84,7 @@ class Intrinsics:
         return self._copies[thread]
 
     def _clear(self, x: Any, index: Any, elements: int) -> None:
-        """Leave in some elements of `x` what no thread has written."""
+        """Fill some elements of `x` with the poison of unwritten memory."""
         nothing = np.empty(1, x.dtype)
         poison(nothing, "shared")
         *row, col = index if isinstance(index, tuple) else (index,)

@@ -1,13 +1,14 @@
 """Meeting points of threads: the barriers of a block, the operations of a warp.
 
-A barrier is passed by the threads of a block together: all that have not ended, at the
-same line, reached by the same calls, in the same turn of the loops around it. Anything
-else is called an error, though hardware may let it pass: since Volta it counts the
-threads that arrive at any barrier, and does not ask at which one. CUDA promises nothing
-there. It allows a barrier in conditional code only where the condition is the same for
-the whole block (CUDA C++ Programming Guide, "Synchronization Functions"); threads that
-come to it from two branches, or in different iterations of a loop, are past different
-conditions. Those that have ended are not waited for, as on every GPU since Volta.
+A barrier is passed by the threads of a block together: by all that have not ended, at
+the same line, reached through the same calls, in the same iteration of the loops around
+it. Anything else is reported as an error, although hardware may let it pass: since
+Volta it counts the threads that arrive at any barrier, and does not check which one.
+CUDA guarantees nothing there. It allows a barrier in conditional code only if the
+condition is the same for the whole block (CUDA C++ Programming Guide, "Synchronization
+Functions"); threads that reach it from two branches, or in different iterations of a
+loop, have passed different conditions. Threads that have ended are not waited for, as
+on every GPU since Volta.
 """
 
 from collections.abc import Callable
@@ -34,11 +35,11 @@ _CONDITIONS = PhaseWait, GroupWait, ClusterWait
 
 
 class Meetings:
-    """Decides which threads need wait no longer, and gives them their replies.
+    """Decides which threads need not wait any longer, and gives them their replies.
 
-    `met` is told which threads have synchronised, and whether in a 'warp', 'block',
-    'cluster' or 'grid'; `excused` which lanes have met while others of their mask had
-    ended. Raises `Fault` for those that wait where they cannot meet.
+    `met` is called with the threads that have synchronised, and 'warp', 'block',
+    'cluster' or 'grid'; `excused` with the lanes that have met while others of their
+    mask had ended. Raises `Fault` for threads that wait where they cannot meet.
     """
 
     def __init__(
@@ -87,9 +88,9 @@ class Meetings:
         return ready
 
     def whole_grid(self, alive: list[Block], threads: int) -> list[Thread]:
-        """Return the launch's threads, `threads` in number, that wait for the grid.
+        """Return the launch's threads if all of them wait for the grid.
 
-        Raises if some have ended.
+        threads: their number. Raises `Fault` if some have ended.
         """
         live = [t for b in alive for t in b.live]
         if len(live) < threads:
@@ -102,9 +103,10 @@ class Meetings:
     def _whole_block(
         self, live: list[Thread], first: Barrier, others: list[Thread]
     ) -> list[Thread]:
-        """Return all threads if they have met, with replies.
+        """Return all threads of a block if they have met, with replies.
 
-        There are none at the barrier of a cluster or the grid: other blocks come, too.
+        Returns none at a barrier of the cluster or the grid, where other blocks meet,
+        too.
         """
         if first.name in ("cluster", "grid"):
             if any(t.waiting.name != first.name for t in others):
@@ -150,7 +152,7 @@ class Meetings:
     ) -> bool:
         """Return whether every lane that `group` waits for is here.
 
-        Raises if some cannot come.
+        Raises `Fault` if some cannot come.
         """
         if exchange is ACTIVE or len(group) == mask.bit_count():
             return True
@@ -180,7 +182,7 @@ class Meetings:
 
 
 def in_other_turns(threads: list[Thread]) -> bool:
-    """Return whether some threads have done more loops with barriers than others."""
+    """Return whether threads differ in the iterations of their loops with barriers."""
     rounds = threads[0].rounds
     alike = all(map(rounds.__eq__, [thread.rounds for thread in threads]))
     return not alike and len({sum(thread.rounds.values()) for thread in threads}) > 1

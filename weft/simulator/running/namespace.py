@@ -20,8 +20,8 @@ from weft.simulator.stand_in.vectors import VECTORS
 class Cuda:
     """The simulated `cuda` of one launch.
 
-    Barriers and operations of a warp return at once: they say what the thread waits
-    for, and the scheduler sends it what they give. See `language.waiting`.
+    Barriers and warp operations return at once: they set what the thread waits for, and
+    the scheduler sends it their result. See `language.waiting`.
     """
 
     warpsize = 32
@@ -187,7 +187,7 @@ class Live:
 
 
 class GridGroup:
-    """All threads of the launch."""
+    """The group of all threads of the launch."""
 
     def __init__(self, run: Launched) -> None:
         self._run = run

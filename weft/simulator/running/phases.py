@@ -1,9 +1,9 @@
 """Mbarriers in a simulated launch: phases, arrivals, and the bytes that copies bring.
 
 PTX ISA, "mbarrier": a phase is complete once all arrivals and all announced bytes are
-there; `mbarrier.try_wait.parity` holds once the phase of that parity is complete, which
-is so as long as the present phase has the other one. An arrival releases what its
-thread did before, and a wait acquires it.
+there; `mbarrier.try_wait.parity` returns true once the phase of that parity is
+complete, that is, while the current phase has the other parity. An arrival releases
+what its thread did before, and a wait acquires it.
 
 A copy arrives as late as it can: when no thread of the launch can go on without it.
 """
@@ -20,8 +20,8 @@ from weft.simulator.running.protocol import Launched, Site, Waiting, site_of
 from weft.simulator.running.special import Special
 from weft.simulator.running.threads import Thread
 
-PIECE = 16  # bytes, of which a copy's ends and its size are multiples
-MOST_BYTES = (1 << 20) - 1  # that a phase can count
+PIECE = 16  # bytes, of which a copy's addresses and its size are multiples
+MOST_BYTES = (1 << 20) - 1  # the most that a phase can count
 MOST_ARRIVALS = (1 << 20) - 1
 _KERNEL = 2  # frames from `wait` up: its twin, the kernel
 
@@ -30,10 +30,10 @@ _KERNEL = 2  # frames from `wait` up: its twin, the kernel
 class Mbarrier:
     """One mbarrier: `name`, the phase it is in, and what that still waits for.
 
-    phase: how many are complete. missing: arrivals. nbytes: announced and not here;
-    below 0 where copies brought bytes that were not announced. fenced: whether copies
-    see it. told: what those that
-    arrived have done, handed on when the phase is complete: `known`. cell: the bits of
+    phase: how many are complete. missing: arrivals still needed. nbytes: announced
+    bytes that have not arrived; negative if copies brought bytes that were not
+    announced. fenced: whether it is visible to copies. told: what the threads that
+    arrived have done, passed on when the phase is complete: `known`. cell: the bits of
     its place in memory, which show that something has changed.
     """
 
@@ -83,7 +83,7 @@ class PhaseWait:
 class Copy:
     """A copy in flight.
 
-    note: what the launch calls its beginning, see `Launched.copying`.
+    note: identifies its beginning in the launch, see `Launched.copying`.
     """
 
     to: np.ndarray[Any, Any]
@@ -94,16 +94,17 @@ class Copy:
 
 
 class Phases:
-    """The mbarriers of a launch, and the copies that count at them."""
+    """The mbarriers of a launch, and the copies that signal them."""
 
     def __init__(self, run: Launched) -> None:
         self._run = run
         self._bars: dict[tuple[int, int], Mbarrier] = {}
         self._copies: list[Copy] = []
-        self._made: dict[Thread, list[Mbarrier]] = {}  # and not fenced
+        # by the thread that has not fenced them
+        self._made: dict[Thread, list[Mbarrier]] = {}
 
     def init(self, bars: Any, i: Any, count: Any) -> None:
-        """Make an mbarrier of `bars[i]`."""
+        """Initialise an mbarrier at `bars[i]`."""
         _may_hold("mbarrier_init", bars)
         bars[i] = bars.dtype.type(0)  # a store, with which other uses may race
         cell, name = bars._data[int(i) : int(i) + 1], f"{bars._name}[{int(i)}]"
@@ -157,7 +158,7 @@ class Phases:
             bar.told.append(known)
 
     def wait(self, bars: Any, i: Any, parity: Any) -> Waiting:
-        """Go on once the phase of this parity is complete."""
+        """Wait until the phase of this parity is complete."""
         bar = self._bar("mbarrier_wait", bars, i)
         if int(parity) not in (0, 1):
             self._run.fault(
@@ -178,7 +179,7 @@ class Phases:
     def copy(
         self, tile: Any, i: Any, x: Any, j: Any, nbytes: Any, bars: Any, s: Any
     ) -> None:
-        """Start a copy, which clears its destination until it arrives."""
+        """Start a copy, which poisons its destination until it arrives."""
         bar = self.bar_of("bulk_copy", bars, s)
         _may_copy(tile, x)
         size = tile.dtype.itemsize
@@ -194,20 +195,20 @@ class Phases:
     def start(
         self, to: np.ndarray[Any, Any], values: np.ndarray[Any, Any], bar: Mbarrier
     ) -> None:
-        """Let `values` be on their way to a part of shared memory."""
+        """Start a copy of `values` to a part of shared memory."""
         known, note = self._run.released(), self._note(bar)
         self._copies.append(Copy(to, values, bar, known, note))
 
     def awaited(self, to: np.ndarray[Any, Any]) -> bool:
-        """Return whether a copy is on its way to a part of shared memory."""
+        """Return whether a copy to a part of shared memory is in flight."""
         return any(np.may_share_memory(copy.to, to) for copy in self._copies)
 
     def bar_of(self, call: str, bars: Any, s: Any) -> Mbarrier:
-        """Return the mbarrier that counts a copy; raise `Fault` if unfenced."""
+        """Return the mbarrier at `bars[s]` for a copy; raise `Fault` if unfenced."""
         return self.fenced(call, self._bar(call, bars, s))
 
     def fenced(self, call: str, bar: Mbarrier) -> Mbarrier:
-        """Return the mbarrier that counts a copy; raise `Fault` if unfenced."""
+        """Return an mbarrier for a copy; raise `Fault` if it is not fenced."""
         if not bar.fenced:
             self._run.fault(
                 "mbarrier",
@@ -230,7 +231,7 @@ class Phases:
             return np.array([x[at] for at in span[1]], x.dtype)
 
     def _clear(self, tile: Any, span: tuple[int, list[Any]], nbytes: int) -> None:
-        """Leave nothing where a copy goes, as one access."""
+        """Poison the destination of a copy, as one access."""
         nothing = np.empty(1, tile.dtype)
         poison(nothing, "shared")
         with self._run.specially(Special(size=nbytes, begins=True)):
@@ -238,7 +239,7 @@ class Phases:
                 tile[at] = nothing[0]
 
     def deliver(self) -> bool:
-        """Let the oldest copy arrive; whether there was one."""
+        """Let the oldest copy arrive; return whether there was one."""
         if not self._copies:
             return False
         copy = self._copies.pop(0)
@@ -249,7 +250,7 @@ class Phases:
         self._run.copied(copy.note)
         return True
 
-    # Which mbarrier
+    # Finding mbarriers
 
     def known(self, block: int, address: int) -> Mbarrier | None:
         """Return the mbarrier at an address of the host, None if there is none."""

@@ -20,12 +20,12 @@ def upwards(frame: FrameType | None) -> Iterator[FrameType]:
 
 
 class Columns:
-    """The positions of a launch's threads, as a column for all those of a block."""
+    """The indices of a launch's threads, as a column for all those of a block."""
 
     def __init__(self, grid: Dim3, block: Dim3) -> None:
         self._grid, self._block = grid, block
         self._seats = seats(block)
-        self._own: dict[str, list[int]] = {}  # of `threadIdx`, by the axis
+        self._own: dict[str, list[int]] = {}  # of `threadIdx`, by axis
 
     def column(self, block: Dim3, what: str) -> Iterable[int]:
         """Return each thread's "threadIdx_x", "grid_y", "laneid", ... in a block."""
@@ -46,10 +46,10 @@ class Columns:
 
 
 class Positions:
-    """The places of a launch's threads.
+    """The source places of a launch's threads.
 
     `kernel` is its name, `lines` are the source lines of every code object in it,
-    `accesses` what is accessed at places of it.
+    `accesses` maps places in them to what is accessed there.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Positions:
         return frame.f_code, frame.f_lasti
 
     def party(self, thread: Thread) -> tuple[Any, ...]:
-        """Return what lanes must have in common to meet."""
+        """Return the key that lanes must have in common to meet."""
         exchange, mask, _ = thread.waiting
         whole: bool = exchange.whole
         return exchange.name, mask, self.instruction(thread) if whole else None

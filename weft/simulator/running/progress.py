@@ -1,12 +1,12 @@
 """Decide whether a launch still makes progress, and when its loops are stuck.
 
-A loop that never ends cannot be told from one that has not ended yet, except in one
-case: when every thread of a launch comes around to the same place with the same
+A loop that never ends cannot be distinguished from one that has not ended yet, except
+in one case: if every thread of a launch comes to the same place with the same
 variables, and memory holds the same bytes, the same will happen for ever. That is
-looked for first; it finds, after little work, a thread that waits for what no thread
-stores. Everything else is counted, and each thread on its own: 1,024 threads may take
-200 iterations each. To see soon whether one of them ends, one is let run ahead of the
-others. Where it ends, the next one gets its turn.
+checked first; it finds, after little work, a thread that waits for what no thread
+stores. Otherwise iterations are counted, for each thread separately: 1,024 threads may
+take 200 iterations each. To find out soon whether one of them ends, one thread runs
+ahead of the others. When it ends, the next one does.
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,50 +20,54 @@ from weft.simulator.running.positions import Positions
 from weft.simulator.running.threads import PAUSE, Block, Thread
 
 TURN = 64  # iterations after which a `while` lets others run
-AHEAD = 4096  # those after which a thread that runs ahead does so
-ALONE = 64  # turns of that thread for one of all the others
-POLL = 3  # iterations charged for reading a value again that has not changed
+AHEAD = 4096  # iterations after which a thread that runs ahead lets others run
+ALONE = 64  # turns of that thread per turn of all the others
+POLL = 3  # iterations charged for re-reading a value that has not changed
 CHUNK = 1024  # iterations of a `for` that are counted at once
-SUSPICIOUS = 100_000  # fruitless iterations, after which we look closer
-LAPS = 5  # times the patience: iterations of all threads together with none ending
-LOOKS = 4  # for a state that has been there before
+SUSPICIOUS = 100_000  # fruitless iterations after which the launch is examined
+# factor on the patience, for iterations of all threads together with none ending
+LAPS = 5
+LOOKS = 4  # states that are kept to compare with
 
 LONGEST_LOOP = 10_000_000  # iterations of one thread's `for` loops
-LONGEST_UNKNOWN = 1_000_000  # the same, where nothing says how many will come, or more
+# the same, for an iterator whose length is unknown, or huge
+LONGEST_UNKNOWN = 1_000_000
 
 
 class Progress:
-    """The iterations of a launch, and how many of them led nowhere.
+    """The iterations of a launch, and how many of them were fruitless.
 
-    A barrier that is passed and a thread that ends are progress. `patience` is how
-    many iterations of `while` loops one thread may take without any, and `most` how
-    many iterations of all loops the whole launch may take, or the whole check. before:
-    those of the check's earlier launches, None outside of a check.
+    Passing a barrier and ending a thread are progress. patience: how many iterations of
+    `while` loops one thread may take without progress. most: how many iterations of all
+    loops the whole launch, or the whole check, may take. before: those of the check's
+    earlier launches, None outside a check.
     """
 
     def __init__(self, patience: int, most: int, before: int | None = None) -> None:
         self.patience, self.most, self.before = patience, most, before
-        self.exhausted = False  # whether the check has taken what it may
-        self.spent = 0  # iterations of `while` loops so far, by whole turns
-        self._looped = 0  # those of `for` loops, in threads that have ended
-        self._polls = 0  # reads again of what has not changed
-        self._moved = self._ended = 0  # `spent` at the last barrier, the last end
-        self._news = 0  # how often there was progress
+        self.exhausted = False  # whether the check has reached its limit
+        self.spent = 0  # iterations of `while` loops so far, in whole turns
+        self._looped = 0  # iterations of `for` loops, in threads that have ended
+        self._polls = 0  # re-reads of unchanged values
+        # `spent` at the last barrier, and at the last end of a thread
+        self._moved = self._ended = 0
+        self._news = 0  # how many times there was progress
         self._look = SUSPICIOUS
-        self._seen: list[int] = []  # the states at the last looks
+        self._seen: list[int] = []  # the hashes of earlier states
         self._scout: Thread | None = None
         self._rounds = 0
-        self._weary = False  # of looking, and of stopping at every poll
+        # whether to stop looking, and no longer to stop at every poll
+        self._weary = False
         self._worried = False  # since a thread has ended
 
     def moved(self) -> None:
-        """Note that threads have met, at a barrier or in a warp."""
+        """Record that threads have met, at a barrier or in a warp."""
         self._moved = self.spent
         self._news += 1
         self._scout, self._weary = None, False
 
     def ended(self, looped: int) -> None:
-        """Note that a thread has ended, or a block has begun. looped: see `Thread`."""
+        """Record that a thread has ended or a block has begun. looped: see `Thread`."""
         self._looped += looped
         self._moved = self._ended = self.spent
         self._news += 1
@@ -75,7 +79,7 @@ class Progress:
     # Counting
 
     def turned(self, thread: Thread) -> str:
-        """Count a turn of TURN iterations; say why there should not be another one."""
+        """Count a turn of TURN iterations; say why there should be no other, or ''."""
         self.spent += TURN
         if thread.news != self._news:
             thread.news, thread.since = self._news, 0
@@ -88,7 +92,7 @@ class Progress:
         return self._too_much()
 
     def polled(self) -> bool:
-        """Note that a thread reread an unchanged value; return whether others run now.
+        """Record that a thread re-read an unchanged value; return if others run now.
 
         If that has gone on for long, they run only after the thread's whole turn.
         """
@@ -96,7 +100,7 @@ class Progress:
         return not self._weary
 
     def too_long(self, thread: Thread, most: int) -> str:
-        """Say why a thread should not go on with its `for` loops, '' if it may."""
+        """Say why a thread should not go on with its `for` loops; '' if it may."""
         if thread.looped > most:
             return f"the loops of this thread add up to {thread.looped:,} iterations"
         return self._too_much(thread.looped)
@@ -112,7 +116,7 @@ class Progress:
     # Running ahead
 
     def ahead(self, thread: Thread) -> bool:
-        """Return whether `thread` need not let the others run yet."""
+        """Return whether `thread` can go on before others run."""
         return thread is self._scout and thread.since % AHEAD != 0
 
     def chosen(self, paused: list[Thread]) -> list[Thread]:
@@ -129,16 +133,16 @@ class Progress:
             self._scout = scout
         return paused if scout is None else [scout]
 
-    # The same again
+    # Repeated states
 
     @property
     def _vain(self) -> int:
-        """The work since a thread ended, including reading the same again."""
+        """The work since a thread ended, including re-reads."""
         return self.spent - self._ended + POLL * self._polls
 
     @property
     def doubtful(self) -> bool:
-        """It is time to check whether the launch is stuck."""
+        """Whether it is time to check if the launch is stuck."""
         return self._vain > self._look
 
     def repeats(self, state: Iterable[Any]) -> bool:
@@ -159,7 +163,7 @@ class Progress:
 
 
 def in_vain(thread: Thread, how: str) -> str:
-    """Say that a thread goes around and around; how: what no thread does."""
+    """Say that a thread repeats a loop. how: what no thread does, as "finishes"."""
     return (
         f"the loop has run {thread.steps:,} times in this thread, and no thread {how}"
     )
@@ -168,7 +172,7 @@ def in_vain(thread: Thread, how: str) -> str:
 def state_of(
     alive: list[Block], memory: list[np.ndarray[Any, Any]], where: Positions
 ) -> Iterator[Any]:
-    """Yield all that decides how the threads in `alive` go on.
+    """Yield everything that determines how the threads in `alive` go on.
 
     memory: the arrays that the launch was given.
     """

@@ -12,19 +12,19 @@ from weft.simulator.running.beside import Beside
 from weft.simulator.running.special import Special
 from weft.simulator.running.threads import Block, Thread
 
-Waiting = Generator[Any, Any, Any]  # what it gives back is the result of a call
+Waiting = Generator[Any, Any, Any]  # its return value is the result of a call
 Site = tuple[CodeType, int]  # an instruction: code, offset in bytes
 
 
 class Launched(Protocol):
     """A launch, seen from inside: `Run` of the scheduler.
 
-    What says that the current thread waits returns at once. The thread has to yield
-    then, and gets the reply.
+    Methods that make the current thread wait return at once. The thread then has to
+    yield, and gets the reply.
     """
 
     current: Thread
-    cluster: int  # blocks of one
+    cluster: int  # the number of blocks in one
     dynamic_shared: int
     most_shared: int
     beside: Beside
@@ -44,10 +44,10 @@ class Launched(Protocol):
         """Return the variable that the call at `site` is assigned to."""
 
     def array(self, data: np.ndarray[Any, Any], memory: Memory) -> Array:
-        """Give the kernel `data`."""
+        """Return `data` as an array of the kernel."""
 
     def fill(self, data: np.ndarray[Any, Any], space: str) -> None:
-        """Put into new memory what no thread has written."""
+        """Fill new memory with the poison of unwritten memory."""
 
     def barrier(self, name: str, frame: FrameType, value: bool = False) -> None:
         """Wait until the whole block (or, for 'grid', the launch) is here."""
@@ -56,10 +56,10 @@ class Launched(Protocol):
         """Wait until the other threads have run."""
 
     def polled(self, where: Any, found: bytes) -> bool:
-        """Return whether to wait for the others, the value being unchanged."""
+        """Return whether the thread has to wait, because the value is unchanged."""
 
     def try_later(self) -> bool:
-        """Return whether to wait for the others before the first swap or exchange."""
+        """Return whether the thread has to wait before its first swap or exchange."""
 
     def fenced(self, wide: bool) -> None:
         """Record a fence of the current thread, for its block or (`wide`) for all."""
@@ -80,16 +80,16 @@ class Launched(Protocol):
         """Return what `thread` passes on at the barrier of its cluster, or None."""
 
     def told(self, arrivals: list[Any], threads: list[Thread]) -> Any:
-        """Let `threads` rely on what others pass on; return that, or None."""
+        """Order `threads` after what `arrivals` pass on; return that, or None."""
 
     def acquired(self, known: Any) -> None:
-        """Let the current thread rely on what others have `released`."""
+        """Order the current thread after what others have `released`."""
 
     def past(self, bar: str, phase: int) -> None:
-        """Record that the current thread got past a wait, after `phase` phases."""
+        """Record that the current thread has passed a wait, after `phase` phases."""
 
     def copying(self, bar: str, phase: int, announced: bool) -> Any:
-        """Record that the copy just begun counts at `bar`, and return a note.
+        """Record that the copy just begun signals `bar`, and return a note.
 
         phase: the completed phases. announced: whether the phase waits for bytes.
         """
@@ -98,19 +98,19 @@ class Launched(Protocol):
         """Record that the copy with this note has arrived."""
 
     def elsewhere(self, block: Block) -> AbstractContextManager[Any]:
-        """Say that shared memory within is that of another block of the cluster."""
+        """Treat shared memory in a `with` block as another block's in the cluster."""
 
     def specially(self, access: Special) -> AbstractContextManager[Any]:
-        """Say how the accesses within differ from plain loads and stores."""
+        """Mark accesses in a `with` block as other than plain loads and stores."""
 
 
 def site_of(run: Launched, frame: FrameType) -> Site:
-    """Return the instruction at which `frame` is."""
+    """Return the instruction that `frame` is executing."""
     return run.instruction((frame.f_code, frame.f_lasti))
 
 
 def kernel_site(run: Launched, frame: FrameType | None) -> Site:
-    """Return the instruction at which the learner's code is, from `frame` upwards."""
+    """Return the instruction that the learner's code executes, from `frame` upwards."""
     while frame is not None and frame.f_code not in run.lines:
         frame = frame.f_back
     assert frame is not None, "only the learner's code calls intrinsics"

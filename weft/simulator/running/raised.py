@@ -26,7 +26,7 @@ def raised(where: Positions, error: BaseException, thread: Thread) -> Fault:
     places: list[Place] = []
     trace = steps(error)
     if type(error) is RuntimeError and isinstance(error.__cause__, StopIteration):
-        error = error.__cause__  # which Python lets out of no generator as it is
+        error = error.__cause__  # Python does not let it out of a generator unchanged
         trace |= steps(error)
     for frame, lasti in trace.items():
         code = frame.f_code

@@ -1,6 +1,6 @@
 """One simulated launch: its threads, which runs when, and what they wait for.
 
-A CUDA thread is a generator, or in a kernel that never waits a plain call. It runs
+A CUDA thread is a generator, or a plain call in a kernel that never waits. It runs
 until it reaches a barrier, a warp operation or its end; then the next one runs, in the
 order of their numbers. The schedule is always the same, so a verdict never depends on
 luck.
@@ -86,7 +86,7 @@ def instructions(code: CodeType) -> list[int]:
 
 @functools.lru_cache(64)
 def barriers(code: CodeType) -> dict[str, Barrier]:
-    """Return the barriers that the names in a kernel stand for."""
+    """Return the barriers of a kernel, by the names that refer to them."""
     found: dict[str, Barrier] = {}
     before = ""
     for step in dis.get_instructions(code):
@@ -102,15 +102,16 @@ class Run:
 
     `dynamic_shared` is in bytes. `bind` makes `fn` run here, `execute` runs it to its
     end; both raise `Fault`. `patience` and `most` bound its loops, see `Progress`.
-    `backwards` begins with the last block: nothing promises that block 0 is first.
+    `backwards` begins with the last block, because nothing guarantees that block 0 is
+    first.
 
-    A launch that is traced overrides `array`, `notes` and the methods that are told
-    what happens: `started`, `met`, `excused`, `fenced` and `specially`.
+    A launch that is traced overrides `array`, `notes` and the methods that are called
+    for events: `started`, `met`, `excused`, `fenced` and `specially`.
     """
 
     patience, most = 2_000_000, 300_000_000
-    noting_of = Noting.NONE  # how much the kernel notes
-    change: type[ast.NodeTransformer] | None = None  # of its source
+    noting_of = Noting.NONE  # how much the kernel records
+    change: type[ast.NodeTransformer] | None = None  # to its source
 
     def __init__(
         self,
@@ -135,7 +136,7 @@ class Run:
         self.is_bound = False
         self.positions = Columns(self.grid, self.block)
         self._alive: list[Block] = []
-        self._ends = False  # whether a thread has ended since `_alive` was looked at
+        self._ends = False  # whether a thread has ended since `_alive` was updated
         before = effort.iterations()
         most = self.most if before is None else effort.MOST_ITERATIONS
         self.progress = Progress(self.patience, min(self.most, most), before)
@@ -149,9 +150,9 @@ class Run:
         self._declared: dict[tuple[CodeType, int], tuple[CodeType, int]] = {}
 
     def bind(self, given: tuple[Kind, ...]) -> None:
-        """Make a function of the kernel that runs against this launch.
+        """Bind the kernel to this launch, as a function that can run.
 
-        given: what its arguments are.
+        given: the kinds of its arguments.
         """
         counting: dict[str, Any] = {
             STEP: self._step,
@@ -167,7 +168,7 @@ class Run:
         self.is_bound = True
 
     def bound_to(self, noting: Noting, notes: dict[str, Any]) -> Bound:
-        """Return the kernel, instrumented to record this much."""
+        """Return the kernel, instrumented to record as much as `noting` says."""
         bound = Bound(
             self._fn,
             self.cuda,
@@ -192,18 +193,18 @@ class Run:
         memory: Memory,
         written: np.ndarray[Any, Any] | None = None,
     ) -> Array:
-        """Give the kernel `data`; see `Array`."""
+        """Return `data` as an array of the kernel; see `Array`."""
         return Array(data, memory, self.fault, written)
 
     def fill(self, data: np.ndarray[Any, Any], space: str) -> None:
-        """Put into new memory what no thread has written."""
+        """Fill new memory with the poison of unwritten memory."""
         poison(data, space)
 
     def specially(self, access: Special) -> AbstractContextManager[Any]:
-        """Say how the accesses within differ from plain loads and stores."""
+        """Mark accesses in a `with` block as other than plain loads and stores."""
         return _NOTHING
 
-    # What a trace has to know
+    # What a trace needs
 
     def notes(self) -> dict[str, Any]:
         """Return the objects that a kernel's names for notes refer to.
@@ -241,7 +242,7 @@ class Run:
         return zip(*columns, strict=False) if columns else repeat(())
 
     def started(self, thread: Thread) -> None:
-        """Record that `thread` goes on now."""
+        """Record that `thread` continues now."""
 
     def met(self, threads: list[Thread], scope: str) -> None:
         """Record that `threads` have synchronised.
@@ -262,16 +263,16 @@ class Run:
         """Return what `thread` passes on at the barrier of its cluster, or None."""
 
     def told(self, arrivals: list[Any], threads: list[Thread]) -> Any:
-        """Let `threads` rely on what others pass on; return that, or None."""
+        """Order `threads` after what `arrivals` pass on; return that, or None."""
 
     def acquired(self, known: Any) -> None:
-        """Let the current thread rely on what others have `released`."""
+        """Order the current thread after what others have `released`."""
 
     def past(self, bar: str, phase: int) -> None:
-        """Record that the current thread got past a wait, after `phase` phases."""
+        """Record that the current thread has passed a wait, after `phase` phases."""
 
     def copying(self, bar: str, phase: int, announced: bool) -> Any:
-        """Record that the copy just begun counts at `bar`, and return a note.
+        """Record that the copy just begun signals `bar`, and return a note.
 
         phase: the completed phases. announced: whether the phase waits for bytes.
         """
@@ -280,7 +281,7 @@ class Run:
         """Record that the copy with this note has arrived."""
 
     def elsewhere(self, block: Block) -> AbstractContextManager[Any]:
-        """Say that shared memory within is that of another block of the cluster."""
+        """Treat shared memory in a `with` block as another block's in the cluster."""
         return _NOTHING
 
     def name_of(self, site: tuple[CodeType, int], otherwise: str) -> str:
@@ -301,7 +302,8 @@ class Run:
         depending on how often it ran before.
         """
         code, lasti = site
-        key = id(code) + lasti  # a code object's bytes are inside it
+        # unique, because a code object is larger than its bytecode
+        key = id(code) + lasti
         if key not in self._starts:
             offsets = instructions(code)
             self._starts[key] = code, offsets[bisect.bisect(offsets, lasti) - 1]
@@ -324,9 +326,9 @@ class Run:
     # Running
 
     def execute(self, args: tuple[Any, ...]) -> None:
-        """Run all blocks, one after the other. Raises `Fault`."""
+        """Run all blocks, one after another. Raises `Fault`."""
         collecting = gc.isenabled()
-        gc.disable()  # what threads hold is freed without it; looking takes long
+        gc.disable()  # what threads hold is freed without it, and a collection is slow
         try:
             with np.errstate(all="ignore"):  # a GPU raises nothing
                 self._execute(args)
@@ -347,7 +349,7 @@ class Run:
         }
 
     def _execute(self, args: tuple[Any, ...]) -> None:
-        """Start the blocks, and let those that wait go on."""
+        """Start the blocks, and resume those that wait."""
         gx, gy, gz = self.grid
         blocks = gx * gy * gz
         meetings = Meetings(self.where, self.met, self.excused)
@@ -370,7 +372,7 @@ class Run:
             self._advance(meetings, more=False)
 
     def _begin(self, block: Block, args: tuple[Any, ...]) -> None:
-        """Let new threads run until they wait or end."""
+        """Run new threads until they wait or end."""
         bound, threads = self.calling(block), block.threads
         call, tells = bound.call, self._tells
         each = zip(threads, self.given_to(block, bound, args), strict=False)
@@ -395,7 +397,7 @@ class Run:
         self.progress.ended(0)
 
     def _resume(self, threads: list[Thread]) -> None:
-        """Let `threads` run, each with its reply, until they wait or end."""
+        """Run `threads`, each with its reply, until they wait or end."""
         tells = self._tells
         self._turns += len(threads)
         for thread in threads:
@@ -429,7 +431,7 @@ class Run:
             )
 
     def _ended(self, thread: Thread, result: Any) -> None:
-        """Note that `thread` has ended, and the kernel has returned `result`."""
+        """Record that `thread` has ended, and the kernel has returned `result`."""
         thread.over, thread.generator = True, None
         self._ends = True
         self._iterations += thread.steps + thread.looped
@@ -448,10 +450,10 @@ class Run:
         return error
 
     def _advance(self, meetings: Meetings, more: bool) -> None:
-        """Run the blocks that are alive as far as they come.
+        """Run the blocks that are alive until all of their threads wait or end.
 
-        With `more` blocks to come, threads that spin or wait for the whole grid are
-        left waiting for those.
+        more: whether blocks are still to come. If so, threads that spin or wait for the
+        whole grid are left waiting for those.
         """
         spins, progress = 0, self.progress
         while True:
@@ -480,14 +482,14 @@ class Run:
             if progress.doubtful:
                 state = state_of(alive, self.given, self.where)
                 if progress.repeats(state):
-                    if more:  # perhaps a block to come changes something
+                    if more:  # perhaps a later block changes something
                         self._resume(ready)
                         return
                     self._condemn(ready[0], how)
             self._resume(ready)
 
     def _condemn(self, thread: Thread, how: str) -> None:
-        """Let `thread`, which repeats itself, fail where its loop begins again."""
+        """Make `thread`, which repeats itself, fail where its loop begins again."""
         if self._condemned is None:
             self._condemned = thread, in_vain(thread, how)
             thread.steps |= TURN - 1
@@ -498,7 +500,7 @@ class Run:
             places = self.where.places(thread.frames)
             raise self.where.fault("endless-loop", message, ENDLESS, places, thread)
 
-    # Waiting: these say so, and return; see `Launched`
+    # Waiting: these set what the thread waits for, and return; see `Launched`
 
     def barrier(self, name: str, frame: FrameType, value: bool = False) -> None:
         """Wait until the whole block (or, for 'grid', the launch) is here."""
@@ -523,7 +525,7 @@ class Run:
         self.current.waiting = wait
 
     def stored(self, part: np.ndarray[Any, Any]) -> None:
-        """Mark what something alongside the threads has stored."""
+        """Mark what an operation alongside the threads has stored."""
         for data, marks in self.watched:
             if part.size and np.may_share_memory(data, part):
                 mark(data, marks, part)
@@ -533,9 +535,9 @@ class Run:
         self.current.waiting = PAUSE
 
     def polled(self, where: Any, found: bytes) -> bool:
-        """Let the others run if a thread finds what it found there before.
+        """Pause the thread if it finds the same value in the same place as before.
 
-        Gives whether it waits for that.
+        Returns whether it waits.
         """
         again = self.current.polled == (where, found)
         self.current.polled = where, found
@@ -545,11 +547,11 @@ class Run:
         return waits
 
     def try_later(self) -> bool:
-        """Let the others run before a thread's first compare-and-swap or exchange.
+        """Pause the thread before its first compare-and-swap or exchange.
 
-        Gives whether it waits for that. What it expects to find, or puts there, comes
-        from something read before. A kernel that does not try again when another
-        thread came in between then loses an update here as well.
+        Returns whether it waits. What it expects to find, or stores, comes from an
+        earlier read. So a kernel that does not try again after another thread
+        intervened loses an update here as well.
         """
         first = not self.current.swapped
         if first:
@@ -569,13 +571,13 @@ class Run:
         return result if self.current.waiting is None else (yield)
 
     def _step(self) -> Any:
-        """Count an iteration; false where the thread waits, as its turn is over."""
+        """Count an iteration; return false if the thread waits, its turn being over."""
         thread = self.current
         thread.steps += 1
         return thread.steps % TURN or self._goes_on(thread)
 
     def _goes_on(self, thread: Thread) -> bool:
-        """Let the other threads run after a turn, unless this one runs ahead.
+        """End the thread's turn, unless it runs ahead; return whether it goes on.
 
         Raises `Fault` if it should not go on at all.
         """
@@ -595,7 +597,7 @@ class Run:
         if kind is range or kind is tuple:
             try:
                 count = len(items)
-            except OverflowError:  # more than an int64 holds
+            except OverflowError:  # more than an int64 can hold
                 count = LONGEST_LOOP + 1
             if count <= CHUNK:
                 thread = self.current
@@ -610,7 +612,7 @@ class Run:
         return self._counted(items, LONGEST_UNKNOWN)
 
     def _counted(self, items: Any, most: int) -> Iterator[Any]:
-        """Go over `items`, which may be more than `most`."""
+        """Yield `items`, counted. most: iterations allowed in `for` loops."""
         thread, count = self.current, 0
         try:
             for item in items:
@@ -634,13 +636,13 @@ class Run:
         return thread.rounds
 
     def _too_long(self, most: int) -> None:
-        """Refuse to go on with `for` loops that come to too many iterations."""
+        """Raise `Fault` if the thread's `for` loops exceed `most` iterations."""
         message = self.progress.too_long(self.current, most)
         if message:
             self._endless(message, "That is more than the simulator waits for.")
 
     def _endless(self, message: str, why: str) -> NoReturn:
-        """Refuse to go on with a loop, or with the check that it is part of."""
+        """Raise `Fault` for a loop, or for the check that it is part of."""
         headline = ""
         if self.progress.exhausted:
             headline, why = TOO_MUCH
@@ -653,7 +655,7 @@ class Run:
     def fault(self, kind: str, message: str, why: str = "") -> NoReturn:
         """Raise a `Fault` at the line where the current thread is.
 
-        After a line of a device function follow those that called it.
+        A line of a device function is followed by the calls that led there.
         """
         places = self.where.places(upwards(sys._getframe(1)))
         raise self.where.fault(kind, message, why, places, self.current)

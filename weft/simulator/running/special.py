@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class Special:
-    """One operation that reads or writes in a way of its own.
+    """One operation that reads or writes in a particular way.
 
-    An atomic operation has `kinds`, what the counters know it by: see
-    `Trace.atomics`. `relaxed` is 'load' for `peek` and 'store' for `poke`. An
-    operation that moves `size` bytes at once touches several elements, and counts as
-    one access to the first; `counted` says that it has been. What `begins` is an
+    An atomic operation has `kinds`, the names by which counters count it: see
+    `Trace.atomics`. `relaxed` is 'load' for `peek` and 'store' for `poke`. An operation
+    that moves `size` bytes at once touches several elements, and counts as one access
+    to the first; `counted` says that it has been counted. `begins` marks an
     asynchronous copy, which leaves the element without a value until it arrives.
     """
 

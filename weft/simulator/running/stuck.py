@@ -1,4 +1,4 @@
-"""Threads that wait for what will not come, and what is said of them."""
+"""Threads that wait for something that never comes, and the faults that say so."""
 
 from weft.places import Place, axes, named
 from weft.simulator.faults import Fault
@@ -19,7 +19,7 @@ ALL_LANES = (
 )
 
 
-MOST_RANGES = 4  # named in a sentence
+MOST_RANGES = 4  # the most that a sentence names
 
 
 def deadlock(where: Positions, alive: list[Block], clusters: Clusters) -> Fault | None:
@@ -56,7 +56,10 @@ def deadlock(where: Positions, alive: list[Block], clusters: Clusters) -> Fault 
 
 
 def _behind(block: Block) -> tuple[bool, int]:
-    """Sort first what waits for bytes alone, in an early phase: others wait for it."""
+    """Return a sort key: first the blocks whose mbarriers lack only bytes, by phase.
+
+    Others wait for them.
+    """
     bars = [t.waiting.bar for t in block.live if type(t.waiting) is PhaseWait]
     return min(((bool(bar.missing), bar.phase) for bar in bars), default=(False, 0))
 
@@ -294,7 +297,7 @@ def stuck_warp(where: Positions, thread: Thread, block: Block) -> Fault:
 def stuck_phase(where: Positions, waiting: list[Thread], live: list[Thread]) -> Fault:
     """Return the fault of threads that wait for mbarrier phases that never complete.
 
-    It concerns the mbarrier that got least far: others may wait because it does.
+    It is about the mbarrier in the earliest phase: others may only wait because of it.
     """
     thread = min(waiting, key=lambda t: t.waiting.bar.phase)
     wait: PhaseWait = thread.waiting

@@ -1,13 +1,13 @@
 """The TMA in a simulated launch: boxes of a matrix, to shared memory and back.
 
 PTX ISA, "cp.async.bulk.tensor": a load counts the bytes of the whole box at its
-mbarrier, also where it is filled with zeros; a store belongs to the bulk group of its
+mbarrier, even where it is filled with zeros; a store belongs to the bulk group of its
 thread. "cp.async.bulk.wait_group": with `.read` it waits until shared memory has been
 read, without it until the writes have been made.
 
-A load arrives as late as it can, and so does a store read, and write.
+A load arrives as late as it can; a store reads and writes as late as it can.
 
-Where a box may begin, the manual does not say. An H200 refuses other columns as illegal
+The manual does not say where a box may begin. An H200 refuses other columns as illegal
 instructions: `verification/hopper_rules.nvidia-h200.json`.
 """
 
@@ -30,13 +30,13 @@ from weft.simulator.running.windows import Window, address_of, window_of
 from weft.wording import several
 
 Bytes = np.ndarray[Any, Any]
-AXES = "column", "row", "matrix"  # in the order of a call's numbers
+AXES = "column", "row", "matrix"  # in the order of a call's coordinates
 Corner = tuple[int, ...]
 
 
 @dataclass(eq=False)
 class Store:
-    """A store in flight. `values` are there once shared memory has been read."""
+    """A store in flight. `values` is set once shared memory has been read."""
 
     boxes: Boxes
     corner: Corner
@@ -103,7 +103,7 @@ class TensorCopies:
     # Loads
 
     def load(self, call: str, axes: int, tile: Any, i: Any, *given: Any) -> None:
-        """Start to load a box; given: the map, its corner, the mbarrier."""
+        """Start to load a box. given: the map, its corner, the mbarrier."""
         tensor_map, *at, bars, s = given
         boxes, x = self._boxes(call, tensor_map, axes)
         bar = self._phases.bar_of(call, bars, s)
@@ -114,7 +114,7 @@ class TensorCopies:
         self._send(boxes, corner, window, start, tile, offset, bar)
 
     def load_multicast(self, call: str, tile: Any, i: Any, *given: Any) -> None:
-        """Start to load a box into several blocks; given: as for `load`, and the mask.
+        """Start to load a box into several blocks. given: as for `load`, and the mask.
 
         PTX ISA, "cp.async.bulk.tensor", `.multicast::cluster`: the box goes to the same
         place in each block, and its bytes count at the same mbarrier there.
@@ -122,7 +122,7 @@ class TensorCopies:
         tensor_map, *at, bars, s, mask = given
         boxes, x = self._boxes(call, tensor_map, 2)
         corner, run = _corner(call, boxes, at), self._run
-        self._place(call, tile, i, boxes)  # where it is here, it is elsewhere
+        self._place(call, tile, i, boxes)  # the place is the same in every block
         run.beside.note(x, _rows(x, boxes, corner))
         for rank in self._clusters.ranks(call, int(mask)):
             to = self._clusters.at(call, tile, i, rank)
@@ -156,7 +156,7 @@ class TensorCopies:
         offset: int,
         bar: Mbarrier,
     ) -> None:
-        """Let a box be on its way to an address: so many bytes into `tile`."""
+        """Start the copy of a box to an address, `offset` bytes into `tile`."""
         held = window.data[start - window.start :][: boxes.nbytes]
         clear(tile, held)
         span = [(offset, boxes.nbytes)]
@@ -197,7 +197,7 @@ class TensorCopies:
     # Stores
 
     def store(self, call: str, axes: int, tensor_map: Any, *given: Any) -> None:
-        """Start to store a box; given: its corner, the tile and an index."""
+        """Start to store a box. given: its corner, the tile and an index."""
         *at, tile, i = given
         boxes, x = self._boxes(call, tensor_map, axes)
         corner, run = _corner(call, boxes, at), self._run
@@ -229,7 +229,7 @@ class TensorCopies:
     def wait(self, n: Any, stored: bool) -> None:
         """Wait for all groups of this thread but the last n.
 
-        stored: until they are in global memory, and not only read.
+        stored: whether to wait until they are in global memory, rather than only read.
         """
         thread = self._run.current
         groups = self._groups.get(thread, [])
@@ -247,7 +247,7 @@ class TensorCopies:
                 self._run.beside.join(thread, [one.writer])
 
     def _write(self, one: Store) -> None:
-        """Let a store arrive."""
+        """Complete a store."""
         if one.values is None:
             one.read()
         assert one.values is not None
@@ -256,14 +256,14 @@ class TensorCopies:
         self._unstored.remove(one)
 
     def deliver(self) -> bool:
-        """Let the oldest store arrive; whether there was one."""
+        """Complete the oldest store; return whether there was one."""
         if not self._unstored:
             return False
         self._write(self._unstored[0])
         return True
 
     def ended(self, thread: Thread) -> None:
-        """Note the end of a thread. Raises `Fault` if its stores still read memory."""
+        """Record a thread's end. Raises `Fault` if its stores still read memory."""
         if thread not in self._started and thread not in self._groups:
             return
         groups = self._groups.pop(thread, [])
@@ -349,7 +349,7 @@ def _rows(x: Any, boxes: Boxes, corner: Corner) -> list[tuple[int, int]]:
 
 
 def clear(tile: Any, held: Bytes) -> None:
-    """Leave nothing where a copy goes."""
+    """Poison the destination of a copy."""
     size = tile.dtype.itemsize
     whole = held[: held.size // size * size]
     nothing = np.empty(1, tile.dtype)

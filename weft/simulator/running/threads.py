@@ -10,14 +10,14 @@ import numpy as np
 from weft.simulator.limits import WARP, Dim3
 from weft.simulator.memory.arrays import Array
 
-NO_ROUNDS: dict[int, int] = {}  # of a thread that has not been in such a loop
+NO_ROUNDS: dict[int, int] = {}  # for a thread that has not been in such a loop
 
 
 @dataclass(slots=True, eq=False)
 class Barrier:
-    """A wait at a block-wide or grid-wide barrier; threads alike share one.
+    """A wait at a block-wide or grid-wide barrier; equal threads share one.
 
-    `path` are the calls that led there. loops: whether loops may be around it.
+    path: the calls that led there. loops: whether loops may be around it.
     """
 
     name: str
@@ -32,7 +32,7 @@ class Barrier:
         return self.site, self.path
 
 
-Seat = tuple[Dim3, int, int, int]  # the index of a thread, its number, lane and warp
+Seat = tuple[Dim3, int, int, int]  # a thread's index, its number, lane and warp
 
 
 def seats(size: Dim3) -> list[Seat]:
@@ -45,13 +45,13 @@ def seats(size: Dim3) -> list[Seat]:
 
 
 class Thread:
-    """One CUDA thread. `waiting` says what for; None while it can run.
+    """One CUDA thread. `waiting` is what it waits for; None while it can run.
 
     `generator` runs it, and is sent the `reply` that it waits for; a thread that never
     waits has none. `steps` are the iterations of its `while` loops, `since` those since
-    it last saw progress (`news`), `looped` those of its `for` loops. `rounds` counts
-    for each loop with a barrier in it the iterations that have begun. `iteration` is
-    that of calls that touch memory, where lanes may be out of step; see
+    it last saw progress (`news`), `looped` those of its `for` loops. `rounds` counts,
+    for each loop with a barrier in it, the iterations that have begun. `iteration` is
+    the current one of calls that touch memory, where lanes may be out of step; see
     `translation.iterations`.
     """
 
@@ -97,7 +97,7 @@ class Block:
         self.index = index
         self.number = number
         self.shared: dict[tuple[CodeType, int], Array] = {}
-        self.kept: dict[int, Array] = {}  # the same, as the kernel numbers them
+        self.kept: dict[int, Array] = {}  # the same, by the kernel's numbers for them
         self.windows: list[Any] = []  # on its shared memory: `windows.Window`
         self.static_bytes = 0
         self.dynamic = np.empty(dynamic_shared // 4 + 1, np.float32)
@@ -116,7 +116,7 @@ class Block:
 
 
 class Pause:
-    """The wait of a thread that could go on, once its turn is over."""
+    """The wait of a thread that is able to run, once its turn is over."""
 
 
 PAUSE = Pause()

@@ -6,13 +6,14 @@ proxy; "wgmma.fence" orders registers that other instructions have written befor
 "wgmma.wait_group" waits for all groups but the last n. Until then the sums must not be
 used, and what the product reads must not change.
 
-`.sync.aligned`: the lanes of a warp execute a product together. So what they have read
-before is read, and one of them may say so for all. Other warps it does not wait for.
-But it is one operation of the warpgroup: where one thread has waited for it, all that
-it reads is read, as CUTLASS has it, whose warpgroups arrive once for a stage.
+`.sync.aligned`: the lanes of a warp execute a product together. So all that they have
+read before is read, and one of them may announce that for all. The instruction does not
+wait for other warps. But it is one operation of the warpgroup: once one thread has
+waited for it, all that it reads is read. CUTLASS relies on this: its warpgroups arrive
+once per stage.
 
 A product is computed as late as it can be: when the first thread of its warpgroup has
-waited for it. Until a thread has, its sums are poison.
+waited for it. Until a thread has waited, its sums are poison.
 """
 
 import sys
@@ -44,11 +45,11 @@ from weft.simulator.running.threads import Block, Thread
 from weft.simulator.running.windows import Window, address_of, holding
 
 Numbers = np.ndarray[Any, Any]
-Key = tuple[Thread, int]  # a thread, and where its local array is
+Key = tuple[Thread, int]  # a thread, and the address of its local array
 
 MOST_COLUMNS, WARPS = 256, 4
 MOST_BARRIERS = 16
-FEWEST, MOST = 24, 256  # registers of a thread that setmaxnreg takes
+FEWEST, MOST = 24, 256  # registers per thread that setmaxnreg accepts
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ class Reader:
     parts: list[tuple[Window, Numbers]] = field(default_factory=list)
 
     def pieces(self) -> Iterator[tuple[Any, list[tuple[int, int]]]]:
-        """Yield each array that it reads, and the pieces of it."""
+        """Yield each array that it reads, and its pieces: offset and size in bytes."""
         for window in {id(window): window for window, _ in self.parts}.values():
             some = [at.reshape(-1) for held, at in self.parts if held is window]
             found = spans(np.concatenate(some))
@@ -98,8 +99,8 @@ class Reader:
 class Batch:
     """A group of products.
 
-    keys: the arrays of each thread's sums, by their addresses; held: what the trace
-    calls them. readers: of each warp. landed: how many threads have waited for it.
+    keys: the arrays of each thread's sums, by their addresses; held: their handles in
+    the trace. readers: those of each warp. landed: how many threads have waited for it.
     """
 
     products: list[Product] = field(default_factory=list)
@@ -125,10 +126,10 @@ class Batch:
 
 @dataclass(eq=False)
 class Warpgroup:
-    """Four warps of a block: their products that are not done.
+    """Four warps of a block, and their products that are not complete.
 
-    `open` is the group that is being made. commits: how many groups each thread has
-    made; landed: for how many of them it has waited.
+    open: the group that is being made. commits: how many groups each thread has made;
+    landed: how many of them it has waited for.
     """
 
     block: Block
@@ -168,7 +169,7 @@ class Warpgroups:
         self._fences[thread] = self._fences.get(thread, 0) + 1
 
     def commit(self) -> None:
-        """Make a group of the products since the last: the first thread does."""
+        """Make a group of the products since the last; only the first thread does."""
         thread = self._run.current
         group = self._group("wgmma_commit")
         group.commits[thread] = count = group.commits.get(thread, 0) + 1
@@ -181,13 +182,13 @@ class Warpgroups:
         )
 
     def _touch(self, batch: Batch, late: bool) -> None:
-        """Write down what the products of a group read."""
+        """Record what the products of a group read."""
         for reader in batch.all_readers():
             for tile, pieces in reader.pieces():
                 self._run.beside.touch(reader.one, tile, pieces, late=late)
 
     def wait(self, n: Any) -> None:
-        """Wait until all groups but the last n are done: their sums are there."""
+        """Wait until all groups but the last n are done, and their sums are there."""
         thread, run = self._run.current, self._run
         group = self._group("wgmma_wait")
         first = group.landed.get(thread, 0)
@@ -217,7 +218,7 @@ class Warpgroups:
             self._left[thread, key] = acc._data.tobytes(), self._fences[thread]
 
     def _finish(self, group: Warpgroup, batch: Batch) -> None:
-        """Compute the products of a group, from what shared memory holds now."""
+        """Compute the products of a group, from what shared memory now contains."""
         for product in batch.products:
             self._compute(group, product)
         self._touch(batch, late=True)
