@@ -404,7 +404,7 @@ class Warpgroups:
     def _swizzle(
         self, reader: Any, window: Window, operand: Descriptor, addresses: Numbers
     ) -> None:
-        """Remember where a box was loaded in another order than it is read."""
+        """Record a box that was loaded with another swizzle than it is read with."""
         first, last = _extent(addresses)
         other = window.other_swizzle(first, last, operand.swizzle)
         if other is not None:
@@ -458,13 +458,13 @@ class Warpgroups:
         halves = window.words(addresses, np.uint16).astype(np.uint32)
         return BFLOAT16.values(halves)[..., 0].astype(np.float64)
 
-    # Barriers of a part of the block
+    # Barriers of part of a block
 
     def barrier(self, number: Any, threads: Any) -> Waiting:
         """Wait until enough threads are at the barrier with this number.
 
-        PTX ISA, "bar, barrier": 16 barriers, 0 is that of `syncthreads`; the count is a
-        multiple of the size of a warp.
+        PTX ISA, "bar, barrier": there are 16 barriers, of which 0 is `syncthreads`'s;
+        the count is a multiple of the warp size.
         """
         run, thread, count = self._run, self._run.current, int(threads)
         if not 1 <= int(number) < MOST_BARRIERS:
@@ -499,7 +499,7 @@ class Warpgroups:
     def registers(self, call: str, n: Any) -> None:
         """Check a number of registers, with no other effect.
 
-        PTX ISA, "setmaxnreg": 24 to 256, a multiple of 8.
+        PTX ISA, "setmaxnreg": from 24 to 256, a multiple of 8.
         """
         if not FEWEST <= int(n) <= MOST or int(n) % 8:
             self._run.fault(
@@ -535,7 +535,7 @@ def _extent(addresses: Numbers) -> tuple[int, int]:
 
 
 def _may_multiply(call: str, given: Given) -> None:
-    """Raise TypeError unless a thread's arguments can be those of a product."""
+    """Raise TypeError unless a thread's arguments are valid for a product."""
     acc, n = given.acc, given.n
     if n % 8 or not 8 <= n <= MOST_COLUMNS:
         raise TypeError(

@@ -9,7 +9,7 @@ FULL = 0xFFFFFFFF
 
 
 class AbsentLane(Exception):
-    """A lane reads from a lane that takes no part in the operation."""
+    """A lane reads from a lane that does not take part in the operation."""
 
     def __init__(self, lane: int, source: int) -> None:
         super().__init__(lane, source)
@@ -24,9 +24,9 @@ Replies = dict[int, Any]
 class Exchange:
     """A joint operation of a warp's lanes, from their arguments to their replies.
 
-    It begins when all lanes of the mask have come that have not returned. With `whole`
-    none of them may have returned, and all must have come to the same line. Their
-    memory accesses before it are `ordered` before those after it.
+    It begins when all lanes of the mask have arrived, except those that have returned.
+    With `whole` none of them may have returned, and all must be at the same line. If it
+    is `ordered`, memory accesses before it happen before those after it.
     """
 
     name: str
@@ -35,8 +35,8 @@ class Exchange:
     ordered: bool = False
 
 
-# One lane's call: what, with whom, and its arguments. Any tuple that a thread waits for
-# is one.
+# One lane's call: the operation, its mask, and its arguments. Any tuple that a thread
+# waits for is one.
 Call = tuple[Exchange, int, tuple[Any, ...]]
 
 
@@ -52,7 +52,7 @@ def bits(lanes: list[int]) -> int:
 def _shuffle(calls: Lanes, source: Callable[[int, int], int]) -> Replies:
     """Give each lane the value of lane `source(lane, operand)`, its own if outside.
 
-    The hardware takes the lowest five bits of the operand: a distance of -1 is 31, and
+    The hardware uses the lowest five bits of the operand: a distance of -1 is 31, and
     one of 32 is 0 (PTX ISA, `shfl.sync`: `bval = b[4:0]`).
     """
     replies = {}
@@ -114,15 +114,15 @@ EXCHANGES = {
 }
 APART: ContextVar[bool] = ContextVar("apart", default=False)
 
-# Whether lanes may meet only where all have come by the same calls to the same line.
-# CUDA asks for the same operation and mask alone.
+# Whether lanes only meet if all have reached the same line through the same calls. CUDA
+# requires only the same operation and mask.
 AS_ONE: ContextVar[bool] = ContextVar("as_one", default=False)
 
 
 def _active(calls: Lanes) -> Replies:
     """Reply with the lanes that have reached this instruction; if APART, half of them.
 
-    Nothing guarantees that lanes which take the same path stay together: CUDA C++
+    Nothing guarantees that lanes that take the same path stay together: CUDA C++
     Programming Guide, "Independent Thread Scheduling".
     """
     groups = [list(calls)]
@@ -131,5 +131,5 @@ def _active(calls: Lanes) -> Replies:
     return {lane: bits(group) for group in groups for lane in group}
 
 
-# Does not wait: its lanes are those that have come to the same instruction.
+# Does not wait: its lanes are those that have reached the same instruction.
 ACTIVE = Exchange("activemask", _active, whole=True)

@@ -1,8 +1,7 @@
 """Addresses of shared arrays in a block's shared memory, as the hardware sees them.
 
-The swizzle and the descriptors of wgmma are about addresses. Here an array begins
-where nothing but its declaration promises: on the boundary that it was declared with,
-and on none that is larger.
+The swizzle and the descriptors of wgmma depend on addresses. Here an array is aligned
+only as its declaration guarantees, and not to any larger boundary.
 """
 
 from dataclasses import dataclass, field
@@ -13,13 +12,13 @@ import numpy as np
 from weft.simulator.memory.addresses import pointer
 from weft.simulator.running.threads import Block
 
-REPEATS = 1024  # bytes after which every swizzle begins again
+REPEATS = 1024  # bytes after which every swizzle repeats
 Bytes = np.ndarray[Any, Any]
 
 
 @dataclass
 class Loaded:
-    """A box that the TMA has loaded: from where to where, and with which swizzle."""
+    """A box that the TMA has loaded: its first and end address, and its swizzle."""
 
     start: int
     stop: int
@@ -51,7 +50,7 @@ class Window:
         return found
 
     def load(self, start: int, stop: int, swizzle: int) -> None:
-        """Remember a box, instead of those that were there."""
+        """Record a box, which replaces those that it overlaps."""
         left = [
             each for each in self.loaded if each.stop <= start or stop <= each.start
         ]

@@ -1,4 +1,4 @@
-"""Device arrays of the stand-in: NumPy arrays that a host reaches by copies alone."""
+"""Device arrays of the stand-in: NumPy arrays that the host accesses only by copies."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -20,7 +20,7 @@ class DeviceArray:
         return getattr(self._ary, name)
 
     def copy_to_host(self, ary: Any = None, stream: Any = 0) -> Any:
-        """Copy into `ary`, or into a new array. Returns it."""
+        """Copy into `ary`, or into a new array, and return that."""
         if ary is None:
             return self._ary.copy()
         _alike(self._ary, ary)
@@ -28,7 +28,7 @@ class DeviceArray:
         return ary
 
     def copy_to_device(self, ary: Any, stream: Any = 0) -> None:
-        """Copy from an array on the host, or another one of these."""
+        """Copy from an array on the host, or from another device array."""
         given = getattr(ary, "_ary", ary)
         _alike(self._ary, given)
         self._ary[...] = given
@@ -91,7 +91,7 @@ def _alike(one: Any, other: Any) -> None:
 
 
 def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> Any:
-    """Copy an array, or what NumPy makes one of, to the device."""
+    """Copy an array, or what NumPy can convert to one, to the device."""
     if to is not None:
         to.copy_to_device(obj, stream)
         return to
@@ -103,14 +103,14 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> A
 def host_array(
     shape: Any, dtype: Any = "float64", strides: Any = None, order: Any = "C", **_: Any
 ) -> Any:
-    """Allocate a host array without setting its values."""
+    """Allocate a host array with undefined contents."""
     import numpy as np
 
     return np.ndarray(shape, meaning.as_dtype(dtype), strides=strides, order=order)
 
 
 def device_array(*given: Any, stream: Any = 0, **named: Any) -> DeviceArray:
-    """Allocate a device array without setting it: shape, dtype, strides, order."""
+    """Allocate a device array with undefined contents: shape, dtype, strides, order."""
     return DeviceArray(host_array(*given, **named), stream)
 
 
@@ -132,7 +132,7 @@ def as_cuda_array(data: Any, sync: bool = True) -> DeviceArray:
 
 @contextlib.contextmanager
 def pinned(*arrays: Any) -> Iterator[None]:
-    """Let the device copy from arrays directly: here it always can."""
+    """Do nothing: the simulated device can always copy from host arrays directly."""
     yield
 
 

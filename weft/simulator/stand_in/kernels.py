@@ -10,7 +10,7 @@ from weft.simulator.stand_in import types
 
 
 class Compiled:
-    """A function for the host that would be compiled: Python runs it."""
+    """A function that would be compiled for the host; here Python runs it."""
 
     def __init__(self, function: FunctionType) -> None:
         self.py_func = function
@@ -21,7 +21,7 @@ class Compiled:
 
 
 class CudaKernel:
-    """A kernel or a device function. Launched with `[grid, block, stream, shared]`."""
+    """A kernel or a device function; a kernel is launched with `[grid, block, ...]`."""
 
     typing = types
 
@@ -35,7 +35,7 @@ class CudaKernel:
         return host.Launcher(self, config)
 
     def configure(self, *config: Any) -> host.Launcher:
-        """Give a launch its grid, block, stream and bytes of shared memory."""
+        """Set the grid, block, stream and bytes of shared memory of a launch."""
         return host.Launcher(self, config)
 
     def __call__(self, *given: Any) -> Any:
@@ -48,7 +48,7 @@ class CudaKernel:
         return host.for_all(self, ntasks, tpb, stream, sharedmem)
 
     def specialize(self, *given: Any) -> "CudaKernel":
-        """Compile for arguments like these: there is nothing to compile."""
+        """Return the kernel: there is nothing to compile for these arguments."""
         return self
 
     @property
@@ -77,7 +77,7 @@ def jit(func_or_sig: Any = None, **given: Any) -> Any:
 
 
 def njit(func_or_sig: Any = None, **given: Any) -> Any:
-    """Mark a function for the host and for kernels: Python runs it."""
+    """Mark a function for the host and for kernels; Python runs it."""
     if isinstance(func_or_sig, FunctionType):
         return Compiled(func_or_sig)
     return Compiled

@@ -1,4 +1,4 @@
-"""The modules of the stand-in, `numba` and `numba.cuda`, and putting them in place."""
+"""The modules of the stand-in, `numba` and `numba.cuda`, and their installation."""
 
 import contextlib
 import sys
@@ -15,7 +15,7 @@ from weft.simulator.stand_in.vectors import VECTORS
 
 
 class Stream:
-    """A stream: everything in it has happened when the call returns."""
+    """A stream; everything in it has completed when a call returns."""
 
     def __init__(self, handle: int = 0) -> None:
         self.handle = handle
@@ -40,7 +40,7 @@ class Device(SimpleNamespace):
 
 
 class Devices(list[Device]):
-    """`cuda.gpus`: there is one."""
+    """`cuda.gpus`, which has one."""
 
     @property
     def current(self) -> Device:
@@ -48,15 +48,15 @@ class Devices(list[Device]):
 
 
 class CudaError(Exception):
-    """For `except` clauses: the simulator raises `Fault` instead."""
+    """Only for `except` clauses: the simulator raises `Fault` instead."""
 
 
 class CompilerError(Exception):
-    """For `except` clauses: nothing is compiled here."""
+    """Only for `except` clauses: nothing is compiled here."""
 
 
 class CompilerWarning(Warning):
-    """For filters of warnings: none is given here."""
+    """Only for filters of warnings: none is issued here."""
 
 
 def _declared(*_: Any, **__: Any) -> Any:
@@ -170,7 +170,7 @@ def _package_members() -> dict[str, Any]:
 
 
 def _module(name: str, members: dict[str, Any]) -> ModuleType:
-    """Make a module of the stand-in. Its `__path__` has Python look for no file."""
+    """Make a module of the stand-in. Its `__path__` makes Python look for no files."""
     made = ModuleType(name, f"A stand-in for {name}, by weft.simulator.")
     spec = made.__spec__ = ModuleSpec(name, None, is_package=True)
     made.__path__ = spec.submodule_search_locations or []
@@ -221,5 +221,5 @@ def modules(package: str = "numba") -> dict[str, ModuleType]:
 
 
 def provide(package: str) -> None:
-    """Put the stand-in where `import numba` finds it."""
+    """Make `import numba`, or another package, find the stand-in."""
     sys.modules.update(modules(package))

@@ -50,8 +50,8 @@ class Type:
 class Number(Type):
     """A number of `bitwidth` bits.
 
-    A conversion gives a number of NumPy's, which has its own type in a kernel; without
-    NumPy one of Python's, rounded to as many bits.
+    A conversion returns a NumPy number, which has its own type in a kernel; without
+    NumPy, a Python number rounded to as many bits.
     """
 
     bitwidth: int
@@ -67,7 +67,7 @@ class Number(Type):
 
 
 class Integer(Number):
-    """A whole number."""
+    """An integer."""
 
     @property
     def signed(self) -> bool:
@@ -100,19 +100,19 @@ class Complex(Number):
 
 
 class Boolean(Type):
-    """True or False; no number to Numba, which has no width for it."""
+    """True or False; not a number to Numba, so it has no bit width."""
 
     def _converted(self, value: Any) -> bool:
         return bool(value)
 
 
 class Nothing(Type):
-    """The type of a kernel's result."""
+    """The type of a kernel's result, which has none."""
 
 
 @dataclass(frozen=True, repr=False)
 class Tuple(Type):
-    """A tuple of values with types of their own."""
+    """A tuple of values, each with its type."""
 
     parts: tuple[Type, ...] = ()
 
@@ -149,7 +149,7 @@ NUMBERS: dict[str, Type] = {
     kind.name: kind for kind in (*INTEGERS, *FLOATS.values(), *COMPLEX)
 }
 
-# Every name under which a file may import one.
+# All types, by every name under which a file may import them.
 TYPES: dict[str, Type] = {
     **NUMBERS,
     **dict.fromkeys(("boolean", "bool_", "b1"), BOOLEAN),
@@ -176,7 +176,7 @@ TYPES: dict[str, Type] = {
 }  # fmt: skip
 
 
-# What `weft.meaning.Typing` asks for
+# The functions of `weft.meaning.Typing`
 
 
 def is_signature(value: Any) -> bool:
@@ -189,7 +189,8 @@ def is_signature(value: Any) -> bool:
 def signature_types(signature: Any) -> tuple[tuple[Any, ...], Any]:
     """Return the types of a signature's arguments, and of its result or None.
 
-    Raises TypeError, and for a string what Python raises, if it is no signature.
+    Raises TypeError if it is no signature, and for a string also what evaluating it
+    raises.
     """
     if isinstance(signature, str):
         signature = eval(signature, {"__builtins__": {}}, {**TYPES, "Array": Array})
@@ -207,7 +208,7 @@ def signature_types(signature: Any) -> tuple[tuple[Any, ...], Any]:
 def array_type(dtype: Any, ndim: int, layout: str) -> Array:
     """Return the type of an array.
 
-    dtype: NumPy's. Raises ValueError for elements of other types.
+    dtype: a NumPy dtype. Raises ValueError for elements of other types.
     """
     return Array(_named(dtype.name), ndim, layout)
 

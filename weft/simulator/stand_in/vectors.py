@@ -22,7 +22,7 @@ _HERE = {"__module__": __name__}
 
 
 class Vector:
-    """Some numbers of one type. Made from as many, or from shorter vectors."""
+    """Two to four numbers of one type, made from numbers or from shorter vectors."""
 
     num_elements = 0
     base_type: Type

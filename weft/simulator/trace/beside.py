@@ -1,9 +1,9 @@
 """Record the operations alongside the threads of a traced launch: see `Beside`.
 
-An operation of the TMA or of wgmma is a separate thread in the trace. It knows what
-the thread that started it knew then. Its accesses are recorded when it begins, again
-after each barrier of the block, and when it is done: an access in between collides with
-one or the other. A wait tells the thread that they are done.
+An operation of the TMA or of wgmma is a separate thread in the trace. It is ordered
+after what the thread that started it knew then. Its accesses are recorded when it
+begins, again after each barrier of the block, and when it is done, so that an access in
+between collides with one or the other. A wait orders the thread after them.
 
 PTX ISA, "Async proxy", "Async Operations".
 """
@@ -27,10 +27,10 @@ from weft.simulator.translation.notes import OPERATION
 
 @dataclass
 class _Begun:
-    """An operation of `starter`: what that knew, and where the call is.
+    """An operation of `starter`: what that thread knew, and where the call is.
 
-    state: what would have to change for it to know more. rows: so far, of all. parts:
-    what it does, as long as no thread has waited for it.
+    state: changes whenever the operation could know more. rows: the number recorded so
+    far. parts: its accesses, as long as no thread has waited for it.
     """
 
     starter: Thread
@@ -41,7 +41,7 @@ class _Begun:
     parts: list[tuple[Any, Spans, int]] = field(default_factory=list)
 
 
-_FIRST = 1 << 40  # the number of the first operation: beyond those of all threads
+_FIRST = 1 << 40  # the number of the first operation: larger than those of all threads
 
 
 class TracedBeside(Beside):
@@ -52,10 +52,12 @@ class TracedBeside(Beside):
         self._begun: dict[int, _Begun] = {}
         self._open: dict[int, None] = {}  # those with parts, in order
         self._registers: dict[int, Any] = {}  # by the id of a `Held`
-        self._met: dict[Thread, int] = {}  # when a warp was last together
+        # when a warp last executed an instruction as one
+        self._met: dict[Thread, int] = {}
         self._next = _FIRST
         self._fence: Any = None
-        self._changing: Counter[tuple[int, int]] = Counter()  # registers, by products
+        # registers, counted by the products that change them
+        self._changing: Counter[tuple[int, int]] = Counter()
 
     @property
     def _clocks(self) -> Clocks:
@@ -92,7 +94,7 @@ class TracedBeside(Beside):
         self._run.log.turn(self._clocks.of[self._run.current].index)
 
     def _go_on(self, one: int, part: tuple[Any, Spans, int]) -> None:
-        """Write down what an operation does, as of now."""
+        """Record an operation's access again, at the present time."""
         begun = self._begun[one]
         view = self._clocks.apart(begun.starter, one, begun.known)
         self._run.log.turn(view.index)
@@ -184,7 +186,7 @@ class TracedBeside(Beside):
         return held
 
     def _as(self, thread: Thread, site: int, x: Any, nbytes: int, write: bool) -> None:
-        """Write down an access of another thread than the current one."""
+        """Record an access by another thread than the current one."""
         run = self._run
         run.log.turn(self._clocks.of[thread].index)
         self._write(site, x, [(0, nbytes)], write)

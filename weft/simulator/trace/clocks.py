@@ -1,11 +1,11 @@
 """The happens-before order: what each thread of a launch knows of the others.
 
-A barrier tells all threads that meet there of one another. A fence and an atomic
-operation after it leave a message. A thread that later has an atomic operation on the
-same address gets it, and may rely on it after its own fence: without that one, its
-reads need not be done after the atomic operation. Both fences are needed, the writer's
-and the reader's. Barriers may come between a fence and its atomic operation, on either
-side; then they can be of two threads.
+A barrier tells all threads that meet there about one another. A fence and an atomic
+operation after it leave a message. A thread that later executes an atomic operation on
+the same address receives it, and may rely on it after its own fence; without that
+fence, its reads may be done before the atomic operation. Both fences are needed, the
+writer's and the reader's. A barrier may come between a fence and its atomic operation,
+on either side; the two can then be in different threads.
 
 Source: PTX ISA, "Memory Consistency Model". `cuda.threadfence` is `membar.gl`, that is
 `fence.sc`: two of them synchronise where the atomic operations say which comes first.
@@ -31,7 +31,7 @@ class Known:
     threads: dict[int, int]
 
     def covers(self, row: int, view: "View") -> bool:
-        """Return whether row `row`, made under `view`, is known."""
+        """Return whether row `row`, recorded under `view`, is known."""
         block, thread = self.blocks.get(view.block, 0), self.threads.get(view.number, 0)
         return block > view.epoch or thread > row
 
@@ -51,7 +51,10 @@ NOTHING = Known({}, {})
 
 
 def joined(known: Iterable[Known]) -> Known | None:
-    """Join all of `known`, or return None if there is none; many may be the same."""
+    """Join all of `known`, or return None if there is none.
+
+    Duplicates, which are common, are joined once.
+    """
     result: Known | None = None
     for one in {id(k): k for k in known}.values():
         result = one if result is None else result.with_(one)
@@ -67,11 +70,11 @@ class View:
     """A thread's knowledge of the others between two synchronisations.
 
     `epoch` counts the barriers its block has passed, `grid` those of the whole grid;
-    `lanes[k]` is the row before which everything lane k did is known. `thread` is the
-    rank in its block, `number` that in the whole grid. It knows what is `known` from
-    atomic operations; what is `pending` it knows as soon as it has passed a fence. Its
-    accesses to shared memory are to that of the block `memory` of its cluster, -1 for
-    its own.
+    `lanes[k]` is the row before which everything that lane k did is known. `thread` is
+    its rank in the block, `number` that in the whole grid. `known` is what it knows
+    from atomic operations; `pending` is what it will know once it has passed a fence.
+    `memory` is the block whose shared memory it accesses, in its cluster, or -1 for its
+    own.
     """
 
     thread: int
@@ -88,7 +91,7 @@ class View:
     memory: int = -1
 
     def sees(self, row: int, other: "View") -> bool:
-        """Return whether row `row`, made under `other`, happens before the present."""
+        """Return whether a row, recorded under `other`, happens before the present."""
         if other.number == self.number or other.grid < self.grid:
             return True
         if other.block == self.block:
@@ -99,12 +102,12 @@ class View:
         return self.known is not None and self.known.covers(row, other)
 
     def awaits(self, row: int, other: "View") -> bool:
-        """Return whether it would see row `row`, made under `other`, after a fence."""
+        """Return whether it would see a row recorded under `other` after a fence."""
         told = (self.pending or {}).values()
         return any(known.covers(row, other) for known in told)
 
 
-Cell = tuple[str, int | None, int]  # space, block unless global, address
+Cell = tuple[str, int | None, int]  # space, block (None if global), address
 
 
 class Clocks:
@@ -118,7 +121,7 @@ class Clocks:
         self.of: dict[Thread, View] = {}
         self._released: dict[Cell, Passed] = {}
         self._fenced: dict[Thread, Passed] = {}
-        self._told = False  # whether any thread has been told anything
+        self._told = False  # whether any thread has received a message
 
     def begin(self, thread: Thread) -> View:
         """Return the first view of `thread`, which knows of no other."""
@@ -173,7 +176,7 @@ class Clocks:
     def fence(self, thread: Thread, wide: bool, row: int) -> View | None:
         """Let `thread` rely on its messages, and let its next atomics pass on more.
 
-        They pass on all that it knows now: to its block, or to all if the fence is
+        They pass on what it knows now: to its block, or to all blocks if the fence is
         `wide`. Returns the thread's new view, or None if it has learned nothing.
         """
         view, new = self.of[thread], None
@@ -197,7 +200,7 @@ class Clocks:
         return mine.with_(Known({}, lanes)).with_(view.known or NOTHING)
 
     def told(self, arrivals: Iterable[tuple[View, int]]) -> Known:
-        """Return what threads pass on together: of each its view, and its row."""
+        """Return what threads pass on together. arrivals: the view and row of each."""
         blocks: dict[int, int] = {}
         threads: dict[int, int] = {}
         before: list[Known] = []
@@ -222,7 +225,7 @@ class Clocks:
         return self._add(view)
 
     def elsewhere(self, thread: Thread, block: int) -> View:
-        """Return a view of `thread` for accesses to shared memory of another block."""
+        """Return a view of `thread` for accesses to another block's shared memory."""
         view = replace(self.of[thread], index=len(self.views), memory=block)
         return self._add(view)
 
@@ -232,7 +235,7 @@ class Clocks:
         return self._renew(thread, known=before.with_(known) if before else known)
 
     def _share_fences(self, threads: list[Thread]) -> None:
-        """After a barrier, let each thread pass on what any of them has fenced."""
+        """After a barrier, let each thread pass on what any of them knew at a fence."""
         passed = merged(self._fenced[t] for t in threads if t in self._fenced)
         for thread in threads:
             self._fenced[thread] = passed or {}
@@ -243,10 +246,10 @@ class Clocks:
         """Pass on knowledge through an atomic operation of `thread` on `address`.
 
         What a thread knew at a fence is released with its next atomics. A thread that
-        then has an atomic operation on the same address is told, if the fence was for
-        more than the first thread's block or both are in that block. Of the `relaxed`
-        accesses a store releases, instead of what was there, and a load is told.
-        Gives the thread's new view, None if it has been told nothing new.
+        then executes an atomic operation on the same address receives it, if the fence
+        was wider than the first thread's block or both are in that block. Of the
+        `relaxed` accesses, a store releases (replacing what was there), and a load
+        receives. Returns the thread's new view, or None if it has received nothing new.
         """
         view = self.of[thread]
         cell = space, None if space == "global" else view.block, address
@@ -266,7 +269,10 @@ class Clocks:
 
 
 def merged(passed: Iterable[Passed]) -> Passed | None:
-    """Merge all of `passed`, or return None if there is none; many may be the same."""
+    """Merge all of `passed`, or return None if there is none.
+
+    Duplicates, which are common, are merged once.
+    """
     result: Passed | None = None
     for one in {id(p): p for p in passed}.values():
         result = one if result is None else _merged(result, one)

@@ -1,10 +1,10 @@
 """Find collisions with operations alongside the threads: registers, fences.
 
 PTX ISA, "wgmma.wait_group": registers of a product must not be accessed before it is
-done. "Async proxy": what ordinary stores have written is seen by the TMA and by wgmma
-only after `fence.proxy.async`; the thread that has written executes it, and then
-synchronises with the one that starts the operation. The completion of a bulk load needs
-no such fence.
+done. "Async proxy": what ordinary stores have written is visible to the TMA and wgmma
+only after `fence.proxy.async`. The thread that has written executes this fence, and
+then synchronises with the one that starts the operation. The completion of a bulk load
+needs no such fence.
 """
 
 from collections import defaultdict
@@ -28,7 +28,7 @@ from weft.simulator.trace.trace import (
 
 @dataclass(frozen=True)
 class InUse:
-    """An access, in `row`, to registers that a product still uses."""
+    """An access, at `row`, to registers that a product still uses."""
 
     row: int
     held: Held
@@ -36,9 +36,10 @@ class InUse:
 
 @dataclass(frozen=True)
 class Unseen:
-    """An operation reads in row `read` what a thread stored in `write`, and no fence.
+    """A read, at row `read`, of what a thread stored at row `write` without a fence.
 
-    `late` says whether that thread has a fence, which the operation does not follow.
+    An operation reads. `late` is a fence of that thread that the operation does not
+    follow, or None.
     """
 
     write: int
@@ -69,7 +70,7 @@ def in_use(trace: Trace) -> InUse | None:
 
 
 def _touching(trace: Trace, rows: Columns, held: Held) -> Columns:
-    """Return those of some accesses that a product forbids to its registers."""
+    """Return the accesses among `rows` that a product forbids to its registers."""
     start = trace.address[rows]
     meets = (start < held.start + held.nbytes) & (held.start < start + trace.size[rows])
     if not held.change:
@@ -136,7 +137,7 @@ def unseen(trace: Trace) -> Unseen | None:
 
 
 def _fences(trace: Trace) -> dict[int, list[int]]:
-    """Return the rows of each thread's fences, by its number."""
+    """Return the rows of each thread's fences, by the thread's number."""
     found: dict[int, list[int]] = defaultdict(list)
     for row in trace.bulk.fences:
         found[trace.views[trace.view[row]].number].append(row)

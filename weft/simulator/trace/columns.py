@@ -1,8 +1,7 @@
 """Sorting and grouping columns of integers, quickly.
 
-NumPy sorts plain 64-bit integers many times faster than it sorts by several keys. So
-the keys of a row are packed into one integer, and its number along with them, wherever
-they fit.
+NumPy sorts plain 64-bit integers many times faster than it sorts by several keys. So if
+they fit, the keys of a row are packed into one integer, together with its row number.
 """
 
 from typing import Any
@@ -14,9 +13,10 @@ Flags = np.ndarray[Any, np.dtype[np.bool_]]
 
 
 def order(*keys: Columns) -> tuple[Columns, Flags]:
-    """Sort rows by `keys`, by the first one first; equal rows keep their order.
+    """Sort rows by `keys`, the first key first; equal rows keep their order.
 
-    Gives the rows in order, and which of them have other keys than the one before.
+    Returns the rows in order, and which of them differ in their keys from the one
+    before.
     """
     rows = len(keys[0])
     if not rows:

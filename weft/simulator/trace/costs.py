@@ -1,10 +1,10 @@
 """Compute the cost of a request from its shape: sectors and bank conflicts.
 
 Global memory moves in *sectors* of 32 bytes. Shared memory has 32 *banks* of 4 bytes,
-and a request that needs two words of one bank takes a second pass. A pass serves at
-most 128 bytes, so lanes with 8 bytes go by halves of a warp and lanes with 16 by
-quarters. Lanes that need the same word share it, except for atomic operations: there
-they take turns.
+and a request that needs two words from one bank takes a second pass. A pass serves at
+most 128 bytes, so accesses of 8 bytes per lane are served by halves of a warp, and
+those of 16 by quarters. Lanes that need the same word share it, except for atomic
+operations, where they take turns.
 """
 
 from collections import Counter
@@ -16,9 +16,9 @@ from weft.simulator.trace.shapes import offsets
 
 SECTOR = 32  # bytes
 BANKS = 32
-WORD = 4  # bytes of one bank
-PASS_BYTES = 128  # what shared memory delivers in one pass
-_KEPT = 4096  # shapes whose cost is remembered
+WORD = 4  # bytes supplied by a bank
+PASS_BYTES = 128  # bytes that shared memory supplies in one pass
+_KEPT = 4096  # shapes whose cost is cached
 
 
 @lru_cache(_KEPT)
@@ -27,8 +27,8 @@ def sectors(
 ) -> tuple[int, int, tuple[int, ...]]:
     """Return the number of sectors a request moves, the minimum, and the sectors.
 
-    start: the number of the first lane in its sector, which counts as sector 0. turns:
-    whether lanes with the same address take turns.
+    start: the number of the first lane's element in its sector, which counts as sector
+    0. turns: whether lanes with the same address take turns.
     """
     at = [start + offset for offset in offsets(shape, lanes)]
     distinct = set(at)
@@ -46,7 +46,7 @@ def sectors(
 def moved_in_turns(numbers: list[int], unit: int, size: int) -> int:
     """Count the sectors that move if lanes with the same number take turns.
 
-    A sector moves as often as the most lanes with one number in it take turns.
+    A sector moves as many times as the most lanes with one number in it.
     """
     most: dict[int, int] = {}
     for number, times in Counter(numbers).items():
@@ -60,11 +60,11 @@ def moved_in_turns(numbers: list[int], unit: int, size: int) -> int:
 def passes(
     shape: int, mask: int, start: int, unit: int, size: int, turns: bool, loads: bool
 ) -> tuple[int, int]:
-    """Return the fewest passes that a request can take, and the number beyond those.
+    """Return the fewest passes that a request can take, and how many more it takes.
 
-    mask: its lanes. start: the number of the first of them in its word. loads: whether
-    it is a load; then two parts of the warp are served together if neighbouring lanes
-    need the same.
+    mask: its lanes. start: the number of the first lane's element in its word. loads:
+    whether it is a load; then two parts of the warp are served together if neighbouring
+    lanes need the same.
     """
     at = [start + offset for offset in offsets(shape, mask.bit_count())]
     if size <= WORD and (not turns or unit == WORD):
@@ -79,7 +79,7 @@ def passes(
     for lane, number, wait in zip(lanes, at, waits, strict=True):
         part = parts.setdefault(lane // width, set())
         for word in _spread(number * unit, size, WORD):
-            part.add(word + (wait << 40))  # a word of its own, in the same bank
+            part.add(word + (wait << 40))  # a separate word in the same bank
     return len(parts), sum(fullest(part) - 1 for part in parts.values())
 
 
@@ -106,7 +106,8 @@ def _spread(address: int, size: int, piece: int) -> range:
 def _share(at: dict[int, int]) -> bool:
     """Return whether lanes need the same as their neighbours.
 
-    That is: every two lanes k and k ^ 1 that take part, or every k and k ^ 2.
+    That holds if all lanes k and k ^ 1 that take part need the same, or all k and k ^
+    2.
     """
     return any(
         all(at.get(lane ^ step, number) == number for lane, number in at.items())

@@ -99,9 +99,9 @@ class Counted:
         )
 
     def most_loads(self, space: int) -> int:
-        """Return how many loads from a space the thread makes that makes most.
+        """Return the loads from a space by the thread that makes the most of them.
 
-        Without those of `peek`.
+        Loads by `peek` do not count.
         """
         notes = self._notes
         spots = [s for s in notes.spots if s.space == space and s.operation == READ]
@@ -118,7 +118,7 @@ class Counted:
 
 
 class Sum:
-    """The total work of a line. `bytes` are by space."""
+    """The total work of a line. `bytes` is by space."""
 
     def __init__(self) -> None:
         self.bytes, self.moved, self.flops = [0, 0, 0], 0, 0
@@ -144,7 +144,7 @@ class Sum:
 
 
 def together(one: Line, other: Line) -> Line:
-    """Add up what two spots of one instruction did."""
+    """Add up the counts of two spots of one instruction."""
     names = "requests sectors ideal conflicts lanes bytes divergent".split()
     sums = {name: getattr(one, name) + getattr(other, name) for name in names}
     return replace(one, **sums)
@@ -154,7 +154,7 @@ class Instruction:
     """The requests of one spot to one region: their `line`, the sectors `touched`."""
 
     def __init__(self, notes: Notes, number: int, region: int, shapes: Shapes) -> None:
-        """Count them. number: that of the spot."""
+        """Count the requests. number: that of the spot."""
         self.spot, self._spot = number, notes.spots[number]
         self._region = notes.regions[region]
         self.key = self._spot.site, region, self._spot.operation
@@ -190,9 +190,9 @@ class Instruction:
         """Return whether lanes with the same address wait for each other.
 
         Those of atomic operations do, with two exceptions. The hardware combines
-        additions of several lanes to a word of shared memory. And if all threads change
-        the same element, whose index does not depend on data, the compiler reduces
-        their values first and has one lane add the result.
+        additions of 1 by several lanes to a word of shared memory. And if all threads
+        change the same element, whose index does not depend on data, the compiler
+        reduces their values first and has one lane add the result.
         """
         spot = self._spot
         if spot.operation != ATOMIC:
@@ -230,7 +230,7 @@ class Instruction:
 
 
 def _by_start(numbers: list[int], each: int) -> list[tuple[int, list[int]]]:
-    """Sort numbers by where they are in a piece of `each`: 0, 1, …"""
+    """Group numbers by their position in a piece of `each`: 0, 1, …"""
     if each <= 1:
         return [(0, numbers)]
     starts = set(map((each - 1).__and__, numbers))
@@ -248,7 +248,7 @@ Touched = tuple[int, Lists, Lists | None]  # region, numbers, iterations
 def _by_region(
     notes: Notes, spot: Spot, lists: Lists, iterations: Lists | None
 ) -> Iterator[Touched]:
-    """Sort what a block touched at a spot by regions."""
+    """Yield what a block touched at a spot, region by region."""
     if spot.region != SEVERAL:
         yield spot.region, lists, iterations
         return
@@ -266,7 +266,7 @@ def _split(
 ) -> Iterator[Touched]:
     """Split the lists of a spot that touches several regions by region.
 
-    Of regions that overlap, one gets the accesses.
+    If regions overlap, one of them gets the accesses.
     """
     mine = [k for k, r in enumerate(notes.regions) if r.space == spot.space]
     mine.sort(key=lambda k: (notes.regions[k].first, -notes.regions[k].size))
@@ -286,7 +286,10 @@ def _split(
 
 
 def local_accesses(notes: Notes) -> Counter[int]:
-    """Count each spot's accesses to local memory. Most threads do the same there."""
+    """Count each spot's accesses to local memory.
+
+    Most threads do the same there, so equal lists are counted once.
+    """
     found: Counter[int] = Counter()
     spots = {
         (spot.list, spot.code): k
@@ -303,7 +306,7 @@ def local_accesses(notes: Notes) -> Counter[int]:
 
 
 def _runs(notes: Notes, number: int) -> Iterator[tuple[list[int], int]]:
-    """Yield the threads' lists with this number, and how many equal ones follow."""
+    """Yield the threads' lists with this number, equal neighbours once and counted."""
     last: list[int] = []
     times = 0
     for block in notes.blocks:

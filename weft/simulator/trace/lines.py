@@ -10,10 +10,11 @@ class Line:
     """The requests of one instruction of the kernel to one array.
 
     `array` is the array's name in the kernel, `store` whether it writes. For global
-    memory `sectors` counts those moved and `ideal` those that would have sufficed;
-    for shared memory `ideal` is the fewest passes possible and `conflicts` counts those
-    beyond. `lanes` counts the accesses, one for each lane that took part, `bytes` what
-    they asked for; in `divergent` requests not every thread of the warp took part.
+    memory `sectors` counts those moved and `ideal` those that would have sufficed; for
+    shared memory `ideal` is the fewest passes possible and `conflicts` counts the
+    additional ones. `lanes` counts the accesses, one for each lane that took part,
+    `bytes` is what they requested; in `divergent` requests not every thread of the warp
+    took part.
     """
 
     place: Place
@@ -36,7 +37,7 @@ class Line:
 
     @property
     def per_request(self) -> float:
-        """Sectors (global) or conflicts (shared) per request."""
+        """The sectors (global) or conflicts (shared) per request."""
         return (self.conflicts if self.shared else self.sectors) / self.requests
 
 
@@ -46,8 +47,8 @@ class Work:
 
     `requested` is what its threads request from global memory, `moved` the sectors that
     the L1 cache has to fetch or send for that, `touched` the distinct sectors among
-    those: at least that much comes from DRAM. All in bytes. `flops` counts the
-    operations + − × ÷ on floating-point numbers that the source spells out.
+    those: at least that much comes from or goes to DRAM. All are in bytes. `flops`
+    counts the operations + − × ÷ on floating-point numbers that the source contains.
     """
 
     place: Place | None

@@ -1,7 +1,7 @@
 """The accesses of a traced launch, as they are recorded: four integers each.
 
-That is quickest. Every so often they are packed, and at the end they become columns.
-Which thread made an access follows from whose turn it was.
+That is the fastest form. From time to time they are packed, and at the end they become
+columns. Which thread made an access follows from whose turn it was.
 """
 
 import struct
@@ -14,19 +14,19 @@ from weft.simulator.trace.columns import Columns
 from weft.simulator.trace.trace import GLOBAL, LOCAL, SHARED
 from weft.simulator.translation.notes import OPERATION
 
-FIELDS = 4  # of an access: place and operation, array, two indices
-WIDE = 4  # in the operation: the access has a size of its own
-MOST_SITES = 1 << 16  # numbers of places: see `TracedRun.site`
-_PACK = 1 << 18  # numbers in the log, after which they are packed
+FIELDS = 4  # per access: place and operation, array, two indices
+WIDE = 4  # flag in the operation: the access has its own size
+MOST_SITES = 1 << 16  # the numbers of places are below this: see `TracedRun.site`
+_PACK = 1 << 18  # integers in the log after which they are packed
 _SPACES = {"global": GLOBAL, "shared": SHARED, "local": LOCAL, "constant": GLOBAL}
 
 
 class Log:
-    """The log of accesses: each puts FIELDS numbers into `entries`.
+    """The log of accesses: each puts FIELDS integers into `entries`.
 
-    These are the number of its place, shifted by OPERATION, with the operation; the
-    number of the array, see `number`; and two indices, or an offset in bytes and, for
-    what is WIDE, a size in bytes.
+    These are the number of its place, shifted by OPERATION, plus the operation; the
+    number of the array, see `number`; and two indices, or an offset in bytes and, if it
+    is WIDE, a size in bytes.
     """
 
     def __init__(self, entries: list[int] | None = None) -> None:
@@ -43,7 +43,7 @@ class Log:
 
     @property
     def full(self) -> bool:
-        """It is time to pack the recorded accesses."""
+        """Whether it is time to pack the recorded accesses."""
         return len(self.entries) >= _PACK
 
     def turn(self, view: int) -> None:
@@ -52,9 +52,9 @@ class Log:
         self._turn_views.append(view)
 
     def number(self, array: int, start: int, strides: tuple[int, ...]) -> int:
-        """Number a view of an array: where it begins, and its strides in bytes.
+        """Return a number for a view of an array: its start, and its strides in bytes.
 
-        With this number go two indices, with the next one an offset in bytes.
+        This number is used with two indices, and the next one with an offset in bytes.
         """
         s0, s1 = (*strides, 0, 0)[:2]
         self._memory += (array, start, s0, s1), (array, start, 1, 0)
@@ -81,10 +81,10 @@ class Log:
     def accesses(
         self, of: Addresses, so_far: bool = False
     ) -> tuple[dict[str, Columns], Columns]:
-        """Read what was written: unless `so_far`, it is given up for that.
+        """Return what was recorded; unless `so_far`, the log is discarded.
 
-        Gives the columns of a `Trace`, but for `site`, a number of a place as the run
-        gave it; and for each of these numbers how many accesses there were to arrays of
+        Returns the columns of a `Trace`, except that `site` has the run's numbers for
+        places; and for each of these numbers how many accesses there were to arrays of
         floating-point numbers.
         """
         self.pack()
@@ -99,7 +99,7 @@ class Log:
         address = np.empty(rows, np.int64)
         loads = np.zeros(MOST_SITES, np.int64)
         done = 0
-        while pieces:  # one at a time, to be spared a second copy
+        while pieces:  # one at a time, to avoid a second copy
             first, number, i, j = pieces.pop(0).reshape(-1, FIELDS).T
             part = slice(done, done + len(first))
             done = part.stop

@@ -1,7 +1,7 @@
 """A launch whose threads note which elements they touch; see `notes`.
 
-That is quicker than writing down every access in order, and enough for counting what
-they cost, and for proving most kernels free of hazards.
+That is faster than recording every access in order. It is enough for counting costs,
+and for proving that most kernels have no hazards.
 """
 
 import sys
@@ -34,16 +34,17 @@ from weft.simulator.trace.watched_run import WatchedRun
 from weft.simulator.translation.iterations import DURING
 from weft.simulator.translation.notes import LOAD, NOTES, OPERATION, Noting
 
-LOOK = 1 << 16  # iterations and accesses, after which to look; then after 4 times those
+# iterations and accesses before the first look; later ones at 4 times as many
+LOOK = 1 << 16
 _SPACES = {"global": GLOBAL, "shared": SHARED, "local": LOCAL, "constant": GLOBAL}
 
 
 class Suspicious(Fault):
-    """Ends a launch that is noted, where a full trace may end it with a verdict."""
+    """Ends a launch recorded in notes, if a full trace may end with a verdict."""
 
 
 class NotedRun(WatchedRun):
-    """A launch that notes what it touches; `noted()` gives that afterwards."""
+    """A launch that notes what it touches; `noted()` returns the notes afterwards."""
 
     noting_of = Noting.NUMBERS
 
@@ -82,16 +83,16 @@ class NotedRun(WatchedRun):
             and not (k < self._static and lengths[k])
         )
 
-    # Looking at what was noted before it gets much
+    # Looking at the notes before there are too many
 
     def _ended(self, thread: Thread, result: Any) -> None:
         super()._ended(thread, result)
         self._did(thread.looped)
 
     def _did(self, steps: int) -> None:
-        """Count iterations and accesses; now and then look whether to go on.
+        """Count iterations and accesses; from time to time check whether to go on.
 
-        Raises `Suspicious` where `look` finds, as the launch grows, that it is.
+        Raises `Suspicious` if `look` was given and the notes do not rule out a hazard.
         """
         self._done += steps
         if self._done < self._next_look or self.recording.look is None:
@@ -103,7 +104,7 @@ class NotedRun(WatchedRun):
     # Notes
 
     def attached(self, x: Watched) -> None:
-        """Say which element is the first, and how many there are along each axis."""
+        """Set the number of an array's first element, and its strides in elements."""
         data = x._data
         x._start, size = x._base + pointer(data), data.dtype.itemsize
         x._unit = size if size in (1, 2, 4, 8, 16, 32) else 1
@@ -139,7 +140,7 @@ class NotedRun(WatchedRun):
         return zip(*map(_appends, lists), strict=False) if lists else repeat(())
 
     def accessed(self, x: Watched, offset: int, operation: int, site: Any) -> None:
-        """Note an access that the kernel does not note by itself."""
+        """Note an access that the kernel itself does not note."""
         block = self._blocks_noted.get(self.current.block.number)
         if block is None:
             return
@@ -167,7 +168,7 @@ class NotedRun(WatchedRun):
         self._add(block, self._numbers[key] + 1, self.current.iteration or 0)
 
     def _add(self, block: NotedBlock, number: int, entry: int) -> None:
-        """Add to a list of the current thread that the kernel does not know."""
+        """Add to a list of the current thread that the kernel does not have."""
         lists = block.lists
         while len(lists) <= number:
             lists.append(None)
@@ -280,12 +281,12 @@ class NotedRun(WatchedRun):
 
 
 def _appends(lists: Lists | None) -> Iterable[Any]:
-    """Return a function that appends to each list; None for each without lists."""
+    """Yield the method that appends to each list; None for threads without lists."""
     return repeat(None) if lists is None else [one.append for one in lists]
 
 
 def complete(block: NotedBlock, lists: int) -> None:
-    """Say something of all `lists`, also of those found late and those never used."""
+    """Give a block entries for all `lists`, even those found late and unused ones."""
     block.lists = block.lists + [None] * (lists - len(block.lists))
     for k, each in enumerate(block.lists):
         if each is not None and not any(each):

@@ -1,20 +1,21 @@
 """The accesses of a traced launch as numbers: a list for each thread and spot.
 
-A *spot* is a place in the source that touches memory in one way. Each thread notes
-there which element it touches: its *number* is the address in the memory's space,
-divided by the spot's `unit`. Between two barriers a thread has touched what lies
-between two lengths of its lists. The k-th entries of 32 lanes' lists are the k-th
-request of their warp, unless lanes skip iterations; then there is a list with the
+A *spot* is a place in the source that touches memory in one way. There, each thread
+notes which element it touches: the element's *number* is its address in the memory
+space, divided by the spot's `unit`. Between two barriers a thread has touched the
+entries between two lengths of its lists. The k-th entries of 32 lanes' lists are the
+k-th request of their warp, unless lanes skip iterations; then there is a list with the
 iteration of each entry, see `Spot.iterations`.
 
 The accesses at one spot are in order; those at two are not. Where it matters which of a
 thread's accesses to an element came first, there is more:
+
 - The spots of a local array share one list. Its entries are numbers times its *step*,
-  plus the spot's `code`, which is less than that.
+  plus the spot's `code`, which is less than the step.
 - A thread may write to shared memory, or to global memory that held nothing, and then
-  read at another spot with no barrier in between. Then it notes with each write also
-  how many reads it has noted at that spot, see `Spot.counts`. A read without such a
-  count is taken to come first.
+  read at another spot with no barrier in between. Then it notes with each write how
+  many reads it has noted at that spot, see `Spot.counts`. A read without such a count
+  is assumed to come first.
 """
 
 from bisect import bisect_right
@@ -30,18 +31,18 @@ SEVERAL = -1  # instead of a region
 
 Numbers = list[int]
 Lists = list[Numbers]  # one per thread of a block
-Lengths = list[int]  # of these
+Lengths = list[int]  # the lengths of these
 
 
 @dataclass(eq=False, slots=True)
 class Region:
     """The piece of a memory space that an array occupies.
 
-    `first` is the address of its first byte, `size` counts its bytes, `type` names that
-    of its elements ('f32'; '' for a record), `shape` is () where they are not
+    `first` is the address of its first byte, `size` its number of bytes, `type` the
+    name of its elements' type ('f32'; '' for a record), `shape` is () if they are not
     contiguous. `fresh` memory held nothing before the launch. Shared memory has the
-    same addresses in each block, local memory in each thread. Regions overlap where
-    arrays share memory.
+    same addresses in each block, local memory in each thread. Regions overlap if arrays
+    share memory.
     """
 
     space: int
@@ -63,16 +64,16 @@ class Region:
 class Spot:
     """A place in the source, and how it touches memory of one space.
 
-    `unit` is a power of two of at most 32 bytes, which divides all addresses and the
-    `size` in bytes of an access; that is more for a wide one. `region` is an index into
-    the regions, or SEVERAL where it varies. `kinds` are those of `Trace.atomics`: "one"
-    and "known" only where all its executions are. `flops` floating-point operations go
-    with each execution. `list` is the index of the lists with its entries. `counts`
-    has, for the list of a spot where the same thread may read later, with no barrier in
-    between, the list that says how long that one was at each execution of this spot.
-    `iterations` is the index of the lists that say in which iterations it was executed:
-    equal numbers, equal iterations. -1 where lanes come to it in step.
-    Spots with one `site` are one instruction: one that moves now more, now less.
+    `unit` is a power of two of at most 32 bytes that divides all addresses and the
+    `size` in bytes of an access, which is larger for a wide one. `region` is an index
+    into the regions, or SEVERAL if it varies. `kinds` are those of `Trace.atomics`:
+    "one" and "known" only if all its executions are. `flops` is the number of
+    floating-point operations per execution. `list` is the index of the lists with its
+    entries. `counts` maps the list of a spot where the same thread may read later, with
+    no barrier in between, to the list that has its length at each execution of this
+    spot. `iterations` is the index of the lists with the iterations in which it was
+    executed, where equal numbers mean equal iterations, or -1 if lanes are in step.
+    Spots with the same `site` are one instruction whose access size varies.
     """
 
     place: Place
@@ -98,8 +99,8 @@ class Spot:
 class Meeting:
     """Threads of a warp that have synchronised, by their ranks in the block.
 
-    at: how many barriers the block had passed. `lengths[k][i]` is how long list k of
-    `threads[i]` was.
+    at: how many barriers the block had passed. `lengths[k][i]` is the length of list k
+    of `threads[i]` at that time.
     """
 
     at: int
@@ -111,10 +112,10 @@ class Meeting:
 class Block:
     """The notes of a block's threads.
 
-    `lists[k][t]` is list k of thread t; `lists[k]` is None where no thread has one.
-    `marks[b][k][t]` is how long it was when the block passed its barrier b, those of
-    the grid included; which of them were the grid's is in `grids`. `meetings` are those
-    of its warps, in order. How long lists of iterations were is not in them.
+    `lists[k][t]` is list k of thread t; `lists[k]` is None if no thread has one.
+    `marks[b][k][t]` is its length when the block passed its barrier b, including
+    barriers of the grid; `grids` lists which of them were the grid's. `meetings` are
+    those of its warps, in order. Neither has the lengths of lists of iterations.
     """
 
     number: int
@@ -129,9 +130,10 @@ class Notes:
     """The notes of one launch.
 
     `steps` has the step of each list, `blocks` the blocks that were noted, in the order
-    in which they began, of `all_blocks`; also those that touched nothing. `sums` has
-    for each place that computes with what no array holds the floating-point operations
-    it has done. `barriers`, `partial` and `excused` are as in `Trace`.
+    in which they began, out of `all_blocks`, including those that touched nothing.
+    `sums` has, for each place that computes with values that are in no array, the
+    number of floating-point operations done. `barriers`, `partial` and `excused` are as
+    in `Trace`.
     """
 
     name: str
@@ -147,7 +149,7 @@ class Notes:
     excused: list[Place] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """Give each spot without a site one of its own."""
+        """Give each spot without a site its own."""
         for k, spot in enumerate(self.spots):
             spot.site = spot.site if spot.site >= 0 else k
         self._starts: list[tuple[list[int], list[int]] | None] = [None, None, None]
@@ -166,7 +168,7 @@ class Notes:
     def numbers(self, block: Block, spot: Spot) -> Lists | None:
         """Return the elements that each thread of a block touched at `spot`, in order.
 
-        None if there are none at all. Callers must not change them.
+        Returns None if there are none at all. Callers must not change the lists.
         """
         lists, step = block.lists[spot.list], self.steps[spot.list]
         if lists is None or step == 1:
@@ -174,13 +176,13 @@ class Notes:
         return [[n // step for n in one if n % step == spot.code] for one in lists]
 
     def iterations(self, block: Block, spot: Spot) -> Lists | None:
-        """Return the iterations of what `numbers` gives; None if lanes are in step."""
+        """Return the iteration of each of the `numbers`; None if lanes are in step."""
         return block.lists[spot.iterations] if spot.iterations >= 0 else None
 
     def region_at(self, space: int, address: int) -> int:
         """Return the region that contains an address.
 
-        If regions overlap, one of them. Raises LookupError if there is none.
+        If regions overlap, it is one of them. Raises LookupError if there is none.
         """
         known = self._starts[space]
         if known is None:

@@ -1,8 +1,8 @@
-"""The record of a launch: notes, and a full trace where the notes do not suffice.
+"""The record of a launch: notes, and a full trace if the notes do not suffice.
 
-Notes are quick to take and to look at, and prove most kernels free of hazards. For
-more than that there is a trace with a row for every access: the launch is run again,
-which gives the same, as a simulated launch always does.
+Notes are quick to take and to analyse, and prove that most kernels have no hazards. For
+anything else there is a trace with a row for every access: the launch is run again,
+with the same result, as a simulated launch is deterministic.
 """
 
 from collections.abc import Callable
@@ -16,10 +16,10 @@ from weft.simulator.trace.trace import Trace
 
 
 class Recorded:
-    """A launch that was noted. Any attribute of a `Trace` is one of `full`."""
+    """A launch recorded in notes. Any attribute of a `Trace` is that of `full`."""
 
     def __init__(self, notes: Notes, again: Callable[[], Trace]) -> None:
-        """Keep the notes; `again` runs the launch once more, and gives its trace."""
+        """Keep the notes. again: runs the launch once more, and returns its trace."""
         self.notes, self._again = notes, again
         self.name, self.partial, self.excused = notes.name, notes.partial, notes.excused
         self.barriers = notes.barriers
@@ -32,7 +32,7 @@ class Recorded:
 
     @cached_property
     def suspects(self) -> list[Suspect]:
-        """Return the memory ranges that may have a hazard; no other range has one."""
+        """Memory ranges that may have a hazard; no other range has one."""
         return suspects(self.notes)
 
     @cached_property
@@ -41,7 +41,7 @@ class Recorded:
 
     @property
     def has_swaps(self) -> bool:
-        """The kernel uses compare-and-swap."""
+        """Whether the kernel uses compare-and-swap."""
         return any("cas" in spot.kinds for spot in self.notes.spots)
 
     def __getattr__(self, name: str) -> Any:

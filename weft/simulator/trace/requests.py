@@ -12,12 +12,12 @@ from weft.simulator.trace.trace import Trace
 
 @dataclass(frozen=True)
 class Grouped:
-    """Accesses, by request: what a warp does when it executes an instruction once.
+    """Accesses, grouped by request: one execution of an instruction by a warp.
 
     Columns with one entry per access, in order of instruction and thread: its row in
     the trace, its instruction as it was given, how many times its warp had executed
     that before, and its request. Requests are numbered from 0, instruction by
-    instruction, warp by warp, time by time; there are `requests`.
+    instruction, warp by warp, time by time; `requests` is their number.
     """
 
     rows: Columns
@@ -28,10 +28,10 @@ class Grouped:
 
 
 def grouped(trace: Trace, rows: Columns, instruction: Columns) -> Grouped:
-    """Group the accesses `rows`: which instruction each is of, is in `instruction`.
+    """Group the accesses `rows`. instruction: that of each of them.
 
     The lanes of a warp that execute an instruction in the same iteration form one
-    request; where lanes are in step, those that do it for the same, k-th, time.
+    request; if lanes are in step, those that execute it for the k-th time do.
     """
     thread = columns.dense(trace.of_views("number"))[trace.view[rows]]
     order, new = columns.order(instruction, thread, trace.iteration[rows])

@@ -1,9 +1,9 @@
-"""Requests grouped by their shape: what a warp's lanes touch, seen from the first one.
+"""Requests grouped by their shape: what a warp's lanes touch, relative to the first.
 
-What a request costs follows from its shape and from where its first lane is in a sector
-or in a word. A launch has few shapes and many requests. So shapes are found quickly:
-the numbers of all lanes are packed into one long integer, eight bytes each. From that
-the number of the first lane is taken away everywhere, by one subtraction.
+The cost of a request follows from its shape and from the position of its first lane's
+element in a sector or a word. A launch has few shapes and many requests, so shapes must
+be found quickly: the numbers of all lanes are packed into one long integer, eight bytes
+each, and one subtraction removes the first lane's number from all of them.
 """
 
 import struct
@@ -14,7 +14,7 @@ from functools import lru_cache
 from weft.simulator.limits import WARP
 from weft.simulator.trace.notes import Lists
 
-_LONG = 16  # entries of a lane from which on it pays to compare whole lists
+_LONG = 16  # entries per lane from which on comparing whole lists pays off
 _ALL = [(1 << lanes) - 1 for lanes in range(WARP + 1)]
 _BIAS = 1 << 62
 
@@ -41,7 +41,7 @@ def offsets(shape: int, lanes: int) -> tuple[int, ...]:
 class Shapes:
     """The requests of a spot.
 
-    `firsts` has for each mask of lanes that took part, and each shape, the numbers of
+    `firsts` maps each mask of lanes that took part, and each shape, to the numbers of
     the first of these lanes. `divergent` counts the requests in which threads of the
     warp are missing.
     """
@@ -55,8 +55,8 @@ class Shapes:
     def add(self, lists: Lists, iterations: Lists | None = None) -> None:
         """Add the requests of a block, from its threads' numbers.
 
-        iterations: of each number the iteration. Without these, the k-th numbers of
-        lanes go together.
+        iterations: the iteration of each number. Without these, the k-th numbers of
+        lanes form a request.
         """
         for at in range(0, len(lists), WARP):
             lanes = lists[at : at + WARP]
@@ -69,7 +69,7 @@ class Shapes:
                 self._together(_ALL[len(lanes)], lanes, count)
 
     def _apart(self, lanes: Lists) -> None:
-        """Add the requests of a warp whose lanes do not all have as many."""
+        """Add the requests of a warp whose lanes differ in their number of accesses."""
         begin = 0
         for end in sorted(set(map(len, lanes)) - {0}):
             active = [k for k, lane in enumerate(lanes) if len(lane) >= end]
@@ -108,7 +108,7 @@ class Shapes:
 
 
 def _alike(iterations: Lists) -> bool:
-    """Return whether each lane does the first iterations of the one that does most."""
+    """Return whether each lane's iterations are the first ones of the busiest lane."""
     if iterations.count(iterations[0]) == len(iterations):
         return True
     most = max(iterations, key=len)

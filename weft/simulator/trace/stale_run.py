@@ -1,8 +1,8 @@
-"""A launch in which some reads find what was there at the start.
+"""A launch in which some reads return the values from before the launch.
 
-A plain read that no fence and no barrier orders may find any value that the element
-held before. That of the start is one of them, for a thread that has not touched the
-element yet. Nothing may depend on it: see `kernels.reruns`.
+A plain read that no fence and no barrier orders may return any value that the element
+has held. For a thread that has not touched the element yet, the initial value is one of
+them. Nothing may depend on it: see `kernels.reruns`.
 """
 
 from collections.abc import Callable, Iterable
@@ -18,14 +18,15 @@ from weft.simulator.translation.notes import LOAD, OPERATION, Noting
 
 
 class StaleRun(TracedRun):
-    """A traced launch whose reads at `places` are as old as they may be."""
+    """A traced launch whose reads at `places` return the oldest allowed value."""
 
     noting_of = Noting.CALLS
 
     def __init__(self, places: frozenset[Place], *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._stale = places
-        self._first: dict[int, np.ndarray[Any, Any]] = {}  # values, by the number
+        # values, by the array's number
+        self._first: dict[int, np.ndarray[Any, Any]] = {}
         self._touched: set[tuple[Any, int]] = set()
         write = self.note
 

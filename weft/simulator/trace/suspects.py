@@ -1,13 +1,13 @@
-"""Proving quickly, from notes, that a launch has no hazard: or saying where one may be.
+"""Prove quickly, from notes, that a launch has no hazard, or say where one may be.
 
 Two threads race only over an element that both touch between the same two barriers, one
-of them writing. A read is early only where no thread had written the element. Sets of
+of them writing. A read is early only if no thread had written the element. Sets of
 elements show for most kernels that there is neither. What they cannot decide is a
-*suspect*: what a fence or an atomic operation tells another thread is not in the notes,
-nor what a copy in flight waits for. Who suspects too much is safe. Who suspects nothing
-has proved that `races`, `unwritten` and `unfinished` of the sanitizer find nothing
-either. To decide on suspects, these need the accesses to them in order, and all atomic
-operations.
+*suspect*: notes do not include what a fence or an atomic operation tells another
+thread, nor what a copy in flight waits for. Suspecting too much is safe. If nothing is
+suspected, that proves that `races`, `unwritten` and `unfinished` of the sanitizer find
+nothing either. To decide on suspects, the sanitizer needs the accesses to them in
+order, and all atomic operations.
 """
 
 from collections import Counter
@@ -37,9 +37,9 @@ Interval = dict[Spot, Source]  # what was touched between two barriers
 
 
 class Suspect(NamedTuple):
-    """Bytes from `start` to `stop` of a space that may have to do with a hazard.
+    """Bytes from `start` to `stop` of a space that may be part of a hazard.
 
-    block: whose shared memory, None in the other spaces.
+    block: whose shared memory, None for the other spaces.
     """
 
     space: int
@@ -51,7 +51,7 @@ class Suspect(NamedTuple):
 def suspects(notes: Notes) -> list[Suspect]:
     """Return the memory that may race, or be read before it is written.
 
-    [] proves that neither can happen.
+    An empty list proves that neither can happen.
     """
     of: dict[int, Callable[[Memory], Iterable[Suspect]]]
     of = {GLOBAL: of_global, SHARED: of_shared, LOCAL: of_local}
@@ -61,7 +61,7 @@ def suspects(notes: Notes) -> list[Suspect]:
 
 
 def swapped(notes: Notes, memories: list["Memory"]) -> list[Suspect]:
-    """Return the memory a compare-and-swap touches, to tell if reads are guesses."""
+    """Return the memory that compare-and-swaps touch, to tell if reads are guesses."""
     found: list[Suspect] = []
     for memory in memories:
         swaps = [spot for spot in memory.spots if "cas" in spot.kinds]
@@ -75,17 +75,18 @@ def swapped(notes: Notes, memories: list["Memory"]) -> list[Suspect]:
 
 
 class Memory:
-    """Arrays that share memory, and the spots that touch them, sorted by what they do.
+    """Arrays that share memory, and the spots that touch them, grouped by operation.
 
-    `unit` divides all that they touch. `changes` are atomic operations and relaxed
-    stores: they are fine among themselves, and with `peeks`. At the spots `fresh`
-    memory is touched that held nothing before.
+    `unit` divides all addresses and sizes of their accesses. `changes` are atomic
+    operations and relaxed stores, which may run concurrently with each other and with
+    `peeks`, the relaxed loads. `fresh` are the spots that touch memory that held
+    nothing before the launch.
     """
 
     def __init__(
         self, notes: Notes, spots: list[Spot], regions: dict[Spot, set[int]]
     ) -> None:
-        """Sort the spots. regions: those that each of them touches."""
+        """Group the spots. regions: those that each spot touches."""
         self.notes, self.spots, self.space = notes, spots, spots[0].space
         self.unit = min(spot.unit for spot in spots)
         plain = [spot for spot in spots if "relaxed" not in spot.kinds]
@@ -108,7 +109,7 @@ class Memory:
         return any(r.first <= at < r.first + r.size for r in self.fresh_regions)
 
     def touched(self, block: Block, spot: Spot) -> dict[int, Source]:
-        """Return what a block touched at `spot`, in units, before each barrier."""
+        """Return what a block touched at `spot`, in units, by the next barrier."""
         found = intervals(block, spot.list)
         step, code = self.notes.steps[spot.list], spot.code
         if step == 1 and spot.size == self.unit:
@@ -144,7 +145,7 @@ class Memory:
 def intervals(block: Block, number: int) -> dict[int, Source]:
     """Split a block's lists with this number at its barriers.
 
-    Returns, by the barrier that follows, the entries of those threads that noted any.
+    Returns, by the barrier that follows, the entries of each thread that noted any.
     """
     lists = block.lists[number]
     if lists is None:
@@ -233,9 +234,9 @@ def clash(memory: Memory, interval: Interval) -> set[int]:
 
 
 def shared_out(own: list[Source], others: list[Source], alone: bool) -> set[int]:
-    """Return what one owner has in `own`, and another owner in any other source.
+    """Return elements that one owner has in `own`, and another owner in `others`.
 
-    alone: whether two owners may not have it in `own` either.
+    alone: whether elements that two owners have in `own` are returned, too.
     """
     everything = union(own)
     count = sum(len(one) for source in own for one in source.values())
@@ -246,7 +247,7 @@ def shared_out(own: list[Source], others: list[Source], alone: bool) -> set[int]
         if everything.isdisjoint(chain.from_iterable(source.values())):
             continue
         if not twice and source in own:
-            continue  # every owner keeps to what is its own
+            continue  # every owner keeps to its own elements
         mine = owned(own) if mine is None else mine
         for owner, one in source.items():
             touched = everything.intersection(one)
@@ -260,7 +261,7 @@ def union(sources: Iterable[Source]) -> set[int]:
 
 
 def owned(sources: list[Source]) -> dict[int, set[int]]:
-    """Return what each owner has in any of some sources."""
+    """Return the elements of each owner in any of the sources."""
     found: dict[int, set[int]] = {}
     for source in sources:
         for owner, one in source.items():
@@ -282,7 +283,7 @@ def repeated(own: dict[int, set[int]], everything: set[int]) -> set[int]:
 def early(
     memory: Memory, block: Block, at: int, interval: Interval, *written: set[int]
 ) -> set[int]:
-    """Return what a block reads before barrier `at` and has not written before."""
+    """Return what a block reads before barrier `at` without having written it."""
     found: set[int] = set()
     for spot, source in interval.items():
         if spot in memory.fresh and spot.operation != WRITE:
@@ -298,7 +299,7 @@ def early(
 def read_first(
     memory: Memory, block: Block, at: int, spot: Spot, missing: set[int]
 ) -> set[int]:
-    """Return what of `missing` a thread read at `spot` before writing it itself."""
+    """Return which of `missing` a thread read at `spot` before writing it itself."""
     writers = [
         s for s in memory.fresh if spot.list in s.counts and s.operation == WRITE
     ]
@@ -370,16 +371,16 @@ def within(
     return found & by_warps(memory, block, at, interval, set().union(*written))
 
 
-# What happens in warps whose lanes have met
+# Warps whose lanes have met
 
 
 def by_warps(
     memory: Memory, block: Block, at: int, interval: Interval, written: set[int]
 ) -> set[int]:
-    """Return the same, given that lanes that have met know each other's past.
+    """Return the suspicious part, given that lanes that met know each other's past.
 
-    Lanes that have met in different groups know too much to be handled in this way:
-    what they touch stays suspicious.
+    Lanes that have met in different groups know too much for this method: what they
+    touch stays suspicious.
     """
     companies: dict[tuple[int, ...], list[Meeting]] = {}
     for meeting in block.meetings:
@@ -400,7 +401,7 @@ def by_warps(
 
 
 def by_company(interval: Interval, leader: dict[int, int]) -> Interval:
-    """Merge what threads that meet have touched, under the first one's number."""
+    """Merge the accesses of threads that meet, under the first one's number."""
     found: Interval = {}
     for spot, source in interval.items():
         whole = found[spot] = {}
@@ -419,7 +420,7 @@ def company(
 ) -> Block:
     """Return some threads' accesses before barrier `at` as those of a separate block.
 
-    Their meetings are its barriers.
+    The block's barriers are the meetings of these threads.
     """
     count = len(block.lists)
     own: list[Lists | None] = [None] * count
@@ -449,7 +450,7 @@ def company(
 
 
 def of_shared(memory: Memory) -> Iterator[Suspect]:
-    """Yield the suspects in shared memory. Most blocks do the same to theirs."""
+    """Yield the suspects in shared memory. Equal blocks are analysed once."""
     lists = {spot.list for spot in memory.spots}
     lists = lists.union(*(spot.counts.values() for spot in memory.spots))
     last: object = None
@@ -476,7 +477,7 @@ def of_block(memory: Memory, block: Block) -> set[int]:
 
 
 def unfinished(memory: Memory) -> set[int]:
-    """Return what is read and is, at some time, the destination of a copy."""
+    """Return what is read and is, at any time, the destination of a copy."""
     begun = [spot for spot in memory.spots if "begun" in spot.kinds]
     reads = [spot for spot in memory.spots if spot.operation != WRITE]
     if not begun:
@@ -493,7 +494,7 @@ def of_global(memory: Memory) -> Iterable[Suspect]:
     blocks = memory.notes.blocks
     timelines = {block.number: memory.timeline(block) for block in blocks}
     own: dict[int, set[int]] = {block.number: set() for block in blocks}
-    before: set[int] = set()  # written, as far as the last barrier of the grid
+    before: set[int] = set()  # written up to the last barrier of the grid
     found = unfinished(memory)
     for grid in range(max(len(block.grids) for block in blocks) + 1):
         together: Interval = {}
@@ -512,14 +513,14 @@ def of_global(memory: Memory) -> Iterable[Suspect]:
 
 
 def join(together: Interval, block: int, interval: Interval) -> None:
-    """Add what a block's threads touched to what the block did."""
+    """Add what a block's threads touched to what the block touched."""
     for spot, source in interval.items():
         whole = together.setdefault(spot, {}).setdefault(block, [])
         whole.extend(chain.from_iterable(source.values()))
 
 
 def separate(memory: Memory) -> bool:
-    """Return whether nothing that is written is touched twice, by any thread."""
+    """Return whether no element that is written is touched twice, by any thread."""
 
     def entries(spots: list[Spot]) -> list[Numbers]:
         sources = memory.all_of(spots)
@@ -537,7 +538,7 @@ def separate(memory: Memory) -> bool:
 def of_local(memory: Memory) -> Iterable[Suspect]:
     """Return the suspects in local memory: what a thread reads before it writes it.
 
-    Most threads do the same to theirs.
+    Threads that do the same are analysed once.
     """
     lists = sorted({spot.list for spot in memory.spots})
     if len(lists) == 1 and memory.notes.steps[lists[0]] > 1:
@@ -572,7 +573,7 @@ def by_thread(memory: Memory, block: Block, lists: list[int]) -> list[list[Any]]
 
 
 def of_thread(memory: Memory, block: Block, thread: int) -> set[int]:
-    """Return what a thread reads of its own memory and has not written before."""
+    """Return what a thread reads in its own memory without having written it."""
     found: set[int] = set()
     written: set[int] = set()
     for at in range(len(block.marks) + 1):
@@ -590,7 +591,7 @@ def of_thread(memory: Memory, block: Block, thread: int) -> set[int]:
 
 
 def of_shared_list(memory: Memory, number: int) -> set[int]:
-    """Return the elements read first, where the spots share one list, in order."""
+    """Return the elements that are read first, if the spots share one ordered list."""
     found: set[int] = set()
     last: Numbers = []
     for block in memory.notes.blocks:
@@ -609,7 +610,7 @@ def first_reads(memory: Memory, number: int, entries: Numbers) -> set[int]:
     wide = {spot.code: spot.size // spot.unit for spot in spots}
     if max(wide.values()) > 1:
         entries = [n + k * step for n in entries for k in range(wide[n % step])]
-    entries = entries[::-1]  # so that the first one stays
+    entries = entries[::-1]  # so that the first one is kept
     first = dict(zip(map(step.__rfloordiv__, entries), entries, strict=True))
     return {n for n, entry in first.items() if entry % step not in writes}
 

@@ -20,7 +20,7 @@ Index = tuple[int, ...]
 
 @dataclass
 class Copied:
-    """A bulk copy: at which mbarrier its bytes count, after how many phases of it.
+    """A bulk copy: the mbarrier that counts its bytes, and that one's completed phases.
 
     announced: whether bytes had been announced there. arrived: the row before which it
     did; None if it never has.
@@ -46,8 +46,8 @@ class Held:
     """Registers of a thread that a product uses, or changes: from `row` to `landed`.
 
     thread: its number in the whole grid. start: their address. change: whether the
-    product changes them. committed: the row before which its group was made. What has
-    not happened is None.
+    product changes them. committed: the row before which its group was made. Fields for
+    what has not happened are None.
     """
 
     call: str
@@ -65,9 +65,9 @@ class Held:
 
 @dataclass
 class Mismatch:
-    """An operand `of` an array that is read with another swizzle than it was loaded.
+    """An operand read with another swizzle than its array was loaded with.
 
-    one: the operation that reads it.
+    of: the array. one: the operation that reads it.
     """
 
     one: int
@@ -82,13 +82,13 @@ class Mismatch:
 class Bulk:
     """The operations alongside the threads of a launch: copies, products, and waits.
 
-    copies: bulk loads, by the row of their beginning. passes: of each wait at an
-    mbarrier that ended the row, the thread's number in the whole grid, the mbarrier,
-    and how many of its phases were complete. apart: operations by the number that they
+    copies: bulk loads, by the row of their beginning. passes: for each completed wait
+    at an mbarrier, the row, the thread's number in the whole grid, the mbarrier, and
+    how many of its phases were complete. apart: operations, by the number that they
     have instead of a thread's. fences: the rows of fences of the async proxy. waits:
-    of each `wgmma_wait` the row, the thread's number, and for how many groups it does
-    not wait. ends: for each block the views that its threads had when they ended.
-    remote: whether a block has accessed another's shared memory.
+    for each `wgmma_wait`, the row, the thread's number, and how many groups it does not
+    wait for. ends: for each block, the views of its threads when they ended. remote:
+    whether a block has accessed another's shared memory.
     """
 
     copies: dict[int, Copied] = field(default_factory=dict)
@@ -108,20 +108,20 @@ class Trace:
 
     Columns with one entry per access: `view` (index into `views`), `site` (into
     `places`), `array` (into `arrays`), `space` (GLOBAL, SHARED, LOCAL), `address` and
-    `size` in bytes, `operation` (READ, WRITE, ATOMIC). Addresses are those of each
-    space; two arrays overlap only where they share memory. `atomics` are the rows of
+    `size` in bytes, `operation` (READ, WRITE, ATOMIC). Each space has its own
+    addresses; two arrays overlap only if they share memory. `atomics` has the rows of
     compare-and-swaps ("cas"), of additions of 1 ("one"), of operations on an element
-    whose index does not depend on data ("known") and of relaxed loads and stores
-    ("relaxed": READ and WRITE in `operation`), and of the stores that stand for the
+    whose index does not depend on data ("known"), of relaxed loads and stores
+    ("relaxed": READ and WRITE in `operation`), and of the stores that represent the
     beginning of an asynchronous copy ("begun"). `flops` counts the floating-point
-    operations of each line. `blocks` of `all_blocks` were recorded. `partial` lists
+    operations of each line. `blocks` out of `all_blocks` were recorded. `partial` lists
     the barriers that a block passed without some of its threads: block, place, and the
-    threads that came; `excused` the warp operations that lanes of the mask missed,
-    having ended. `barriers` counts for block and place how often the block passed the
-    barrier there. `extents` gives for each array where it begins, and its shape; ()
-    for one whose elements are not contiguous. `bulk` are copies of the TMA.
-    `iterations` has for rows the number of the iteration in which the access was made,
-    where lanes may be out of step.
+    threads that came; `excused` the warp operations that lanes of the mask missed
+    because they had ended. `barriers` counts, for block and place, how many times the
+    block passed the barrier there. `extents` has the address and the shape of each
+    array; () for one whose elements are not contiguous. `bulk` has the operations
+    alongside the threads. `iterations` has the number of the iteration for rows at
+    which lanes may be out of step.
     """
 
     places: list[Place]
@@ -172,7 +172,7 @@ class Trace:
 
     @cached_property
     def owner(self) -> Columns:
-        """The block that has the memory, where it is shared."""
+        """The block that owns the memory accessed, if it is shared."""
         if not self.bulk.remote:
             return self.block
         return np.where(self.remote, self._of_view("memory"), self.block)
@@ -215,7 +215,7 @@ class Trace:
     def element(self, row: int) -> str:
         """Format the element that the access at `row` touches: `tile[3, 7]`.
 
-        If it touches several elements, the first; '' if that is unclear.
+        If it touches several elements, it is the first; '' if that is unclear.
         """
         array = int(self.array[row])
         start, shape = self.extents[array] if self.extents else (0, ())

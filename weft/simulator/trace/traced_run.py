@@ -1,4 +1,4 @@
-"""A simulated launch that writes down which thread accesses what, on which line."""
+"""A simulated launch that records which thread accesses what, on which line."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -24,16 +24,16 @@ from weft.simulator.translation.notes import LOAD, NOTE, Noting
 
 Entry = Iterable[int]
 
-_LOOK = 1 << 16  # accesses, after which `look` is asked; then after 4 times as many
+_LOOK = 1 << 16  # accesses before `look` is called; later ones at 4 times as many
 
 
 class TracedRun(WatchedRun):
-    """A launch that writes down its accesses; `trace()` gives them afterwards."""
+    """A launch that records its accesses; `trace()` returns them afterwards."""
 
     noting_of = Noting.ACCESSES
 
     def __init__(self, *args: Any) -> None:
-        """Prepare a launch that is written down."""
+        """Prepare a launch that is recorded."""
         super().__init__(*args)
         self.log = self.new_log()
         self.note = self.log.entries.extend
@@ -41,7 +41,7 @@ class TracedRun(WatchedRun):
         kinds = "cas", "one", "known", "relaxed", "begun"
         self.atomics: dict[str, list[int]] = {kind: [] for kind in kinds}
         self.bulk = Bulk()
-        self._iteration_of: dict[int, int] = {}  # of accesses, by row
+        self._iteration_of: dict[int, int] = {}  # access row → iteration
         self.beside = TracedBeside(self)
         self.clocks = Clocks()
         self._next_look = _LOOK
@@ -57,7 +57,7 @@ class TracedRun(WatchedRun):
         x._number = self.log.number(x._id, start, x._data.strides)
 
     def accessed(self, x: Watched, offset: int, operation: int, site: Any) -> None:
-        """Write down an access that the kernel does not note by itself."""
+        """Record an access that the kernel itself does not note."""
         special, size = self.special, 0
         if special is not None:
             if special.kinds or special.relaxed:
@@ -161,13 +161,13 @@ class TracedRun(WatchedRun):
         return {NOTE: self.note, LOAD: load} | within | self.summing()
 
     def _within(self, iteration: int) -> None:
-        """Note the iteration of the next access."""
+        """Record the iteration of the next access."""
         self._iteration_of[self.log.rows] = iteration
 
     # The result
 
     def trace(self, so_far: bool = False) -> Trace:
-        """The accesses so far; at the end they are handed over, once."""
+        """Return the trace. Without `so_far` it is final, and the log is discarded."""
         known = self.addresses
         found, loads = self.log.accesses(known, so_far)
         sites = np.unique(found["site"]).tolist()
@@ -201,7 +201,7 @@ class TracedRun(WatchedRun):
 class CalledRun(TracedRun):
     """A launch run again, to learn which calls led to the accesses `wanted`, by row.
 
-    `calls` has for each row the place of the access and of the calls. The run ends
+    `calls` has for each row the places of the access and of the calls. The run ends
     with `Enough` when it has all of them.
     """
 
@@ -224,12 +224,11 @@ class CalledRun(TracedRun):
 class ValuedRun(TracedRun):
     """A launch run again, to learn what memory holds at the accesses `wanted`.
 
-    wanted: for each row the address of the element to look at. `values` has for each
-    row what the element held when the access was noted, which is after a store and
-    before anything else, and what it held when the access was done; None where that
-    cannot be told. `meetings` are the barriers passed: the row before which, the
-    threads by the numbers of their blocks and their own, and the place. The run ends
-    with `Enough` after the last row.
+    wanted: row → the address of the element to look at. `values` has two values of the
+    element for each row: when the access was recorded, which is after a store but
+    before any other operation, and after the access; None if that is unknown.
+    `meetings` are the barriers passed: the row before which, the threads as (block,
+    thread), and the place. The run ends with `Enough` after the last row.
     """
 
     def __init__(self, wanted: dict[int, int], *args: Any, **options: Any) -> None:
@@ -255,9 +254,10 @@ class ValuedRun(TracedRun):
         super().met(threads, scope)
 
     def waiting(self, block: int) -> dict[int, tuple[Any, Place]]:
-        """Which threads of a block wait at a barrier: at which, in which turn; where.
+        """Return a block's threads that wait at a barrier, with a key and the place.
 
-        Two that have the same first part of this meet.
+        The key has the barrier and the iterations of loops: threads with equal keys
+        meet.
         """
         return {
             t.number: (
@@ -275,7 +275,7 @@ class ValuedRun(TracedRun):
         self.settle()
 
     def settle(self) -> None:
-        """Look at what the last access wanted has left behind."""
+        """Look at what the last requested access has left in memory."""
         if self._open is not None:
             row, x, at = self._open
             self.values[row] = self.values[row][0], _value(x, at)
@@ -301,7 +301,7 @@ class ValuedRun(TracedRun):
 
 
 def _index(x: Watched, offset: int) -> tuple[int, ...] | None:
-    """The index of the element so many bytes from the beginning of `x`, if any."""
+    """Return the index of the element `offset` bytes from the start of `x`, or None."""
     index = [0] * x.ndim
     for axis in sorted(range(x.ndim), key=lambda axis: -x.strides[axis]):
         if x.strides[axis] <= 0 or offset < 0:
@@ -312,13 +312,13 @@ def _index(x: Watched, offset: int) -> tuple[int, ...] | None:
 
 
 def _value(x: Watched, at: tuple[int, ...]) -> Any:
-    """A number of Python's, None for a record."""
+    """Return an element as a Python number, None for a record."""
     value = x._data[at].item()
     return value if isinstance(value, bool | int | float | complex) else None
 
 
 class _Watched(list[int]):
-    """The entries of a log, which shows `saw` what is added to them."""
+    """The entries of a log; calls `saw` with each that is added."""
 
     def __init__(self, saw: Callable[[Entry], None]) -> None:
         super().__init__()
@@ -330,4 +330,4 @@ class _Watched(list[int]):
 
 
 class Enough(Fault):
-    """Ends a run that is only made to see something."""
+    """Ends a run that has seen all it was made to see."""

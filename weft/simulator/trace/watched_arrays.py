@@ -1,4 +1,4 @@
-"""Arrays that say what is accessed in them, for a launch that writes that down."""
+"""Arrays that report what is accessed in them, for a launch that is recorded."""
 
 import sys
 from contextlib import AbstractContextManager
@@ -12,7 +12,7 @@ from weft.simulator.trace.notes import ATOMIC, READ, WRITE
 
 
 class Watched(Array):
-    """An array that says every access to one of its elements to its `WatchedRun`."""
+    """An array that reports every access to one of its elements to its `WatchedRun`."""
 
     __slots__ = (
         *("_base", "_fields", "_id", "_run"),
@@ -26,7 +26,7 @@ class Watched(Array):
     _unit: int
 
     def attach(self, run: Any, number: int, base: int) -> None:
-        """Say where accesses go; `base` is the address of NumPy's address 0."""
+        """Set where accesses are reported. base: the address of NumPy's address 0."""
         self._run, self._id, self._base = run, number, base
         self._fields: dict[str, Array] = {}
         run.attached(self)
@@ -50,7 +50,7 @@ class Watched(Array):
             return
         self._store(index, value)
         special = self._run.special
-        if special is None or not special.kinds:  # an atomic is noted as it reads
+        if special is None or not special.kinds:  # an atomic is recorded when it reads
             self._note(index, WRITE, None)
 
     def _fill(self, value: Any) -> None:
@@ -69,7 +69,7 @@ class Watched(Array):
             self._note(index, WRITE, site)
 
     def _note(self, index: Any, operation: int, site: Any) -> None:
-        """Say an access to the element at `index`."""
+        """Report an access to the element at `index`."""
         special = self._run.special
         if special is not None and special.counted:
             return
@@ -115,5 +115,5 @@ class Watched(Array):
 
 
 def load(x: Any, index: Any, site: int) -> Any:
-    """Load `x[i]` in a kernel where no shorter way is known."""
+    """Load `x[i]` in a kernel where no shorter form is possible."""
     return x._load(index, site) if isinstance(x, Watched) else x[index]

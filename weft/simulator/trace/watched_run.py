@@ -1,4 +1,4 @@
-"""What launches that are written down have in common, however they do it."""
+"""The common part of launches that are recorded, in whatever form."""
 
 from abc import abstractmethod
 from collections import Counter, defaultdict
@@ -23,8 +23,8 @@ from weft.simulator.trace.trace import Trace
 from weft.simulator.trace.watched_arrays import Watched
 from weft.simulator.translation.notes import FLOPS, OPERATION, SUMS, Noting
 
-MOST_BLOCKS = 64  # written down; of a larger grid a sample
-MOST_ACCESSES = 2_000_000  # after which no further block is begun
+MOST_BLOCKS = 64  # recorded; of a larger grid, a sample
+MOST_ACCESSES = 2_000_000  # after these, no further block is recorded
 
 Fill = Callable[[np.ndarray[Any, Any], str], None]
 Instruction = tuple[CodeType, int]
@@ -32,12 +32,13 @@ Instruction = tuple[CodeType, int]
 
 @dataclass(frozen=True)
 class Recording:
-    """How a launch is written down.
+    """How a launch is recorded.
 
-    `fresh` are the names of the arrays that hold nothing before it. `look` is shown the
-    trace so far, now and then where it is long; it may raise to end the run. `every`
-    block is written down, or of many a sample. `fill` puts something into new shared or
-    local memory, by default the poison of `arrays`.
+    `fresh` are the names of the arrays that hold nothing before it. `look` is called
+    with the trace so far, from time to time in a long launch; it may raise to end the
+    run. With `every`, all blocks are recorded, otherwise a sample if there are many.
+    `fill` puts initial values into new shared or local memory, by default the poison of
+    `arrays`.
     """
 
     fresh: frozenset[str] = frozenset()
@@ -47,10 +48,10 @@ class Recording:
 
 
 class WatchedRun(Run):
-    """A launch that keeps what happens: blocks, barriers, places and arithmetic.
+    """A launch that records events: blocks, barriers, places and arithmetic.
 
-    `noted_blocks` are the numbers of those that are written down, of `all_blocks`.
-    `special` describes the operation going on, None for a plain load or store.
+    `noted_blocks` are the numbers of the blocks that are recorded, out of `all_blocks`.
+    `special` describes the operation in progress, None for a plain load or store.
     """
 
     patience, most = 300_000, 30_000_000
@@ -64,7 +65,7 @@ class WatchedRun(Run):
         backwards: bool = False,
         recording: Recording | None = None,
     ) -> None:
-        """Prepare a launch that is written down."""
+        """Prepare a launch that is recorded."""
         super().__init__(fn, grid, block, dynamic_shared, backwards)
         self.recording = recording or Recording()
         self.special: Special | None = None
@@ -86,7 +87,7 @@ class WatchedRun(Run):
     @property
     @abstractmethod
     def touched(self) -> int:
-        """How many accesses have been written down."""
+        """The number of accesses recorded so far."""
 
     def effort(self) -> dict[str, int]:
         return super().effort() | {"accesses": self.touched}
@@ -107,22 +108,22 @@ class WatchedRun(Run):
 
     @abstractmethod
     def attached(self, x: Watched) -> None:
-        """An array is there: what the kernel notes of it is looked up in it."""
+        """Prepare an array: set what the kernel looks up in it to note accesses."""
 
     @abstractmethod
     def accessed(self, x: Watched, offset: int, operation: int, site: Any) -> None:
-        """`x` is accessed so many bytes from its beginning.
+        """Record an access to `x`, `offset` bytes from its beginning.
 
-        site: the number of the place, None where it is not known.
+        site: the number of the place, None if it is unknown.
         """
 
     def specially(self, access: Special) -> AbstractContextManager[Any]:
         return _Specially(self, access)
 
-    # Which blocks are written down
+    # Which blocks are recorded
 
     def calling(self, block: Block) -> Bound:
-        """The kernel as it runs in `block`: outside of the sample it notes nothing."""
+        """Return the kernel as it runs in `block`: outside the sample, no notes."""
         if self.is_noted(block.number):
             return self.bound
         if self._without_notes is None:
@@ -130,7 +131,7 @@ class WatchedRun(Run):
         return self._without_notes
 
     def is_noted(self, block: int) -> bool:
-        """Whether the accesses of a block are written down."""
+        """Return whether the accesses of a block are recorded."""
         if block in self.noted_blocks or block not in self._sample:
             return block in self.noted_blocks
         if self.touched < MOST_ACCESSES or not self.noted_blocks:
@@ -152,18 +153,18 @@ class WatchedRun(Run):
         self._excused.update(map(self.where.instruction, threads))
 
     def barriers_passed(self) -> Counter[tuple[int, Place]]:
-        """How often each block has passed the barriers of each place."""
+        """Return how many times each block has passed the barriers of each place."""
         passed: Counter[tuple[int, Place]] = Counter()
         for (block, site), times in self._passed.items():
             passed[block, self._place(site)] += times
         return passed
 
     def partial_barriers(self) -> list[tuple[int, Place, frozenset[int]]]:
-        """See `Trace.partial`."""
+        """Return the barriers for `Trace.partial`."""
         return [(block, self._place(at), came) for block, at, came in self._partial]
 
     def excused_places(self) -> list[Place]:
-        """See `Trace.excused`."""
+        """Return the places for `Trace.excused`."""
         return list(map(self._place, self._excused))
 
     def _place(self, site: Instruction) -> Place:
@@ -173,17 +174,17 @@ class WatchedRun(Run):
             self._places[key] = place(code, at, self.lines[code])
         return self._places[key]
 
-    # Places, by numbers
+    # Places, by number
 
     def site(self, frame: FrameType) -> int:
-        """The number of the instruction at which the learner is, above `frame`.
+        """Return the number of the learner's instruction in progress, above `frame`.
 
-        Places that a translation has numbered count up from 0, the others down from
-        the last number.
+        Places that a translation has numbered count up from 0, the others down from the
+        last number.
         """
         known = self._sites.get
         while True:
-            # A code object's bytes are inside it: this is a number for each of them.
+            # Unique, because a code object is larger than its bytecode.
             key = id(frame.f_code) + frame.f_lasti
             if (number := known(key)) is not None:
                 return number
@@ -199,7 +200,7 @@ class WatchedRun(Run):
         return self._sites[key]
 
     def place_of(self, number: int) -> Place:
-        """The place with this number."""
+        """Return the place with this number."""
         if number in self.bound.noted:
             return self.bound.noted[number][0]
         return self._place(self._instructions[MOST_SITES - 1 - number])
@@ -207,13 +208,13 @@ class WatchedRun(Run):
     # Iterations
 
     def _during(self, iteration: int | None) -> None:
-        """Let the accesses that follow be made in an iteration, until it is None."""
+        """Attribute the accesses that follow to an iteration, or to none."""
         self.current.iteration = iteration
 
     # Arithmetic
 
     def summing(self) -> dict[str, Any]:
-        """What counts arithmetic on what no array holds."""
+        """Return the names that count arithmetic on values that are in no array."""
         flops = self._flops
 
         def sums(value: Any, site: int) -> Any:
@@ -224,9 +225,9 @@ class WatchedRun(Run):
         return {SUMS: sums, FLOPS: flops}
 
     def arithmetic(self, executed: dict[int, int]) -> dict[Place, int]:
-        """How many floating-point operations each line has done.
+        """Return how many floating-point operations each line has done.
 
-        executed: how often loads were, by the numbers of their places.
+        executed: how many times loads were executed, by the numbers of their places.
         """
         done = {site >> OPERATION: times for site, times in self._flops.items()}
         flops: dict[Place, int] = {}
@@ -239,7 +240,7 @@ class WatchedRun(Run):
 
 
 def sample(blocks: int, most: int = MOST_BLOCKS) -> frozenset[int]:
-    """Which blocks of a grid to write down: all, or some from all over it."""
+    """Return which blocks of a grid to record: all, or some from all over it."""
     if blocks <= most:
         return frozenset(range(blocks))
     edge = most // 4
@@ -248,7 +249,7 @@ def sample(blocks: int, most: int = MOST_BLOCKS) -> frozenset[int]:
 
 
 class _Specially:
-    """While it is entered, accesses of a run differ from plain loads and stores."""
+    """Marks the accesses in a `with` block as different from plain loads and stores."""
 
     __slots__ = ("_access", "_run")
 

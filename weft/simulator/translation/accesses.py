@@ -1,4 +1,4 @@
-"""Translates accesses to memory: what is indexed, looked at, noted and marked."""
+"""Translates accesses to memory: indexing, checks, notes and marks."""
 
 import ast
 from typing import Any
@@ -20,7 +20,7 @@ from weft.simulator.translation.values import Values, again, name_of
 
 
 class Accesses(Values):
-    """Translates what touches arrays."""
+    """Translates the expressions that access arrays."""
 
     def _subscript(self, node: ast.Subscript) -> ast.expr:
         of = kind(node.value)
@@ -33,7 +33,7 @@ class Accesses(Values):
         return node
 
     def array(self, node: ast.expr, of: Arr) -> tuple[ast.expr, str]:
-        """Return the array to index through, and the name of its aliases."""
+        """Return the array to index through, and the name that its aliases have."""
         if isinstance(node, ast.Name) and node.id not in self._bare:
             self.made.aliases[node.id] = of.ndim
             return node, node.id
@@ -91,13 +91,13 @@ class Accesses(Values):
         indices: list["Index"],
         verb: str = "read",
     ) -> None:
-        """Record what is accessed here, in case it turns out to be out of bounds."""
+        """Record what is accessed here, for the message if it is out of bounds."""
         name = alias or name_of(base)
         shown = tuple(i.shown for i in indices)
         self.made.accesses[position_of(node)] = Access(name, shown, verb)
 
     def _index(self, made: ast.expr, written: ast.expr) -> "Index":
-        """Prepare an index for several uses: its name, and the first use of it."""
+        """Prepare an index for several uses: an expression, to be evaluated once."""
         natural = is_natural(written)
         if isinstance(made, ast.Constant) and isinstance(made.value, int):
             return Index(made, made, made.value, natural)
@@ -151,7 +151,7 @@ class Accesses(Values):
         return syntax.either(within, note, where=node)
 
     def _in_iteration(self, spot: Spotted, node: ast.expr, note: ast.expr) -> ast.expr:
-        """Note the iteration of an access, once for neighbouring statements."""
+        """Note the iteration of an access, once for adjacent statements."""
         together = self.together
         if self._lifting and together is not None:
             if together.number < 0:
@@ -162,7 +162,7 @@ class Accesses(Values):
         return syntax.either(noted, note, where=node)
 
     def _iteration(self, node: ast.expr) -> tuple[int, ast.expr]:
-        """Make a call that notes the iteration, in a list with this number."""
+        """Make a call that notes the iteration; return its list's number with it."""
         assert self.around is not None
         number = self.function.number(node, 0, Spotted())
         at = self.function.local_number(number)
@@ -207,7 +207,7 @@ class Accesses(Values):
         node: ast.AST,
         operation: int = WRITE,
     ) -> None:
-        """Store a number to an element, and mark it; note it, if it is just a WRITE."""
+        """Store a number to an element, and mark it; note it if it is a WRITE."""
         verb = "write" if operation == WRITE else CHANGES
         self._remember(target, base, alias, indices, verb)
         row = self.of_array(base, alias, "v", target)
@@ -246,7 +246,7 @@ class Accesses(Values):
         )
 
     def fitted(self, value: ast.expr, given: Kind, to: Any, node: ast.AST) -> ast.expr:
-        """Convert a value for a store; memory rounds to float32 by itself."""
+        """Convert a value for a store; memory itself rounds to float32."""
         if not isinstance(given, Num) or given.number is to or to.kind == "b":
             return value
         if to.kind == "f" and to.bits > 16:
@@ -310,8 +310,8 @@ class Index:
 def attribute_of(of: ast.expr, what: str, node: ast.AST) -> ast.expr:
     """Return an expression for a property of an array.
 
-    "v": what is indexed. "w": what stores leave marks in. "n": its number in a log.
-    "e": the number of its first element. "s0", "t0": its first stride, in bytes and in
+    "v": what is indexed. "w": where stores leave marks. "n": its number in a log. "e":
+    the number of its first element. "s0", "t0": its first stride, in bytes and in
     elements.
     """
     if what in _ATTRIBUTES:
@@ -334,7 +334,7 @@ _STRIDES = {"s": "strides", "t": "_steps"}
 
 
 def is_natural(index: ast.expr) -> bool:
-    """Return whether an index is never negative: Python would count from the end."""
+    """Return whether an index is never negative; Python would count from the end."""
     found = kind(index)
     return isinstance(found, Num) and found.natural
 

@@ -1,4 +1,4 @@
-"""Translates atomic operations: a thread that runs is not interrupted."""
+"""Translates atomic operations: a running thread is not interrupted."""
 
 import ast
 
@@ -36,7 +36,7 @@ class Atomics(Accesses):
         return self.plain(node, node)
 
     def _is_direct(self, node: ast.Call, name: str, given: list[Kind]) -> bool:
-        """Return whether an operation can be done in the kernel, without a call."""
+        """Return whether an operation can be done inside the kernel, without a call."""
         if len(given) != 3 or node.keywords or not self._lifting:
             return False
         of, value = given[0], given[2]
@@ -51,13 +51,13 @@ class Atomics(Accesses):
             return False
         if not self.noting:
             return True
-        # In shared memory it matters whether 1 is added, which may not be known here.
+        # In shared memory it matters whether 1 is added, which may be unknown here.
         known = name != "add" or of.space == "global" or not of.number.whole
         known = known or node.known[2] is not None  # type: ignore[attr-defined]
         return self.by_numbers and known
 
     def _changed_at_once(self, node: ast.Call, name: str, known: bool) -> ast.expr:
-        """Read an element, and store to it what comes of that."""
+        """Read an element, and store the result of the operation to it."""
         x, index, value = node.args
         of, given = kind(x), kind(value)
         assert isinstance(of, Arr)

@@ -1,10 +1,10 @@
 """Translates the expressions of a kernel to plain numbers and memory.
 
-Every number is a Python bool, int or float, whose type inference knows: an integer lies
+Every number is a Python bool, int or float, whose type inference knows: an integer is
 in the range of its type, a float32 is a float that has been rounded. Some expressions
-need statements before them, such as one that rounds. Where all of an expression is
-evaluated whatever its values are, these are put before its statement; elsewhere, as in
-the branches of `a if b else c`, a call does the same more slowly.
+need statements before them, such as one that rounds. If all of an expression is always
+evaluated, these are put before its statement. Elsewhere, as in the branches of `a if b
+else c`, a call does the same more slowly.
 """
 
 import ast
@@ -28,12 +28,12 @@ class Expressions(Atomics):
     """Translates expressions."""
 
     _shared = 0  # arrays so far
-    _calls = 0  # of device functions
+    _calls = 0  # calls of device functions so far
 
     def expr(self, node: ast.expr, raw: bool = False) -> ast.expr:
         """Translate an expression.
 
-        raw: a float32 need not be rounded, as it is stored to one at once.
+        raw: whether a float32 need not be rounded, because it is stored as one at once.
         """
         visit = getattr(self, f"_{type(node).__name__.lower()}", None)
         if visit is None:
@@ -111,7 +111,7 @@ class Expressions(Atomics):
                 return syntax.name(f"__{node.attr}_{base.id}", node)
         if not isinstance(of, (Arr, Tup)):
             node.value = self.numpys(node.value, of, node)
-            return self.plain(node, node)  # of a number or a record, or NumPy's
+            return self.plain(node, node)  # an attribute of a number, a record or NumPy
         return node
 
     def _of_module(self, node: ast.Attribute, path: tuple[str, ...]) -> ast.expr:
@@ -167,7 +167,7 @@ class Expressions(Atomics):
         return self._with_numpys(node, self.several(node.args))
 
     def _with_numpys(self, node: ast.Call, made: list[ast.expr]) -> ast.expr:
-        """Translate a call that needs NumPy's numbers, which show their types."""
+        """Translate a call that needs NumPy numbers, which have types."""
         kinds = [kind(a) for a in node.args]
         node.args = []
         for one, of in zip(made, kinds, strict=True):
@@ -273,9 +273,9 @@ class Expressions(Atomics):
         )
 
 
-# Functions of `cuda` that say where a thread is, and among how many.
+# Functions of `cuda` for a thread's position in the grid, and the grid's size.
 _EXTENTS = frozenset(["grid", "gridsize"])
-# Functions of Python that take and give what they get, whatever its type.
+# Python functions that pass on values of any type.
 _OF_PYTHON = frozenset(
     "len enumerate zip range iter next print isinstance tuple slice type".split()
 )

@@ -1,15 +1,15 @@
 """Number the iterations in which lanes touch memory, where they may be out of step.
 
-The lanes of a warp that come to a place in the same iteration touch memory together.
-Mostly that is when each of them comes there for the k-th time. It is not where some
-skip an iteration: under an `if` in a loop, after a `continue`, in a loop in a loop that
-takes some lanes longer than others, and in a device function. There each access is
-noted with the iteration that its thread is in.
+The lanes of a warp that reach a place in the same iteration touch memory together.
+Usually that is when each of them is there for the k-th time. It is not if some skip an
+iteration: under an `if` in a loop, after a `continue`, in a nested loop that takes some
+lanes longer than others, and in a device function. There each access is noted with its
+thread's current iteration.
 
-That is one integer: of the loop around, the iteration it is in, and in the lower bits
-how many iterations of the inner loop have begun. For a loop these are put into a
-variable, but only if something in it is noted with them. A device function is given
-those of its caller, and which of the calls there it is.
+That is one integer: the iteration of the enclosing loop, and in the lower bits how many
+iterations of the inner loop have begun. A loop keeps it in a variable, but only if
+something in it is noted with it. A device function gets its caller's iteration, and the
+number of its call there.
 """
 
 import ast
@@ -18,30 +18,30 @@ from dataclasses import dataclass
 from weft.simulator.inference.kinds import Conversion, Named
 from weft.simulator.translation import syntax
 
-ITERATION = "__iteration__"  # of the caller
+ITERATION = "__iteration__"  # the caller's iteration
 WITHIN = "__within__"  # called with the iteration of the next access
-DURING = "__during__"  # and with that of those that follow; None after them
+DURING = "__during__"  # called with that of all following accesses; None after them
 _BITS = 32  # for the iterations of one loop
-_SAME = frozenset(["blockDim", "gridDim", "blockIdx"])  # in all lanes of a warp
+_SAME = frozenset(["blockDim", "gridDim", "blockIdx"])  # equal in all lanes of a warp
 _OF_ARRAYS = frozenset(["shape", "size", "ndim"])
 
 
 class Around:
-    """A loop, or the call of a device function: around the statements in it.
+    """A loop, or the call of a device function, that contains statements.
 
     `begins` and `each` are statements before a loop and at the beginning of its body,
-    which do nothing until the iteration is used.
+    which do nothing unless the iteration is used.
     """
 
     def __init__(self, name: str, outer: "Around | None", node: ast.AST) -> None:
-        """Prepare what is called `name`. node: a statement."""
+        """Prepare. name: the variable for the iteration. node: a statement."""
         self._name, self._outer = name, outer
         self.begins, self.each = nothing(node), nothing(node)
         self._used = name == ITERATION
 
     @classmethod
     def call(cls) -> "Around":
-        """Return the call of a device function."""
+        """Return one for the call of a device function."""
         return cls(ITERATION, None, ast.Pass())
 
     def iteration(self, node: ast.AST) -> ast.expr:
@@ -60,8 +60,8 @@ class Around:
 class Together:
     """Statements that are executed equally often, one after another.
 
-    `first` comes before them: it does nothing, or notes the iteration for all of them,
-    in the list with this `number`.
+    `first` precedes them: it does nothing, or notes the iteration for all of them, in
+    the list with this `number`.
     """
 
     first: ast.Expr
@@ -69,7 +69,7 @@ class Together:
 
 
 def inner(around: Around | None, number: int, node: ast.AST) -> ast.expr:
-    """Return an expression for what is numbered within an iteration."""
+    """Return an expression for an iteration within that of `around`."""
     own = syntax.constant(number, node)
     if around is None:
         return own
@@ -79,12 +79,12 @@ def inner(around: Around | None, number: int, node: ast.AST) -> ast.expr:
 
 
 def nothing(node: ast.AST) -> ast.Expr:
-    """Return a statement without effect, whose value may still be replaced."""
+    """Return a statement without effect, whose value can be replaced later."""
     return syntax.placed(ast.Expr(syntax.constant(None, node)), node)
 
 
 def leaves(node: ast.AST, how: type[ast.stmt]) -> bool:
-    """Return whether a statement has a `break` or `continue` of the loop around it."""
+    """Return whether a statement has a `break` or `continue` of the enclosing loop."""
     if isinstance(node, how):
         return True
     if isinstance(node, (ast.For, ast.While)):
@@ -95,10 +95,10 @@ def leaves(node: ast.AST, how: type[ast.stmt]) -> bool:
 
 
 class Sameness:
-    """The names that have the same value in all lanes of a warp, while they have one.
+    """The names that have the same value in all lanes of a warp, once they are set.
 
-    They are arguments that are never given another value, outside constants, and names
-    that are given a value once, which follows from such.
+    They are arguments that are never reassigned, constants from outside, and names that
+    are assigned once, from an expression of such names.
     """
 
     def __init__(self, definition: ast.FunctionDef, known: set[str]) -> None:
@@ -122,7 +122,7 @@ class Sameness:
                         more = True
 
     def counts(self, node: ast.For) -> bool:
-        """Return whether all lanes that begin a loop do as many iterations of it."""
+        """Return whether all lanes that begin a loop run equally many iterations."""
         match node.iter:
             case ast.Call(func=ast.Name(id="range"), args=args, keywords=[]):
                 same = all(map(self.holds, args))
@@ -131,12 +131,12 @@ class Sameness:
         return same and not any(leaves(part, ast.Break) for part in node.body)
 
     def add(self, target: ast.expr) -> None:
-        """Note that a loop gives its variable the same values in all lanes."""
+        """Record that a loop gives its variable the same values in all lanes."""
         if isinstance(target, ast.Name) and target.id in self._once:
             self._known.add(target.id)
 
     def drop(self, target: ast.expr) -> None:
-        """Note that the loop is over."""
+        """Record that the loop is over."""
         if isinstance(target, ast.Name):
             self._known.discard(target.id)
 

@@ -11,7 +11,7 @@ from weft.simulator.translation.notes import Noting, Spotted
 
 CELL = "__cell__"
 CHANGES = "atomically change"
-SHARED = "__shared__"  # the arrays of a thread's block, by their numbers
+SHARED = "__shared__"  # the arrays of a thread's block, by number
 Scope = dict[str, Any]
 
 
@@ -24,7 +24,7 @@ def kind(node: ast.AST) -> Kind:
 class Access:
     """An access in translated code: the names of its array and indices, or numbers.
 
-    verb: what is done to the element.
+    verb: what is done to the element, such as "read".
     """
 
     array: str
@@ -41,7 +41,7 @@ def position_of(node: ast.expr) -> Position:
 
 
 class Body:
-    """A function that is being translated: its places, and what its names stand for.
+    """A function that is being translated: its places, and the values of its names.
 
     noting: what is noted. `spots`, `numbered` and `flops` have an entry for each place
     that notes something; see `rewriting.Rewritten`.
@@ -55,7 +55,7 @@ class Body:
         noting: Noting,
         is_kernel: bool,
     ) -> None:
-        """Prepare to rewrite a function whose source begins in line `first`."""
+        """Prepare to rewrite a function whose source begins on line `first`."""
         self.noting, self.is_kernel = noting, is_kernel
         self.spots: list[Spotted | None] = []
         self.numbered: list[Position] = []
@@ -70,7 +70,7 @@ class Body:
         }
 
     def number(self, node: ast.expr, flops: int, spot: Spotted | None = None) -> int:
-        """Number a place that notes something."""
+        """Return a number for a place that notes something."""
         self.numbered.append(position_of(node))
         self.flops.append(flops)
         self.spots.append(spot)
@@ -95,7 +95,7 @@ class Body:
         return self.devices[-1][0]
 
     def outside(self, name: str) -> Any:
-        """Return the number that an outside name stands for, or None."""
+        """Return the number that is the value of an outside name, or None."""
         value = None if name in self._local else self._scope.get(name)
         if isinstance(value, np.generic):
             value = value.item()
@@ -110,8 +110,8 @@ class Body:
 class Given:
     """A parameter that a kernel has in addition to its own.
 
-    part: of the argument `of`, see `accesses.part_of`, or where that is "" of the
-    thread: "threadIdx_x", "grid_x", "laneid", ... With `of` None it is CELL, SHARED,
+    part: a property of the argument `of`, see `accesses.part_of`; if `of` is "", of the
+    thread: "threadIdx_x", "grid_x", "laneid", ... If `of` is None, it is CELL, SHARED,
     one of the thread's lists of notes, or NOTES for all of these.
     """
 
@@ -122,12 +122,12 @@ class Given:
 
 @dataclass
 class Made:
-    """The things that a translated function needs in addition to its code.
+    """What a translated function needs in addition to its code.
 
-    `helpers` are what names of arithmetic stand for, `positions` the values that
-    threads know from the start, `aliases` the arrays that are indexed by their names,
-    with their axes. `accesses` says what is accessed where. A kernel is `given` more
-    than its arguments.
+    `helpers` are the values of the names that arithmetic uses, `positions` the values
+    that threads know from the start, `aliases` the arrays that are indexed by name,
+    with their number of axes. `accesses` maps a place to what is accessed there.
+    `given` lists what a kernel gets before its arguments.
     """
 
     helpers: dict[str, Any] = field(default_factory=dict)

@@ -1,8 +1,8 @@
 """Mark what a trace records of a kernel: its loads, and its amount of arithmetic.
 
-Arithmetic on what was loaded is counted from the loads: a load is marked with how many
-operations of arithmetic go with it, `flops`. Any other expression with arithmetic in it
-is marked with how many it has, `sums`.
+Arithmetic on loaded values is counted by their loads: a load is marked with the number
+of operations that go with it, `flops`. Any other expression with arithmetic in it is
+marked with its number of operations, `sums`.
 """
 
 import ast
@@ -15,7 +15,8 @@ OPERATION = 3  # bits for the operation, below the number of its place
 READ, WRITE, ATOMIC = 0, 1, 2
 
 
-NOTES, BASE = "__notes__", "__base__"  # what a thread notes in, and from which one on
+# a thread's lists of notes, and the number of the first one to use
+NOTES, BASE = "__notes__", "__base__"
 
 
 class Noting(Enum):
@@ -35,10 +36,10 @@ class Noting(Enum):
 class Spotted:
     """A place that touches memory, or computes: see `trace.notes.Spot`.
 
-    `array` is the name of the array, '' where it has none. `counts` has the numbers of
-    the lists of reads whose lengths are noted with a store, and of the lists in which.
-    Of an atomic operation there are `kinds`. `iterations` is the number of the list
-    with the iterations in which it is executed, -1 where lanes are in step.
+    `array` is the name of the array, '' if it has none. `counts` maps the lists of
+    reads whose lengths are noted with a store to the lists for these lengths. `kinds`
+    are those of an atomic operation. `iterations` is the number of the list with the
+    iterations in which it is executed, -1 if lanes are in step.
     """
 
     operation: int = -1
@@ -68,7 +69,7 @@ def is_load(node: ast.AST) -> bool:
 
 
 class MarkArithmetic(ast.NodeVisitor):
-    """Find the largest expressions with arithmetic in them, outside of indices."""
+    """Finds the largest expressions with arithmetic in them, outside indices."""
 
     def visit_BinOp(self, node: ast.BinOp) -> None:
         _mark(node, 0)
@@ -87,7 +88,7 @@ class MarkArithmetic(ast.NodeVisitor):
             self.generic_visit(node)
 
     def visit_Subscript(self, node: ast.Subscript) -> None:
-        """Leave out arithmetic on indices."""
+        """Skip arithmetic in indices."""
 
 
 def _mark(node: ast.expr, more: int) -> None:

@@ -1,4 +1,4 @@
-"""The functions that the names of arithmetic in a translated kernel stand for."""
+"""The functions that arithmetic in a translated kernel refers to by name."""
 
 from functools import cache
 from typing import Any
@@ -12,11 +12,12 @@ from weft.simulator.arithmetic.numbers import Number
 from weft.simulator.arithmetic.operations import quotient
 from weft.simulator.inference.kinds import Cast
 
-CELL = memoryview(bytearray(4)).cast("f")  # what goes in comes out as a float32
+# a value that is stored here is read back as a float32
+CELL = memoryview(bytearray(4)).cast("f")
 
 
 class Below(IndexError):
-    """A negative index, which Python would count from the end."""
+    """A negative index, with which Python would count from the end."""
 
 
 def below(index: int) -> Any:
@@ -29,7 +30,10 @@ def each(array: Any) -> Any:
 
 
 def from_data(index: Any) -> Any:
-    """Convert an index that was computed from data; see `Trace.atomics`."""
+    """Convert an index computed from data to int64, which marks it as such.
+
+    See `Trace.atomics`.
+    """
     if type(index) is tuple:
         return tuple(map(np.int64, index))
     return np.int64(index)
@@ -37,12 +41,12 @@ def from_data(index: Any) -> Any:
 
 @cache
 def numpys_of(found: tuple[Number, ...]) -> Any:
-    """Return a function that makes NumPy numbers of a tuple of plain ones."""
+    """Return a function that converts a tuple of plain numbers to NumPy numbers."""
     return lambda values: tuple(map(shown, values, found))
 
 
 def written(to: Cast | None) -> str:
-    """Return a conversion as part of a name: "f64", or of a tuple "of_f64_same_"."""
+    """Format a conversion as part of a name: "f64", or for a tuple "of_f64_same_"."""
     if isinstance(to, tuple):
         return f"of_{'_'.join(map(written, to))}_"
     return "same" if to is None else to.name

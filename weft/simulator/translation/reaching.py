@@ -12,11 +12,11 @@ class Reaching:
     """The functions that may be called after the statements of a function.
 
     `after` has them for the statements with an attribute `counts`, except those in an
-    inner function, or in a statement of which little is known.
+    inner function, or in a kind of statement that is not analysed.
     """
 
     def __init__(self, body: list[ast.stmt], is_kernel: bool) -> None:
-        """Look at a function. What is not a kernel may be called again."""
+        """Analyse a function, which may be called again unless it is a kernel."""
         self.after: dict[ast.stmt, Calls] = {}
         again = [] if is_kernel else map(called_in, body)
         self._block(body, NONE.union(*again), NONE, NONE)
@@ -24,7 +24,7 @@ class Reaching:
     def _block(
         self, body: list[ast.stmt], after: Calls, leave: Calls, again: Calls
     ) -> Calls:
-        """Return what may be called from a block on.
+        """Return what may be called from the start of a block on.
 
         leave, again: what may be called after a `break` and after a `continue` there.
         """
@@ -35,7 +35,7 @@ class Reaching:
     def _statement(
         self, node: ast.stmt, after: Calls, leave: Calls, again: Calls
     ) -> Calls:
-        """Return what may be called from one statement on."""
+        """Return what may be called from a statement on."""
         if hasattr(node, "counts"):
             self.after[node] = after
         match node:

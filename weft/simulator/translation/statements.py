@@ -1,4 +1,4 @@
-"""Translates the statements of a kernel, and puts a function together."""
+"""Translates the statements of a kernel, and assembles the function."""
 
 import ast
 from collections.abc import Callable, Iterator
@@ -30,7 +30,7 @@ from weft.simulator.translation.notes import BASE, NOTES, READ, Spotted
 from weft.simulator.translation.reaching import Calls, Reaching
 
 _SIMPLE = ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Pass
-UNSET = "__unset__"  # what Python raises for a variable without a value
+UNSET = "__unset__"  # the exception that Python raises for a variable without a value
 
 
 class Statements(Expressions):
@@ -65,7 +65,7 @@ class Statements(Expressions):
         return self.function.outside(name) is not None
 
     def _ask(self, definition: ast.FunctionDef) -> None:
-        """Let a kernel be given what is the same from its beginning on."""
+        """Give a kernel parameters for what stays the same from its beginning on."""
         given = [Given(f"__{part}", "", part) for part in self.made.positions]
         for name in sorted(self.made.aliases.keys() & self._arguments):
             parts = self._wanted(name)
@@ -101,7 +101,7 @@ class Statements(Expressions):
             made.append(syntax.assign(f"__l{at}", of_thread, node))
         return made
 
-    # Arrays under their names
+    # Arrays by name
 
     def _wanted(self, name: str) -> list[str]:
         """Return the used properties of an array, see `accesses.attribute_of`."""
@@ -122,11 +122,11 @@ class Statements(Expressions):
         ]
 
     def _renew(self, name: str, node: ast.AST) -> None:
-        """Mark where a variable has got a value: it may be an array."""
+        """Mark that a variable has been assigned: it may be an array."""
         self.out.append(mark(name, node))
 
     def _renewed(self, body: list[ast.stmt]) -> list[ast.stmt]:
-        """Add to the statements what has to follow where a name gets an array."""
+        """Add the statements that follow the assignment of an array to a name."""
         made: list[ast.stmt] = []
         for statement in body:
             if not isinstance(statement, ast.FunctionDef):
@@ -150,9 +150,9 @@ class Statements(Expressions):
         return made
 
     def _lengths(self, spot: Spotted, name: str, node: ast.stmt) -> list[ast.stmt]:
-        """Note with a store how often the thread has read from the array before.
+        """Note with a store how many times the thread has read from the array before.
 
-        What it stores to memory that held nothing it may read later on.
+        It may read later what it now stores to memory that held nothing.
         """
         made: list[ast.stmt] = []
         for read in self.reads.get(name, []):
@@ -172,12 +172,12 @@ class Statements(Expressions):
     # Blocks
 
     def block(self, body: list[ast.stmt]) -> list[ast.stmt]:
-        """Translate a block of statements, without those that no thread reaches."""
+        """Translate a block of statements, without unreachable ones."""
         before = self.out, self.together, self.in_step
         self.out, self.together = [], None
         for statement in body:
             if not getattr(statement, "reached", False):
-                break  # no thread comes here, as inference has seen
+                break  # unreachable, as inference has found
             visit = getattr(self, f"_{type(statement).__name__.lower()}", None)
             if visit is None:
                 self.out.append(statement)
@@ -193,14 +193,14 @@ class Statements(Expressions):
         return made
 
     def _out_of_step(self, node: ast.stmt, visit: Callable[[Any], None]) -> None:
-        """Translate a statement, and note the iteration that it is executed in."""
+        """Translate a statement, and note the iteration in which it is executed."""
         if self.together is None:
             self.together = Together(nothing(node))
             self.out.append(self.together.first)
         simple, during, self.by_calls = isinstance(node, _SIMPLE), nothing(node), False
         self.out.append(during)
         visit(node)
-        if not simple:  # some lanes may not come further
+        if not simple:  # some lanes may not get any further
             self.together = None
         elif self.by_calls:
             assert self.around is not None
@@ -209,7 +209,7 @@ class Statements(Expressions):
             self.out.append(syntax.placed(ast.Expr(over), node))
 
     def _casts(self, node: ast.AST, place: str) -> list[ast.stmt]:
-        """Make the statements that convert variables at a place of `node`."""
+        """Make the statements that convert variables at a position of `node`."""
         casts = getattr(node, "casts", {}).get(place) or {}
         where = node if isinstance(node, ast.stmt) else node.body[-1]  # type: ignore[attr-defined]
         return [
@@ -354,7 +354,7 @@ class Statements(Expressions):
         self.out.append(node)
 
     def _is_plain(self, target: ast.Subscript, given: Kind) -> bool:
-        """Return whether a number is stored to an element directly."""
+        """Return whether a number is stored directly to an element."""
         parts = parts_of(target.slice)
         return isinstance(given, Num) and self.is_element(kind(target.value), parts)
 
@@ -464,7 +464,7 @@ class Statements(Expressions):
         self._loop(node, [], around, same=False)
 
     def _begun(self, node: ast.For | ast.While) -> Around:
-        """Say that a loop begins."""
+        """Begin a loop: insert the statement before it, and return its `Around`."""
         self._loops += 1
         around = Around(f"__i{self._loops}", self.around, node.body[0])
         self.out.append(around.begins)
@@ -472,9 +472,9 @@ class Statements(Expressions):
 
     @contextmanager
     def _iterating(self, around: Around, same: bool) -> Iterator[None]:
-        """Within the context is what a loop repeats.
+        """Translate what a loop repeats within a `with` block.
 
-        same: whether all lanes that begin it do as many iterations.
+        same: whether all lanes that begin it execute equally many iterations.
         """
         before = self.around, self.in_step
         self.in_step = self.in_step and (self.around is None or same)
@@ -514,7 +514,7 @@ class Statements(Expressions):
         self._local = inner_local
         self.made.aliases = {}
         before = self.around, self.in_step
-        self.around, self.in_step = None, True  # who calls it is not known
+        self.around, self.in_step = None, True  # its callers are not known
         body = self.block(node.body)
         self.around, self.in_step = before
         self._mentioned = mentioned(body)
@@ -541,7 +541,7 @@ def mentioned(body: list[ast.stmt]) -> set[str]:
 
 
 def put_first(definition: ast.FunctionDef, *names: str) -> None:
-    """Give a function more parameters, before its own."""
+    """Insert parameters before those of a function."""
     own = definition.args.posonlyargs or definition.args.args
     own[:0] = [ast.copy_location(ast.arg(name), definition) for name in names]
 

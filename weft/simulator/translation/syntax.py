@@ -1,4 +1,4 @@
-"""Making pieces of Python's syntax tree, each at the place of what it stands for."""
+"""Make pieces of Python's syntax tree, each at the position of what it replaces."""
 
 import ast
 from collections.abc import Iterable
@@ -90,7 +90,7 @@ def reads_memory(node: ast.AST) -> bool:
     return any(isinstance(inner, ast.Subscript) for inner in ast.walk(node))
 
 
-PURE = ("__pure_", "__note")  # how the names of functions without effect begin
+PURE = ("__pure_", "__note")  # prefixes of the names of functions without effect
 
 
 def declared(node: ast.AST) -> str:

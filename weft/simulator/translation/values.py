@@ -1,8 +1,8 @@
 """Translates arithmetic: numbers, operators, conversions, choices.
 
-Some of it needs statements before it, such as a rounding to float32. Where all of an
-expression is evaluated whatever its values are, these are put before its statement;
-elsewhere, as in the branches of `a if b else c`, a call does the same more slowly.
+Some of it needs statements before it, such as a rounding to float32. If all of an
+expression is always evaluated, these are put before its statement. Elsewhere, as in the
+branches of `a if b else c`, a call does the same more slowly.
 """
 
 import ast
@@ -26,9 +26,9 @@ class Values:
     """Translates arithmetic; `out` are the statements of the block being made."""
 
     def __init__(self, function: Body, own: set[str], kept: set[str]) -> None:
-        """Begin. own: the names that are only ever given a shared or local array.
+        """Prepare. own: the names that are only ever assigned a shared or local array.
 
-        kept: the arguments that are never given anything else.
+        kept: the arguments that are never reassigned.
         """
         self.function, self.own, self.kept = function, own, kept
         self.out: list[ast.stmt] = []
@@ -36,10 +36,10 @@ class Values:
         self._temporary = 0
         self._lifting = True
         self.used: set[int] = set()  # the lists that are noted in
-        self.reads: dict[str, list[int]] = {}  # of arrays by their names
+        self.reads: dict[str, list[int]] = {}  # of arrays, by name
         self._bare: frozenset[str] = frozenset()  # arrays without aliases
         self.around: Around | None = None if function.is_kernel else Around.call()
-        # Lanes that come here are here for the same k-th time.
+        # Whether all lanes that reach a place are there for the same k-th time.
         self.in_step = function.is_kernel
         self.together: Together | None = None  # with the current statement
         self.by_calls = False  # whether something touches memory in a call
@@ -52,7 +52,7 @@ class Values:
     def by_numbers(self) -> bool:
         return self.function.noting is Noting.NUMBERS
 
-    # What is made
+    # Making expressions
 
     def temporary(self) -> str:
         self._temporary += 1
@@ -67,17 +67,17 @@ class Values:
     def applied(
         self, what: str, function: Any, node: ast.AST, *args: ast.expr
     ) -> ast.expr:
-        """Make a call of a function of arithmetic. what: its name, and the types."""
+        """Make a call of a function of arithmetic. what: its name, with the types."""
         name = f"__pure_{what}"
         self.made.helpers[name] = function
         return syntax.call(name, args, node)
 
     def plain(self, made: ast.expr, node: ast.AST) -> ast.expr:
-        """Make the result of a function of NumPy's numbers a plain number."""
+        """Convert the result of a function of NumPy numbers to a plain number."""
         return self.pure("plain", node, made)
 
     def numpys(self, made: ast.expr, given: Kind, node: ast.AST) -> ast.expr:
-        """Make a plain number, or a tuple of them, NumPy's, which show their types."""
+        """Convert a plain number, or a tuple of them, to NumPy's, which have types."""
         if isinstance(given, Tup) and all_numbers(given.parts):
             found = tuple(part.number for part in given.parts)  # type: ignore[union-attr]
             what = f"numpys_{'_'.join(map(str, found))}"
@@ -94,9 +94,9 @@ class Values:
 
     @contextmanager
     def inline(self) -> Iterator[None]:
-        """Within the context, put no statements before the current one.
+        """Put no statements before the current one, within a `with` block.
 
-        It is for what is evaluated only sometimes.
+        It is for expressions that are only sometimes evaluated.
         """
         before, self._lifting = self._lifting, False
         try:
@@ -107,7 +107,7 @@ class Values:
 
     @contextmanager
     def sometimes(self) -> Iterator[None]:
-        """Within the context is what some lanes may leave out."""
+        """Translate what some lanes may skip, within a `with` block."""
         before = self.in_step
         self.in_step = before and self.around is None
         try:
@@ -116,7 +116,7 @@ class Values:
             self.in_step = before
 
     def several(self, nodes: list[ast.expr]) -> list[ast.expr]:
-        """Translate expressions that are evaluated one after the other."""
+        """Translate expressions that are evaluated one after another."""
         made: list[ast.expr] = []
         for node in nodes:
             mark = len(self.out)
@@ -126,7 +126,10 @@ class Values:
         return made
 
     def _spill(self, made: list[ast.expr], mark: int) -> None:
-        """Keep expressions in order that come before statements from `mark` on."""
+        """Assign expressions to names before the statements from `mark` on.
+
+        This keeps the order of evaluation.
+        """
         lifted = self.out[mark:]
         if not lifted:
             return
@@ -139,7 +142,7 @@ class Values:
                 mark += 1
 
     def held(self, value: ast.expr, node: ast.AST) -> ast.expr:
-        """Give a name to a value that is used more than once."""
+        """Assign a value that is used more than once to a name."""
         if isinstance(value, (ast.Name, ast.Constant)):
             return value
         name = self.temporary()
@@ -159,7 +162,7 @@ class Values:
         return syntax.name(name, node)
 
     def finished(self, made: ast.expr, to: Number | None, node: ast.AST) -> ast.expr:
-        """Bring a result of arithmetic into its type."""
+        """Convert a result of arithmetic to its type."""
         if to is None:
             return made
         if to is FLOAT32:
@@ -230,10 +233,7 @@ class Values:
         return self._cast(node, made, operation.result)
 
     def _quotient(self, x: ast.expr, y: ast.expr, node: ast.AST) -> ast.expr:
-        """Make `x
-
-        y if y else quotient(x, y)`.
-        """
+        """Make `x / y if y else quotient(x, y)`."""
         parts = [x]
         mark = len(self.out)
         y = self.held(y, node)
@@ -250,7 +250,7 @@ class Values:
         given: tuple[Num, ...],
         node: ast.AST,
     ) -> list[ast.expr]:
-        """Convert operands to the types in which they are computed with."""
+        """Convert operands to the types that are computed with."""
         converts = operation.converts or (None,) * len(made)
         return [
             one if function is None else self._converting(function, one, k, node)
@@ -268,7 +268,7 @@ class Values:
         )
 
     def _cast(self, node: ast.AST, made: ast.expr, given: Number | None) -> ast.expr:
-        """Convert what loops make a wider number, see `inference.settled`."""
+        """Convert a result that loops widen, see `inference.settled`."""
         cast = getattr(node, "cast", None)
         if cast is None or cast is given:
             return made
@@ -277,7 +277,7 @@ class Values:
         return self.converted(made, num(given), cast, node)
 
     def variable(self, made: ast.expr, to: Cast, node: ast.AST) -> ast.expr:
-        """Convert a variable that may have had one of two types to the wider."""
+        """Convert a variable that may have one of two types to the wider one."""
         return self.applied(f"as_{numbers.written(to)}", numbers.wider(to), node, made)
 
     def _unaryop(self, node: ast.UnaryOp) -> ast.expr:
@@ -330,7 +330,7 @@ class Values:
     def _evaluated_once(
         self, made: ast.expr, node: ast.AST
     ) -> tuple[ast.expr, ast.expr]:
-        """Return an operand as it is evaluated, and as it is then used again."""
+        """Return an operand's first evaluation, and an expression to use it again."""
         if isinstance(made, (ast.Name, ast.Constant)):
             return made, made
         name = self.temporary()
@@ -343,7 +343,7 @@ class Values:
         kinds: list[Kind],
         node: ast.AST,
     ) -> ast.expr:
-        """Translate the comparison of two operands, which are translated already."""
+        """Translate the comparison of two operands, which are already translated."""
         operation = _comparison(op, *kinds)
         if operation is not None:
             a, b = kinds
@@ -390,7 +390,7 @@ def all_numbers(kinds: Any) -> bool:
 
 
 def _comparison(op: ast.cmpop, a: Kind, b: Kind) -> Operation | None:
-    """Return how Numba compares two kinds, None where Python's way will do."""
+    """Return how Numba compares two kinds, None if Python's comparison is the same."""
     name = NAMES.get(type(op), "")
     if not isinstance(a, Num) or not isinstance(b, Num) or not name:
         return None
@@ -398,7 +398,7 @@ def _comparison(op: ast.cmpop, a: Kind, b: Kind) -> Operation | None:
 
 
 def _is_inexact(given: Num) -> bool:
-    """Return whether a comparison as floats may differ from one of the numbers."""
+    """Return whether a comparison as floats may differ from an exact one."""
     return given.most > 53 or not given.whole
 
 
@@ -433,7 +433,7 @@ def name_of(base: ast.expr) -> str:
 
 
 def again(made: ast.expr) -> ast.expr:
-    """Make another mention of a name or a constant."""
+    """Return another copy of a name or a constant."""
     if isinstance(made, ast.Constant):
         return syntax.constant(made.value, made)
     return syntax.name(name_of(made), made)
