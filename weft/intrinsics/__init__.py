@@ -216,7 +216,7 @@ __all__ = [
     "wgmma_wait",
 ]
 
-# What Python calls by each name, outside of a kernel.
+# The function that Python calls by each name, outside a kernel.
 TWIN: dict[str, Callable[..., Any]] = {
     operation.name: operation.on_host for operation in registry.operations()
 }

@@ -1,6 +1,6 @@
-"""Arithmetic that Numba has no name for, and two numbers of 16 bits in an int32.
+"""Arithmetic that Numba has no name for, and pairs of 16-bit numbers in an int32.
 
-Of the two, that with the lower address is in the lower half. PTX ISA,
+Of a pair, the number with the lower address is in the lower half. PTX ISA,
 "ex2.approx.ftz.f32", "mul.wide", "cvt", "prmt" and "max.bf16x2".
 """
 
@@ -12,7 +12,7 @@ from weft.intrinsics.bits import bits
 from weft.intrinsics.lowering import computes
 from weft.intrinsics.registry import Effect, operation
 
-# The assembly stays where it is, so a word is unpacked again at each use. Otherwise the
+# The assembly is not moved, so a word is unpacked again at each use. Otherwise the
 # compiler would keep two registers for what one can hold.
 _HALF = "{{ .reg .b32 t; prmt.b32 t, $1, 0, {}; mov.b32 $0, t; }}"
 

@@ -1,8 +1,8 @@
 """Tensor maps: where a matrix is, and the layout of a box of it in shared memory.
 
-CUDA Driver API, `cuTensorMapEncodeTiled`; PTX ISA, "Tensors", "Swizzling Modes". Where
-the simulator runs kernels, a tensor map is 128 bytes as well, and so can be passed,
-copied and stored in an array. They are a number, by which the map is found here.
+CUDA Driver API, `cuTensorMapEncodeTiled`; PTX ISA, "Tensors", "Swizzling Modes". In the
+simulator, a tensor map is 128 bytes as well, and so can be passed, copied and stored in
+an array. They contain a number, by which the map is found here.
 """
 
 import itertools
@@ -17,9 +17,9 @@ import numpy as np
 Array = np.ndarray[Any, Any]
 
 SIZE = 128  # bytes of a tensor map
-ALIGNED = 128  # bytes: where a box may begin in shared memory
+ALIGNED = 128  # bytes to which a box is aligned in shared memory
 STEP = 16  # bytes, of which a matrix's address and stride, and a box's, are multiples
-PATTERNS = {32: 1, 64: 2, 128: 3}  # the bits of an address that a swizzle changes
+PATTERNS = {32: 1, 64: 2, 128: 3}  # the address bits that a swizzle changes
 _MAGIC = b"weft map"
 _numbers = itertools.count(1)
 _known: dict[int, "Boxes"] = {}
@@ -39,7 +39,7 @@ class Boxes:
 
     @property
     def nbytes(self) -> int:
-        """The bytes that a box has, however much of it is outside of the matrix."""
+        """The bytes of a box, even if part of it is outside the matrix."""
         return math.prod(self.box) * self.data.itemsize
 
     @property
@@ -48,7 +48,7 @@ class Boxes:
 
     @property
     def repeats(self) -> int:
-        """The bytes after which the order of the pieces is the same again."""
+        """The bytes after which the order of the pieces repeats."""
         return 8 * self.swizzle or 16
 
     def inside(self, corner: tuple[int, ...]) -> tuple[slice, ...]:
@@ -73,7 +73,7 @@ class Boxes:
         return found
 
     def write(self, corner: tuple[int, ...], values: Array) -> None:
-        """Store what of a box is within the matrix."""
+        """Store the part of a box that is inside the matrix."""
         part = self.inside(corner)
         if self.data[part].size:
             self.data[part] = values[self.within(corner)]
@@ -81,8 +81,8 @@ class Boxes:
     def places(self, address: int) -> Array:
         """Return the offset of each 16-byte piece of a box that begins at `address`.
 
-        In bytes, in the order of the box. The swizzle is applied to the address in
-        shared memory.
+        Offsets are in bytes, in the order of the box. The swizzle is applied to the
+        address in shared memory.
         """
         order = address + np.arange(0, self.nbytes, 16)
         found: Array = swizzled(order, self.swizzle) - address
@@ -92,8 +92,8 @@ class Boxes:
 def swizzled(address: Any, swizzle: int) -> Any:
     """Return the swizzled address in shared memory of the byte at `address`.
 
-    PTX ISA, "Swizzling Modes": of each 16 bytes the number within `swizzle` bytes is
-    combined, by XOR, with that of the 128 bytes.
+    PTX ISA, "Swizzling Modes": the number of each 16-byte piece within `swizzle` bytes
+    is combined, by XOR, with the number of the 128-byte line.
 
     >>> [int(swizzled(at, 128)) for at in (0, 16, 128, 144)]
     [0, 16, 144, 128]
@@ -105,7 +105,7 @@ def swizzled(address: Any, swizzle: int) -> Any:
 def encoded(boxes: Boxes) -> Array:
     """Return the 128 bytes of a tensor map for the simulator.
 
-    They are valid for as long as the returned array lives.
+    They are valid as long as the returned array is alive.
     """
     number = next(_numbers)
     held = np.frombuffer(_bytes(number), np.uint8).copy()

@@ -18,15 +18,15 @@ from weft.intrinsics.memory import (
 )
 from weft.intrinsics.registry import Effect, operation
 
-AMPERE = (8, 0)  # what all of these need
+AMPERE = (8, 0)  # the capability that all of these require
 
 
 class Copies:
     """The asynchronous copies that one thread has in flight.
 
-    A copy clears its cells at once and fills them when the thread waits for it: a
-    thread that reads too early finds nothing there, and one that still reads the old
-    content collides with it.
+    A copy clears its destination at once and fills it when the thread waits: a thread
+    that reads too early finds nothing there, and one that still reads the old content
+    collides with it.
     """
 
     def __init__(self, clear: Callable[[Any, Any, int], None]) -> None:
@@ -56,7 +56,7 @@ class Copies:
         self._started = []
 
     def wait(self, n: Any) -> None:
-        """Fill the cells of all groups but the last n."""
+        """Fill the destinations of all groups but the last n."""
         done = len(self._groups) - int(n)
         for tile, i, value in (c for g in self._groups[: max(done, 0)] for c in g):
             if isinstance(value, tuple):
@@ -119,7 +119,7 @@ def _copies(size: int, cache: str) -> Builder:
 def copy_async(mine: Copies, tile: Any, i: Any, x: Any, j: Any, inside: Any) -> None:
     """Start a copy from `x[j]`, in global memory, to `tile[i]`, in shared.
 
-    Where `inside` is false, a zero arrives and `x` is not read.
+    If `inside` is false, a zero arrives and `x` is not read.
     """
     mine.copy(tile, i, x, j, inside)
 
@@ -128,8 +128,8 @@ def copy_async(mine: Copies, tile: Any, i: Any, x: Any, j: Any, inside: Any) -> 
 def copy4_async(mine: Copies, tile: Any, i: Any, x: Any, j: Any, inside: Any) -> None:
     """Start a copy of `x[j]` and three more, in global memory, to `tile[i]`, in shared.
 
-    Both must begin on a boundary of 16 bytes. Where `inside` is false, zeros arrive
-    and `x` is not read.
+    Both must begin on a boundary of 16 bytes. If `inside` is false, zeros arrive and
+    `x` is not read.
     """
     mine.copy4(tile, i, x, j, inside)
 

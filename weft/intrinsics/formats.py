@@ -13,7 +13,7 @@ Array = np.ndarray[Any, Any]
 class Format:
     """A format: its name in PTX, how many a word holds, and their values in float32.
 
-    values: takes words (uint32) of any shape, and adds an axis of the numbers in each,
+    values: takes words (uint32) of any shape, and adds an axis for the numbers in each,
     the one with the lowest address first.
     """
 

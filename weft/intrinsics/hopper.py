@@ -1,11 +1,11 @@
-"""Operations that only compute capability 9.0 has: TMA, wgmma, clusters.
+"""Operations that require compute capability 9.0: TMA, wgmma, clusters.
 
 PTX ISA: "cp.async.bulk.tensor", "wgmma", "setmaxnreg", "stmatrix", "mapa",
 "barrier.cluster", "fence.proxy", and "Matrix descriptor" for `descriptor`.
 
-Shared memory is named by an array and an index, a tensor map by the array of 128 bytes
-that holds it (see `weft.tensor_maps`). The operations of a warpgroup have to be called
-by all of its 128 threads.
+Shared memory is given by an array and an index, a tensor map by the array of 128 bytes
+that holds it (see `weft.tensor_maps`). All 128 threads of a warpgroup have to call the
+operations of a warpgroup.
 """
 
 from collections.abc import Callable, Iterator
@@ -26,7 +26,7 @@ Does = Callable[..., Any]  # the twin of an operation, see `Effect.HOPPER`
 def _register(
     name: str, meaning: str, ptx: Builder, does: Does, gives: str = ""
 ) -> Any:
-    """Register an operation; `meaning` says what it does, `does` is its twin."""
+    """Register an operation. meaning: its docstring. does: its twin."""
     does.__doc__ = meaning
     given = (gives,) if gives else ()
     return register(
@@ -141,8 +141,8 @@ descriptor = _register(
 def _wgmma(kind: str, depth: int, tail: str, chained: bool = False) -> Builder:
     """Build `wgmma.mma_async` with 64 rows, and `depth` numbers along k.
 
-    tail: its last flags. chained: a is four words of each thread, from `words[at]` on,
-    instead of a descriptor.
+    tail: its last flags. chained: whether a is four words of each thread, from
+    `words[at]` on, instead of a descriptor.
     """
 
     def build(gpu: Lowering, call: str) -> Callable[..., Any]:
@@ -309,8 +309,8 @@ hold = _register(
 def _stmatrix(calls: dict[int, tuple[Any, ...]]) -> dict[int, Any]:
     """Store four 8 × 8 matrices of 16 bits: `(tile, i, w0, w1, w2, w3)`.
 
-    The reverse of `ldmatrix_x4`: `tile[i]` is where the row that this lane names
-    begins, and the words are its part of the four matrices. All 32 lanes call it.
+    The reverse of `ldmatrix_x4`: `tile[i]` is the start of the row that this lane
+    addresses, and the words are its part of the four matrices. All 32 lanes call it.
     """
     words = np.array([[bits(word) for word in calls[lane][2:]] for lane in range(32)])
     rows = words.astype(np.uint32).reshape(8, 4, 4).transpose(2, 0, 1).reshape(32, 4)
@@ -345,7 +345,7 @@ def _cluster_wait(hopper: Any) -> Iterator[None]:
 
 
 def _only(dtype: str, verb: str) -> Callable[[str, Any], str]:
-    """Return what says why a call does not take such an array, '' if it does."""
+    """Return a function that says why a call refuses an array, '' if it accepts it."""
 
     def refused(call: str, x: Any) -> str:
         wrong = f"{call} {verb} {dtype}, and this is an array of {x.dtype}"
@@ -357,7 +357,7 @@ def _only(dtype: str, verb: str) -> Callable[[str, Any], str]:
 def _there(text: str, where: str) -> str:
     """Return PTX with `t` for the address of an element in another block.
 
-    where: the operands that are the address in this block, and the other one's rank.
+    where: the operands for the address in this block, and for the other one's rank.
     """
     return f"{{ .reg .b32 t; mapa.shared::cluster.u32 t, {where}; {text} }}"
 
@@ -565,8 +565,8 @@ tma_store_plane = _register(
 )
 
 
-# Products whose left operand is in registers: the sums of one, rounded to bfloat16
-# and packed two to a word, are in each thread just what the next one takes.
+# Products whose left operand is in registers: the sums of one product, rounded to
+# bfloat16 and packed two to a word, are in each thread exactly what the next one takes.
 
 _COLUMNS = (
     "{ .reg .b32 p; .reg .b64 d, l; and.b32 p, $1, 0x3FFFF; shr.u32 p, p, 4; "

@@ -11,13 +11,13 @@ Refused = Callable[[str, Any], str]
 
 
 class Operand(Enum):
-    """The kinds of parameters of an instruction.
+    """The kinds of operands of an instruction.
 
-    SHARED: an array in shared memory and an index, two arguments, which become an
-    address of 32 bits. GLOBAL: the same in global memory, 64 bits. MAP: an array, whose
-    first byte's address of 64 bits is meant. NUMBER and LONG: an integer, of 32 and 64
-    bits. FLOAT: a number, as a float32. LITERAL: a number that is known when the kernel
-    is compiled, written into the instruction instead of `{0}`, `{1}`, ….
+    SHARED: an array in shared memory and an index, two arguments, which become a 32-bit
+    address. GLOBAL: the same in global memory, 64 bits. MAP: an array, passed as the
+    64-bit address of its first byte. NUMBER and LONG: an integer, of 32 and 64 bits.
+    FLOAT: a number, as a float32. LITERAL: a number that is known when the kernel is
+    compiled, written into the instruction instead of `{0}`, `{1}`, ….
     """
 
     SHARED = "shared"
@@ -29,8 +29,8 @@ class Operand(Enum):
     LITERAL = "literal"
 
 
-HOPPER = (9, 0)  # what most of these need
-ANY = (0, 0)  # compiles for every GPU, also where it would not run
+HOPPER = (9, 0)  # the capability that most of these require
+ANY = (0, 0)  # compiles for every GPU, even one on which it would not run
 SHARED, GLOBAL, MAP = Operand.SHARED, Operand.GLOBAL, Operand.MAP
 NUMBER, LONG, LITERAL = Operand.NUMBER, Operand.LONG, Operand.LITERAL
 FLOAT = Operand.FLOAT
@@ -48,13 +48,13 @@ def instruction(
     needs: tuple[int, int] = HOPPER,
     refused: Refused = lambda *_: "",
 ) -> Builder:
-    """Make a function of one piece of PTX.
+    """Return a builder of an intrinsic from one piece of PTX.
 
-    text: `$0` is the result where there is one; the operands that are no literals
-    follow in their order. operands: their names, such as "SHARED NUMBER". gives:
-    Numba's types of the results, which are alike, "" for none. stays: the compiler
-    neither moves it, nor accesses across it, nor leaves it out. refused: says why not
-    such an array.
+    text: `$0` is the result if there is one; the operands that are not literals follow
+    in order. operands: their kinds, such as "SHARED NUMBER". gives: Numba's types of
+    the results, which are all the same, "" for none. stays: whether the compiler must
+    neither move it, nor move accesses across it, nor omit it. refused: says why an
+    array is refused.
     """
 
     kinds_of = tuple(Operand[name] for name in operands.split())
@@ -80,7 +80,7 @@ def instruction(
                 result = several if results[1:] else results[0]
 
             def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-                """Turn the arguments into operands, and write the instruction."""
+                """Convert the arguments to operands, and emit the instruction."""
                 given = list(zip(signature.args, args, strict=True))
                 values, letters, constants = [], [], []
                 for operand in kinds_of:

@@ -6,7 +6,7 @@ from typing import Any
 
 from weft import backend
 
-# Makes the function that Numba's `intrinsic` takes, for the name of an operation.
+# Given an operation's name, makes the function that Numba's `intrinsic` takes.
 Builder = Callable[["Lowering", str], Callable[..., Any]]
 
 
@@ -25,10 +25,10 @@ def lowering() -> "Lowering":
 
 
 class Lowering:
-    """Numba's and LLVM's means, and what several intrinsics do with them.
+    """The tools of Numba and LLVM, and what several intrinsics do with them.
 
     `ir` is llvmlite's, `types` Numba's; `address` and `word` are integers of 64 and 32
-    bits; `nothing` is no result.
+    bits; `nothing` is the type of no result.
     """
 
     def __init__(self) -> None:
@@ -47,10 +47,10 @@ class Lowering:
         refused: Callable[[str, Any], str],
         strided: bool = False,
     ) -> None:
-        """Raise TypingError, in words, unless `x[index]` can be what `call` moves.
+        """Raise TypingError with an explanation unless `call` can move `x[index]`.
 
-        refused: says why not such an array, "" if nothing is wrong with it. strided:
-        whether its elements may be apart from one another.
+        refused: says why an array is refused, "" if it is not. strided: whether its
+        elements need not be contiguous.
         """
         types = self.types
         if not isinstance(x, types.Array):
@@ -75,7 +75,7 @@ class Lowering:
             raise self.TypingError(wrong)
 
     def pointer(self, context: Any, builder: Any, kinds: Any, values: Any) -> Any:
-        """Return the address of `x[index]`; `kinds` are the types of the two."""
+        """Return the address of `x[index]`. kinds: the types of x and index."""
         array, index = kinds[:2]
         parts = [(index, values[1])]
         if isinstance(index, self.types.BaseTuple):
@@ -88,7 +88,7 @@ class Lowering:
         )
 
     def shared(self, context: Any, builder: Any, kinds: Any, values: Any) -> Any:
-        """Return the address of `x[index]` within shared memory, 32 bits.
+        """Return the 32-bit address of `x[index]` within shared memory.
 
         All of it is computed in 32 bits, which is enough there, so that the compiler
         can take constants out of an index and put them into the instruction.
@@ -147,10 +147,10 @@ class Lowering:
         args: Any,
         stays: bool = True,
     ) -> Any:
-        """Call a line of PTX.
+        """Call a line of PTX; return its result.
 
-        constraints: of its operands, as LLVM writes them. stays: the compiler neither
-        moves it nor leaves it out.
+        constraints: those of its operands, as in LLVM. stays: whether the compiler must
+        neither move nor omit it.
         """
         signature = self.ir.FunctionType(result, [v.type for v in args])
         line = self.ir.InlineAsm(signature, text, constraints, side_effect=stays)
@@ -167,8 +167,8 @@ class Lowering:
     ) -> Any:
         """Call a line of PTX, and return nothing, a number or a tuple, as Numba does.
 
-        made: the context, the builder, Numba's type of the result. numbers: the types
-        of the line's results.
+        made: the context, the builder, and Numba's type of the result. numbers: the
+        types of the line's results.
         """
         context, builder, returns = made
         kind = self.nothing
@@ -200,10 +200,10 @@ class Lowering:
 def computes(
     text: str, result: str, constraints: str, *takes: str, stays: bool = False
 ) -> Builder:
-    """Make a function of numbers from one piece of PTX.
+    """Return a builder of a function of numbers from one piece of PTX.
 
-    result, takes: Numba's types, by name: of the result, or of several that are alike,
-    and of at most two arguments. constraints, stays: see `Lowering.assembly`.
+    result, takes: names of Numba's types: of the result, or of several that are the
+    same, and of at most two arguments. constraints, stays: see `Lowering.assembly`.
     """
 
     def build(gpu: Lowering, call: str) -> Callable[..., Any]:

@@ -2,11 +2,11 @@
 
 PTX ISA, "Warp-level matrix load instruction: ldmatrix".
 
-A matrix is 8 rows of 16 bytes, four words each. Lanes 0 to 7 give the addresses of the
+A matrix is 8 rows of 16 bytes, four words each. Lanes 0 to 7 pass the addresses of the
 rows of the first matrix, lanes 8 to 15 those of the second, and so on; the rows may be
-anywhere. Each lane gets one word of each matrix: lane 4 * g + t that in row g, column
-t. With `trans` the matrix is taken as 8 × 8 numbers of two bytes and transposed: the
-lane gets the numbers in rows 2 * t and 2 * t + 1 of column g.
+anywhere. Each lane gets one word of each matrix: lane 4 * g + t gets the one in row g,
+column t. With `trans` the matrix is read as 8 × 8 numbers of two bytes and transposed:
+the lane gets the numbers in rows 2 * t and 2 * t + 1 of column g.
 """
 
 from collections.abc import Callable
@@ -38,7 +38,7 @@ _MEANING = """{count} of 8 rows of 16 bytes, from shared memory to a warp's regi
 
 
 def _part(number: int) -> Callable[..., tuple[Any, ...]]:
-    """Return a lane's first step: reading the row that it names, if it is needed."""
+    """Return a lane's first step: reading the row that it addresses, if needed."""
 
     def first(lane: int, tile: Any, index: Any) -> tuple[Any, ...]:
         call = f"ldmatrix_x{number}"
@@ -74,7 +74,7 @@ def _exchange(number: int, transposed: bool) -> Callable[[Calls], dict[int, Any]
 
 
 def stored(given: tuple[Any, ...], row: Any) -> None:
-    """Store the 16 bytes of a row that a lane names: what `stmatrix` does last.
+    """Store the 16 bytes of a row that a lane addresses: the last step of `stmatrix`.
 
     row: four words. PTX ISA, "Warp-level matrix store instruction: stmatrix".
     """
@@ -143,10 +143,10 @@ def _view(gpu: Lowering, call: str) -> Callable[..., Any]:
 
 @operation(Effect.PURE, _view, gives="matrix")
 def as_matrix(pool: Any, first: Any, rows: int, words: int) -> Any:
-    """Take `rows` × `words` elements of a vector, from `first` on, as a matrix.
+    """View `rows` × `words` elements of a vector, from `first` on, as a matrix.
 
-    Nothing is moved. For tiles in dynamic shared memory, which is one vector. rows,
-    words: numbers that are known when the kernel is compiled.
+    Nothing is copied. This is for tiles in dynamic shared memory, which is one vector.
+    rows, words: numbers that are known when the kernel is compiled.
     """
     return pool[first : first + rows * words].reshape(rows, words)
 

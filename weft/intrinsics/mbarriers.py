@@ -2,10 +2,10 @@
 
 PTX ISA, "mbarrier" and "cp.async.bulk".
 
-An mbarrier is a number of 64 bits in shared memory. It goes through phases. A phase is
+An mbarrier is a 64-bit number in shared memory. It goes through phases. A phase is
 complete when as many threads have arrived as `mbarrier_init` said, and as many bytes as
-they announced. Then the next begins. A thread waits for a phase by its parity: 0 for
-the first, 1 for the second, 0 for the third.
+they announced. Then the next phase begins. A thread waits for a phase by its parity: 0
+for the first, 1 for the second, 0 for the third.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from weft.intrinsics.instructions import (
 )
 from weft.intrinsics.registry import Effect, operation
 
-MOST_TRIES = 2_000_000  # of a wait, on a GPU; each takes some time by itself
+MOST_TRIES = 2_000_000  # of a wait, on a GPU; each one itself takes some time
 
 _WAIT = (
     "{ .reg .pred p; .reg .u32 n; mov.u32 n, 0; "
@@ -35,7 +35,7 @@ def mbarrier_init(phases: Any, bars: Any, i: Any, count: Any) -> None:
     """Make `bars[i]` an mbarrier at which `count` threads arrive in each phase.
 
     bars: a shared array of uint64. `fence_mbarrier_init` and a barrier of the block
-    have to follow before other threads, or a copy, use it.
+    must follow before other threads, or a copy, use it.
     """
     phases.init(bars, i, count)
 
@@ -46,7 +46,7 @@ def mbarrier_init(phases: Any, bars: Any, i: Any, count: Any) -> None:
     needs=HOPPER,
 )
 def fence_mbarrier_init(phases: Any) -> None:
-    """Let copies, and the other blocks of a cluster, see the mbarriers made so far."""
+    """Make initialised mbarriers visible to copies, and to blocks of the cluster."""
     phases.fence()
 
 
@@ -56,10 +56,10 @@ def fence_mbarrier_init(phases: Any) -> None:
     needs=HOPPER,
 )
 def mbarrier_arrive(phases: Any, bars: Any, i: Any) -> None:
-    """Arrive at the mbarrier `bars[i]`, and go on.
+    """Arrive at the mbarrier `bars[i]`, without waiting.
 
-    What this thread has read and written before is done before any thread gets past a
-    wait for this phase.
+    What this thread read and wrote before is done before any thread passes a wait for
+    this phase.
     """
     phases.arrive(bars, i)
 
@@ -80,8 +80,8 @@ def mbarrier_arrive_expect_tx(phases: Any, bars: Any, i: Any, nbytes: Any) -> No
 def mbarrier_wait(phases: Any, bars: Any, i: Any, parity: Any) -> Iterator[None]:
     """Wait until the phase of `bars[i]` that has this parity, 0 or 1, is complete.
 
-    Gets past at once if it is the phase before the present one. On a GPU it gives up
-    after some seconds, and the launch fails, rather than to wait for ever.
+    Returns at once if it is the phase before the current one. On a GPU it gives up
+    after a few seconds, and the launch fails, rather than waiting for ever.
     """
     yield from phases.wait(bars, i, parity)
 
@@ -98,9 +98,9 @@ def mbarrier_wait(phases: Any, bars: Any, i: Any, parity: Any) -> Iterator[None]
 def bulk_copy(
     phases: Any, tile: Any, i: Any, x: Any, j: Any, nbytes: Any, bars: Any, s: Any
 ) -> None:
-    """Start a copy of so many bytes from `x[j]`, in global memory, to `tile[i]`.
+    """Start a copy of `nbytes` bytes from `x[j]`, in global memory, to `tile[i]`.
 
-    One thread calls it. The TMA does the rest, and counts the bytes at the
-    mbarrier `bars[s]` as they arrive. Both ends, and the size, are multiples of 16.
+    One thread calls it. The TMA does the rest, and counts the bytes at the mbarrier
+    `bars[s]` as they arrive. Both addresses, and the size, are multiples of 16.
     """
     phases.copy(tile, i, x, j, nbytes, bars, s)

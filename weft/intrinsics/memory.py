@@ -4,11 +4,11 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import Any
 
-name_of = cache(str)  # of a type: NumPy takes long to write one
+name_of = cache(str)  # of a type: NumPy is slow to format one
 
 
 class Misaligned(ValueError):
-    """Several numbers that do not begin on the boundary that they need."""
+    """Several numbers that are not on the boundary that they need."""
 
     def __init__(self, message: str, why: str) -> None:
         super().__init__(f"{message}. {why}")
@@ -88,7 +88,7 @@ def _misaligned_array(call: str, x: Any) -> Misaligned:
 
 
 def as_one(x: Any, elements: int) -> AbstractContextManager[None]:
-    """Let a traced array count the accesses inside as one, of several elements."""
+    """Make a traced array count accesses in a `with` block as one wide access."""
     if not hasattr(x, "as_one"):  # a NumPy array
         return nullcontext()
     together: AbstractContextManager[None] = x.as_one(elements * x.dtype.itemsize)
@@ -96,7 +96,7 @@ def as_one(x: Any, elements: int) -> AbstractContextManager[None]:
 
 
 def read_four(call: str, x: Any, index: Any) -> tuple[Any, Any, Any, Any]:
-    """Read four elements as one access, after a check of the alignment."""
+    """Read four elements as one access, after checking the alignment."""
     *row, i = first_of_four(call, x, index)
     data = getattr(x, "_data", x)  # what is between two elements in bounds is, too
     with as_one(x, 4):
@@ -109,10 +109,11 @@ def read_four(call: str, x: Any, index: Any) -> tuple[Any, Any, Any, Any]:
 
 
 def write_four(call: str, x: Any, index: Any, *values: Any) -> None:
-    """Write four elements as one access, after a check of the alignment."""
+    """Write four elements as one access, after checking the alignment."""
     a, b, c, d = values
     *row, i = first_of_four(call, x, index)
-    store = getattr(x, "_store", x.__setitem__)  # of what is known to be in bounds
+    # for elements that are known to be in bounds
+    store = getattr(x, "_store", x.__setitem__)
     with as_one(x, 4):
         if row:
             r = row[0]

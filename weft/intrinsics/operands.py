@@ -1,11 +1,11 @@
-"""The operands of wgmma: where a descriptor says that they are, and who holds what.
+"""The operands of wgmma: where a descriptor places them, and which thread holds what.
 
 PTX ISA, "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Instructions": "Matrix
 Descriptor Format", "Strides", "Register Fragments and Shared Memory Matrix Layouts".
 
 An operand in shared memory consists of groups of eight rows. With a swizzle of s bytes,
-a row of a group has s bytes, of which one instruction takes 32. Without one, a group is
-a column of core matrices of 8 rows × 16 bytes.
+a row of a group has s bytes, of which one instruction takes 32. Without a swizzle, a
+group is a column of core matrices of 8 rows × 16 bytes.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from weft.intrinsics.boxes import swizzled
 Array = np.ndarray[Any, Any]
 
 ROWS, THREADS, DEPTH_BYTES = 64, 128, 32  # of one instruction
-REACH = 1 << 18  # bytes of shared memory that a descriptor can name
+REACH = 1 << 18  # bytes of shared memory that a descriptor can address
 _SWIZZLES = {0: 0, 1: 128, 2: 64, 3: 32}
 _KINDS = {swizzle: code for code, swizzle in _SWIZZLES.items()}
 LINE = 128  # bytes of a row with the largest swizzle
@@ -28,8 +28,9 @@ LINE = 128  # bytes of a row with the largest swizzle
 class Descriptor:
     """A matrix descriptor, in bytes.
 
-    leading, stride: from one part to the next along the row, and from eight rows to
-    the next eight; for rows along k, along the columns and from eight k to the next.
+    leading, stride: the distance from one part to the next along a row, and from one
+    group of eight rows to the next; for rows along k, the distance along the columns,
+    and from one group of eight k to the next.
     """
 
     start: int
@@ -39,7 +40,7 @@ class Descriptor:
 
     @property
     def bits(self) -> int:
-        """The 64 bits."""
+        """The descriptor's 64 bits."""
         fields = (self.start, 0), (self.leading, 16), (self.stride, 32)
         packed = sum((number % REACH >> 4) << at for number, at in fields)
         return packed | _KINDS[self.swizzle] << 62
@@ -58,7 +59,7 @@ class Descriptor:
     def columns(self, count: int, depth: int = 16) -> Array:
         """Return the addresses of 2-byte numbers, (count, depth), with rows along k.
 
-        Each row of `swizzle` bytes has one k of as many columns as fit.
+        Each row of `swizzle` bytes holds one k of as many columns as fit.
         """
         column, k = np.arange(count)[:, None], np.arange(depth)
         each = self.swizzle // 2
@@ -70,7 +71,7 @@ class Descriptor:
 
 
 def described(bits: int) -> Descriptor:
-    """Read the 64 bits of a descriptor."""
+    """Return the descriptor with these 64 bits."""
     start, leading, stride = ((bits >> at & 0x3FFF) << 4 for at in (0, 16, 32))
     return Descriptor(start, leading, stride, _SWIZZLES[bits >> 62 & 3])
 
@@ -90,10 +91,7 @@ def spans(addresses: Array) -> list[tuple[int, int]]:
 
 
 def fragment_places(n: int) -> tuple[Array, Array]:
-    """Return the row and the column of each sum: two arrays (threads, n
-
-    2).
-    """
+    """Return the row and the column of each sum: two arrays (threads, n / 2)."""
     thread, number = np.arange(THREADS)[:, None], np.arange(n // 2)
     lane = thread % 32
     row = thread // 32 * 16 + lane // 4 + number // 2 % 2 * 8

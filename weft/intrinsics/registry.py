@@ -1,4 +1,4 @@
-"""The table of intrinsics: what each is called, does in the simulator and is in PTX.
+"""The table of intrinsics: the name, simulated form and PTX of each.
 
 An intrinsic is one entry, made where its twin is defined:
 
@@ -7,8 +7,8 @@ An intrinsic is one entry, made where its twin is defined:
     def exp2(x):
         ...
 
-Everything that has to know intrinsics, such as the simulator, the compiler's process
-and the checks, asks this table.
+Everything that needs to know the intrinsics, such as the simulator, the compiler's
+process and the checks, looks them up in this table.
 """
 
 from collections.abc import Callable
@@ -24,10 +24,10 @@ from weft.intrinsics.lowering import Builder, compiled
 class Effect(Enum):
     """The effects of operations, apart from their results.
 
-    The twin of an ASYNCHRONOUS operation gets first the thread's `Copies`. That of a
+    The twin of an ASYNCHRONOUS operation gets the thread's `Copies` first. That of a
     COLLECTIVE one is called once for all lanes, with the arguments of each: it takes
-    and returns a dict by lane. That of PHASES gets first the mbarriers of its block,
-    that of HOPPER what simulates the TMA, wgmma and clusters; one that waits is a
+    and returns a dict by lane. That of PHASES gets the mbarriers of its block first,
+    that of HOPPER the simulation of the TMA, wgmma and clusters. A twin that waits is a
     generator.
     """
 
@@ -49,7 +49,7 @@ STORES = Effect.WIDE_STORE, Effect.RELAXED_STORE
 class Lanes(Enum):
     """The lanes of a warp that must call an operation for one to get past it.
 
-    OWN: none but itself. MASK: those that the first argument names, as for
+    OWN: only the calling lane. MASK: those in the first argument, as for
     `cuda.shfl_sync`. ALL: all 32, and on the same line.
     """
 
@@ -62,15 +62,14 @@ class Lanes(Enum):
 class Operation:
     """One intrinsic.
 
-    twin: what it does in the simulator, see `Effect`; its docstring is the
-    intrinsic's. ptx: makes the function for the GPU. needs: the lowest compute
-    capability. elements: how many neighbours in memory it moves at once. first: what
-    each lane of a collective operation does before they meet, such as to read its part
-    from memory; it gets the lane's number and the arguments, and returns those of the
-    twin. last: what each does with its reply, such as to store it; it gets the
-    arguments and the reply, and then the call gives nothing. gives: the number types
-    that it returns, where they do not follow from its arguments; "matrix" is a view of
-    its first one.
+    twin: its simulated form, see `Effect`; its docstring is the intrinsic's. ptx:
+    builds the function for the GPU. needs: the lowest compute capability. elements: how
+    many neighbours in memory it moves at once. first: what each lane of a collective
+    operation does before they meet, such as reading its part from memory; it gets the
+    lane's number and the arguments, and returns those of the twin. last: what each lane
+    does with its reply, such as storing it; it gets the arguments and the reply, and
+    then the call returns nothing. gives: the number types that it returns, if they do
+    not follow from its arguments; "matrix" is a view of its first one.
     """
 
     name: str
@@ -90,9 +89,9 @@ class Operation:
 
     @property
     def waits(self) -> bool:
-        """Other threads may run before it is done.
+        """Whether other threads may run before it is done.
 
-        Then a simulated kernel calls a generator.
+        If so, a simulated kernel calls a generator.
         """
         always = self.effect in (Effect.COLLECTIVE, Effect.RELAXED_LOAD)
         return always or isgeneratorfunction(self.twin)
@@ -110,11 +109,11 @@ class Operation:
 
 
 _operations: dict[str, Operation] = {}
-_by_function: dict[int, Operation] = {}  # by the id of what is imported
+_by_function: dict[int, Operation] = {}  # by the id of the imported object
 
 
 def register(operation: Operation) -> Any:
-    """Add an operation. Returns the function by which kernels call it."""
+    """Add an operation; return the function by which kernels call it."""
     if operation.name in _operations:
         raise ValueError(f"there is an operation {operation.name} already")
     simulated = meaning.simulating()
@@ -133,7 +132,10 @@ def operation(
     elements: int = 1,
     gives: str = "",
 ) -> Callable[[Callable[..., Any]], Any]:
-    """Register the twin that follows; see `Operation`. gives: separated by spaces."""
+    """Register the decorated function as a twin; see `Operation`.
+
+    gives: separated by spaces.
+    """
 
     def add(twin: Callable[..., Any]) -> Any:
         name = twin.__name__
@@ -146,7 +148,7 @@ def operation(
 
 
 def remove(name: str) -> None:
-    """Forget an operation: for tests, which register their own."""
+    """Remove an operation; for tests, which register their own."""
     gone = _operations.pop(name)
     for key in [k for k, known in _by_function.items() if known is gone]:
         del _by_function[key]
@@ -163,9 +165,9 @@ def of(function: Any) -> Operation | None:
 
 
 def names(*effects: Effect, elements: int | None = None) -> frozenset[str]:
-    """Return the names of the operations with one of `effects`, or with any.
+    """Return the names of the operations with one of `effects`, or of all.
 
-    elements: only of those that move as many at once.
+    elements: only operations that move this many at once.
 
     >>> sorted(names(*STORES))
     ['poke', 'store4', 'store4_cs']

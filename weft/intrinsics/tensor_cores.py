@@ -64,8 +64,8 @@ def fragments_c(matrix: Array) -> Array:
 def product(a: Array, b: Array, c: Array, form: Format) -> Array:
     """Compute `a @ b + c` in float64, from matrices of words and one of numbers.
 
-    The products are exact, and the sum nearly so: a GPU's is not, see the errors that
-    chapter 21 measures.
+    The products are exact, and the sums nearly so. A GPU's sums are less exact: chapter
+    21 measures their errors.
     """
     numbers_a = form.values(a).reshape(16, -1).astype(np.float64)
     numbers_b = form.values(b).astype(np.float64)
@@ -80,7 +80,7 @@ def _in_registers(x: Any) -> bool:
 
 
 def _read(fragment: Any) -> list[Any]:
-    """Read the words of a fragment. From a local array they count as one access."""
+    """Read the words of a fragment; from a local array, as one access."""
     if not _in_registers(fragment):
         return [fragment[k] for k in range(len(fragment))]
     with as_one(fragment, len(fragment)):
@@ -89,14 +89,14 @@ def _read(fragment: Any) -> list[Any]:
 
 
 class _Fragment:
-    """The requirements on an argument: an array, or a tuple, of `size` words."""
+    """What an argument must be: an array, or a tuple, of `size` words."""
 
     def __init__(self, call: str, name: str, size: int, kinds: tuple[str, ...]) -> None:
         self._call, self._name, self._size, self._kinds = call, name, size, kinds
         self._dtypes = frozenset(map(np.dtype, kinds))
 
     def of(self, given: Any) -> list[Any]:
-        """Read the words of a lane's argument. Raises TypeError for another."""
+        """Return the words of a lane's argument. Raises TypeError if invalid."""
         vector = getattr(given, "ndim", None) == 1 or isinstance(given, tuple)
         if vector and len(given) == self._size:
             if _in_registers(given) and given.dtype in self._dtypes:
@@ -107,7 +107,7 @@ class _Fragment:
         raise TypeError(self._refusal(given))
 
     def _refusal(self, given: Any) -> str:
-        """Say what is asked for, and what was given instead."""
+        """Say what is required, and what was given instead."""
         kinds = " or ".join(k for k in self._kinds if k != "uint32")
         plural = "s" * (self._size > 1)
         asks = (
@@ -126,7 +126,7 @@ class _Fragment:
 class Mma:
     """One instruction `mma.sync`: its size along k in words, its format, its sums.
 
-    half: the sums are float16, two to a word, rather than float32.
+    half: whether the sums are float16, two to a word, rather than float32.
     """
 
     def __init__(
@@ -233,7 +233,7 @@ class Mma:
     def _call(
         self, gpu: Lowering, builder: Any, sums: Any, c: Any, a: Any, b: Any
     ) -> Any:
-        """Write the instruction: before capability 8.0 two of half the size."""
+        """Emit the instruction: before capability 8.0, two of half the size."""
         capability = gpu.capability()
         whole = len(a) == 4
         if whole and self.form is FLOAT16 and capability and capability < (8, 0):
@@ -244,7 +244,7 @@ class Mma:
     def _one(
         self, gpu: Lowering, builder: Any, sums: Any, c: Any, a: Any, b: Any
     ) -> list[Any]:
-        """Write one `mma.sync`; returns the new sums."""
+        """Emit one `mma.sync`; return the new sums."""
         depth = 4 * len(b) * self.form.in_word
         total = "f16" if self.half else "f32"
         name = self.form.ptx
@@ -306,7 +306,7 @@ def _needs(mma: Mma) -> tuple[int, int]:
 
 
 def _register(mma: Mma, meaning: str) -> Any:
-    """Register an instruction of which `meaning` says what it does."""
+    """Register an instruction. meaning: its docstring."""
 
     def twin(calls: Calls) -> dict[int, Any]:
         return mma.twin(calls)
@@ -381,7 +381,7 @@ mma_e4m3 = _register(
     gives="float32",
 )
 def tf32(x: Any) -> Any:
-    """Round a float32 to the nearest tf32, of two the one further from 0."""
+    """Round a float32 to the nearest tf32, ties away from zero."""
     whole = bits(np.float32(x))
     if whole & 0x7F800000 == 0x7F800000:
         return np.float32(x)

@@ -1,4 +1,4 @@
-"""Loads and stores of their own: four neighbours at once, or one that others watch.
+"""Wide loads and stores of four neighbours, and relaxed ones of a shared number.
 
 PTX ISA, "Vectors", "ld", "st", "Cache Operators", "ld.global.nc", "ld.relaxed.gpu" and
 "st.relaxed.gpu".
@@ -13,7 +13,7 @@ from weft.intrinsics.registry import Effect, operation
 
 
 def _loads(hint: str = "") -> Builder:
-    """Build LLVM's `ld.v4`, or, with a hint, that of inline PTX."""
+    """Build LLVM's `ld.v4` or, with a hint, inline PTX for it."""
 
     def build(gpu: Lowering, call: str) -> Callable[..., Any]:
         """Make the intrinsic for the GPU."""
@@ -45,7 +45,7 @@ def _loads(hint: str = "") -> Builder:
 
 
 def _stores(hint: str = "") -> Builder:
-    """Build LLVM's `st.v4`, or, with a hint, that of inline PTX."""
+    """Build LLVM's `st.v4` or, with a hint, inline PTX for it."""
 
     def build(gpu: Lowering, call: str) -> Callable[..., Any]:
         """Make the intrinsic for the GPU."""
@@ -90,11 +90,11 @@ def _global_only(call: str, x: Any) -> None:
 
 @operation(Effect.WIDE_LOAD, _loads(), elements=4)
 def load4(x: Any, index: Any) -> tuple[Any, Any, Any, Any]:
-    """Read `x[index]` and the three elements after it in one 128-bit load.
+    """Load `x[index]` and the three elements after it in one 128-bit load.
 
     x: float32, int32 or uint32, C-contiguous, `(n,)` or `(rows, columns)`; index: an
-    integer, or `(row, column)`, of an element whose position in memory is a multiple
-    of 4. Returns four numbers of the array's type. On a GPU nothing checks the index:
+    integer, or `(row, column)`, of an element whose position in memory is a multiple of
+    4. Returns four numbers of the array's type. On a GPU nothing checks the index:
     guard it as you would `x[i]`, with `i + 3 < x.size`.
     """
     return read_four("load4", x, index)
@@ -116,9 +116,10 @@ def load4_nc(x: Any, index: Any) -> tuple[Any, Any, Any, Any]:
 
 @operation(Effect.WIDE_STORE, _stores(), elements=4)
 def store4(x: Any, index: Any, a: Any, b: Any, c: Any, d: Any) -> None:
-    """Write a, b, c, d to `x[index]` and the three elements after it at once.
+    """Store a, b, c, d to `x[index]` and the three elements after it at once.
 
-    The same conditions as for `load4`. The values are converted to the array's type.
+    The same conditions apply as for `load4`. The values are converted to the array's
+    type.
     """
     write_four("store4", x, index, a, b, c, d)
 
@@ -185,9 +186,10 @@ def _store(gpu: Lowering, call: str) -> Callable[..., Any]:
 
 @operation(Effect.RELAXED_LOAD, _load)
 def peek(x: Any, index: Any) -> Any:
-    """Load `x[index]`, which another block may store meanwhile.
+    """Load `x[index]`, to which another block may store at the same time.
 
-    x: numbers of 4 or 8 bytes in global memory. Relaxed: orders nothing else.
+    x: numbers of 4 or 8 bytes in global memory. The load is relaxed: it orders nothing
+    else.
     """
     _check("peek", x, index)
     return x[index]
@@ -195,9 +197,9 @@ def peek(x: Any, index: Any) -> Any:
 
 @operation(Effect.RELAXED_STORE, _store)
 def poke(x: Any, index: Any, value: Any) -> None:
-    """Store `value` to `x[index]`, which another block may load meanwhile.
+    """Store `value` to `x[index]`, which another block may load at the same time.
 
-    The same conditions as for `peek`; the value is converted to the array's type.
+    The same conditions apply as for `peek`; the value is converted to the array's type.
     """
     _check("poke", x, index)
     x[index] = value

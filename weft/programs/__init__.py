@@ -1,5 +1,5 @@
 """Programs of a grid that load and store blocks, in whatever language they are written.
 
 The common parts of the checks of Triton and cuTile: memory in which every address
-belongs to an array, a trace of accesses, hazards, and what a launch leaves behind.
+belongs to an array, a trace of accesses, hazards, and the results of a launch.
 """

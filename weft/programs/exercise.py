@@ -1,4 +1,4 @@
-"""An exercise in programs of a grid: the program, its data, how it is launched."""
+"""An exercise in programs of a grid: the program, its data, and its launch."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -19,23 +19,23 @@ from weft.programs.wording import ProgramWords
 class ProgramExercise(KernelExercise):
     """A program that each block of a grid runs, with arguments and constants.
 
-    words: the table of its language. stores: a pattern of the call that stores.
-    spare: a note on a load that gets more than what is in the array. where: where it is
-    run, for a fact. options: what a launch takes in addition to its parameters.
-    gets_size: whether a program gets the size where `arguments` does not say otherwise.
+    words: the table of its language. stores: a pattern for the call that stores. spare:
+    a note on a load that reads more than the array contains. where: where it is run,
+    for a fact. options: what a launch takes in addition to its parameters. gets_size:
+    whether a program gets the size unless `arguments` says otherwise.
 
-    inputs: `(rng, *size)` → NumPy arrays and numbers. Arrays arrive as tensors; a view
+    inputs: `(rng, *size)` → NumPy arrays and numbers. Arrays become tensors; a view
         with gaps between its rows keeps them.
-    arguments: `(*inputs, *outputs)` → what the program is called with, from tensors:
+    arguments: `(*inputs, *outputs)` → the program's arguments, from tensors:
         `lambda x, out: (x, out, x.stride(0), x.shape[1])`. By default
         `(*inputs, *outputs, *size)`.
     launch: `(*size)` → the grid, or `(grid, meta)`: `lambda n, BLOCK=128:
         ((cdiv(n, BLOCK),), {"BLOCK": BLOCK})`. The grid is a tuple, or a function from
         meta to one, which an autotuned program needs. meta holds constants by name, and
         options of the launch such as num_warps.
-    gaps: how many elements lie between two rows of an output, and belong to neither.
-    kernel: the program that is given, where the learner wrote the function that
-        chooses its launch.
+    gaps: the number of elements between two rows of an output that belong to neither.
+    kernel: the given program, if the learner wrote the function that chooses its
+        launch.
     """
 
     unused: ClassVar[tuple[str, ...]] = ("constants", "without")
@@ -70,10 +70,10 @@ class ProgramExercise(KernelExercise):
         backwards: bool = False,
         zeros: Collection[Place] = (),
     ) -> Any:
-        """Run every program of a `Launch` on the CPU; returns `Done`. Raises `Failed`.
+        """Run every program of a `Launch` on the CPU; return `Done`. Raises `Failed`.
 
-        backwards: the last program first. zeros: the loads that leave out zeros, not
-        just anything.
+        backwards: whether the last program runs first. zeros: the loads whose
+        masked-out elements are zeros, instead of arbitrary values.
         """
         raise NotImplementedError
 
@@ -82,7 +82,7 @@ class ProgramExercise(KernelExercise):
         raise NotImplementedError
 
     def look_again(self, done: Any) -> None:
-        """Look for what is wrong with a program that has the right results."""
+        """Check a program further that has the right results. Raises `Failed`."""
 
     @property
     def source(self) -> Any:

@@ -1,8 +1,8 @@
-"""Hazards of programs, in words; races as `weft.sanitizer` finds them in a trace.
+"""Verdicts on hazards of programs; races as `weft.sanitizer` finds them in a trace.
 
-Programs of a grid run in any order, and at the same time. They are ordered only where
-both also use an atomic on the same element, the first after its access and the second
-before its own: a lock, or a counter of finished programs.
+Programs of a grid run in any order, and at the same time. They are ordered only if both
+also use an atomic on the same element, the first after its access and the second before
+its own: a lock, or a counter of finished programs.
 """
 
 from collections.abc import Sequence
@@ -32,8 +32,8 @@ _DONE = {READ: "loaded", ATOMIC: "updated atomically"}
 class Race:
     """Two accesses that nothing orders, as rows of the trace, in the order they ran.
 
-    lost_update: both programs read the element, and stored to it afterwards. stores:
-    both accesses are plain stores.
+    lost_update: whether both programs read the element, and stored to it afterwards.
+    stores: whether both accesses are plain stores.
     """
 
     first: int
@@ -69,7 +69,7 @@ def duplicates(trace: Accesses, row: int) -> int:
 
 
 def racing(launch: Launch, trace: Accesses, race: Race) -> Verdict:
-    """Word a race: the two accesses, and a question."""
+    """Return the verdict on a race: the two accesses, and a question."""
     one, two = race.first, race.second
     if trace.operation[one] == READ:
         one, two = two, one
@@ -93,7 +93,7 @@ def racing(launch: Launch, trace: Accesses, race: Race) -> Verdict:
 
 
 def early(launch: Launch, trace: Accesses, row: int) -> Verdict:
-    """Word a read of an output that nothing has been stored to."""
+    """Return the verdict on a read of an output before anything was stored to it."""
     return launch.verdict(
         "uninitialised",
         called(trace.calls[int(trace.call[row])].places),
@@ -115,7 +115,7 @@ def into_input(launch: Launch, call: Call, owners: Columns) -> None:
 
 
 def asserted(launch: Launch, text: str, places: Sequence[Place]) -> Verdict:
-    """Word an assertion of the learner's that fails. text: what it says, or ""."""
+    """Return the verdict on the learner's assertion that failed. text: its message."""
     said = sentence(f"An assertion fails: {text}" if text else "One fails")
     own = launch.exercise.verdict
     return own("exception", said, places=called(places), when=launch.when)
@@ -144,7 +144,7 @@ def outside(
     owners: Columns,
     block: Columns | None = None,
 ) -> Verdict:
-    """Word an access that leaves its array, or falls into a gap between its rows.
+    """Return the verdict on an access outside its array, or in a gap between rows.
 
     offsets: in bytes, of the elements that are outside. block: those of the whole block
     from the start of the same array.
@@ -172,7 +172,7 @@ def outside(
 
 
 def _stride(launch: Launch, call: Call, region: Region, block: Columns | None) -> str:
-    """Say that a block steps through an array as if its rows were elsewhere, or ""."""
+    """Say that a block steps through an array with a wrong row stride, or ""."""
     if block is None or not block.size:
         return ""
     if region.data.ndim == 1:
@@ -202,7 +202,7 @@ def _stride(launch: Launch, call: Call, region: Region, block: Columns | None) -
 
 
 def _row_of_none(launch: Launch, call: Call, region: Region, block: Columns) -> str:
-    """Say that a block begins at a row of an array that has only one, or ""."""
+    """Say that a block starts at a row of an array that has only one row, or ""."""
     first = int(block[0]) // region.itemsize
     x, y, _ = launch.grid
     own = {call.program, call.program % x, call.program // x % y} - {0}

@@ -1,4 +1,4 @@
-"""One launch of a program: its data, its grid, and what each parameter gets."""
+"""One launch of a program: its data, its grid, and each parameter's argument."""
 
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,14 +20,14 @@ from weft.programs.program import Meta
 from weft.programs.trace import Accesses, Dim
 from weft.programs.wording import ProgramWords
 
-MOST_PROGRAMS = 4096  # that a check interprets
+MOST_PROGRAMS = 4096  # the most that a check interprets
 
 
 @dataclass(frozen=True)
 class Launch:
     """A case, and how the program is launched on it.
 
-    arguments: what each parameter gets, in order. options: num_warps and such.
+    arguments: each parameter's argument, in order. options: num_warps and others.
     tuned: the constants of the configuration, for a verdict; "" without one.
     """
 
@@ -76,9 +76,9 @@ class Done:
 def launches(
     exercise: ProgramExercise, case: KernelCase, every: bool = False
 ) -> Iterator[Launch]:
-    """Set up memory and launch on a case, with the first configuration or `every`.
+    """Yield the launch of a case, with the first configuration or with `every` one.
 
-    Raises `Failed` where the program's parameters or the learner's grid do not fit.
+    Raises `Failed` if the program's parameters or the learner's grid do not fit.
     """
     grid, meta = chosen(exercise, case)
     configs = exercise.program.configs
@@ -96,7 +96,7 @@ def launches(
 def tensors(case: KernelCase, arena: Arena) -> list[Any]:
     """Return the case's values in order, arrays as tensors that share the arena.
 
-    Raises ValueError for an input that is a tensor already.
+    Raises ValueError for an input that is already a tensor.
     """
     import torch
 
@@ -180,13 +180,13 @@ def name_arrays(
     for region, name in zip(arena.regions, kept, strict=True):
         region.name = name
         for parameter, value in arguments.items():
-            tensor = getattr(value, "base", value)  # of a tensor descriptor
+            tensor = getattr(value, "base", value)  # if it is a tensor descriptor
             if getattr(tensor, "data_ptr", int)() == region.start:
                 region.name = parameter
 
 
 def chosen(exercise: ProgramExercise, case: KernelCase) -> tuple[Any, Meta]:
-    """Return the grid and the constants of a case. The learner may choose them."""
+    """Return the grid and the constants of a case, which the learner may choose."""
     if not exercise.checks_launch:
         return apart(exercise.launch(*case.size))
     return apart(trial.chosen(exercise, case))

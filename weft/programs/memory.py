@@ -1,6 +1,6 @@
 """The memory of a run: arrays far apart, so that every address belongs to one of them.
 
-Between two arrays there are 4 MiB that nothing touches, so an index that is too large
+Between two arrays there are 4 MiB that nothing touches. So an index that is too large
 or too small, or a wrong stride, still points to the zone of the array it was meant for.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 Array = np.ndarray[Any, Any]
 
 GAP = 4 << 20  # bytes on both sides of an array
-ALIGNMENT = 256  # bytes, as CUDA's allocator does
+ALIGNMENT = 256  # bytes, as with CUDA's allocator
 
 
 @dataclass
@@ -21,8 +21,8 @@ class Region:
     """One array in the arena.
 
     start: the address of its first element. span: bytes from there to the end of its
-    last. first: the number of its first cell, see `Arena`. name: what the program calls
-    it.
+    last. first: the number of its first cell, see `Arena`. name: its name in the
+    program.
     """
 
     data: Array
@@ -41,8 +41,8 @@ class Region:
 class Arena:
     """Copies of the arrays of a case, far apart.
 
-    A cell is one element of one array, or a gap between its rows; they are numbered
-    through all arrays. `element` gives for each cell the number of its element in the
+    A cell is one element of one array, or a gap between its rows; cells are numbered
+    through all arrays. `element` has for each cell the number of its element in the
     array, counted row by row, -1 for a gap. `bytes` is the memory, `base` its address.
     """
 
@@ -82,7 +82,7 @@ class Arena:
         return data
 
     def owners(self, addresses: Array) -> Array:
-        """Return the array that each address belongs to: the nearest."""
+        """Return the array to which each address belongs: the nearest."""
         return np.searchsorted(self.borders, addresses, "right")
 
     def index(self, cell: int) -> tuple[Region, tuple[int, ...]]:
@@ -98,7 +98,7 @@ class Arena:
         return region.first + offset // region.itemsize
 
     def written(self, region: Region, cells: Array) -> Array:
-        """Mark the elements of an array that are among these cells, in its shape."""
+        """Return a mask of an array's elements that are among these cells."""
         inside = (cells >= region.first) & (cells - region.first < self._count(region))
         marks = np.zeros(region.data.size, bool)
         marks[self.element[cells[inside]]] = True
@@ -118,7 +118,7 @@ def span_of(array: Array) -> int:
 
 
 def elements_of(array: Array, span: int) -> Array:
-    """Return the number of the element in each cell, -1 where there is none."""
+    """Return the number of the element in each cell, -1 if there is none."""
     table = np.full(span // array.itemsize, -1, np.int64)
     offsets = np.zeros(array.shape, np.int64)
     for axis, stride in enumerate(array.strides):

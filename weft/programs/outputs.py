@@ -1,4 +1,4 @@
-"""Check the outputs of a launch: all elements written, with the right values."""
+"""Check the outputs of a launch: every element is written, and has the right value."""
 
 import re
 from dataclasses import replace
@@ -24,7 +24,7 @@ from weft.wording import several
 
 
 def judge(done: Done, backwards: bool) -> None:
-    """Look at what the program left behind. Raises `Failed`."""
+    """Check the outputs of a launch. Raises `Failed`."""
     launch, trace = done.launch, done.trace
     exercise, arena = launch.exercise, launch.arena
     stores = trace.operation != READ
@@ -46,7 +46,7 @@ def judge(done: Done, backwards: bool) -> None:
 
 
 def unwritten(done: Done, region: Region, marks: Any) -> Verdict:
-    """Word an output that is not whole, and say which programs store to it."""
+    """Return the verdict on unwritten elements, and say which programs store."""
     launch, trace = done.launch, done.trace
     count = f"The grid has {several(launch.programs, 'program')}"
     said = {"message": left_out(region.name, marks)}
@@ -92,7 +92,7 @@ def masked_out(done: Done, region: Region) -> list[Note]:
 def wrong_value(
     done: Done, region: Region, wrong: Difference, backwards: bool
 ) -> Verdict:
-    """Word a wrong value, and name the line that stored it."""
+    """Return the verdict on a wrong value, naming the line that stored it."""
     launch, trace = done.launch, done.trace
     wrong = telling(done, region, wrong)
     message, why = wrong.sentence(region.name), wrong.hint
@@ -118,9 +118,9 @@ def wrong_value(
 
 
 def telling(done: Done, region: Region, wrong: Difference) -> Difference:
-    """Return the difference at an element that should not be 0 if the first should be.
+    """Return a difference where the expected value is not 0, if there is one.
 
-    A 0 that a maximum has put there depends on no single element of the inputs.
+    A 0 that comes from a maximum depends on no single element of the inputs.
     """
     if wrong.wanted != 0 or wrong.belongs is not None:
         return wrong
@@ -141,9 +141,9 @@ def number_of(done: Done, region: Region) -> int:
 
 
 def unread(done: Done, region: Region, index: tuple[int, ...]) -> str:
-    """Name an element that a result depends on, and that no program has read.
+    """Name an element that a result depends on, but that no program has read.
 
-    Where programs hand nothing to each other, those count that have stored the result.
+    If programs pass nothing to each other, only those that stored the result count.
     """
     launch, trace = done.launch, done.trace
     regions = launch.arena.regions
@@ -169,7 +169,7 @@ def unread(done: Done, region: Region, index: tuple[int, ...]) -> str:
 
 
 def updated(done: Done, region: Region, wrong: Difference) -> str:
-    """Say that more programs update a wrong element than a right one, if they do."""
+    """Say that more programs update a wrong element than a right one, or ""."""
     launch, trace = done.launch, done.trace
     wanted = launch.case.expected[number_of(done, region)]
     right = np.argwhere(close(region.data, wanted, launch.exercise.tolerance))
@@ -207,8 +207,8 @@ def from_left_out(
 ) -> list[Note]:
     """Return the loads whose masked-out elements affect a wrong value, or [].
 
-    The launch is repeated with zeros in their place: then another value results. A load
-    is left out if its masked-out elements alone change nothing.
+    The launch is repeated with zeros for these elements; if the value then differs,
+    they do. A load is omitted if its masked-out elements alone change nothing.
     """
     filled = dict.fromkeys(c.place for c in done.trace.calls if c.filled)
     if not filled:

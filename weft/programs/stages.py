@@ -13,12 +13,12 @@ from weft.sanitizer import unwritten
 from weft.simulator.trace.trace import READ, WRITE
 from weft.wording import several
 
-MOST_CONFIGS = 8  # of an autotuned program, that are tried
+MOST_CONFIGS = 8  # of an autotuned program that are tried
 OTHER_ORDER = "Where program 0 comes first, it is right."
 
 
 def interpret(exercise: ProgramExercise) -> tuple[list[str], Done]:
-    """Run every size. Gives facts, and the last run; raises `Failed`."""
+    """Run every size. Returns facts and the last run; raises `Failed`."""
     elements, right = 0, ""
     for size in exercise.sizes:
         with right_before(right):
@@ -65,10 +65,10 @@ def judged(
 
 
 def run_unseen(exercise: ProgramExercise, case: KernelCase) -> int:
-    """Run the case that is not listed, the last program first; count its results.
+    """Run the unlisted case, the last program first; return its number of results.
 
-    Where that goes wrong, program 0 runs first: what is wrong there too is nearer to
-    its cause. 0 where the exercise's own launch cannot be made in this size.
+    If that fails, program 0 runs first: a failure that also occurs there is easier to
+    explain. Returns 0 if the exercise's own launch cannot be made at this size.
     """
     try:
         next(launches(exercise, case))
@@ -89,8 +89,8 @@ def run_unseen(exercise: ProgramExercise, case: KernelCase) -> int:
 def look_at(launch: Launch, backwards: bool) -> Done:
     """Run one launch; raise `Failed` for the first thing that is wrong.
 
-    Two programs that store to the same element usually have their offsets wrong. What
-    is missing from the output, or wrong in it, is then nearer to the mistake.
+    Two programs that store to the same element usually have wrong offsets. Then an
+    element that is missing or wrong is closer to the mistake than the race.
     """
     done: Done = launch.exercise.run(launch, backwards)
     trace = done.trace
@@ -109,7 +109,7 @@ def look_at(launch: Launch, backwards: bool) -> Done:
 
 
 def idle(done: Done) -> None:
-    """Refuse a learner's grid with programs that store nothing. Raises `Failed`."""
+    """Refuse a learner's grid if programs of it store nothing. Raises `Failed`."""
     launch, trace = done.launch, done.trace
     busy = np.unique(trace.block[trace.operation != READ]).size
     if busy == launch.programs:
@@ -155,7 +155,7 @@ def passed(launch: Launch) -> list[str]:
 
 
 def cost(exercise: ProgramExercise, done: Done) -> list[str]:
-    """Count the bytes of the last run. Gives facts; raises `Failed` over a limit."""
+    """Count the bytes of the last run. Returns facts; raises `Failed` over a limit."""
     facts = []
     for key, operation, arrays in (("loaded", READ, True), ("stored", WRITE, False)):
         moved = bytes_by_line(done, operation)
@@ -183,7 +183,7 @@ def cost(exercise: ProgramExercise, done: Done) -> list[str]:
 
 
 def bytes_by_line(done: Done, operation: int) -> dict[Place, int]:
-    """Count the bytes that each line requests, except those that a mask leaves out."""
+    """Count the bytes that each line requests, except masked-out ones."""
     trace = done.trace
     found: dict[Place, int] = {}
     owners = done.launch.arena.firsts.searchsorted(trace.address, "right") - 1

@@ -1,8 +1,8 @@
 """The accesses of every program of a launch, as a trace that the sanitizer reads.
 
 In it a program is a block of one thread, and an address is a cell of the arena. A row
-is one active element of a block of values. An atomic that is not relaxed is a fence,
-the operation, and another fence.
+is one active element of a block of values. An atomic that is not relaxed is recorded as
+a fence, the operation, and another fence.
 """
 
 from dataclasses import dataclass, field
@@ -21,11 +21,11 @@ Dim = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Call:
-    """One `tl.load`, `tl.store` or atomic, run once by one program.
+    """One `tl.load`, `tl.store` or atomic, executed once by one program.
 
     operation: READ, WRITE or ATOMIC. places: its line, and the lines that called it.
     shape: that of the block. masked: whether it has a mask. filled: whether it reads
-    elements whose mask is false and for which no `other` says what they are.
+    elements whose mask is false and for which `other` gives no value.
     """
 
     program: int
@@ -43,7 +43,7 @@ class Call:
 
 @dataclass(eq=False)
 class Actor:
-    """A program, as the clocks see a thread and its block."""
+    """A program, in the form of a thread and its block, for the clocks."""
 
     number: int
     warp: int = 0
@@ -56,7 +56,7 @@ class Actor:
 
 
 class Log:
-    """The accesses as they happen."""
+    """The accesses in the order in which they happen."""
 
     def __init__(self) -> None:
         self.calls: list[Call] = []
@@ -67,7 +67,7 @@ class Log:
         self._length = 0
 
     def add(self, call: Call, cells: Columns, lanes: Columns) -> None:
-        """Write a call down, and what its program hands on and learns by it."""
+        """Record a call, and what its program passes on and learns through it."""
         clocks: Any = self._clocks
         if call.program not in self._actors:
             self._actors[call.program] = Actor(call.program)
@@ -130,8 +130,8 @@ class Log:
 class Accesses(Trace):
     """The accesses of a launch, with two more columns.
 
-    `call` is an index into `calls`, `lane` the number of the element in its block, row
-    by row.
+    `call` is an index into `calls`, `lane` the number of the element in its block, in
+    row-major order.
     """
 
     arena: Arena

@@ -1,4 +1,4 @@
-"""Word what is wrong with a program: a table for all languages, and one for each."""
+"""Verdicts on programs: a table for all languages, and one for each."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -9,11 +9,11 @@ from weft.places import Note, Place
 
 
 class ProgramWords(Verdicts):
-    """The table of one language, and this module's for what that lacks."""
+    """The table of one language, with this module's table for the rows it lacks."""
 
     @cached_property
     def rows(self) -> dict[str, dict[str, Any]]:
-        """Every row by its name, each text in one line."""
+        """Every row by its name, each text on one line."""
         return {**Verdicts(__file__).rows, **Verdicts(str(self.file)).rows}
 
 

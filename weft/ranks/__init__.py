@@ -1,9 +1,9 @@
 """Programs of several ranks: on a model of `torch.distributed`, or in real processes.
 
 A function of the ranks takes `dist` first. In a check that is a model of the module
-`torch.distributed`, which knows who waits for whom; `launch` starts one process per
-rank and passes the module itself. `measured` launches a function that times others, one
-GPU per rank.
+`torch.distributed`, which knows which rank waits for which; `launch` starts one process
+per rank and passes the module itself. `measured` launches a function that times others,
+on one GPU per rank.
 """
 
 from importlib import import_module
@@ -27,7 +27,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Load a name when it is first used: all of them need PyTorch."""
+    """Load a name when it is first used, because all of them need PyTorch."""
     if name not in HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(HOMES[name]), name)

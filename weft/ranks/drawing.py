@@ -1,4 +1,4 @@
-"""A picture of a run: who sends to whom in which step, on the model."""
+"""A picture of a run: which rank sends to which in which step, on the model."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,8 +19,8 @@ class Timeline:
     """The messages of one run.
 
     ranks: how many there are. transfers: the messages. sent: bytes, per rank. stopped:
-    why the run did not end, "" if it did. In text it is a table with a row per rank and
-    a column per step; in a notebook too.
+    why the run did not complete, "" if it did. It is shown as a table with a row per
+    rank and a column per step, as text or HTML.
     """
 
     ranks: int
@@ -77,7 +77,7 @@ def timeline(
     """Run `function(dist, *given[rank])` for every rank on the model, and draw it.
 
     given: one tuple of arguments per rank; NumPy arrays become tensors. A run that ends
-    in a deadlock is drawn as far as it went.
+    in a deadlock is drawn up to that point.
     """
     world = World(len(given))
     names = getattr(function, "__globals__", {})

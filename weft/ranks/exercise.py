@@ -1,4 +1,4 @@
-"""An exercise for several ranks: what each is given, and what each has to have."""
+"""An exercise for several ranks: the arguments and the expected results of each."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from weft.checking.exercise import Exercise
 
 @dataclass(frozen=True)
 class RankCase:
-    """One run: how many ranks, what each is given, what each should have at the end."""
+    """One run: how many ranks, the arguments of each, and their expected results."""
 
     ranks: int
     size: tuple[Any, ...]
@@ -33,15 +33,15 @@ class RankCase:
 class RankExercise(Exercise):
     """A function that every rank runs, called as `function(dist, *given)`.
 
-    ranks: how many ranks there are, several numbers to try. sizes: each with every
-    number of ranks; by default one size, ().
+    ranks: numbers of ranks to try. sizes: each is used with every number of ranks; by
+        default one size, ().
     inputs: `(rng, ranks, *size)` → one tuple of arguments per rank. NumPy arrays in it
         become tensors.
     spec: `(given)` → one result per rank, from the arguments of all ranks.
     result: the parameter that holds the result at the end, "" for the returned value.
-    because: `(given, rank, result)` → what has led to a rank's wrong result, "" if that
-        cannot be told. given: as for `spec`.
-    without: calls of `torch.distributed` that the function is not to use.
+    because: `(given, rank, result)` → the cause of a rank's wrong result, "" if it is
+        unknown. given: as for `spec`.
+    without: calls of `torch.distributed` that the function may not use.
     limits: `steps`, `sent` and `collectives`; a number, or `(ranks, *size)` → one.
     lines: how many lines of Python one rank may run; see `weft.checking.step_limit`.
     """

@@ -1,4 +1,4 @@
-"""Judging a function of several ranks: it runs on each of them, on the model."""
+"""Checking a function of several ranks: it runs on each of them, on the model."""
 
 import re
 from functools import partial
@@ -25,7 +25,7 @@ from weft.wording import joined, several
 
 
 def judged(exercise: RankExercise, case: RankCase) -> World:
-    """Run one case and compare what every rank has at the end. Raises `Failed`."""
+    """Run one case, compare every rank's result, return the run. Raises `Failed`."""
     world = World(case.ranks)
     args = [tuple(map(tensor_of, own)) for own in case.given]
     names = parameter_names(exercise.written_by_learner)
@@ -54,7 +54,7 @@ def in_memory(exercise: RankExercise, case: RankCase, path: str) -> Verdict:
 def ran(
     exercise: RankExercise, case: RankCase, world: World, args: list[tuple[Any, ...]]
 ) -> list[Any]:
-    """Run the function on every rank. Raises `Failed` where that ends badly."""
+    """Run the function on every rank; return the values. Raises `Failed`."""
     function, name = exercise.written_by_learner, exercise.name
 
     def rank(number: int) -> Any:
@@ -146,7 +146,7 @@ def parts_of(
 def right(
     exercise: RankExercise, case: RankCase, rank: int, got: Any, wanted: Any
 ) -> None:
-    """Compare what one rank has with what it should have. Raises `Failed`."""
+    """Compare one rank's result with the expected one. Raises `Failed`."""
     name, result, function = exercise.name, exercise.result, exercise.written_by_learner
     what, first = result or "result", {}
     more: Any = {"when": f"rank {rank}, with {case.label}"}
@@ -160,7 +160,7 @@ def right(
     parts = parts_of(exercise, got, as_array(wanted), **more)
 
     def why(wrong: Difference, path: str, found: Any) -> str:
-        """Say why the value at a path is wrong, as far as it shows."""
+        """Say why the value at a path is wrong, if that is known."""
         if found.dtype.kind == "f" and np.isnan(wrong.got):
             return words("not-yet")["why"]
         if np.array_equal(found, first.get(path, np.nan)):

@@ -7,8 +7,8 @@
     two = measured(sums, ranks=2)
     two.compare("all-reduce, 4 MiB", bytes=x.nbytes)
 
-With fewer GPUs than ranks nothing is launched, and what the reference machine measured
-is shown.
+With fewer GPUs than ranks nothing is launched, and the measurements of the reference
+machine are shown.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,7 +23,7 @@ from weft.ranks.processes import launch
 from weft.timing import Sample
 from weft.wording import several
 
-CALLS = 10  # between two events: starting the first is then a small part
+CALLS = 10  # between two events, so that starting the first hardly counts
 REPEATS = 21
 WARM = 3
 
@@ -33,7 +33,7 @@ Measure = Callable[[Any, "Log"], None]
 class Log:
     """The measurements of one rank. All ranks make the same calls; rank 0's count.
 
-    times: case → name → ms of a call, several times. values: case → name → number.
+    times: case → name → ms per call, one for each sample. values: case → name → number.
     """
 
     def __init__(self, dist: Any) -> None:
@@ -53,9 +53,9 @@ class Log:
     ) -> None:
         """Time a function that every rank calls.
 
-        One sample is the mean of a number of calls, between two events on this rank's
-        GPU; all ranks begin it together. graph: the calls are those of a CUDA graph, so
-        the host's part does not count.
+        One sample is the mean of `calls` calls, between two events on this rank's GPU;
+        all ranks begin it together. graph: whether to time a CUDA graph of the calls,
+        which leaves out the host's part.
         """
         import torch
 
@@ -77,12 +77,12 @@ class Log:
             samples.append(start.elapsed_time(end) / calls)
 
     def value(self, case: str, name: str, value: float) -> None:
-        """Note a number that is not a time."""
+        """Record a number that is not a time."""
         self.values.setdefault(case, {})[name] = value
 
 
 def looped(function: Callable[[], object], calls: int) -> Callable[[], None]:
-    """Return a function that calls another one a number of times."""
+    """Return a function that calls another one `calls` times."""
 
     def run() -> None:
         for _ in range(calls):
@@ -92,7 +92,7 @@ def looped(function: Callable[[], object], calls: int) -> Callable[[], None]:
 
 
 def captured(function: Callable[[], object], calls: int) -> Callable[[], None]:
-    """Return the replay of a CUDA graph of a number of calls."""
+    """Return a function that replays a CUDA graph of `calls` calls."""
     import torch
 
     side: Any = torch.cuda.Stream()  # type: ignore[no-untyped-call]
@@ -102,7 +102,7 @@ def captured(function: Callable[[], object], calls: int) -> Callable[[], None]:
     torch.cuda.current_stream().wait_stream(side)
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
-    # NCCL's own thread asks for events while this one captures.
+    # NCCL's own thread queries events while this one captures.
     with torch.cuda.graph(graph, capture_error_mode="thread_local"):
         for _ in range(calls):
             function()
@@ -201,7 +201,7 @@ class Measured:
 
 
 class Samples:
-    """A stopwatch that hands out what was measured before, one after the other."""
+    """A stopwatch that returns earlier measurements, one after another."""
 
     host = False
     whole = True
@@ -230,7 +230,7 @@ def logged(dist: Any, function: Measure) -> Log:
 def measured(function: Measure, ranks: int = 2, seconds: float = 300) -> Measured:
     """Return what `function(dist, log)` measures on as many GPUs as there are ranks.
 
-    The processes are launched when the first number is asked for. seconds: after which
-    they are ended.
+    The processes are launched when the first number is needed. seconds: the time after
+    which they are terminated.
     """
     return Measured(function, ranks, seconds)

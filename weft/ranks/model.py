@@ -1,4 +1,4 @@
-"""`torch.distributed` as a rank of the model sees it: the calls of the module."""
+"""`torch.distributed` as a rank of the model sees it: the functions of the module."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ KNOWN = tuple(
 
 
 class Reduction:
-    """The operations of a reduction on the numbers of all ranks."""
+    """The operations by which a reduction can combine the numbers of all ranks."""
 
     SUM, AVG, MAX, MIN, PRODUCT = "sum", "avg", "max", "min", "product"
 
@@ -52,8 +52,8 @@ class Side:
 class Distributed:
     """The calls that one rank makes.
 
-    Tensors have to be contiguous, as for gloo, and for NCCL's results to be right.
-    Names that the model lacks raise AttributeError with those it knows.
+    Tensors have to be contiguous: gloo requires it, and NCCL's results are otherwise
+    wrong. Names that the model lacks raise AttributeError, which lists those it has.
     """
 
     ReduceOp = Reduction()
@@ -76,17 +76,17 @@ class Distributed:
         return self._world.size
 
     def is_initialized(self) -> bool:
-        """Return whether there are other ranks to talk to: always."""
+        """Return True: there are always other ranks to talk to."""
         return True
 
     # Messages
 
     def isend(self, tensor: Tensor, dst: int) -> Work:
-        """Begin to send a tensor; wait before it changes."""
+        """Begin to send a tensor; wait before changing it."""
         return self._begin("isend", tensor, dst)
 
     def irecv(self, tensor: Tensor, src: int) -> Work:
-        """Begin to receive into a tensor; wait before it is read."""
+        """Begin to receive into a tensor; wait before reading it."""
         return self._begin("irecv", tensor, src)
 
     def send(self, tensor: Tensor, dst: int) -> None:
@@ -99,11 +99,11 @@ class Distributed:
         return src
 
     def P2POp(self, op: Callable[..., Work], tensor: Tensor, peer: int) -> Side:
-        """Say what `batch_isend_irecv` should begin."""
+        """Describe a transfer that `batch_isend_irecv` should begin."""
         return Side(op, tensor, peer, self._place())
 
     def batch_isend_irecv(self, p2p_op_list: Sequence[Side]) -> list[Work]:
-        """Begin several sends and receives as one group: they happen together."""
+        """Begin several sends and receives as one group, which happens together."""
         if not all(isinstance(one, Side) for one in p2p_op_list):
             raise TypeError(
                 "batch_isend_irecv takes a list of dist.P2POp(dist.isend, tensor, to) "
@@ -123,7 +123,7 @@ class Distributed:
         return work
 
     def _side(self, call: str, tensor: Tensor, peer: int, place: Place) -> Work:
-        """Make one side of a message. Raises RankFault for a peer that is none."""
+        """Make one side of a message. Raises RankFault for an invalid peer."""
         self._tensor(call, tensor, place)
         if not isinstance(peer, int) or not 0 <= peer < self._world.size:
             self._refuse("no-peer", place, call=call, peer=peer)
@@ -143,7 +143,7 @@ class Distributed:
     def all_reduce(
         self, tensor: Tensor, op: str = Reduction.SUM, async_op: bool = False
     ) -> Work | None:
-        """Replace a tensor, on every rank, by the sum over the ranks."""
+        """Replace a tensor, on every rank, by the reduction over the ranks."""
         return self._join("all_reduce", op, tensor, tensor, async_op)
 
     def broadcast(
@@ -163,11 +163,11 @@ class Distributed:
     def reduce_scatter_tensor(
         self,
         output: Tensor,
-        input: Tensor,  # the name that PyTorch has given it
+        input: Tensor,  # PyTorch's name for it
         op: str = Reduction.SUM,
         async_op: bool = False,
     ) -> Work | None:
-        """Sum a tensor over the ranks, and give each rank one part of the sum."""
+        """Reduce a tensor over the ranks, and give each rank one part of the result."""
         call = "reduce_scatter_tensor"
         self._fit(call, input, output)
         return self._join(call, op, input, output, async_op)
@@ -188,9 +188,10 @@ class Distributed:
     def _join(
         self, call: str, what: Any, give: Tensor, take: Tensor, later: bool
     ) -> Work | None:
-        """Take part in a collective that gives `give` and fills `take`.
+        """Take part in a collective that sends `give` and fills `take`.
 
-        what: its operation, or its source, in which all ranks have to agree.
+        what: its operation, or its source rank, on which all ranks have to agree.
+        Returns the handle of an asynchronous collective (`later`), else None.
         """
         place, world = self._place(), self._world
         self._tensor(call, give, place)
@@ -208,7 +209,7 @@ class Distributed:
         work.wait()
         return None
 
-    # What cannot be right
+    # Refusals
 
     def _tensor(self, call: str, tensor: Any, place: Place) -> None:
         if isinstance(tensor, torch.Tensor):

@@ -1,4 +1,4 @@
-"""The same function in real processes: one per rank, joined by torch.distributed."""
+"""Ranks in real processes: one per rank, joined by torch.distributed."""
 
 import io
 import json
@@ -23,14 +23,15 @@ from numba import cloudpickle
 from weft import device
 from weft.wording import several
 
-ENDED = 5.0  # seconds that the others have to end once one rank has failed
+ENDED = 5.0  # seconds for the others to end once one rank has failed
 
-# What ranks are forked from, and the process that started it. It ends when that ends.
+# The process from which ranks are forked, and the process that started it, with which
+# it ends.
 _server: tuple[int, "subprocess.Popen[bytes]"] | None = None
 
 
 class RanksFailed(RuntimeError):
-    """A rank has raised an error, or did not come to its end; says which and where."""
+    """A rank has raised an error, or did not end; the message says which and where."""
 
 
 def launch(
@@ -39,16 +40,17 @@ def launch(
     backend: str = "gloo",
     seconds: float = 120,
 ) -> list[Any]:
-    """Run `function(dist, *given[rank])` in one process per rank; what each returns.
+    """Run `function(dist, *given[rank])` in one process per rank; return the results.
 
-    `dist` is the module `torch.distributed`, whose default group is ready to be used.
+    `dist` is the module `torch.distributed`, with an initialised default group.
     backend: "gloo" for the CPU, "nccl" for as many GPUs as there are ranks; rank r then
     has GPU r. The function, what it needs of its notebook, its arguments and its result
-    go from process to process as pickles. seconds: after which all of them are ended.
+    are pickled between processes. seconds: the time after which all of them are
+    terminated.
 
-    Raises ValueError for a backend that this machine cannot use, and RanksFailed where
-    a rank fails or does not end: then all of them are ended, and the message says which
-    rank was in which line.
+    Raises ValueError for a backend that this machine cannot use, and RanksFailed if a
+    rank fails or does not end: then all of them are terminated, and the message says
+    which rank was on which line.
     """
     refuse_backend(backend, len(given))
     with tempfile.TemporaryDirectory(prefix="ranks-") as name:
@@ -79,9 +81,9 @@ def begun(folder: Path, rank: int, backend: str) -> "Worker":
 
 
 def start_early() -> bool:
-    """Start what the ranks of a `launch` are forked from, so that they begin at once.
+    """Start the process from which a `launch` forks ranks, so that they begin at once.
 
-    Returns whether there is such a process: where there is a GPU there is none.
+    Returns whether there is such a process: with a GPU there is none.
     """
     global _server
     if device.find().usable or not hasattr(os, "fork"):
@@ -92,7 +94,7 @@ def start_early() -> bool:
             env=environment(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            start_new_session=True,  # a Ctrl+C while it imports is not for it
+            start_new_session=True,  # a Ctrl+C while it imports is not meant for it
         )
         _server = os.getpid(), process
     return True
@@ -119,11 +121,11 @@ class Forked:
     """A process that another one has forked, with the methods of `Popen` used here."""
 
     pid: int
-    ended: Path  # has its exit status
+    ended: Path  # contains its exit status
     returncode: int | None = None
 
     def poll(self) -> int | None:
-        """Return its exit status, or None while it runs."""
+        """Return the exit status, or None while the process runs."""
         if self.returncode is None:
             try:
                 os.kill(self.pid, 0)
@@ -133,16 +135,16 @@ class Forked:
         return self.returncode
 
     def send_signal(self, number: int) -> None:
-        """Send a signal, unless it has ended."""
+        """Send a signal, unless the process has ended."""
         if self.poll() is None:
             os.kill(self.pid, number)
 
     def kill(self) -> None:
-        """End it."""
+        """Kill the process."""
         self.send_signal(signal.SIGKILL)
 
     def wait(self) -> None:
-        """Wait until it has ended."""
+        """Wait until the process has ended."""
         while self.poll() is None:
             time.sleep(0.01)
 
@@ -151,10 +153,10 @@ Worker = subprocess.Popen[bytes] | Forked
 
 
 class Pickler(cloudpickle.Pickler):
-    """cloudpickle's, which does not know modules of a class of their own."""
+    """cloudpickle's pickler, extended to modules of special classes."""
 
     def reducer_override(self, obj: Any) -> Any:
-        """Import `torch.ops` and its like where they are unpickled."""
+        """Pickle `torch.ops` and similar modules as an import by name."""
         if isinstance(obj, ModuleType) and type(obj) is not ModuleType:
             return import_module, (obj.__name__,)
         return super().reducer_override(obj)  # type: ignore[no-untyped-call]
@@ -193,9 +195,9 @@ def environment() -> dict[str, str]:
 
 
 def awaited(workers: Sequence[Worker], seconds: float) -> list[int]:
-    """Wait for the workers; the ranks that had not ended when the time was over.
+    """Wait for the workers; return the ranks that had not ended in time.
 
-    A rank that fails shortens the time of the others, who may wait for it for ever.
+    A rank that fails shortens the time of the others, which may wait for it for ever.
     """
     until, failed = time.monotonic() + seconds, False
     while True:
@@ -223,7 +225,7 @@ def refuse(
     late: Sequence[int],
     seconds: float,
 ) -> None:
-    """Raise RanksFailed unless every rank has left a value."""
+    """Raise RanksFailed unless every rank has returned a value."""
     for rank, (kind, value) in enumerate(found):
         if kind == "error":
             raise RanksFailed(f"Rank {rank} has raised an error.\n{value}")
@@ -263,7 +265,7 @@ def place_of(folder: Path, worker: Worker, rank: int) -> str:
 
 
 def is_own(file: str) -> bool:
-    """Return whether a file is neither of Python's library, a package, nor this one."""
+    """Return whether a file is neither Python's, a package's, nor this one."""
     library = (sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"))
     if "site-packages" in file or "dist-packages" in file:
         return False

@@ -22,7 +22,7 @@ class Ranks:
         return "ranks" in asked
 
     def stages(self, exercise: RankExercise) -> Iterator[Facts]:
-        """Run every case on the model; hold every one against the limits."""
+        """Run every case on the model; check each against the limits."""
         from weft.ranks.judging import held, judged
         from weft.ranks.words import words
 

@@ -1,4 +1,4 @@
-"""Word the model's errors on deadlocks and differing calls: rows of `words.toml`."""
+"""The model's errors on deadlocks and mismatched calls, worded by `words.toml`."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
@@ -29,7 +29,7 @@ def fault(row: str, places: list[Note], **told: object) -> RankFault:
 
 
 def ranks_named(ranks: Sequence[int]) -> str:
-    """Write which ranks: 'rank 1', 'ranks 0 to 3', 'ranks 0 and 2'."""
+    """Name ranks: 'rank 1', 'ranks 0 to 3', 'ranks 0 and 2'."""
     own = sorted(set(ranks))
     if len(own) == 1:
         return f"rank {own[0]}"
@@ -54,8 +54,8 @@ def deadlock(
 ) -> RankFault:
     """Return the fault of ranks of which none can go on: which waits for what.
 
-    waiting, ended: ranks. size: how many there are. held_up: what stops messages whose
-    two sides are there.
+    waiting: rank → what it waits for. ended: ranks that have ended. size: how many
+    there are. held_up: returns what stops messages whose two sides are there.
     """
     able = freed(waiting)
     works = [w for rank, w in sorted(waiting.items()) if rank not in able]
@@ -78,9 +78,9 @@ def deadlock(
 
 
 def freed(waiting: Mapping[int, Work]) -> set[int]:
-    """Return the ranks that might go on if no transfer had to wait for an earlier one.
+    """Return the ranks that could go on if no transfer waited for an earlier one.
 
-    They wait for a message whose other side is there, or for a rank that might go on.
+    They wait for a message whose other side is there, or for a rank that could go on.
     """
     able = {rank for rank, work in waiting.items() if work.other is not None}
     while more := {
@@ -96,8 +96,8 @@ def out_of_order(held: Sequence[tuple[Work, Work]]) -> RankFault:
     """Return the fault of transfers that wait for earlier ones of another group.
 
     In one group they would not wait. held: pairs of an earlier transfer and one that
-    waits for it. The first pair is named, with the ranks that are at the same two
-    lines.
+    waits for it. The fault names the first pair, with the ranks that are on the same
+    two lines.
     """
     first, later = held[0]
     lines = first.place, later.place
@@ -121,7 +121,7 @@ def out_of_order(held: Sequence[tuple[Work, Work]]) -> RankFault:
 
 
 def pairs(works: Sequence[Work]) -> str:
-    """Write who waits for whom: '0 sends to 1, 1 sends to 2, …'."""
+    """Say which ranks wait for which: '0 sends to 1, 1 sends to 2, …'."""
     said = [
         f"rank {w.rank} {'sends to' if w.sends else 'receives from'} {w.peers[0]}"
         for w in works[:4]

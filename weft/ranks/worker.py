@@ -1,10 +1,10 @@
 """One rank's process: python -m weft.ranks.worker FOLDER RANK BACKEND.
 
-python -m weft.ranks.worker --serve forks a rank for every line of its input, an object
-with "folder", "rank", "backend", and the "directory", "environment" and "path" of the
-process that asks; it answers with the number of the new process. Ranks then begin at
-once, since PyTorch has been imported. They must not use a GPU, as CUDA does not survive
-a fork.
+python -m weft.ranks.worker --serve forks a rank for every line of its input, a JSON
+object with "folder", "rank", "backend", and the "directory", "environment" and "path"
+of the requesting process; it answers with the id of the new process. Ranks then begin
+at once, because PyTorch has already been imported. They must not use a GPU, because
+CUDA does not survive a fork.
 """
 
 import faulthandler
@@ -20,7 +20,7 @@ from typing import Any
 
 
 def main(folder: Path, rank: int, backend: str) -> int:
-    """Join the others, run the function, leave its result in the folder."""
+    """Join the other ranks, run the function, and write its result to the folder."""
     if hasattr(signal, "SIGUSR1"):
         faulthandler.register(
             signal.SIGUSR1, file=(folder / f"stack-{rank}").open("w"), all_threads=False
@@ -28,7 +28,7 @@ def main(folder: Path, rank: int, backend: str) -> int:
     failed = False
     try:
         result: tuple[str, Any] = "value", run(folder, rank, backend)
-    except BaseException as error:  # the parent says it
+    except BaseException as error:  # the parent reports it
         lines = traceback.format_exception(error)
         own = [line for line in lines if __file__ not in line]
         result, failed = ("error", "".join(own)), True
@@ -39,7 +39,7 @@ def main(folder: Path, rank: int, backend: str) -> int:
 
 
 def run(folder: Path, rank: int, backend: str) -> Any:
-    """Make the group and call the function with it."""
+    """Initialise the group, call the function with it, and return the result."""
     import torch
     from torch import distributed
 
@@ -70,8 +70,9 @@ def serve() -> None:
     import torch.distributed  # noqa: F401  what takes long
     from numba import cloudpickle  # noqa: F401
 
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # ranks that have ended disappear
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a notebook is interrupted, not this
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # ranks that have ended are reaped
+    # an interrupt is meant for the notebook, not for this
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     for line in sys.stdin:
         pid = os.fork()
         if not pid:
@@ -95,7 +96,7 @@ def become(
     os.chdir(directory)
     os.environ.update(environment)
     sys.path[:] = path
-    np.random.seed()  # or else all ranks draw the same numbers
+    np.random.seed()  # otherwise all ranks draw the same numbers
     said = os.open(Path(folder) / f"said-{rank}", os.O_WRONLY | os.O_CREAT)
     nothing = os.open(os.devnull, os.O_RDONLY)
     for number, file in enumerate((nothing, said, said)):

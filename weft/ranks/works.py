@@ -13,7 +13,7 @@ Outcome = tuple[list[Tensor | None], int, int]  # results, steps, bytes sent per
 
 
 def blank(tensor: Tensor) -> None:
-    """Fill a tensor that no rank has sent: with NaN, or its type's lowest number."""
+    """Fill a tensor without data: with NaN, or its type's lowest number."""
     with torch.no_grad():
         if tensor.is_floating_point() or tensor.is_complex():
             tensor.fill_(float("nan"))
@@ -33,8 +33,8 @@ class Work:
     pause: lets other ranks run until it is over. call: its name, "isend". posted: the
     rank's clock at the call. done: when the transfer ends, None until it has moved.
     other: the other side of a message, or the next rank's part in a collective, None
-    until all ranks are there. kept: what a sender had in the tensor at the call; of a
-    receiver, what has arrived.
+    until all ranks are there. kept: for a sender, its tensor at the time of the call;
+    for a receiver, what has arrived.
     """
 
     pause: Callable[["Work"], None]
@@ -68,7 +68,7 @@ class Work:
         return self.call in ("recv", "irecv")
 
     def land(self) -> None:
-        """Put what has arrived where it was to go."""
+        """Copy what has arrived to its destination."""
         with torch.no_grad():
             for into, arrived in self.lands:
                 into.copy_(arrived.view(into.shape))
@@ -83,7 +83,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Transfer:
-    """A message that has arrived: who sent how many bytes to whom, and when."""
+    """A message that has arrived: source and target rank, bytes, and times."""
 
     source: int
     target: int
@@ -94,7 +94,7 @@ class Transfer:
 
 @dataclass(frozen=True)
 class Collective:
-    """One rank's call of a collective: its name, and what has to agree among ranks."""
+    """One rank's call of a collective: its name, and what all ranks must agree on."""
 
     call: str
     agreed: tuple[Any, ...]
@@ -116,7 +116,7 @@ def reduced(parts: list[Tensor], op: str) -> Tensor:
 
 
 def combine(calls: list[Collective]) -> Outcome:
-    """Execute a collective: what each rank gets, in how many steps and bytes.
+    """Execute a collective; return each rank's result, the steps and the bytes.
 
     The costs are those of a ring: each rank sends (p - 1) / p of a tensor once, for an
     all-reduce twice.

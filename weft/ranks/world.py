@@ -1,18 +1,20 @@
-"""The model: ranks that run in turn, the messages between them, who waits for whom.
+"""The model: ranks that run in turn, and the messages between them.
 
-Every rank is a thread, but only the one that has the turn runs. A rank keeps it until
-it has to wait; then the next one that can go on gets it. So a run is always the same,
-and when no rank can go on, none ever will: that is a deadlock, found without a clock.
+Every rank is a thread, but only the one that has the turn runs. A rank keeps the turn
+until it has to wait; then the next one that can go on gets it. So a run is always the
+same, and when no rank can go on, none ever will: that is a deadlock, found without a
+clock.
 
 The transfers of a rank happen as on a GPU with NCCL, where they share one stream: one
-group after the other, in the order in which they were begun. A call begins a group of
-one transfer, `batch_isend_irecv` a group of several, which happen together. A message
-moves once both sides are there and the groups before it are over, on both ranks; a
-collective happens once this holds for all ranks.
+group after another, in the order in which they were begun. A call begins a group of one
+transfer, `batch_isend_irecv` a group of several, which happen together. A message moves
+once both sides are there and the groups before it are over, on both ranks; a collective
+happens once this holds for all ranks.
 
-Time is counted, not taken. A message takes `latency` and its bytes over `bandwidth`; a
-rank sends one message at a time and receives one at a time, both at once. With the
-defaults, a latency of 1 and no limit of bandwidth, time is the number of steps.
+Time is computed, not measured. A message takes `latency` plus its bytes divided by
+`bandwidth`; a rank sends one message at a time and receives one at a time, both at
+once. With the defaults, a latency of 1 and unlimited bandwidth, time is the number of
+steps.
 """
 
 import math
@@ -32,18 +34,18 @@ from weft.ranks.words import (
 )
 from weft.ranks.works import Collective, Transfer, Work, combine, size_of
 
-STARTED = 30.0  # seconds in which a thread of a rank has to begin or to end
+STARTED = 30.0  # seconds in which a rank's thread has to begin or to end
 
 
 class Stopped(BaseException):
-    """Ends a rank's thread once the run has failed; no `except Exception` keeps it."""
+    """Ends a rank's thread once the run has failed. `except Exception` lets it pass."""
 
 
 class World:
     """Ranks that run one function each.
 
-    latency: of a message. bandwidth: bytes per unit of time. Both are per direction of
-    one rank's link.
+    latency: that of a message. bandwidth: bytes per unit of time. Both are per
+    direction of one rank's link.
     """
 
     def __init__(
@@ -80,7 +82,7 @@ class World:
         for thread in threads:
             thread.start()
         self._turns[0].set()
-        while not self._over.wait(0.2):  # so that Ctrl-C gets in
+        while not self._over.wait(0.2):  # so that Ctrl-C works
             pass
         for turn in self._turns:
             turn.set()
@@ -117,7 +119,10 @@ class World:
             raise Stopped
 
     def _hand_on(self, rank: int) -> None:
-        """Give the turn to the next rank that can go on. Raises a deadlock."""
+        """Give the turn to the next rank that can go on.
+
+        Raises RankFault for a deadlock.
+        """
         for step in range(1, self.size + 1):
             other = (rank + step) % self.size
             if other in self.ended:
@@ -132,7 +137,7 @@ class World:
             raise deadlock(self.waiting, self.ended, self.size, self.held_up)
 
     def wait(self, work: Work) -> None:
-        """Let the other ranks run until a transfer is over, and take what it brings."""
+        """Let other ranks run until a transfer is over, then store its data."""
         rank = work.rank
         if work.done is None:
             self.waiting[rank] = work
@@ -151,7 +156,7 @@ class World:
         self.clock[rank] = max(self.clock[rank], work.done)
 
     def _look_back(self) -> None:
-        """Refuse what was begun and never finished."""
+        """Refuse transfers and collectives that were begun but never finished."""
         left = [work for work in self.works if work.peers and work.done is None]
         for work in left:
             if work.other is None:
@@ -195,18 +200,18 @@ class World:
         self._meet([send, receive], partial(self._move, send, receive))
 
     def _meet(self, works: list[Work], happen: Callable[[], None]) -> None:
-        """Note that all ranks of a message or of a collective are there.
+        """Record that all ranks of a message or of a collective are there.
 
-        happen: what is done once its turn has come on all of them.
+        happen: performs it once its turn has come on all of them.
         """
         for work, other in zip(works, works[1:] + works[:1], strict=True):
             work.other = other
         self._met.append((works, happen))
 
     def _move_on(self) -> None:
-        """Do everything whose turn has come, in the order in which ranks have met.
+        """Perform everything whose turn has come, in the order in which ranks have met.
 
-        What has happened may end a group, so after each, all others are looked at.
+        Each may end a group, so all others are checked again after it.
         """
         k = 0
         while k < len(self._met):
@@ -249,7 +254,7 @@ class World:
         self.received[target] += nbytes
 
     def _end_group(self, rank: int) -> None:
-        """Begin a rank's next group, if every transfer of this one has moved."""
+        """Begin a rank's next group, if every transfer of the current one has moved."""
         group = self._groups[rank][0]
         ends = [work.done for work in group if work.done is not None]
         if len(ends) == len(group):
@@ -289,5 +294,5 @@ class World:
 
     @property
     def steps(self) -> float:
-        """When the last rank has ended."""
+        """The time at which the last rank ended, in steps."""
         return max(self.clock)

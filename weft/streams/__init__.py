@@ -1,14 +1,15 @@
-"""Host code, watched: copies, streams, events, and what is ordered by what.
+"""Host code, watched: copies, streams, events, and the order between them.
 
     check(pipeline, spec=..., inputs=..., given=..., result="out", sizes=[...])
 
 runs the learner's function on a model of a GPU (`machine`), with a `cuda` that looks
 like Numba's (`twin`), and says what is wrong with it (`wording`): a result that is read
-before it is there, a copy that no event orders after its kernel, a buffer used again
-too early, a copy that cannot overlap, a race in a kernel that it launches. No GPU is
-needed, and no luck.
+before it is there, a copy that no event orders after its kernel, a buffer reused too
+early, a copy that cannot overlap, a race in a kernel that it launches. No GPU is
+needed, and nothing depends on timing.
 
-`timeline` draws what overlapped: on a GPU as events measured it, else in the model.
+`timeline` draws what overlapped: on a GPU as measured by events, otherwise in the
+model.
 """
 
 from typing import Any
@@ -27,7 +28,8 @@ def check(function: Any, **exercise: Any) -> Verdict:
     exercise: the fields of `weft.streams.room.HostExercise`: spec, inputs, given,
     sizes, result, limits, timer, tolerance.
 
-    Returns a Verdict, true if all is well. Where the environment has WEFT_STRICT=1, a
-    failure raises CheckFailed. Raises ValueError if the exercise itself is wrong.
+    Returns a Verdict, which is true if all is well. With WEFT_STRICT=1 in the
+    environment, a failure raises CheckFailed. Raises ValueError if the exercise itself
+    is wrong.
     """
     return judge(ROOM, function, exercise)

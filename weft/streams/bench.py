@@ -10,7 +10,7 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Bar:
-    """One copy or launch: on which engine, in which stream, from when to when, ms."""
+    """One copy or launch: its engine, its stream, and its start and end in ms."""
 
     engine: str
     stream: int
@@ -19,7 +19,7 @@ class Bar:
 
 
 class Arrays:
-    """Arrays and streams by way of a `cuda`: Numba's own, or the model's."""
+    """Arrays and streams made with a `cuda`: Numba's own, or the model's."""
 
     def __init__(self, cuda: Any) -> None:
         self._cuda = cuda

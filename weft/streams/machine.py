@@ -1,11 +1,11 @@
-"""A model of a GPU with streams: what was asked of it, in which order, and when.
+"""A model of a GPU with streams: which operations the host requested, and when.
 
-Everything is executed at once, in the order in which the host asks for it. That
-order is one of many: what a stream does is bound only by what came before it in the
-stream, by events, and by the host's waiting. The machine records these bounds in
-vector clocks (Lamport 1978; Mattern 1989), so that two accesses to one place of which
-neither is bound to come first are found whatever the order was. Times are those of a
-machine with one engine for each direction of the bus and one for kernels.
+Everything is executed at once, in the order in which the host requests it. That order
+is one of many: what a stream does is ordered only after what came before it in the
+stream, by events, and by the host's waiting. The machine records these constraints in
+vector clocks (Lamport 1978; Mattern 1989). So two conflicting accesses to one place
+that nothing orders are found in whatever order they ran. Times are those of a machine
+with one engine for each direction of the bus and one for kernels.
 """
 
 from collections.abc import Callable
@@ -23,20 +23,21 @@ Clock = dict[str, int]  # worker → how many of its operations are known to be 
 
 HOST = "the host"
 DEFAULT = "the default stream"
-MS_PER_BYTE = 1 / 64  # on the bus; a kernel takes as long for two bytes that it touches
-ASKING = 0.01  # ms of the host for each thing it asks for
-LOOKING = 0.001  # ms of the host for each look at its clock
-PINNING = 16  # how many copies of it making pinned memory takes as long as
+# on the bus; a kernel takes this long for two bytes that it touches
+MS_PER_BYTE = 1 / 64
+ASKING = 0.01  # ms of host time per request
+LOOKING = 0.001  # ms of host time per look at its clock
+PINNING = 16  # the time to pin memory, in multiples of the time to copy it
 
 
 @dataclass(eq=False)
 class Buffer:
-    """Memory that copies and kernels reach: the device's, or pinned memory."""
+    """Memory that copies and kernels can access: the device's, or pinned memory."""
 
     name: str
     memory: Memory
     data: np.ndarray[Any, Any]
-    blank: bool = False  # nothing was in it when it was made
+    blank: bool = False  # nothing was in it when it was allocated
 
     def holds(self, array: np.ndarray[Any, Any]) -> bool:
         low, high = np.lib.array_utils.byte_bounds(self.data)
@@ -73,7 +74,7 @@ class Worker:
 
     name: str
     clock: Clock = field(default_factory=dict)
-    end: float = 0.0  # ms: when all that it was asked for is done
+    end: float = 0.0  # ms: when everything requested of it is done
     count: int = 0
 
     def learns(self, clock: Clock) -> None:
@@ -82,7 +83,7 @@ class Worker:
 
 @dataclass(frozen=True)
 class Mark:
-    """A point in a stream: the operations known to be done there, and its time, ms."""
+    """A point in a stream: the operations known to be done there, its time in ms."""
 
     clock: Clock
     end: float
@@ -111,10 +112,10 @@ class Operation:
 
 @dataclass(frozen=True)
 class Conflict:
-    """Two operations on one place, one of which writes, in no order.
+    """Two operations on one place, at least one of which writes, in no order.
 
-    held, region: what the first and the later one touch; first_writes, later_writes:
-    which of them do.
+    held, region: what the first and the later one touch. first_writes, later_writes:
+    whether they write.
     """
 
     first: Operation
@@ -127,7 +128,7 @@ class Conflict:
 
 @dataclass(frozen=True)
 class Wait:
-    """The host waited: for whom, where, and after how many operations."""
+    """A wait of the host: for what, on which line, and after how many operations."""
 
     what: str
     place: Place
@@ -135,11 +136,11 @@ class Wait:
 
 
 class CudaAPIError(RuntimeError):
-    """Stands in for the error that Numba raises when the driver refuses a call."""
+    """Stands in for the error that Numba raises if the driver refuses a call."""
 
 
 class Machine:
-    """The operations that host code requested. where: returns the line it is on."""
+    """The operations that host code requested. where: returns the current line."""
 
     def __init__(self, where: Callable[[], Place]) -> None:
         self.where = where
@@ -150,17 +151,17 @@ class Machine:
         self.operations: list[Operation] = []
         self.conflicts: list[Conflict] = []
         self.waits: list[Wait] = []
-        self.launches: list[tuple[Place, int]] = []  # and the threads of a block
-        self.implicit: list[tuple[str, Place]] = []  # host arrays given to kernels
+        self.launches: list[tuple[Place, int]] = []  # and the threads per block
+        self.implicit: list[tuple[str, Place]] = []  # host arrays passed to kernels
         self.strays: list[tuple[Place, str]] = []  # events in the default stream
-        self.pins: list[Place] = []  # where pinned memory was made
-        self.blanks: list[tuple[Operation, Region]] = []  # read, and never written
-        self.waited = 0  # how often the host has waited, for whatever
+        self.pins: list[Place] = []  # where pinned memory was allocated
+        self.blanks: list[tuple[Operation, Region]] = []  # read, but never written
+        self.waited = 0  # how many times the host has waited, for anything
         self._busy: dict[str, list[tuple[float, float]]] = {}
 
     @property
     def now(self) -> float:
-        """The host's time, ms."""
+        """The host's time in ms."""
         return self.host.end
 
     # Memory
@@ -204,10 +205,10 @@ class Machine:
         writes: tuple[Region, ...] = (),
         pageable: bool = False,
     ) -> Operation:
-        """Put work into a stream.
+        """Queue work in a stream; return it as an operation.
 
-        The default stream waits for all others, and they for it: Numba's streams are
-        blocking ones (CUDA Programming Guide, "Default Stream").
+        The default stream waits for all others, and they wait for it: Numba's streams
+        are blocking ones (CUDA Programming Guide, "Default Stream").
         """
         self.host.end += ASKING
         stream.learns(self.host.clock)
@@ -221,7 +222,7 @@ class Machine:
     def mark(self, stream: Worker) -> Mark:
         """Return a mark after all work queued in a stream so far, as an event records.
 
-        The default stream also waits for all others, and they for it.
+        The default stream also waits for all others, and they wait for it.
         """
         before = self.streams if stream is self.default else [stream, self.default]
         for other in before:
@@ -230,14 +231,14 @@ class Machine:
         return Mark(stream.clock, stream.end)
 
     def hold(self, stream: Worker, mark: Mark) -> None:
-        """Let a stream go on when what was marked is done."""
+        """Make a stream wait until the work before a mark is done."""
         stream.learns(mark.clock)
         stream.end = max(stream.end, mark.end)
 
     def touch(self, region: Region | None, writes: bool, what: str = "") -> None:
-        """Note that the host itself reads or writes a region.
+        """Record that the host itself reads or writes a region.
 
-        Writing into memory that the bus reads from takes as long as the bus does.
+        Writing to memory that the bus can read takes as long as a copy over the bus.
         """
         if region is None:
             return
@@ -256,7 +257,7 @@ class Machine:
         )
 
     def wait(self, stream: Worker, quietly: bool = False) -> None:
-        """Let the host wait for all that a stream was asked for."""
+        """Let the host wait until a stream's work is done. quietly: unrecorded."""
         what = "" if quietly else stream.name
         self.wait_until(Mark(stream.clock, stream.end), what)
 
@@ -274,12 +275,12 @@ class Machine:
 
     @property
     def end(self) -> float:
-        """When all is done, ms."""
+        """The time at which everything is done, in ms."""
         return max(self.now, *(s.end for s in self.streams))
 
     @property
     def one_by_one(self) -> float:
-        """Return the time of all operations if none overlapped, in ms."""
+        """The time of all operations if none overlapped, in ms."""
         return sum(o.end - o.start for o in self.operations)
 
     def _note(
@@ -293,7 +294,7 @@ class Machine:
         end: float,
         pageable: bool = False,
     ) -> Operation:
-        """Add an operation to those of its worker, and to the list of all."""
+        """Add an operation to its worker's clock, and to the list of all; return it."""
         worker.count += 1
         worker.learns({worker.name: worker.count})
         place = self.where()

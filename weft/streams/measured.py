@@ -1,4 +1,4 @@
-"""The same function on the GPU there is, with an event before and after each thing."""
+"""The same function on a real GPU, with an event before and after each operation."""
 
 from collections.abc import Callable
 from types import FunctionType
@@ -10,7 +10,7 @@ from weft.streams.bench import Arrays, Bar
 
 
 class _Notes:
-    """Pairs of events, with what lies between."""
+    """Pairs of events, with the operation between them."""
 
     def __init__(self, cuda: Any) -> None:
         self._cuda = cuda
@@ -26,7 +26,7 @@ class _Notes:
 
 
 class _Device:
-    """A device array whose copies are noted."""
+    """A device array whose copies are timed."""
 
     def __init__(self, notes: _Notes, array: Any) -> None:
         self._notes, self.array = notes, array
@@ -55,7 +55,7 @@ class _Device:
 
 
 class _Kernel:
-    """A kernel whose launches are noted."""
+    """A kernel whose launches are timed."""
 
     def __init__(self, notes: _Notes, kernel: Any) -> None:
         self._notes, self._kernel = notes, kernel
@@ -72,7 +72,7 @@ class _Kernel:
 
 
 class _Cuda:
-    """`numba.cuda`, whose device arrays are noted."""
+    """`numba.cuda`, with device arrays whose copies are timed."""
 
     def __init__(self, notes: _Notes, real: Any) -> None:
         self._notes, self._real = notes, real
@@ -95,7 +95,7 @@ class _Cuda:
 def measure(
     function: FunctionType, given: Callable[..., tuple[Any, ...]], inputs: Any
 ) -> list[Bar]:
-    """Run `function` twice and return the second run, as events timed it."""
+    """Run `function` twice; return the copies and launches of the second run."""
     from numba import cuda as real
 
     cuda: Any = real

@@ -37,9 +37,9 @@ class HostExercise(Exercise):
         `pageable`, `device_like`, `stream`, and so on.
     result: the parameter that holds the results when the function has returned; "" for
         the value that it returns.
-    timer: for a function that times another, `work()`: how many ms this takes, and how
-        many ms of other work are in progress when the function is called. Then the
-        fields above are not needed.
+    timer: for a function that times another, `work()`: pairs of how many ms that takes,
+        and how many ms of other work are in progress when the function is called. Then
+        the fields above are not needed.
     lines: how many lines of Python one call may run; see `weft.checking.step_limit`.
     """
 
@@ -68,7 +68,7 @@ class HostCode:
         return "given" in asked or "timer" in asked
 
     def stages(self, exercise: HostExercise) -> Iterator[Facts]:
-        """Run every case on the model; then hold the last one against the limits."""
+        """Run every case on the model; then check the last one against the limits."""
         if not isinstance(exercise.written_by_learner, FunctionType):
             thing = exercise.written_by_learner
             made = "a kernel" if is_kernel(thing) else f"a {type(thing).__name__}"
@@ -98,8 +98,8 @@ ROOM = HostCode()
 class Run:
     """One call of the learner's function, on a machine of the model.
 
-    Raises `Failed` while it is made where the call does not come to its end, or leaves
-    nothing that could be compared.
+    Its constructor raises `Failed` if the call does not complete, or returns nothing
+    that can be compared.
     """
 
     def __init__(self, exercise: HostExercise, case: Case, launches: Launches) -> None:
@@ -156,7 +156,7 @@ class Run:
         return data
 
     def judge(self) -> None:
-        """Look at what the call did, and at what it left. Raises `Failed`."""
+        """Check what the call did, and its results. Raises `Failed`."""
         if self.machine.conflicts:
             verdict = wording.conflict(self.name, self.machine.conflicts[0])
             raise Failed(verdict.but(when=self.when))
@@ -184,7 +184,7 @@ def called(
     when: str,
     launches: Launches,
 ) -> Any:
-    """Call the learner's function on the model. Raises `Failed` where it stops."""
+    """Call the learner's function on the model. Raises `Failed` if it stops."""
     function, name = exercise.written_by_learner, exercise.name
 
     def explain(error: Exception) -> Verdict:
@@ -202,7 +202,7 @@ def called(
 
 
 def timed(exercise: HostExercise) -> Facts:
-    """Judge a function that times `work()`: it must give the work's own time."""
+    """Check a function that times `work()`: it must return the work's own time."""
     function = exercise.written_by_learner
     unseen = (1 + seed(function) % 97 / 8, 0)
     cases = [*exercise.timer, unseen]
@@ -225,11 +225,12 @@ def timed(exercise: HostExercise) -> Facts:
         if not isinstance(got, int | float | np.number):
             wanted = "; a number of milliseconds is wanted"
             raise another(exercise, got, wanted, when)
-        asked_more = 3 * ASKING * (calls - 1)  # three things, for each other call
+        asked_more = 3 * ASKING * (calls - 1)  # three requests for each further call
         if abs(float(got) * calls - ms * calls) > 0.05 * ms + asked_more:
             raise Failed(wording.clock(exercise.name, float(got), ms, before, machine))
         idle = machine.now - machine.default.end
-        if idle > ms and number < listed:  # that pause is no wait: let work take longer
+        # a pause that long does not replace a wait: let work take longer
+        if idle > ms and number < listed:
             cases.append((3 * machine.now, 0))
     count = len(exercise.timer)
     return [f"right on {count} kernels, short and long, idle and busy"]
@@ -240,17 +241,17 @@ def timed(exercise: HostExercise) -> Facts:
 
 @dataclass(frozen=True)
 class Traffic:
-    """Bytes over the bus: moved, needed at least, brought back, to be brought back."""
+    """Bytes over the bus: to the device and back, moved and needed."""
 
     moved: int
     needed: int
     brought: int
     back: int
-    wide: str  # the results' type, where it is wider than the inputs'
+    wide: str  # the results' type, if it is wider than the inputs'
 
 
 def traffic(run: Run) -> Traffic:
-    """Count what the copies of a run moved, and what they had to."""
+    """Count the bytes that the copies of a run moved, and those they had to move."""
     operations = run.machine.operations
     moved = sum(
         r.stop - r.start
@@ -263,7 +264,7 @@ def traffic(run: Run) -> Traffic:
     arrays = [a for a in run.case.inputs if isinstance(a, np.ndarray)]
     got = run.got
     widest = max((a.itemsize for a in arrays), default=got.itemsize)
-    back = got.size * min(got.itemsize, widest)  # no wider than what went in
+    back = got.size * min(got.itemsize, widest)  # no wider than the inputs
     needed = sum(a.nbytes for a in arrays) + back
     wide = str(got.dtype) if got.itemsize > widest else ""
     return Traffic(moved, needed, brought, back, wide)
@@ -311,7 +312,7 @@ def limits(run: Run) -> Facts:
 
 
 def right(run: Run) -> None:
-    """Compare the results of a run with those of its spec. Raises `Failed`."""
+    """Compare the results of a run with the spec's. Raises `Failed`."""
     got, (wanted, *_) = run.got, run.case.expected
     result = run.exercise.result or "result"
     where = returns(run.function)
@@ -333,7 +334,7 @@ def right(run: Run) -> None:
 
 
 def another(exercise: HostExercise, got: Any, wanted: str, when: str) -> Failed:
-    """Refuse a result that is none, or of another type than `wanted`."""
+    """Return the failure for a missing result, or one of another type than `wanted`."""
     return Failed(
         wording.verdict(
             exercise.name,
@@ -347,7 +348,7 @@ def another(exercise: HostExercise, got: Any, wanted: str, when: str) -> Failed:
 
 
 def refuse_blank(run: Run) -> None:
-    """Refuse a result that comes from memory read before it was written."""
+    """Raise `Failed` for a result that comes from memory read before it was written."""
     if run.got.dtype.kind != "f" or not np.isnan(run.got).any():
         return
     for made, region in run.machine.blanks:

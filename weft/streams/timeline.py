@@ -1,9 +1,9 @@
 """A picture of what ran when: copies in, kernels, copies out.
 
-On a GPU the times come from events round each copy and each launch, in the stream of
-each. An event tells when everything before it in its stream is done, not when an engine
-is free: so a bar begins where its stream was ready or its engine was, whichever is
-later. Without a GPU the times are those of the model.
+On a GPU the times come from events around each copy and each launch, in their stream.
+An event says when everything before it in its stream is done, not when an engine is
+free. So a bar begins when both its stream and its engine were ready. Without a GPU the
+times are those of the model.
 """
 
 import html
@@ -36,12 +36,12 @@ class Timeline:
 
     @property
     def ms(self) -> float:
-        """From the first start to the last end."""
+        """The time from the first start to the last end, in ms."""
         return self._end - self._begin
 
     @property
     def busy(self) -> float:
-        """The time that all bars would take one after the other."""
+        """The time that all bars would take one after another, in ms."""
         return sum(b.end - b.start for b in self.bars)
 
     @property
@@ -126,9 +126,9 @@ def timeline(
 ) -> Timeline:
     """Run `function(*given(bench, *inputs))` and show what ran when.
 
-    On a GPU it runs twice, and the second run is timed by events. Elsewhere it runs
+    On a GPU it runs twice, and the second run is timed by events. Otherwise it runs
     once, in the model, whose bus moves a float32 in a sixteenth of a millisecond.
-    Raises LearnerError for what is not a plain function.
+    Raises LearnerError for anything but a plain function.
     """
     if not isinstance(function, FunctionType):
         raise LearnerError("a timeline is of a plain Python function, the host's side")
@@ -148,7 +148,7 @@ def timeline(
 
 
 def apart(bars: Iterable[Bar]) -> list[Bar]:
-    """Let no bar begin before its engine is done with the one before."""
+    """Return the bars, none beginning before its engine is done with the last one."""
     found: list[Bar] = []
     free = dict.fromkeys(ENGINES, -np.inf)
     for bar in sorted(bars, key=lambda b: b.end):

@@ -1,7 +1,7 @@
 """`cuda` as watched host code sees it: streams, events, copies, launches, the clock.
 
-`watched` gives a function whose `cuda`, kernels and clocks are these; the function
-itself stays as it is. So host code is judged in the same way with and without a GPU.
+`watched` returns a function with replaced `cuda`, kernels and clocks; the function
+itself is unchanged. So host code is checked in the same way with and without a GPU.
 """
 
 import contextlib
@@ -138,13 +138,13 @@ class Stream:
 
 
 class Event:
-    """A mark in a stream: what was done before it is known to who waits for it."""
+    """A mark in a stream; what waits for it is ordered after all work before it."""
 
     def __init__(self, machine: Machine, timing: bool = True) -> None:
         self._machine, self._timing = machine, timing
         self._mark: Mark | None = None  # None before it is recorded
-        self._waited = 0  # how often the host had waited when it was
-        self._asked = False  # for it, without success
+        self._waited = 0  # how many times the host had waited when it was recorded
+        self._asked = False  # whether the host has queried it before it was done
 
     def record(self, stream: Any = 0) -> None:
         machine, worker = self._machine, of(self._machine, stream)
@@ -173,7 +173,7 @@ class Event:
         if self._mark is None:
             return True
         done = self._mark.end <= self._machine.now
-        if done:  # who has asked before has waited
+        if done:  # a host that has queried it before has waited
             self._machine.wait_until(self._mark, "an event" * self._asked)
         else:
             self._machine.host.end += ASKING
@@ -190,7 +190,8 @@ class Event:
             raise CudaAPIError("CUDA_ERROR_INVALID_HANDLE: made with timing=False")
         waited = self._machine.waited > self._waited
         late = self._mark.end - self._machine.now
-        if late > 0 or not waited:  # time may have passed, but nothing promises enough
+        # time may have passed, but nothing guarantees enough
+        if late > 0 or not waited:
             raise CudaAPIError(
                 "CUDA_ERROR_NOT_READY: an event has not happened yet, and the host has "
                 "not waited for it"
@@ -199,7 +200,7 @@ class Event:
 
 
 class DeviceArray:
-    """An array in the device's memory, which the host cannot look into."""
+    """An array in the device's memory, which the host cannot access."""
 
     def __init__(
         self, machine: Machine, data: np.ndarray[Any, Any], stream: Any = 0
@@ -312,14 +313,14 @@ Look = Callable[[Any, list[Note]], None]
 
 
 class Kernel:
-    """A kernel whose launches run in the simulator, and are noted."""
+    """A kernel whose launches run in the simulator, and are recorded."""
 
     def __init__(self, machine: Machine, kernel: Any, look: Look | None) -> None:
         self._machine, self._kernel, self._look = machine, kernel, look
         self.__name__ = kernel.__name__
 
     def __getitem__(self, config: Any) -> Callable[..., None]:
-        configuration(config)  # a wrong one is refused where it is written
+        configuration(config)  # a wrong one is refused on the line that configures
         return lambda *args: self._launch(config, args)
 
     def forall(
@@ -458,7 +459,7 @@ class Cuda:
         name = self._name("a pinned array")
         buffer = self._machine.empty(name, "pinned", shape, dtype)
         place = self._machine.where()
-        if place.line:  # made by the function, and not for it
+        if place.line:  # made by the function itself
             self._machine.pins.append(place)
             self._machine.host.end += buffer.data.nbytes * MS_PER_BYTE * PINNING
         return host_array(self._machine, buffer.data)
@@ -482,7 +483,7 @@ class Cuda:
             self._machine.buffers.remove(buffer)
 
     def _name(self, otherwise: str) -> str:
-        """Return the name that the line which creates an array assigns it to."""
+        """Return the name that the current line assigns, or `otherwise`."""
         text = self._machine.where().text
         match = re.match(r"(\w+)\s*=[^=]", text)
         return match[1] if match else otherwise
@@ -500,7 +501,7 @@ class Cuda:
 
 
 class Time:
-    """`time`, by the machine's clock."""
+    """The module `time`, with the machine's clock."""
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
@@ -525,7 +526,7 @@ class Watched:
     def __init__(self, function: FunctionType, look: Look | None = None) -> None:
         """Prepare to watch a function.
 
-        look: is called with the trace of each launch, and the line that made it.
+        look: called with the trace of each launch, and the line that made it.
         """
         from numba import cuda
 
@@ -578,11 +579,11 @@ class Bench(Arrays):
         self._machine = watched.machine
 
     def pageable(self, data: np.ndarray[Any, Any]) -> HostArray:
-        """Copy an array into memory that records when the host reads or writes it."""
+        """Copy an array to memory that records when the host reads or writes it."""
         return host_array(self._machine, data.copy())
 
     def pinned(self, data: np.ndarray[Any, Any]) -> HostArray:
-        """Copy an array into memory that counts as pinned from the start."""
+        """Copy an array to memory that counts as pinned from the start."""
         buffer = self._machine.buffer("a pinned array", "pinned", data.copy())
         return host_array(self._machine, buffer.data)
 
@@ -596,7 +597,7 @@ class Bench(Arrays):
         return work
 
     def name(self, arg: Any, name: str) -> None:
-        """Call the memory of an argument by the parameter's name."""
+        """Name the memory of an argument after its parameter."""
         if isinstance(arg, list | tuple):
             for number, part in enumerate(arg):
                 self.name(part, f"{name}[{number}]")

@@ -1,4 +1,4 @@
-"""What is wrong with host code: which row of `wording.toml` says it, and where."""
+"""What is wrong with host code: which row of `wording.toml` applies, and where."""
 
 import re
 
@@ -17,7 +17,7 @@ verdict = words.verdict
 
 
 def conflict(name: str, found: Conflict) -> Verdict:
-    """Word two operations on one place that nothing orders."""
+    """Return the verdict on two operations on one place that nothing orders."""
     first, later = found.first, found.later
     places = notes(
         (first, ("writes" if found.first_writes else "reads") + f" {found.held}"),
@@ -43,7 +43,7 @@ def conflict(name: str, found: Conflict) -> Verdict:
 
 
 def way_of(found: Conflict) -> str:
-    """The row for a conflict."""
+    """Return the row of `wording.toml` for a conflict."""
     if found.later.worker == HOST:
         early = "host-reads" if found.later.place.line else "returns-early"
         return "host-writes" if found.later_writes else early
@@ -60,7 +60,7 @@ Reason = tuple[str, Notes]
 
 
 def serial(name: str, machine: Machine, wanted: float) -> Verdict:
-    """Word host code that is right and lets too little overlap, and say why."""
+    """Return the verdict on host code that is right but overlaps too little."""
     work = [o for o in machine.operations if o.kind != "host"]
     pageable = [o for o in work if o.pageable]
     if pageable:
@@ -74,7 +74,7 @@ def serial(name: str, machine: Machine, wanted: float) -> Verdict:
 
 
 def because(row: str, place: Place, **fields: object) -> Reason:
-    """A reason, with a note on the one line that shows it."""
+    """Return a reason, with a note on the one line that shows it."""
     said = words(row, **fields)
     return said["why"], [(place, said["note"])] if place.line else []
 
@@ -124,7 +124,7 @@ def _copies_first(machine: Machine, work: list[Operation]) -> Reason | None:
 
 
 def _all_before(machine: Machine, work: list[Operation]) -> Reason | None:
-    """One kind of work that begins only when all of another kind is done."""
+    """Return a reason if one kind of work begins only when all of another is done."""
     for before, after in (("copy in", "kernel"), ("kernel", "copy out")):
         early = [o for o in work if o.kind == before]
         late = min((o for o in work if o.kind == after), key=lambda o: o.start)
@@ -136,7 +136,7 @@ def _all_before(machine: Machine, work: list[Operation]) -> Reason | None:
     return None
 
 
-# Why too little overlaps, the most certain reason first.
+# Reasons for too little overlap, the most certain first.
 REASONS = (
     _pinning,
     _default_stream,
@@ -149,7 +149,7 @@ REASONS = (
 
 
 def wrong_side(name: str, error: Exception, places: Notes) -> Verdict | None:
-    """Word a copy that was asked of an array on the host; None for another error."""
+    """Return the verdict on a copy method called on a host array, or None."""
     if not isinstance(error, AttributeError) or error.name not in COPIES:
         return None
     if not isinstance(error.obj, np.ndarray):
@@ -167,7 +167,7 @@ def wrong_side(name: str, error: Exception, places: Notes) -> Verdict | None:
 
 
 def not_fetched(said: Verdict, machine: Machine) -> Verdict:
-    """Add which arrays kernels have written and nothing has read since."""
+    """Add which arrays kernels have written but nothing has read since."""
     left = [f"`{b.name}`" if b.name.isidentifier() else b.name for b in unread(machine)]
     if not left:
         return said
@@ -177,7 +177,7 @@ def not_fetched(said: Verdict, machine: Machine) -> Verdict:
 
 
 def unread(machine: Machine) -> list[Buffer]:
-    """Device memory that a kernel wrote and that nothing has read or fetched since."""
+    """Return the device memory that a kernel wrote and nothing has read since."""
     found: dict[Buffer, None] = {}
     fetched: set[Buffer] = set()
     for operation in machine.operations:
@@ -194,7 +194,7 @@ def unread(machine: Machine) -> list[Buffer]:
 def traffic(
     name: str, machine: Machine, moved: int, needed: int, wide: str = ""
 ) -> Verdict:
-    """Word copies that nobody needed; wide: the type, if it is wider than the data."""
+    """Return the verdict on needless copies. wide: the results' type, if too wide."""
     copies = [o for o in machine.operations if o.kind in ("copy in", "copy out")]
     places = notes(*((o, o.what.removeprefix("the ")) for o in copies))
     said = verdict(name, "traffic", places, moved=moved, needed=needed)
@@ -206,7 +206,7 @@ def traffic(
 
 
 def clock(name: str, got: float, ms: float, before: float, machine: Machine) -> Verdict:
-    """Word a time that is not the kernel's."""
+    """Return the verdict on a time that is not the kernel's."""
     row = ""
     if before and abs(got - ms - before) < 0.1 * ms:
         row = "another-running"
@@ -222,7 +222,7 @@ def clock(name: str, got: float, ms: float, before: float, machine: Machine) -> 
 
 
 def notes(*pairs: tuple[Operation, str]) -> Notes:
-    """Places with their notes, those that are in the learner's code."""
+    """Return the places of operations in the learner's code, with their notes."""
     found: Notes = []
     for operation, note in pairs:
         if operation.place.line and (operation.place, note) not in found:

@@ -1,4 +1,4 @@
-"""Calling what a learner wrote: its kernels watched, its errors put into words."""
+"""Calling what a learner wrote: its kernels are watched, its errors explained."""
 
 import contextlib
 import re
@@ -23,8 +23,8 @@ from weft.torch_stream import another, handle_of
 class Calls:
     """The calls of one check, all of them under the sanitizer.
 
-    device: where its tensors are. On a GPU's machine they are there, so that the
-    learner's code does what it would do; its kernels are simulated on copies.
+    device: where its tensors are. On a machine with a GPU they are on the GPU, so that
+    the learner's code does what it would do; its kernels are simulated on copies.
     """
 
     def __init__(self, exercise: TorchExercise) -> None:
@@ -34,9 +34,10 @@ class Calls:
         self.device = "cuda" if on_gpu() else "cpu"
 
     def results(self, inputs: list[Any], when: str) -> list[Any]:
-        """Call it once on these inputs. Raises `Failed` where it cannot go on.
+        """Call the learner's code; return the results and the inputs it may change.
 
-        Gives what it returns, and after that the inputs that it changes on purpose.
+        when: how a verdict names the data. Raises `Failed` for a fault, an exception or
+        borrowed work.
         """
         exercise, borrowed = self.exercise, []
 
@@ -61,12 +62,12 @@ class Calls:
         return got + exercise.changed(inputs)
 
     def run(self, work: Callable[[], Any], when: str) -> Any:
-        """Run something that calls the learner's code, as a backward pass does."""
+        """Run work that calls the learner's code, such as a backward pass."""
         lines, main = self.exercise.lines, self.written.main
         return self._guarded(lambda: counted(work, (), lines, main, COMPILING), when)
 
     def _guarded(self, work: Callable[[], Any], when: str) -> Any:
-        """Run `work` under the sanitizer; give a verdict on what it raises."""
+        """Run `work` under the sanitizer; raise `Failed` for what it raises."""
         wording = worded(
             self.launches,
             self.name,
@@ -88,7 +89,7 @@ def forbidden(modules: tuple[str, ...]) -> tuple[str, ...]:
 
 @contextlib.contextmanager
 def poisoned() -> Iterator[None]:
-    """Fill what `torch.empty` makes with NaN, so that no old result is found there."""
+    """Fill the results of `torch.empty` with NaN, so that no old result is in them."""
     before = torch.are_deterministic_algorithms_enabled()
     warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
     torch.use_deterministic_algorithms(True, warn_only=True)
@@ -108,7 +109,7 @@ def quiet() -> Iterator[None]:
 
 @contextlib.contextmanager
 def reworded(*kinds: str, **changes: Any) -> Iterator[None]:
-    """Let a verdict of one of these kinds differ in some fields."""
+    """Change some fields of a verdict raised in a `with` block, if of these kinds."""
     try:
         yield
     except Failed as failed:

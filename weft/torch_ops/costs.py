@@ -1,4 +1,4 @@
-"""Check a call's costs for the host, the bus and the memory against the limits."""
+"""Check a call's costs against the limits: for the host, the bus and the memory."""
 
 from collections import Counter
 from typing import Any, NamedTuple
@@ -25,7 +25,7 @@ AGAIN = (
 
 
 def run(exercise: TorchExercise, calls: Calls) -> Facts:
-    """Listen to one call, and hold it against the limits. Raises `Failed`."""
+    """Record one call, and check it against the limits. Raises `Failed`."""
     case = exercise.case(exercise.sizes[-1])
     inputs = tensors(case.inputs, device=calls.device)
     for k in exercise.host:
@@ -50,7 +50,7 @@ def run(exercise: TorchExercise, calls: Calls) -> Facts:
 
 
 class Wrong(NamedTuple):
-    """The parts of a verdict on an exceeded limit."""
+    """The parts of the verdict on an exceeded limit."""
 
     kind: str
     message: str
@@ -178,7 +178,7 @@ def memory(most: float, record: Record, given: int) -> Wrong | str:
 HELD: dict[str, Any] = {
     "synchronisations": synchronisations,
     "copied": copied,
-    "products": products,  # before operators: autocast adds some of its own
+    "products": products,  # before operators: autocast adds some operators of its own
     "operators": operators,
     "channels_last": channels_last,
     "memory": memory,

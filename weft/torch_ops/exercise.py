@@ -18,24 +18,24 @@ class TorchExercise(Exercise):
     inputs: `(rng, *size)` → NumPy arrays, which become tensors, and plain values.
     spec: a function of the inputs. It gets NumPy arrays in double precision; one that
         names `torch`, or is one of its functions, gets tensors.
-    call: `(thing, *inputs)` → results, where it is not called as `thing(*inputs)`: for
+    call: `(thing, *inputs)` → results, if it is not called as `thing(*inputs)`: for
         a class of modules, or a step that needs more than its inputs.
     tensors: true for a plain function that is to be checked with tensors.
-    mutates: the parameters whose tensors a function changes on purpose; of an operator
-        its schema says it. They are results, after what is returned.
-    dtype: the results' dtype, such as "float16", where it is not that of the inputs.
-    gradient: false where no gradient is asked for; or `(*grads, *inputs)` → a gradient
-        per input, None for inputs that have none. By default that of the spec.
-    strided: also with inputs that are not contiguous.
-    launches: whether a kernel has to be launched.
-    stream: whether every launch has to be on PyTorch's current stream.
-    frozen: whether a backward has to leave out gradients that no input requires.
-    full: the size for tensors on a GPU, where there is one.
+    mutates: the parameters whose tensors a function may change; an operator's schema
+        says so itself. They are results, after what is returned.
+    dtype: the results' dtype, such as "float16", if it is not that of the inputs.
+    gradient: false if no gradient is required; or `(*grads, *inputs)` → a gradient
+        per input, None for inputs that have none. By default the spec's gradient.
+    strided: whether to also use inputs that are not contiguous.
+    launches: whether a kernel must be launched.
+    stream: whether every launch must be on PyTorch's current stream.
+    frozen: whether a backward must omit gradients that no input requires.
+    full: the size for tensors on a GPU, if there is one.
     without: modules whose functions it may not call, such as "torch.nn.functional"
-        (and with it "torch._C._nn", where those that are written in C++ are).
+        (and with it "torch._C._nn", which has those written in C++).
     lines: how many lines of Python one call may run; see `weft.checking.step_limit`.
-    host: positions of the inputs that are in the host's memory, pinned where there is a
-        GPU; the others are on the device. For limits on what crosses the bus.
+    host: positions of the inputs that are in host memory, pinned if there is a GPU; the
+        others are on the device. For limits on what crosses the bus.
     """
 
     call: Any = None

@@ -1,4 +1,4 @@
-"""The fake of an operator: does it describe the tensors that really come back?"""
+"""The fake of an operator: does it describe the real results correctly?"""
 
 from typing import Any
 
@@ -27,9 +27,9 @@ from weft.torch_ops.tensors import (
 )
 from weft.wording import sentence, several
 
-Seen = list[tuple[str, str]]  # shapes: the fake's, the real one
+Seen = list[tuple[str, str]]  # shapes: the fake's, and the real one
 
-# what PyTorch without CUDA says of `x[::2]` for a fake tensor on a GPU
+# PyTorch without CUDA says this about `x[::2]` for a fake tensor on a GPU.
 NOT_BUILT = "not linked with support for cuda"
 
 CAUSES = {
@@ -143,7 +143,7 @@ def described(
 ) -> list[Any]:
     """Return what the fake returns.
 
-    Raises `Failed` if it raises, or returns no tensors.
+    Raises `Failed` if it raises, or returns something else than tensors.
     """
     fake, operator = exercise.written.fake, exercise.written.thing._opoverload
     context: Any = FakeImplCtx
@@ -201,8 +201,8 @@ def raised(exercise: TorchExercise, error: Exception, when: str) -> Failed:
 def differences(fake: Any, real: Any) -> dict[str, tuple[str, str]]:
     """Return the first difference between a fake tensor and the real one.
 
-    The key is its kind, the values are how the fake and the real one are described. {}
-    if there is none.
+    The key is its kind, the values describe the fake and the real tensor. Returns {} if
+    there is none.
     """
     found: dict[str, tuple[str, str]] = {}
     if any(isinstance(size, torch.SymInt) for size in fake.shape):
@@ -219,18 +219,21 @@ def differences(fake: Any, real: Any) -> dict[str, tuple[str, str]]:
 
 
 def steps(tensor: Any) -> list[int]:
-    """Return the strides that matter: in a dimension of one element, none does."""
+    """Return the strides of all dimensions with more than one element."""
     pairs = zip(tensor.shape, tensor.stride(), strict=True)
     return [stride for size, stride in pairs if size != 1]
 
 
 def same_for_all(seen: Seen) -> bool:
-    """Return whether the fake gave one shape where the results had several."""
+    """Return whether the fake gave one shape although the results had several."""
     return len({fake for fake, _ in seen}) == 1 < len({real for _, real in seen})
 
 
 def elsewhere(exercise: TorchExercise, case: Any) -> None:
-    """Give the fake tensors on a GPU, which no machine needs to have for it."""
+    """Call the fake with tensors on a GPU, for which no GPU is needed.
+
+    Raises `Failed` if its results are elsewhere.
+    """
     given = tensors(case.inputs)
     if not any(map(is_tensor, given)):
         return
@@ -250,7 +253,7 @@ def elsewhere(exercise: TorchExercise, case: Any) -> None:
 
 
 def described_on(device: str, exercise: TorchExercise, given: list[Any]) -> list[Any]:
-    """Return what the fake returns for such tensors on another device."""
+    """Return what the fake returns for tensors of this kind on another device."""
     with FakeTensorMode(shape_env=ShapeEnv()) as mode:
         fakes = [
             torch.empty(v.shape, dtype=v.dtype, device=device) if is_tensor(v) else v

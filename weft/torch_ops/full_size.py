@@ -16,7 +16,7 @@ from weft.torch_ops.tensors import array, is_tensor, results_of, tensors
 
 cuda: Any = torch.cuda
 
-BUSY = 20_000_000  # clock cycles: how long the stream waits before the data arrive
+BUSY = 20_000_000  # clock cycles that the stream waits before the data arrive
 
 
 ON_STREAMS = (
@@ -27,7 +27,10 @@ ON_STREAMS = (
 
 
 def run(exercise: TorchExercise, calls: Calls) -> Facts:
-    """Call it with tensors on the GPU, on the current stream and on another."""
+    """Call it with tensors on the GPU, on the current stream and on another one.
+
+    Returns a fact. Raises `Failed`.
+    """
     case = exercise.case(exercise.full)
     when = f"{case.label}, on the GPU"
     given = tensors(case.inputs, device="cuda")
@@ -41,9 +44,9 @@ def run(exercise: TorchExercise, calls: Calls) -> Facts:
 def called(
     exercise: TorchExercise, given: list[Any], when: str, busy: bool = False
 ) -> list[Any]:
-    """Call it on a GPU and wait, though not for ever. Raises `Failed`.
+    """Call it on a GPU; wait for the results, but not for ever. Raises `Failed`.
 
-    busy: on a separate stream, which has the data only after a while.
+    busy: whether to use a separate stream, on which the data arrive only after a while.
     """
     stream = cuda.Stream() if busy else cuda.current_stream()
     inputs = given
@@ -71,7 +74,7 @@ def called(
 
 
 def right(exercise: TorchExercise, case: Any, results: list[Any], when: str) -> None:
-    """Compare the results with what the spec gives. Raises `Failed`."""
+    """Compare the results with the spec's. Raises `Failed`."""
     why = "It was right in the simulator, on small sizes."
     places = returns(exercise.written.main)
     for got, wanted in zip(results, case.expected, strict=True):

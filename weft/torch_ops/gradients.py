@@ -1,6 +1,6 @@
-"""The gradient: a backward is right where it gives what the spec's gradient gives.
+"""The gradient: a backward is right if it matches the gradient of the spec.
 
-`torch.autograd.gradcheck` comes last, where the kernels can compute in float64.
+`torch.autograd.gradcheck` comes last, if the kernels can compute in float64.
 """
 
 import contextlib
@@ -36,11 +36,15 @@ from weft.torch_ops.tensors import (
 from weft.torch_ops.written import FUNCTION, OPERATOR
 from weft.wording import capital, several
 
-MOST = 2048  # elements of the inputs of a case: the spec is differentiated in steps
+# input elements per case, because the spec is differentiated element by element
+MOST = 2048
 
 
 def run(exercise: TorchExercise, calls: Calls) -> Facts:
-    """Compare the gradients, in every way in which autograd asks. Raises `Failed`."""
+    """Compare the gradients, in every way in which autograd calls a backward.
+
+    Returns facts. Raises `Failed`.
+    """
     written = exercise.written
     if written.kind in (OPERATOR, FUNCTION) and written.backward is None:
         raise no_backward(exercise)
@@ -78,10 +82,10 @@ def cases(exercise: TorchExercise) -> list[Case]:
 
 @dataclass(frozen=True)
 class Pass:
-    """One forward pass whose graph is kept, and the gradients that come back into it.
+    """One forward pass whose graph is kept, and the incoming gradients.
 
-    grads: the incoming ones, one per result. aims: what each input's gradient should
-    be; None for an input that has none.
+    grads: the incoming gradients, one per result. aims: the right gradient of each
+    input; None for an input that has none.
     """
 
     exercise: TorchExercise
@@ -97,7 +101,10 @@ class Pass:
     def begin(
         exercise: TorchExercise, calls: Calls, case: Case, layout: str = DENSE
     ) -> "Pass | None":
-        """Run forward. None where no input has a gradient. Raises `Failed`."""
+        """Run the forward pass. Returns None if no input has a gradient.
+
+        Raises `Failed`.
+        """
         when = ", ".join(filter(None, (case.label, layout)))
         inputs = tensors(case.inputs, layout=layout, device=calls.device, grad=True)
         if not differentiable(inputs):
@@ -204,7 +211,7 @@ class Pass:
 
     @contextlib.contextmanager
     def returned(self) -> Iterator[list[Any]]:
-        """Note what an operator's backward returns meanwhile."""
+        """Record what an operator's backward returns, within a `with` block."""
         operator = self.exercise.written.thing
         backward = getattr(operator, "_backward_fn", None)
         seen: list[Any] = []
@@ -224,7 +231,7 @@ class Pass:
             operator._backward_fn = backward
 
     def left_out(self, seen: list[Any], k: int, positions: list[int]) -> None:
-        """Raise `Failed` where a gradient was computed that no input requires."""
+        """Raise `Failed` if a gradient was computed that no input requires."""
         names = self.exercise.names(len(self.inputs))
         for n in positions:
             if n == k or n >= len(seen) or seen[n] is None:
@@ -239,9 +246,9 @@ class Pass:
             )
 
     def backward(self, grads: list[Tensor]) -> list[Any]:
-        """Send gradients back, and keep the graph. Raises `Failed`.
+        """Run the backward with these gradients; keep the graph. Raises `Failed`.
 
-        Gives one entry per input: None where it requires no gradient.
+        Returns one entry per input: None if it requires no gradient.
         """
         positions = differentiable(self.inputs)
         asked = [self.inputs[k] for k in positions]
@@ -271,7 +278,7 @@ class Pass:
         return got
 
     def unchanged(self, before: list[Any], now: list[Any]) -> None:
-        """Raise `Failed` where the backward has written into what it was given."""
+        """Raise `Failed` if the backward has changed any of its inputs."""
         names = self.exercise.names(len(self.inputs))
         ours = [f"incoming gradient {k + 1}" for k in range(len(now) - len(names))]
         if len(ours) == 1:
@@ -287,7 +294,7 @@ class Pass:
                 )
 
     def complete(self, got: list[Any]) -> None:
-        """Raise `Failed` where a gradient is missing, or has another shape."""
+        """Raise `Failed` if a gradient is missing, or has another shape."""
         names = self.exercise.names(len(self.inputs))
         for k in differentiable(self.inputs):
             if self.aims[k] is None:
@@ -320,7 +327,7 @@ class Pass:
         return None
 
     def explain(self, got: list[Any]) -> None:
-        """Say how the gradients are wrong. Raises `Failed`."""
+        """Raise `Failed` with an explanation of how the gradients are wrong."""
         found = self.wrong(got, self.aims)
         assert found is not None
         name, differs = found
@@ -353,7 +360,7 @@ class Pass:
 def forward(
     exercise: TorchExercise, calls: Calls, inputs: list[Any], when: str
 ) -> list[Tensor]:
-    """Run forward with tensors that require a gradient. Raises `Failed`."""
+    """Run the forward pass with tensors that require gradients. Raises `Failed`."""
     results = calls.results(inputs, when)
     calls.launches.refuse_certain()
     if not any(is_tensor(r) and r.requires_grad for r in results):
@@ -362,7 +369,7 @@ def forward(
 
 
 def incoming(result: Tensor, seed: int) -> Tensor:
-    """Return a random gradient for a result, so that no factor goes unnoticed."""
+    """Return a random gradient for a result, so that a missing factor shows."""
     generator = np.random.default_rng([seed, result.numel()])
     values = np.asarray(0.5 + generator.random(tuple(result.shape)))
     return torch.from_numpy(values).to(result.device, result.dtype)
@@ -417,7 +424,7 @@ def no_graph(exercise: TorchExercise, when: str) -> Failed:
 
 Array = np.ndarray[Any, Any]
 
-STEP = 1e-5  # relative, of a central difference in float64
+STEP = 1e-5  # relative step of a central difference in float64
 
 
 def wanted(exercise: TorchExercise, case: Case, grads: list[Array]) -> list[Any]:

@@ -1,4 +1,4 @@
-"""torch.compile: how often the graph breaks, at which line, and for what reason."""
+"""torch.compile: how many times the graph breaks, on which line, and why."""
 
 import contextlib
 import io
@@ -31,7 +31,7 @@ WITHOUT = (
     "not show?"
 )
 
-REASONS = [  # what PyTorch says of a break, what happened, and why it breaks
+REASONS = [  # PyTorch's message on a break, what happened, and why it breaks
     (
         r"\.item\(\)|capture_scalar_outputs|_local_scalar_dense|Tensor\.tolist",
         "a number is taken out of a tensor",
@@ -73,9 +73,9 @@ def run(exercise: TorchExercise, calls: Calls) -> Facts:
 
 @contextlib.contextmanager
 def compiling() -> Iterator[None]:
-    """Forget what was compiled before and after, and keep PyTorch's log quiet."""
+    """Discard compiled code before and after, and silence PyTorch's log."""
     torch._dynamo.reset()
-    torch._dynamo.trace_rules.add("weft")  # its frames are none of the learner's
+    torch._dynamo.trace_rules.add("weft")  # its frames are not the learner's
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:
@@ -89,7 +89,7 @@ def compiling() -> Iterator[None]:
 def called(exercise: TorchExercise) -> Any:
     """Return what to compile: the learner's function, or code that calls it.
 
-    That code is in none of our files, which torch.compile has been told to leave alone.
+    Such code is in none of our files, because torch.compile skips those.
     """
     if exercise.call is None and isinstance(exercise.written.call, FunctionType):
         return exercise.written.call
@@ -113,7 +113,7 @@ def found_breaks(exercise: TorchExercise, calls: Calls, case: Any) -> list[Any]:
 
 
 def compiled(exercise: TorchExercise, calls: Calls, case: Any, whole: bool) -> None:
-    """Compile it, and compare what comes out. Raises `Failed`."""
+    """Compile it, and compare the results. Raises `Failed`."""
     given = tensors(case.inputs, device=calls.device)
     torch._dynamo.reset()
     try:
@@ -137,7 +137,7 @@ def compiled(exercise: TorchExercise, calls: Calls, case: Any, whole: bool) -> N
 
 
 def broken(exercise: TorchExercise, breaks: list[Any], most: int, when: str) -> Failed:
-    """Return the error that ends a check: the lines of breaks, the first's reason."""
+    """Return the failure for too many breaks: their lines, the first's reason."""
     notes: list[Note] = []
     for each in breaks[:4]:
         what, _ = reason(str(each.reason))

@@ -1,9 +1,9 @@
-"""Record what a call requires of the host and the GPU, before the kernels run.
+"""Record what a call requires of the host and the GPU, before its kernels run.
 
-A dispatch mode hears every operator, a function mode what Python calls. Together they
+A dispatch mode sees every operator, a function mode what Python calls. Together they
 know when the host has to wait, what crosses the bus, how many operators are called, in
-which dtype and layout the products are computed, and how many bytes are alive. None of
-it needs a GPU: there, `torch.device("cpu", 0)` stands for the device.
+which dtype and layout products are computed, and how many bytes are allocated. None of
+this needs a GPU: without one, `torch.device("cpu", 0)` stands for the device.
 """
 
 import linecache
@@ -64,7 +64,7 @@ MIXED = frozenset(  # operators that take tensors from both sides of the bus
 
 @dataclass(frozen=True)
 class Heard:
-    """Something that happened at a line of the learner's: what, and how much."""
+    """Something that happened on a line of the learner's: what, and how much."""
 
     place: Place
     what: str = ""
@@ -76,9 +76,9 @@ class Record:
     """The record of one call: what the learner's lines caused, and the memory `peak`.
 
     waits, copies: with a note, and bytes; operators: each with its name; products: the
-    dtype of each; images: of each convolution whether its input and its weights were
-    channels-last. unpinned: copies that do not block, from memory that is not pinned.
-    again: whether something is checkpointed. peak: most bytes that were alive at once,
+    dtype of each; images: for each convolution, whether its input and its weights were
+    channels-last. unpinned: non-blocking copies from memory that is not pinned. again:
+    whether something is checkpointed. peak: the most bytes that were allocated at once,
     without the inputs.
     """
 
@@ -96,10 +96,10 @@ class Record:
 def listening(
     main: Any, near: list[Any], device: torch.device, pinned: Iterable[Any] = ()
 ) -> Iterator[Record]:
-    """Listen to what happens inside; `main` is the learner's function.
+    """Record what happens in a `with` block. main: the learner's function.
 
-    near: tensors that are on the device already. device: what stands for it. pinned:
-    tensors in pinned memory of the host.
+    near: tensors that are already on the device. device: what stands for it. pinned:
+    tensors in pinned host memory.
     """
     ear = _Ear(main, device)
     for tensor in near:
@@ -120,7 +120,8 @@ class _Ear:
         self.code, self.names = main.__code__, main.__globals__
         self.thread = threading.get_ident()
         self.alive: dict[int, tuple[Any, int, bool]] = {}
-        self.hosts: dict[int, bool] = {}  # storages of the host: whether pinned
+        # storages of the host: whether they are pinned
+        self.hosts: dict[int, bool] = {}
 
     def line(self) -> Place | None:
         """Return the learner's line that is running, or None.
@@ -137,12 +138,12 @@ class _Ear:
                     text = linecache.getline(code.co_filename, frame.f_lineno).strip()
                     return Place(code.co_name, frame.f_lineno, text)
             elif code is torch.nn.Module.to.__code__:
-                return None  # a model that moves once, before the training
+                return None  # a model that moves once, before training
             frame = frame.f_back
         return None
 
     def keep(self, tensor: Any, near: bool, counted: bool = True) -> None:
-        """Note where a tensor's storage is, and its bytes where they count."""
+        """Record where a tensor's storage is, and its bytes if they count."""
         if not isinstance(tensor, torch.Tensor) or tensor.is_sparse:
             return
         storage = tensor.untyped_storage()
@@ -166,12 +167,12 @@ class _Ear:
         return known and tensor.untyped_storage()._cdata in self.hosts
 
     def stays(self, tensor: Any) -> None:
-        """Note that the host has made a tensor, in memory that is not pinned."""
+        """Record that the host has made a tensor, in memory that is not pinned."""
         if isinstance(tensor, torch.Tensor) and not tensor.is_sparse:
             self.hosts.setdefault(tensor.untyped_storage()._cdata, False)
 
     def count(self) -> None:
-        """Forget what has been freed, and add up what is alive."""
+        """Forget storages that have been freed, and add up the others."""
         for key in [k for k, (ref, _, _) in self.alive.items() if ref.expired()]:
             del self.alive[key]
             self.hosts.pop(key, None)
@@ -194,7 +195,7 @@ class _Ear:
         blocking: bool,
         dtype: torch.dtype | None = None,
     ) -> None:
-        """Note a copy to the device. The host converts to `dtype` before it copies."""
+        """Record a copy to the device. The host first converts to `dtype`."""
         size = tensor.numel() * (dtype or tensor.dtype).itemsize
         self.record.copies.append(Heard(place, "", size))
         if blocking:
@@ -204,7 +205,7 @@ class _Ear:
 
 
 class _Operators(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Hears every operator that reaches a kernel, those of a backward as well."""
+    """Sees every operator that reaches a kernel, including those of a backward."""
 
     def __init__(self, ear: _Ear) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -213,7 +214,7 @@ class _Operators(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __torch_dispatch__(
         self, function: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
-        """Run an operator, and note what it says of waits, copies and memory."""
+        """Run an operator, and record its waits, copies and memory."""
         kwargs = kwargs or {}
         given = tree_leaves((args, kwargs))
         place = self.ear.line()
@@ -235,7 +236,7 @@ class _Operators(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def note(
         self, function: Any, args: Any, kwargs: Any, given: list[Any], place: Place
     ) -> None:
-        """Write down what an operator means for the host and the bus."""
+        """Record what an operator means for the host and the bus."""
         ear, record = self.ear, self.ear.record
         name = function.overloadpacket.__name__
         record.operators.append(Heard(place, name))
@@ -248,7 +249,7 @@ class _Operators(TorchDispatchMode):  # type: ignore[no-untyped-call]
                 blocking = not kwargs.get("non_blocking", False)
                 ear.copied(place, args[0], blocking, kwargs.get("dtype"))
         elif name == "_to_copy" and kwargs.get("device") is not None:
-            if args[0].device.type != "cpu":  # of a GPU that is really there
+            if args[0].device.type != "cpu":  # of a real GPU
                 record.waits.append(Heard(place, HOME))
         elif name == "copy_" and ear.is_near(args[0]) and not ear.is_near(args[1]):
             blocking = not (args[2] if len(args) > 2 else False)
@@ -266,7 +267,7 @@ class _Operators(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 
 class _Functions(TorchFunctionMode):
-    """Hears what no operator tells: tensors made on the host, or brought back to it."""
+    """Sees what is no operator: tensors made on the host, or copied back to it."""
 
     def __init__(self, ear: _Ear) -> None:
         super().__init__()
@@ -275,7 +276,7 @@ class _Functions(TorchFunctionMode):
     def __torch_function__(
         self, function: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
-        """Run a function of PyTorch, and note where it brings numbers to the host."""
+        """Run a PyTorch function, and record if it copies numbers to the host."""
         kwargs = kwargs or {}
         name = getattr(function, "__name__", "")
         place = self.ear.line()
@@ -289,7 +290,7 @@ class _Functions(TorchFunctionMode):
             found = sum(map(self.ear.is_near, tree_leaves(numbers)))
             self.ear.record.waits += [Heard(place, NUMBER)] * found
         out = function(*args, **kwargs)
-        if home and out is args[0]:  # on a GPU's machine it would be a copy
+        if home and out is args[0]:  # on a machine with a GPU this would be a copy
             with _disable_current_modes():
                 out = out.clone()
             self.ear.keep(out, near=False, counted=False)
@@ -307,13 +308,14 @@ class _Functions(TorchFunctionMode):
             return False
         if name in HOMEWARD:
             return True
-        # `y.device` is the host here, whatever it would be elsewhere: a name is meant
+        # `y.device` is the host here, though it would not be elsewhere, so only names
+        # count
         target = (*args[1:2], kwargs.get("device"))
         return name == "to" and any(each == "cpu" for each in target if is_text(each))
 
 
 def refuse_mixed(name: str, hosts: list[torch.Tensor]) -> None:
-    """Raise what PyTorch does where a tensor of the host meets one of a GPU."""
+    """Raise PyTorch's error for a host tensor combined with one on a GPU."""
     if name not in MIXED and any(v.ndim for v in hosts):
         raise RuntimeError(
             "Expected all tensors to be on the same device, but found at least two "
@@ -326,7 +328,7 @@ def is_text(value: Any) -> bool:
 
 
 def by_mask(name: str, args: Any) -> bool:
-    """Return whether an operator indexes with a mask: then values set the size."""
+    """Return whether an operator indexes with a mask: then data set the size."""
     if name != "index":
         return False
     kinds = [i.dtype for i in args[1] if i is not None]

@@ -1,4 +1,4 @@
-"""PyTorch's own tests, as a net after our stages: what they find is said in words."""
+"""PyTorch's own tests, run after our stages; their failures are explained."""
 
 import traceback
 
@@ -44,7 +44,7 @@ def opcheck(exercise: TorchExercise, calls: Calls) -> Facts:
 def smallest(exercise: TorchExercise) -> Case | None:
     """Return the smallest listed case with elements, or None.
 
-    Sizes of 1 come last: they are special to a compiler.
+    Sizes of 1 come last, because a compiler treats them specially.
     """
     found: list[tuple[bool, int, int, Case]] = []
     for case in map(exercise.case, exercise.sizes):
@@ -96,7 +96,7 @@ def cause(error: BaseException) -> str:
 
 
 def gradcheck(exercise: TorchExercise, calls: Calls, case: Case) -> None:
-    """Run `torch.autograd.gradcheck`, where the kernels compute in float64.
+    """Run `torch.autograd.gradcheck`, if the kernels can compute in float64.
 
     It finds what our stages do not: results that differ from call to call, and
     gradients of unused results. Raises `Failed`.

@@ -1,4 +1,4 @@
-"""Checks of PyTorch operators: the things they take, and the stages of judging."""
+"""Checks of PyTorch operators: the things they take, and their stages."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -44,7 +44,7 @@ ROOM = TorchOps()
 
 
 def judged(exercise: TorchExercise) -> Iterator[Facts]:
-    """Judge stage by stage. PyTorch is imported here, and no earlier."""
+    """Judge stage by stage. PyTorch is only imported here."""
     from weft.torch_ops import (
         costs,
         fakes,

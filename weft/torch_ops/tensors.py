@@ -1,4 +1,4 @@
-"""Tensors for a call, and what can be said of those that come back."""
+"""Tensors for a call, and properties of those that it returns."""
 
 from typing import Any
 
@@ -24,8 +24,8 @@ def tensors(
     """Convert the inputs of a case to tensors; plain values stay as they are.
 
     layout: STRIDED for the same numbers in another order in memory, GAPS for that order
-    with other numbers between them. grad: the floating-point ones require a gradient.
-    dtype: of the floating-point ones.
+    with other numbers between them. grad: whether the floating-point tensors require a
+    gradient. dtype: that of the floating-point tensors.
     """
     made = []
     for value in inputs:
@@ -58,8 +58,8 @@ def strided(tensor: Tensor) -> Tensor:
 def gapped(tensor: Tensor) -> Tensor:
     """Copy a tensor to strided memory with a gap after each number.
 
-    A matrix is stored by columns here too: copied by rows it loses its gaps, but also
-    the order that `torch.empty_like` gives its result.
+    A matrix is stored by columns here too: a copy by rows loses not only its gaps but
+    also the order that `torch.empty_like` gives its result.
     """
     if tensor.ndim > 1:
         return spread(tensor.transpose(0, -1)).transpose(0, -1)
@@ -128,7 +128,7 @@ def written_shape(shape: Any) -> str:
 
 
 def results_of(result: Any) -> list[Any]:
-    """Return a call's result as a list: of nothing, one tensor or several."""
+    """Return a call's result as a list: empty, of one tensor, or of several."""
     if result is None:
         return []
     return list(result) if isinstance(result, tuple | list) else [result]

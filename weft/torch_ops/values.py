@@ -55,13 +55,13 @@ class Call:
         return self.exercise.name
 
     def failed(self, kind: str, message: str, why: str = "", **more: Any) -> Failed:
-        """Refuse it, on the line that returns."""
+        """Return a failure for this call, on the line that returns."""
         given = {"places": self.ended, "when": self.when}
         return self.exercise.failed(kind, message, why, **(given | more))
 
     @property
     def ended(self) -> list[Note]:
-        """The line with which the call has returned."""
+        """The line on which the call returned."""
         exercise = self.exercise
         with quiet():
             return ended(
@@ -70,7 +70,7 @@ class Call:
 
 
 def run(exercise: TorchExercise, calls: Calls) -> Facts:
-    """Call it on every case, then on strided inputs. Raises `Failed`."""
+    """Call it on every case, then on strided inputs. Returns facts; raises `Failed`."""
     count, last, right = 0, None, ""
     for case in exercise.cases(exercise.written.seed):
         with right_before(right):
@@ -99,11 +99,11 @@ def inputs_of(calls: Calls, case: Any) -> list[Any]:
 
 
 def with_strides(exercise: TorchExercise, calls: Calls, case: Any) -> None:
-    """Call it on strided inputs, after dense ones came out right. Raises `Failed`."""
+    """Call it on strided inputs, after dense ones were right. Raises `Failed`."""
     wide = any(is_array(value) and value.ndim > 1 for value in case.inputs)
     try:
         one(exercise, calls, case, STRIDED)
-        if wide:  # a vector has had gaps already
+        if wide:  # for a vector, STRIDED already has gaps
             one(exercise, calls, case, GAPS)
     except Failed as failed:
         verdict = failed.verdict
@@ -128,7 +128,7 @@ def with_strides(exercise: TorchExercise, calls: Calls, case: Any) -> None:
 def one(
     exercise: TorchExercise, calls: Calls, case: Any, layout: str = DENSE
 ) -> list[Any]:
-    """Call it once and look at all that the call leaves. Raises `Failed`."""
+    """Call it once and check everything about the call. Raises `Failed`."""
     when = ", ".join(filter(None, (case.label, layout)))
     inputs = tensors(case.inputs, layout=layout, device=calls.device)
     before = clones(inputs)
@@ -144,7 +144,7 @@ def one(
 
 
 def given_back(call: Call) -> None:
-    """Raise `Failed` unless as many tensors come back as the spec gives."""
+    """Raise `Failed` unless it returns as many tensors as the spec."""
     wanted = len(call.case.expected)
     if not call.results:
         message = f"{call.name} returns nothing."
@@ -167,7 +167,7 @@ def given_back(call: Call) -> None:
 
 
 def alone(call: Call) -> None:
-    """Raise `Failed` where a result lies in the memory of an input."""
+    """Raise `Failed` if a result shares memory with an input."""
     if call.exercise.written.kind != OPERATOR and call.exercise.changes:
         return
     names = call.exercise.names(len(call.inputs))
@@ -184,7 +184,7 @@ def alone(call: Call) -> None:
 
 
 def right(call: Call) -> None:
-    """Compare each result with what the spec gives. Raises `Failed`."""
+    """Compare each result with the spec's. Raises `Failed`."""
     names = result_names(len(call.results))
     for name, got, wanted in zip(names, call.results, call.case.expected, strict=True):
         compare(call, name, got, wanted)
@@ -234,14 +234,14 @@ def is_whole(got: Tensor, aim: torch.dtype) -> bool:
 
 
 def is_blank(value: Any) -> bool:
-    """Return whether a value is the NaN of `poisoned`; x86's own have a sign."""
+    """Return whether a value is the NaN of `poisoned`; x86's own NaNs have a sign."""
     return bool(np.isnan(value) and not np.signbit(value))
 
 
 def never_written(
     call: Call, name: str, found: np.ndarray[Any, Any], index: tuple[int, ...]
 ) -> Failed:
-    """Return the verdict on an element that still is as `torch.empty` left it."""
+    """Return the verdict on an element that is still as `torch.empty` left it."""
     empty = int(np.isnan(found).sum())
     at = f"{name}[{', '.join(map(str, index))}]" if index else name
     others = f", nor do {empty - 1:,} others of {found.size:,}" if empty > 1 else ""
@@ -271,7 +271,7 @@ def wanted_dtype(call: Call, wanted: np.ndarray[Any, Any]) -> torch.dtype | None
 def unchanged(
     exercise: TorchExercise, before: list[Any], after: list[Any], when: str
 ) -> None:
-    """Raise `Failed` where a call has changed an input that it must not change."""
+    """Raise `Failed` if a call has changed an input that it must not change."""
     names = exercise.names(len(after))
     for k, (name, now, held) in enumerate(zip(names, after, before, strict=True)):
         if name in exercise.changes or not is_tensor(now) or equal(now, held):
@@ -291,7 +291,7 @@ def unchanged(
 
 
 def changed_at(exercise: TorchExercise, inputs: list[Any], k: int) -> list[Note]:
-    """Return the line that changes input `k`, by watching the call once more.
+    """Return the line that changes input `k`, by repeating the call.
 
     If a kernel changes it, that is the line of its launch.
     """

@@ -12,8 +12,8 @@ from weft.wording import rows, sentence, several
 
 SAVES = r".*\.save_for_backward\("  # a setup_context has no `return`
 
-# A pattern of what PyTorch says; the verdict's kind, message and why; the learner's
-# function that it is about, where no line of its own raised it; the headline.
+# A pattern for PyTorch's message; the verdict's kind, message and why; the learner's
+# function that it is about, if none of its lines raised it; the headline.
 KNOWN = rows(r"""
 must not also be an input
     alias
@@ -85,7 +85,7 @@ expected Variable or None \(got (.*)\)
 
 @dataclass(frozen=True)
 class Said:
-    """PyTorch's message on a learner's function."""
+    """PyTorch's message about a learner's function."""
 
     found: re.Match[str]
     written: Written
@@ -99,7 +99,7 @@ class Said:
         return int(self.found[1]) + 1
 
     def _own(self, group: int, what: str) -> str:
-        """Count the learner's inputs: PyTorch adds a hidden one to operators' calls."""
+        """Number the learner's inputs: PyTorch counts a hidden one for operators."""
         hidden = int(self.written.kind == OPERATOR)
         return several(int(self.found[group]) - hidden, what)
 
@@ -129,7 +129,8 @@ def raised(written: Written, error: BaseException) -> Verdict:
             places or returns(part) or line_with(part, SAVES),
             headline=headline,
         )
-    if isinstance(error, LearnerError) and not places:  # what a check's `call` has seen
+    # raised by the exercise's `call`
+    if isinstance(error, LearnerError) and not places:
         return Verdict(
             written.name,
             "exception",

@@ -1,4 +1,4 @@
-"""Take apart what a learner wrote for PyTorch: one record for every kind of it."""
+"""Analyse what a learner wrote for PyTorch: one record for every kind of it."""
 
 import hashlib
 import inspect
@@ -18,12 +18,12 @@ OPERATOR, FUNCTION, CALLABLE = "operator", "autograd function", "callable"
 
 @dataclass(frozen=True)
 class Written:
-    """An operator, an autograd function, or something else that is called.
+    """An operator, an autograd function, or another callable.
 
-    thing: the `CustomOpDef`, the class, or what was given. parameters: of the call.
-    mutates: the parameters that the schema of an operator declares as changed. The
-    functions are None where they are missing; others are those without a part of their
-    own, such as the methods of a module.
+    thing: the `CustomOpDef`, the class, or what was given. parameters: those of the
+    call. mutates: the parameters that an operator's schema declares as changed.
+    forward, fake, setup, backward: None if missing. others: functions that are none of
+    these, such as the methods of a module.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Written:
 
     @property
     def seed(self) -> int:
-        """A number that belongs to the source."""
+        """A number derived from the source."""
         text = "".join(map(source, self.functions)) or self.name
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8])
 
@@ -92,7 +92,7 @@ def _inherits(thing: Any, module: str, name: str) -> bool:
 
 
 def look(thing: Any) -> Written:
-    """Take apart what a learner wrote. PyTorch is not imported for it."""
+    """Analyse what a learner wrote, without importing PyTorch."""
     if is_operator(thing):
         return _operator(thing)
     owner = getattr(thing, "__self__", None)  # `cube = Cube.apply` is checked as Cube
@@ -116,7 +116,7 @@ def look(thing: Any) -> Written:
 
 
 def _operator(thing: Any) -> Written:
-    """Take apart a `CustomOpDef`, or one that `torch.ops` names."""
+    """Analyse a `CustomOpDef`, or an operator from `torch.ops`."""
     if type(thing).__module__ == "torch._ops":
         custom = sys.modules["torch._library.custom_ops"]
         name = str(getattr(thing, "_qualified_op_name", "") or thing._name)
@@ -149,7 +149,7 @@ def _unwrapped(kernel: Any) -> Any:
 def _autograd_function(cls: Any) -> Written:
     setup = _own(cls, "setup_context")
     forward = _own(cls, "forward")
-    skip = 0 if setup else 1  # `ctx` comes first where nothing else sets it up
+    skip = 0 if setup else 1  # `ctx` comes first if no setup_context sets it up
     return Written(
         cls.__name__,
         FUNCTION,
@@ -166,7 +166,7 @@ def _autograd_function(cls: Any) -> Written:
 
 
 def _own(cls: type, name: str) -> FunctionType | None:
-    """Return a method that the learner wrote, or None for PyTorch's own."""
+    """Return a method that the learner wrote, or None if it is PyTorch's own."""
     for base in cls.__mro__:
         if name in vars(base) and not base.__module__.startswith("torch."):
             found = getattr(vars(base)[name], "__func__", vars(base)[name])
@@ -189,10 +189,10 @@ def _parameters(function: Any) -> tuple[str, ...]:
 
 
 def refuse_replaced(written: Written) -> None:
-    """Refuse an operator that another has replaced. Raises `Failed`.
+    """Refuse an operator that another one has replaced. Raises `Failed`.
 
-    Two definitions under one name: the dispatcher forgets the first, and calling what
-    is left of it can end the process.
+    When two definitions have the same name, the dispatcher forgets the first, and
+    calling what is left of it can end the process.
     """
     operator = written.thing
     defined = sys.modules["torch._library.custom_ops"].OPDEFS
