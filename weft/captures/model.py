@@ -1,10 +1,11 @@
 """A model of CUDA graphs and streams for PyTorch's operators on the CPU.
 
 Operators run at once, in the order in which they are called. Which of them are ordered
-on a GPU is kept in vector clocks, as in `weft.streams.machine`: a stream knows what has
-come before in it, what it has waited for, and what the host has waited for. During a
-capture, operators run to find out what they would do. What they have changed is put
-back when it ends, and their results are NaN: nothing has been computed yet.
+on a GPU is tracked by vector clocks, as in `weft.streams.machine`: a stream is ordered
+after its own earlier work, after what it has waited for, and after what the host has
+waited for. During a capture, operators run to find out what they would do. When it
+ends, the memory that they changed is restored, and their results are set to NaN,
+because nothing has been computed yet.
 """
 
 from collections.abc import Callable, Iterator
@@ -24,7 +25,7 @@ Where = Callable[[], Place | None]
 
 
 def joined(a: Clock, b: Clock) -> Clock:
-    """Return what either clock knows."""
+    """Return the union of what two clocks know."""
     return a | {name: max(count, a.get(name, 0)) for name, count in b.items()}
 
 
@@ -41,7 +42,7 @@ class Access:
 
 @dataclass(frozen=True)
 class Conflict:
-    """Two accesses to the same memory, one of them a write, in no order."""
+    """Two accesses to the same memory, at least one of them a write, in no order."""
 
     first: Access
     later: Access
@@ -63,7 +64,7 @@ class Node:
 
 
 def key(tensor: torch.Tensor) -> int:
-    """Return what is the same for all tensors in the same memory."""
+    """Return a key that is the same for all tensors in the same memory."""
     return int(tensor.untyped_storage()._cdata)
 
 
@@ -113,7 +114,7 @@ class Stream:
         self._before: list[Stream] = []
 
     def learns(self, clock: Clock) -> None:
-        """Let what comes now come after all that `clock` knows."""
+        """Order the stream's next operations after all that `clock` knows."""
         self.clock = joined(self.clock, clock)
 
     def wait_stream(self, other: "Stream") -> None:
@@ -191,10 +192,9 @@ class Capture:
 
 
 class Model(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Hears every operator, and knows what is ordered and what is only captured.
+    """Sees every operator, and tracks what is ordered and what is only captured.
 
-    where: returns the learner's line that is running. waits: where it is noted that the
-    host has to wait.
+    where: returns the running line of the learner's. waits: a list of the host's waits.
     """
 
     def __init__(self, where: Where, waits: list[Any]) -> None:
@@ -209,17 +209,18 @@ class Model(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self.conflicts: list[Conflict] = []
         self._log: dict[int, list[Access]] = {}
         self._held: dict[int, Any] = {}  # storages, so that none is freed and reused
-        self._saved: dict[int, Any] = {}  # what was in memory that a capture changes
-        self._fresh: set[int] = set()  # memory that was allocated in a capture
+        # the original contents of memory that a capture changes
+        self._saved: dict[int, Any] = {}
+        self._fresh: set[int] = set()  # memory allocated during a capture
 
-    # What a program calls
+    # The functions that a program calls
 
     def stream(self, *_: Any, **__: Any) -> Stream:
         self.streams += 1
         return Stream(self, f"stream {self.streams}")
 
     def synchronize(self, *_: Any) -> None:
-        """Let the host wait for all that was launched."""
+        """Let the host wait for everything that was launched."""
         for log in self._log.values():
             for access in log:
                 self.host[access.stream] = max(
@@ -228,7 +229,7 @@ class Model(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     @contextmanager
     def on(self, stream: Stream | None) -> Iterator[None]:
-        """Make a stream the current one."""
+        """Make a stream the current one within a `with` block."""
         if stream is None:
             yield
             return
@@ -247,7 +248,10 @@ class Model(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     @contextmanager
     def in_place(self) -> Iterator[None]:
-        """Replace torch.cuda's streams, events and graphs by the model."""
+        """Replace torch.cuda's streams, events and graphs by the model's.
+
+        This holds within a `with` block.
+        """
         names: dict[str, Any] = {
             "Stream": self.stream,
             "Event": lambda *_, **__: Event(self),
@@ -267,7 +271,7 @@ class Model(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __torch_dispatch__(
         self, function: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
-        """Run an operator; note what it touches, or record it in a graph."""
+        """Run an operator; record what it touches, or record it in a graph."""
         kwargs = kwargs or {}
         given = tensors((args, kwargs))
         changed = written(function, args, kwargs)
@@ -292,7 +296,7 @@ class Model(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return out
 
     def note(self, reads: set[int], writes: set[int], what: str) -> None:
-        """Note that the current stream touches memory, and compare with what did."""
+        """Record a use of memory by the current stream; check it against earlier."""
         stream = self.current
         stream.learns(self.host)
         stream.count += 1
@@ -307,13 +311,13 @@ class Model(TorchDispatchMode):  # type: ignore[no-untyped-call]
             log.append(made)
 
     def read(self, values: list[torch.Tensor]) -> None:
-        """Note that the caller of the learner's code reads some tensors."""
+        """Record that the caller of the learner's code reads some tensors."""
         self.note({key(each) for each in values}, set(), "the caller")
 
     # Graphs
 
     def begin(self, graph: Graph) -> None:
-        """Begin a capture. Raises RuntimeError within another, and as PyTorch does."""
+        """Begin a capture. Raises RuntimeError as PyTorch does, and if one runs."""
         if self.capturing is not None:
             raise RuntimeError("operation not permitted when stream is capturing")
         if self.current is self.default:
@@ -323,7 +327,7 @@ class Model(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self._heard = len(self.waits)
 
     def end(self) -> None:
-        """End a capture: nothing of it has run, so put back what was there before."""
+        """End a capture. None of it has run, so restore what was in memory before."""
         graph, self.capturing = self.capturing, None
         if graph is None:
             raise RuntimeError("no capture is in progress")
@@ -337,7 +341,7 @@ class Model(TorchDispatchMode):  # type: ignore[no-untyped-call]
                 whole.fill_(255)  # NaN, in every type of float
 
     def _save(self, changed: list[torch.Tensor]) -> None:
-        """Keep what is in memory before an operator of a capture changes it."""
+        """Save the contents of memory before an operator of a capture changes it."""
         with _disable_current_modes():
             for each in changed:
                 if key(each) not in self._saved:
@@ -362,7 +366,7 @@ class Model(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 
 def _run(node: Node) -> None:
-    """Run an operator of a graph, and put its results where the capture's are."""
+    """Run an operator of a graph, and copy its results to those of the capture."""
     given = {key(each) for each in tensors((node.args, node.kwargs))}
     again = node.function(*node.args, **node.kwargs)
     for old, new in zip(tensors(node.out), tensors(again), strict=True):

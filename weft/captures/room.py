@@ -34,7 +34,7 @@ class CaptureExercise(Exercise):
     """A function that captures a step, and returns one that replays it.
 
     The function is called as `graphed(step, *batch)`, with the first of the batches,
-    and what it returns as `replay(*batch)`, with every batch.
+    and its result as `replay(*batch)`, with every batch.
 
     captured: true; marks an exercise of this kind.
     made: `(device)` → a step and the tensors that it trains, always the same ones. The
@@ -49,7 +49,7 @@ class CaptureExercise(Exercise):
     made: Any = None
 
     def expected(self, given: tuple[Any, ...]) -> tuple[Any, ...]:
-        return ()  # depends on how many steps there were before the capture
+        return ()  # unknown, as it depends on the number of steps before the capture
 
 
 class Captures:
@@ -87,9 +87,9 @@ ROOM = Captures()
 
 
 class Run:
-    """A call of the learner's function, and of what it has returned, with every batch.
+    """A call of the learner's function, then of its result, with every batch.
 
-    Raises `Failed` while it is made where one of the calls does not come to its end.
+    Its constructor raises `Failed` if one of the calls does not complete.
     """
 
     def __init__(self, exercise: CaptureExercise, case: Case, on: str = "cpu") -> None:
@@ -104,7 +104,7 @@ class Run:
         self.warm: list[list[Any]] = []  # batches of steps before the capture
         self.captured = 0
         self.late = 0  # steps after the capture
-        self.anew = 0  # captures by the function that is returned
+        self.anew = 0  # captures by the returned function
         self.losses: list[Any] = []
         self.model: Any = None
         self.ready = False
@@ -123,7 +123,7 @@ class Run:
             torch.cuda.synchronize()
 
     def _batches(self) -> list[list[Any]]:
-        """Return the batches as tensors, each with memory of its own."""
+        """Return the batches as tensors, each in separate memory."""
         import torch
 
         parts = [torch.from_numpy(a.copy()).to(self.on) for a in self.case.inputs]
@@ -133,7 +133,7 @@ class Run:
 
     @contextmanager
     def _watched(self) -> Iterator[None]:
-        """Replace CUDA by the model, and listen; do neither on a GPU."""
+        """Replace CUDA by the model, and record; on a GPU do neither."""
         import torch
 
         if self.on != "cpu":
@@ -163,7 +163,7 @@ class Run:
         return None
 
     def _counted(self, *batch: Any) -> Any:
-        """Step, and note whether that was before, in or after a capture."""
+        """Step, and record whether that was before, in or after a capture."""
         import torch
 
         if torch.cuda.is_current_stream_capturing():
@@ -176,7 +176,7 @@ class Run:
         return self.step(*batch)
 
     def _called(self, function: Any, *args: Any) -> Any:
-        """Call the learner's code. Raises `Failed` where it raises an error."""
+        """Call the learner's code. Raises `Failed` if it raises an error."""
         try:
             return function(*args)
         except Failed:
@@ -197,10 +197,10 @@ class Run:
         ours = [each for each in frames if each.filename == file and each.lineno]
         return [Place(f.name, f.lineno or 0, (f.line or "").strip()) for f in ours[-1:]]
 
-    # What came of it
+    # Judging the results
 
     def judge(self) -> None:
-        """Look at what was captured, what is ordered, and what was trained."""
+        """Check what was captured, its order, and the training. Raises `Failed`."""
         if self.model is not None:
             self.look()
         elif not self.captured:
@@ -218,7 +218,7 @@ class Run:
         self.values()
 
     def look(self) -> None:
-        """Judge what the model knows: the capture, and the order of streams."""
+        """Check what the model knows: the capture, and the order of streams."""
         graphs = [graph for graph in self.model.graphs if graph.nodes]
         if not graphs or not self.captured:
             raise self.failed("no-graph", returns(self.function))
@@ -235,7 +235,7 @@ class Run:
             raise self.failed("order", places, **told)
 
     def returned(self) -> None:
-        """Judge what the replays returned: a loss each, in memory of its own."""
+        """Check the results of replays: one loss each, in separate memory."""
         import torch
 
         for loss in self.losses:
@@ -247,7 +247,7 @@ class Run:
             raise self.failed("alias", self._returns())
 
     def values(self) -> None:
-        """Compare losses and weights with those of the step, without a graph."""
+        """Compare losses and weights with those of the step run without a graph."""
         wanted = self.trained_by(self.batches)
         got = self._numbers(self.losses, self.trained)
         if (wrong := self._wrong(got, wanted)) is None:
@@ -268,7 +268,7 @@ class Run:
 
     @property
     def copied_inside(self) -> bool:
-        """Whether a graph itself copies a batch of the caller's."""
+        """Whether a graph itself copies one of the caller's batches."""
         from weft.captures.model import key
 
         theirs = {key(part) for batch in self.batches for part in batch}
@@ -304,14 +304,14 @@ class Run:
             np.atleast_1d(each.detach().cpu().numpy()) for each in (*losses, *trained)
         ]
 
-    # Words
+    # Wording
 
     @property
     def when(self) -> str:
         return self.case.label + (", on the GPU" if self.on != "cpu" else "")
 
     def _lines(self, sought: str) -> list[Note]:
-        """Return the learner's lines that contain a text; no docstring, no `def`."""
+        """Return the learner's lines with a text, except docstrings and `def`s."""
         tree = tree_of(self.function)
         told = {
             number
@@ -328,7 +328,7 @@ class Run:
         ][:3]
 
     def _returns(self) -> list[Note]:
-        """Return the lines where the function inside returns a loss."""
+        """Return the lines where the inner function returns a loss."""
         inner = [
             node
             for function in ast.walk(tree_of(self.function))
@@ -341,13 +341,13 @@ class Run:
         return places or returns(self.function)
 
     def failed(self, row: str, places: list[Note] | None = None, **told: Any) -> Failed:
-        """Return the error that ends a check, as a row of `room.toml` words it."""
+        """Return the failure that a row of `room.toml` words."""
         found: Verdict = words.verdict(self.exercise.name, row, places or [], **told)
         return Failed(found.but(when=self.when))
 
 
 def _copied(part: Any) -> Any:
-    """Return a copy of a tensor that no mode hears of."""
+    """Return a copy of a tensor, made without any dispatch mode."""
     from torch.utils._python_dispatch import _disable_current_modes
 
     with _disable_current_modes():

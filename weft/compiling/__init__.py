@@ -1,8 +1,8 @@
-"""Compiling a kernel for GPUs that need not be there.
+"""Compile a kernel for GPUs that need not be present.
 
-Numba compiles in a separate process, as it may be running as a simulator here. The
+Numba compiles in a separate process, because it may be running as a simulator here. The
 process starts in the background when the first kernel is to be compiled, and ends with
-this one. Where it hangs or dies, the kernel counts as not compiled.
+this one. If it hangs or dies, the kernel counts as not compiled.
 """
 
 import atexit
@@ -25,7 +25,7 @@ __all__ = ["Outcome", "compile_kernel", "warm_up"]
 
 START, PATIENCE = 60.0, 30.0  # seconds for the process to start, and for one kernel
 NO_COMPILER = "no CUDA compiler here (NVRTC and NVVM)"
-MOST_LOSSES = 3  # processes that may die before none is started any more
+MOST_LOSSES = 3  # after this many processes have died, none is started any more
 _WORKER = Path(__file__).with_name("worker.py")
 
 
@@ -33,12 +33,12 @@ _WORKER = Path(__file__).with_name("worker.py")
 class Outcome:
     """The outcome of compiling a kernel.
 
-    Compiled: `capabilities` says for which, `doubles` which lines (file, number)
-    compute in float64, `local` which access local memory, of which a thread takes
-    `local_bytes`; arrays from outside take `constant_bytes`. Refused: `error` and
-    `message` are Numba's, `place` where it happened. Neither: `skipped` says why there
-    is no compiler here, `unverified` why this kernel was not compiled by the one that
-    there is.
+    If it was compiled: `capabilities` are the targets, `doubles` the lines (file,
+    number) that compute in float64, `local` those that access local memory, of which a
+    thread takes `local_bytes`; arrays from outside take `constant_bytes`. If it was
+    refused: `error` and `message` are Numba's, `place` is where. If neither: `skipped`
+    says why there is no compiler here, or `unverified` why the existing one did not
+    compile this kernel.
     """
 
     capabilities: list[tuple[int, int]] = field(default_factory=list)
@@ -54,7 +54,7 @@ class Outcome:
 
 
 class Gone(Exception):
-    """The process is not there any more, or does not answer; the message says which."""
+    """The process has ended, or does not answer; the message says which."""
 
 
 class Missing(Gone):
@@ -62,7 +62,7 @@ class Missing(Gone):
 
 
 class Worker:
-    """The compiling process: what it says comes through a queue."""
+    """The compiling process, whose answers come through a queue."""
 
     def __init__(self, command: list[str]) -> None:
         process = self._process = _started(command)
@@ -106,7 +106,7 @@ class Worker:
         return self._next(PATIENCE)
 
     def end(self) -> None:
-        """End the process: politely, then not."""
+        """End the process: ask it first, then kill it."""
         if self.owner != os.getpid():
             return  # a fork; the process is its parent's
         with contextlib.suppress(OSError):
@@ -119,13 +119,13 @@ class Worker:
 
 
 class Lent(Worker):
-    """A compiling process that another one has started, and ends."""
+    """A compiling process that another process has started, and will end."""
 
     def __init__(self, jobs: int, answers: int) -> None:
         self._open(os.fdopen(jobs, "wb"), os.fdopen(answers, "rb"))
 
     def end(self) -> None:
-        """Let it go: it ends when it gets no more jobs."""
+        """Release it: it ends when it gets no more jobs."""
         with contextlib.suppress(OSError):
             self._jobs.close()
 
@@ -146,12 +146,12 @@ def _started(command: list[str]) -> subprocess.Popen[bytes]:
 _worker: Worker | None = None
 _given_up = ""  # why nothing is compiled any more
 _losses = 0
-_lost = False  # whether the last one had started, and so can compile
+_lost = False  # whether the lost one had started, and so can compile
 _lock = threading.RLock()
 
 
 def warm_up() -> None:
-    """Start the process in the background, where it can do anything."""
+    """Start the process in the background, if there is a compiler."""
     global _worker, _given_up, _lost
     with _lock:
         if _worker is not None and _worker.owner == os.getpid():
@@ -168,13 +168,13 @@ def warm_up() -> None:
 
 
 def adopt(jobs: int, answers: int) -> None:
-    """Use a process that is there already; it is reached by two file descriptors."""
+    """Use an existing process, which is reached through two file descriptors."""
     global _worker
     _worker = Lent(jobs, answers)
 
 
 def compile_kernel(kernel: Any, args: tuple[Any, ...]) -> Outcome:
-    """Compile `kernel` for arguments like `args`, if that can be done here."""
+    """Compile `kernel` for arguments like `args`, if that is possible here."""
     global _worker, _given_up, _losses, _lost
     try:
         job = pack(kernel, args)

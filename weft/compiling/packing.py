@@ -1,7 +1,7 @@
 """Packing a kernel for another process: its code, and the values it names.
 
-Code objects travel as they are, values pickled one by one, modules and what belongs to
-Numba by name, so that the other process takes its own.
+Code objects are sent as they are, values are pickled one by one, and modules and
+Numba's objects are sent by name, so that the other process uses its own.
 """
 
 import enum
@@ -18,7 +18,7 @@ from weft.intrinsics import registry
 from weft.intrinsics.registry import Effect
 from weft.simulator.constant_memory import MOST
 
-# What needs some capability.
+# Effects of operations that require some compute capability.
 _LATER = Effect.COLLECTIVE, Effect.PHASES, Effect.HOPPER
 
 Parcel = dict[str, Any]
@@ -77,7 +77,8 @@ class Packer:
     def __init__(self) -> None:
         self.functions: list[Parcel] = []
         self.classes: list[Item] = []
-        self.needs = (0, 0)  # the lowest compute capability that has all of it
+        # the lowest compute capability that supports everything in it
+        self.needs = (0, 0)
         self._numbers: dict[FunctionType, int] = {}
         self._known: dict[type, int] = {}
 
@@ -91,7 +92,7 @@ class Packer:
         return ("tuple", parts)
 
     def kind(self, kind: type) -> int:
-        """Pack a class of the learner's own."""
+        """Return the number of a learner's class, which is packed on first use."""
         if kind not in self._known:
             made = own_classes.written(kind, lambda v: self._item(kind.__name__, v))
             self._known[kind] = len(self.classes)
@@ -99,7 +100,10 @@ class Packer:
         return self._known[kind]
 
     def function(self, fn: FunctionType, compiled: bool) -> int:
-        """Pack `fn`; `compiled` says that it is a device function."""
+        """Return the number of a function, which is packed on first use.
+
+        compiled: whether it is a device function.
+        """
         if fn in self._numbers:
             return self._numbers[fn]
         number = self._numbers[fn] = len(self.functions)
@@ -150,7 +154,8 @@ class Packer:
             if type(value) is tuple:
                 return ("parts", parts)
         if isinstance(value, np.ndarray) and value.nbytes > MOST:
-            return ("zeros", pickle.dumps(value.dtype), value.shape)  # for its shape
+            # sent only for its shape
+            return ("zeros", pickle.dumps(value.dtype), value.shape)
         kind = value if isinstance(value, type) else type(value)
         if kind.__module__ == "__main__":
             raise Unpackable(f"`{name}` is of a class of yours, {kind.__name__}")

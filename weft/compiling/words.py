@@ -1,4 +1,4 @@
-"""Reword Numba's compile errors for learners."""
+"""Numba's compile errors, reworded for learners."""
 
 import re
 from typing import Any
@@ -10,7 +10,7 @@ Said = tuple[str, str]  # what happened, why
 
 _CANDIDATES = r"Function\((<.*?>)\) found for signature:.*?>>> \w+\((.*?)\)\s*\n"
 
-# What Numba finds as a part of `cuda` alone, not where it was imported by name.
+# What Numba supports only as a member of `cuda`, not imported by name.
 OF_CUDA = frozenset(
     (
         "threadIdx blockIdx blockDim gridDim laneid warpsize shared local "
@@ -31,15 +31,15 @@ _OPERATORS = dict(
 
 
 def explain(error: str, message: str) -> Said:
-    """Word one of Numba's errors: what happened, and why a kernel cannot do it."""
+    """Explain one of Numba's errors: what happened, and why a kernel cannot do it."""
     head, middle, rest = message.partition("\nThere are ")
-    if fits := words.matching(head):  # what follows is about Numba's own parts
+    if fits := words.matching(head):  # the rest is about Numba's internals
         return _worded(*fits)
     if found := re.search(_CANDIDATES, head + middle + rest, re.DOTALL):
         return _call(found)
     said = [line.strip() for line in head.splitlines() if line.strip()]
     said = [s for s in said if not s.startswith(("Failed in", "During:", "File "))]
-    if len(said) > 1 and said[0].endswith(":"):  # the signature comes next
+    if len(said) > 1 and said[0].endswith(":"):  # the signature follows
         said[0] += f" {said[1].removeprefix('>>> ')}"
     return _said("unknown", said=f"{error}: {said[0]}" if said else f"{error}.")
 
@@ -52,7 +52,7 @@ def _said(row: str, **told: Any) -> Said:
 
 
 def _worded(row: str, found: re.Match[str]) -> Said:
-    """Return the texts of a row for an error of Numba's."""
+    """Return the texts of a row for one of Numba's errors."""
     if row == "untyped":
         return _untyped(found[1], found[2])
     if row == "unknown-attribute":

@@ -1,7 +1,7 @@
 """The process that compiles: Numba without its simulator, one job after another.
 
-Started as a script by `weft.compiling`. Jobs come on its standard input, answers go to
-its standard output, each pickled, after its length; it ends when its input does.
+Started as a script by `weft.compiling`. Jobs arrive on its standard input, answers go
+to its standard output, each pickled, after its length; it ends when its input does.
 """
 
 import dis
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, Any
 
 Job = dict[str, Any]
-Lowered = tuple[Any, dict[str, Any]]  # what NVVM gets: modules, and its options
+Lowered = tuple[Any, dict[str, Any]]  # NVVM's input: modules, and its options
 
 MOST_BYTES = 1 << 28  # of a message
 OLDEST = (7, 5)
@@ -28,7 +28,7 @@ NEWEST = ((10, 0), (9, 0), (8, 9), (8, 6), (8, 0))
 
 def main() -> None:
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # nothing else may go there
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # nothing else may be written there
     jobs = sys.stdin.buffer
     try:
         compiler = Compiler()
@@ -66,10 +66,10 @@ def arch(capability: tuple[int, int]) -> str:
 
 
 class Compiler:
-    """Numba, prepared to compile for a GPU that is not there."""
+    """Numba, prepared to compile for a GPU that is not present."""
 
     def __init__(self) -> None:
-        # Importing `weft` would choose the simulator; its modules are needed alone.
+        # Importing `weft` would choose the simulator; only its modules are needed.
         package = types.ModuleType("weft")
         package.__path__ = [str(Path(__file__).parents[1])]
         sys.modules["weft"] = package
@@ -83,9 +83,9 @@ class Compiler:
         self._target = backend.target_capability
         backend.target_capability = self._told
         self._lowered: Lowered | None = None
-        self._depends = False  # whether what is compiled depends on the capability
-        self._called: list[Any] = []  # by the kernel of a job, and the kernel
-        self._classes: list[Any] = []  # of the learner's own, in a job
+        self._depends = False  # whether the result depends on the capability
+        self._called: list[Any] = []  # the kernel of a job, and the functions it calls
+        self._classes: list[Any] = []  # the learner's classes, in a job
         self.capabilities = self._choose()
 
     def _choose(self) -> list[tuple[int, int]]:
@@ -116,8 +116,8 @@ class Compiler:
     ) -> str:
         """Return the PTX of a function, with line information if NVVM can provide it.
 
-        NVVM 13 fails on a few valid kernels for the older capabilities if it has to
-        keep track of lines: ERROR_COMPILATION.
+        For the older capabilities, NVVM 13 fails on a few valid kernels if it has to
+        track lines: ERROR_COMPILATION.
         """
         self._device.compute_capability = capability
         options = {"cc": capability, "fastmath": fastmath}
@@ -130,11 +130,11 @@ class Compiler:
         return str(ptx)
 
     def again(self, lowered: "Lowered | None", capability: tuple[int, int]) -> str:
-        """Return the PTX for another capability; "" where Numba has to begin again.
+        """Return the PTX for another capability; "" if Numba has to start over.
 
-        What Numba makes of a kernel is the same for all that it supports here, unless
-        an intrinsic has asked for the capability. NVVM's part takes a quarter of the
-        time.
+        Numba's output for a kernel is the same for all capabilities that it supports
+        here, unless an intrinsic has asked for the capability. NVVM's part takes a
+        quarter of the time.
         """
         if lowered is None:
             return ""
@@ -146,14 +146,14 @@ class Compiler:
         return str(made.decode().strip("\x00").strip())
 
     def _noting(self, ir: Any, **options: Any) -> Any:
-        """Compile what Numba has made of a function, and note what that was."""
+        """Compile Numba's output for a function, and record it."""
         made = self._compile_ir(ir, **options)
         named = options.get("arch") == arch(self._device.compute_capability)
         self._lowered = (ir, options) if named else None
         return made
 
     def _told(self) -> tuple[int, int] | None:
-        """Tell an intrinsic the capability, and note that it has asked."""
+        """Tell an intrinsic the capability, and record that it has asked."""
         self._depends = True
         found: tuple[int, int] | None = self._target()
         return found
@@ -214,7 +214,7 @@ class Compiler:
         }
 
     def declare(self, parcels: list[Job], capability: tuple[int, int]) -> None:
-        """Compile device functions for the signatures that they were given."""
+        """Compile device functions for their declared signatures."""
         self._device.compute_capability = capability
         for called, parcel in zip(self._called, parcels, strict=True):
             if parcel["compiled"] and parcel["signatures"]:
@@ -261,7 +261,7 @@ class Compiler:
         return functions
 
     def value(self, item: Any, functions: list[Any]) -> Any:
-        """Return the value that an item of a job stands for."""
+        """Return the value that an item of a job represents."""
         kind, *rest = item
         if kind == "function":
             return functions[rest[0]]
@@ -302,7 +302,7 @@ class Compiler:
 def where(error: BaseException, files: set[str]) -> tuple[str, int] | None:
     """Return the file and line that Numba was at, among the learner's `files`.
 
-    Not all of its errors say so; the frames it went through do.
+    Not all of its errors name them; the frames they passed through do.
     """
     for file in files:
         said = re.search(rf"{re.escape(file)} \((\d+)\)", str(error))
@@ -351,10 +351,10 @@ def float64_lines(
 ) -> set[tuple[str, int]]:
     """Return the lines of `files` that compute in double precision.
 
-    PTX says with `.loc` which line the instructions after it come from, and for inlined
-    code also the line it was inlined into. The compiler moves a conversion or a sign to
-    unrelated lines, even the `def`: alone it counts only on the lines `working`. A copy
-    from register to register, as where branches meet again, counts on no line.
+    `.loc` in PTX says which line the next instructions come from, and for inlined code
+    also the line that it was inlined into. The compiler moves a conversion or a sign to
+    unrelated lines, even the `def`: on its own it counts only on the lines `working`. A
+    copy from register to register, as where branches meet again, counts on no line.
     """
     found: set[tuple[str, int]] = set()
     moved: set[tuple[str, int]] = set()
@@ -377,7 +377,7 @@ def local_lines(ptx: str, files: set[str]) -> set[tuple[str, int]]:
 def bytes_of(space: str, ptx: str) -> int:
     """Return a thread's bytes of local memory, or a kernel's of constant memory.
 
-    Spilled registers add to local memory later, in ptxas.
+    Registers that ptxas spills later add to local memory.
     """
     pieces = re.findall(
         rf"^\s*(?:\.\w+\s+)*\{space}\b[^;=]*?\.[a-z](\d+)\s+[\w$]+\[(\d+)\]", ptx, re.M
@@ -392,7 +392,7 @@ def instructions(ptx: str, files: set[str]) -> Iterator[tuple[str, tuple[str, in
     for text in ptx.splitlines():
         if ".loc" in text and (spots := re.findall(r"(\d+) (\d+) \d+", text)):
             known = [(named.get(f, ""), int(line)) for f, line in spots]
-            # Line 0 is the compiler's own: the start of a loop, say.
+            # Line 0 is the compiler's own, such as the start of a loop.
             here = next(
                 (
                     (known_file(f, files), line)

@@ -1,7 +1,7 @@
 """The machine that this runs on: its GPU, what it lacks, and how fast it is.
 
-`find` costs next to nothing. What takes longer, `doctor` and `ceilings`, is imported
-when it is called.
+`find` is fast. The slower functions, `doctor` and `ceilings`, are imported when they
+are called.
 """
 
 from typing import TYPE_CHECKING
@@ -26,8 +26,8 @@ __all__ = [
 def doctor(measure: bool = True) -> "Report":
     """Return a report on this machine: what is there, what is missing, what to do.
 
-    measure: whether to time copies and arithmetic too (under 3 s). Never raises for
-    what a machine lacks: that is what the report is about.
+    measure: whether to time copies and arithmetic too (under 3 s). Never raises because
+    of something that a machine lacks; the report says so instead.
     """
     from weft.device.report import examine
 
@@ -37,8 +37,9 @@ def doctor(measure: bool = True) -> "Report":
 def ceilings(again: bool = False) -> "Ceilings":
     """Return the measured limits of this machine: the roof over every kernel.
 
-    Measured once for each GPU and kept in the file `ceilings.json` of the store; again
-    measures anew. Bytes/s count reading and writing; flop/s count a multiply-add as 2.
+    They are measured once for each GPU and kept in the file `ceilings.json` of the
+    store. again: whether to measure anew. Bytes/s count reading and writing; flop/s
+    count a multiply-add as 2.
     """
     from weft.device import rates
 

@@ -10,7 +10,7 @@ INFO = Path("/proc/cpuinfo")
 
 
 def name(info: Path = INFO) -> str:
-    """Return the processor's name, its architecture where the system gives no name."""
+    """Return the processor's name, or its architecture if the system gives no name."""
     text = info.read_text(encoding="utf-8") if info.is_file() else ""
     found = re.search(r"^model name\s*: (.+)$", text, re.MULTILINE)
     named = found[1] if found else platform.processor() or platform.machine()
@@ -18,7 +18,7 @@ def name(info: Path = INFO) -> str:
 
 
 def versions() -> dict[str, str]:
-    """Return the version of the C compiler, {} where there is none."""
+    """Return the version of the C compiler, {} if there is none."""
     program = shutil.which("gcc")
     if program is None:
         return {}

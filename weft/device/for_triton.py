@@ -5,7 +5,7 @@ import sys
 
 from weft.device.gpu import Device
 
-VERSION = "3.7.1"  # the one that PyTorch 2.13.0's CUDA builds require
+VERSION = "3.7.1"  # the version that PyTorch 2.13.0's CUDA builds require
 OLDEST = (8, 0)  # the lowest compute capability that Triton supports
 
 

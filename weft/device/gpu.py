@@ -1,7 +1,7 @@
-"""The GPU that the labs can use, or why there is none, as the driver says.
+"""The GPU that the labs can use, or why there is none, according to the driver.
 
-It is asked through ctypes, so that it costs next to nothing and can be asked before
-Numba is imported.
+The driver is called through ctypes, which is fast, and possible before Numba is
+imported.
 
 The numbers of the driver's answers and attributes: CUDA Driver API, `cuda.h`.
 """
@@ -39,11 +39,11 @@ def _said(row: str, **told: Any) -> tuple[str, str]:
 class Device:
     """The GPU that kernels run on, or the reason why none can be used.
 
-    usable: whether kernels run on a GPU here. If not, `why` says in a few words what
-    is missing and `advice` what to do; what is known of the GPU is still filled in.
-    unasked: a setting keeps the GPU out. no_driver: nothing of NVIDIA's is installed.
-    memory and l2 are in bytes; cuda is the version that the driver supports, count the
-    GPUs that it shows.
+    usable: whether kernels run on a GPU here. If not, `why` says in a few words what is
+    missing and `advice` what to do; what is known about the GPU is still filled in.
+    unasked: whether a setting excludes the GPU. no_driver: whether nothing of NVIDIA's
+    is installed. memory and l2 are in bytes; cuda is the version that the driver
+    supports, count the number of GPUs that it shows.
     """
 
     usable: bool
@@ -60,22 +60,22 @@ class Device:
     count: int = 1
 
     def without(self, why: str, advice: str) -> "Device":
-        """Return the same GPU, which cannot be used for a reason."""
+        """Return the same GPU as unusable, for a reason."""
         return replace(self, usable=False, why=why, advice=advice)
 
     @property
     def reason(self) -> str:
-        """Return why there is no usable GPU, and what to do; "" if there is one."""
+        """Why there is no usable GPU, and what to do; "" if there is one."""
         return "" if self.usable else f"{capital(self.why)}. {self.advice}"
 
     @property
     def sm(self) -> str:
-        """Return the capability as compilers write it: `sm_90`."""
+        """The capability as compilers write it: `sm_90`."""
         return f"sm_{self.capability[0]}{self.capability[1]}"
 
     @property
     def line(self) -> str:
-        """Return one line: the GPU, or the simulator and why."""
+        """One line: the GPU, or the simulator and why."""
         if self.usable:
             return f"{self.name} ({self.sm}, {self.sms} SMs)"
         return f"simulator ({self.why})"
@@ -89,9 +89,9 @@ def find(
 ) -> Device:
     """Return the GPU that the labs can use, or why there is none. Never raises.
 
-    Without arguments the answer is computed once and kept. The arguments stand in
-    for the machine: load returns the driver's library (ctypes) or raises OSError;
-    pieces finds CUDA's compilers; installed says whether a module can be imported.
+    Without arguments the answer is computed once and kept. The arguments replace parts
+    of the machine: load returns the driver's library (ctypes) or raises OSError; pieces
+    finds CUDA's compilers; installed says whether a module can be imported.
     """
     if not any(seam is not None for seam in (load, environ, pieces, installed)):
         return _find_once()
@@ -112,7 +112,7 @@ def _find(
     pieces: Callable[[], Toolkit],
     installed: Callable[[str], bool],
 ) -> Device:
-    """Answer `find`: ask for what is cheap and decisive first."""
+    """Compute the answer of `find`, the cheapest decisive checks first."""
     if _is_set(environ, "WEFT_SIMULATOR"):
         return Device(False, *_said("set", switch="WEFT_SIMULATOR"), unasked=True)
     found = ask_driver(load, environ)
@@ -130,7 +130,7 @@ def _find(
 def ask_driver(
     load: Callable[[], Any] | None = None, environ: Mapping[str, str] = os.environ
 ) -> Device:
-    """Return what the driver says of the first GPU, whatever else is installed."""
+    """Return what the driver reports about the first GPU, whatever else there is."""
     try:
         cuda = (load or load_driver)()
     except OSError:
@@ -149,7 +149,7 @@ def ask_driver(
 
 
 def _first_gpu(cuda: Any, supports: tuple[int, int]) -> Device:
-    """Describe GPU 0, and refuse it if it is older than the labs support."""
+    """Return GPU 0, as unusable if it is older than the labs support."""
     handle = ctypes.c_int(0)
     cuda.cuDeviceGet(ctypes.byref(handle), 0)
     name = ctypes.create_string_buffer(128)
@@ -176,7 +176,7 @@ def _first_gpu(cuda: Any, supports: tuple[int, int]) -> Device:
 
 
 def load_driver() -> Any:
-    """Load the driver's library and return it. Raises OSError where there is none."""
+    """Load the driver's library and return it. Raises OSError if there is none."""
     if sys.platform == "win32":
         return ctypes.CDLL("nvcuda.dll")
     for name in ("libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1"):
@@ -259,7 +259,7 @@ def _refusal(answer: int, environ: Mapping[str, str]) -> tuple[str, str]:
 
 
 def _int(function: Any, *arguments: Any) -> int:
-    """Call a driver function that writes an int to its first argument."""
+    """Call a driver function that writes an int to its first argument; return it."""
     value = ctypes.c_int(0)
     return 0 if function(ctypes.byref(value), *arguments) else value.value
 

@@ -16,9 +16,9 @@ class GpuNeeds:
     """The table `gpu` of a lesson.
 
     capability: the lowest compute capability; below: the first on which the lab no
-    longer runs. memory: GB (10⁹ bytes). count: GPUs. sms: multiprocessors, on a GPU
-    whose capability is `sms_from` or higher, for kernels whose blocks wait for each
-    other and have to fit.
+    longer runs. memory: GB (10⁹ bytes). count: GPUs. sms: the multiprocessors needed on
+    a GPU whose capability is `sms_from` or higher, for kernels whose blocks wait for
+    each other and must all fit.
     """
 
     capability: Capability = (0, 0)
@@ -56,7 +56,7 @@ ANY_GPU = GpuNeeds()
 
 
 def of_lab(lab: str) -> GpuNeeds:
-    """Return what a lab's lesson.toml says; `syllabus` says whether it is right."""
+    """Return what a lab's lesson.toml says, unchecked; `syllabus` checks it."""
     text = (chapters.folder() / lab / "lesson.toml").read_text(encoding="utf-8")
     table = tomllib.loads(text).get("gpu", {})
     pairs = {k: tuple(v) for k, v in table.items() if isinstance(v, list)}
@@ -64,7 +64,7 @@ def of_lab(lab: str) -> GpuNeeds:
 
 
 def unmet(labs: Iterable[str], gpu: Device) -> dict[str, list[str]]:
-    """Return the labs that cannot run on this GPU, by the reason."""
+    """Return the labs that cannot run on this GPU, by reason."""
     found: dict[str, list[str]] = {}
     for lab in labs:
         if reason := of_lab(lab).unmet(gpu):

@@ -1,22 +1,21 @@
 """Compute how many blocks of a kernel fit on an SM, and what limits the number.
 
-The figure `occupancy` computes the same in JavaScript; tests hold both against what
-NVIDIA's own rules give, and against what the driver of an H200 answers for kernels that
-it has compiled (`verification.resident`).
+The figure `occupancy` computes the same in JavaScript. Tests compare both with NVIDIA's
+own rules, and with what the driver of an H200 reports for kernels that it has compiled
+(`verification.resident`).
 
 Source: CUDA Programming Guide, "Compute Capabilities", technical specifications per
-compute capability; for what is allocated in which pieces, `cuda_occupancy.h` of the
-CUDA Toolkit 13.0.
+compute capability; for allocation units, `cuda_occupancy.h` of the CUDA Toolkit 13.0.
 """
 
 from dataclasses import dataclass
 
 WARP = 32
-REGISTERS = 64 * 1024  # of 32 bits, of an SM and the most a block may have
-MOST_REGISTERS = 255  # of a thread
-MOST_THREADS = 1024  # of a block
+REGISTERS = 64 * 1024  # of 32 bits, per SM; also the most a block may have
+MOST_REGISTERS = 255  # per thread
+MOST_THREADS = 1024  # per block
 PARTITIONS = 4  # of an SM, each with a quarter of the registers
-_REGISTER_PIECE = 256  # registers are allocated to a warp in units of this size
+_REGISTER_PIECE = 256  # unit in which registers are allocated to a warp
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,7 @@ LIMITS = {
 class Occupancy:
     """Resident blocks and warps of an SM, and what limits them.
 
-    `allowed` says of each resource how many blocks it would allow; `limited_by` names
+    `allowed` has, for each resource, how many blocks it would allow; `limited_by` names
     those that allow the fewest.
     """
 
@@ -75,7 +74,7 @@ def occupancy(
 ) -> Occupancy:
     """Return how many blocks an SM holds at once.
 
-    threads: of a block; registers: of a thread; shared: bytes of a block, static and
+    threads: per block; registers: per thread; shared: bytes per block, static and
     dynamic. Raises ValueError for a capability that is not in LIMITS.
     """
     if capability not in LIMITS:

@@ -1,8 +1,8 @@
 """The limits of this machine, measured: the roof over every kernel that runs on it.
 
-Hardly anything moves bytes faster than a plain copy does, or multiplies large matrices
-faster than the vendor's library; a kernel is good in so far as it comes near one of
-them. (Williams, Waterman, Patterson: Roofline, CACM 52(4), 2009.)
+Hardly anything moves bytes faster than a plain copy, or multiplies large matrices
+faster than the vendor's library. A kernel is good if it comes near one of these limits.
+(Williams, Waterman, Patterson: Roofline, CACM 52(4), 2009.)
 """
 
 import math
@@ -19,7 +19,7 @@ from weft.device.gpu import Device, driver_version, find
 from weft.wording import several
 
 FILE = "ceilings.json"
-METHOD = "L2 emptied by reading"  # rates measured in another way are measured again
+METHOD = "L2 emptied by reading"  # rates measured by another method are measured again
 
 
 @dataclass(frozen=True)
@@ -52,17 +52,18 @@ class Ceilings:
     def roof(self, flops: float, bytes: float) -> float:
         """Return the least time, in ms, in which this machine can do the work.
 
-        flops: float32 operations; bytes: read plus written. The larger of the two times
-        that the copy rate and the fp32 rate allow (the roofline model).
+        flops: float32 operations; bytes: read plus written. The result is the larger of
+        the two times that the copy rate and the fp32 rate allow (the roofline model).
         """
         return max(flops / self.fp32, bytes / self.copy) * 1e3
 
 
 def of_this_machine(again: bool = False) -> Ceilings:
-    """Return the ceilings of this machine's GPU, or of its CPU where there is none.
+    """Return the ceilings of this machine's GPU, or of its CPU if there is none.
 
-    Measured once for each GPU and driver and kept in the store; again measures anew.
-    Raises LearnerError if there is a GPU but no PyTorch that can use it.
+    They are measured once for each GPU and driver and kept in the store. again: whether
+    to measure anew. Raises LearnerError if there is a GPU but no PyTorch that can use
+    it.
     """
     gpu = find()
     name = gpu.name if gpu.usable else cpu_name()
@@ -88,7 +89,7 @@ def of_this_machine(again: bool = False) -> Ceilings:
 
 
 def _from_json(entry: object) -> Ceilings | None:
-    """Return what a file's entry says; None for anything but an entry of ours."""
+    """Return the ceilings from an entry of the file; None if it is not one of ours."""
     if not isinstance(entry, dict):
         return None
     try:
@@ -106,12 +107,12 @@ def _measure_gpu(gpu: Device) -> tuple[float, float, float, str]:
     stopwatch = timing.EventStopwatch()
     import torch
 
-    # Half a GiB each, well beyond any L2; less on a GPU with little memory left.
+    # half a GiB each, well beyond any L2; less on a GPU with little free memory
     count = min(1 << 29, torch.cuda.mem_get_info()[0] // 8)
     x = torch.empty(count, dtype=torch.int8, device="cuda").random_()
     out = torch.empty_like(x)
     n, m = 4096, 8192 if gpu.memory > 2e10 else 4096
-    # bf16 came with Ampere; a T4's tensor cores take fp16.
+    # bf16 came with Ampere; a T4's tensor cores support fp16
     kind = torch.bfloat16 if gpu.capability >= (8, 0) else torch.float16
     a, b = (torch.randn(n, n, device="cuda") for _ in range(2))
     ab = torch.empty_like(a)
@@ -143,7 +144,7 @@ def _measure_cpu() -> tuple[float, float, float, str]:
     """Measure the CPU with NumPy: (copy, fp32, NaN, "")."""
     import numpy as np
 
-    x = np.ones(1 << 24, np.float32)  # 64 MiB, beyond most last-level caches
+    x = np.ones(1 << 24, np.float32)  # 64 MiB, larger than most last-level caches
     out = np.empty_like(x)
     copy = _seconds(lambda: np.copyto(out, x))
     n = 1024

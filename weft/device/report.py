@@ -16,7 +16,7 @@ from weft.device.gpu import Device, driver_version, find
 from weft.errors import LearnerError
 from weft.wording import Words, joined, sentence, several
 
-ROOM = 5e9  # bytes of free disk below which an installation is likely to fail
+ROOM = 5e9  # bytes of free disk space below which an installation is likely to fail
 
 PACKAGES = (
     "numba", "numba-cuda", "numpy", "torch", "triton", "jupyterlab",
@@ -37,7 +37,7 @@ class Item:
 
 
 def _lacking(what: str, found: str, row: str, **told: str) -> Item:
-    """Make the line for something missing or wrong, with the note of a row."""
+    """Make the line for something missing or wrong; `row` has its note."""
     return Item(what, found, **words(row, **told))
 
 
@@ -50,7 +50,7 @@ class Report:
 
     @property
     def missing(self) -> list[Item]:
-        """Return the lines that need something done."""
+        """The lines that require action."""
         return [i for i in self.items if i.state == "missing"]
 
     @property
@@ -104,7 +104,7 @@ def examine(
     versions: Mapping[str, str] | None = None,
     which: tools.Which = shutil.which,
 ) -> Report:
-    """Examine this machine; the arguments after measure stand in for parts of it."""
+    """Examine this machine. The arguments after measure replace parts of it."""
     gpu = gpu or find()
     found = {p: installed.of(p) for p in PACKAGES} if versions is None else versions
     items = [
@@ -160,8 +160,9 @@ def _compilers(gpu: Device, pieces: toolkit.Toolkit) -> Item:
 def permits(capability: tuple[int, int]) -> tuple[list[str], list[str]]:
     """Return (what a compute capability permits, what it does not).
 
-    By NVIDIA's CUDA C++ Programming Guide, "Compute Capabilities", and the support
-    statements of Triton and CUTLASS. The whole list is in the book's GPU support page.
+    According to NVIDIA's CUDA C++ Programming Guide, "Compute Capabilities", and the
+    support statements of Triton and CUTLASS. The whole list is on the book's page on
+    GPU support.
     """
     features = [
         ("Numba, CUDA C++ and CuPy", capability >= (7, 5)),
@@ -187,7 +188,7 @@ def _capabilities(gpu: Device) -> list[Item]:
 
 
 def _labs(gpu: Device) -> list[Item]:
-    """Return a line on the labs that this GPU cannot run, and why; none if it can."""
+    """Return a line on the labs that this GPU cannot run and why; none if it can."""
     if not gpu.usable:
         return []
     found = needs.unmet(chapters.names(), gpu)
@@ -238,7 +239,7 @@ def _absent(package: str, gpu: Device) -> Item:
 
 
 def _tools(gpu: Device, which: tools.Which) -> list[Item]:
-    """Return a line for each tool that is not here, and what needs it."""
+    """Return a line for each tool that is missing here, and what needs it."""
     return [
         Item(
             one.tool.name,
@@ -266,7 +267,7 @@ def _measured() -> Item:
         limits = rates.of_this_machine()
     except LearnerError as error:
         return Item("measured", "nothing", str(error), "missing")
-    except RuntimeError as error:  # a GPU that is out of memory, say
+    except RuntimeError as error:  # such as a GPU that is out of memory
         return Item("measured", "nothing", str(error).splitlines()[0], "missing")
     note = "" if limits.on_gpu else f"of the processor, with NumPy ({limits.name})"
     return Item("measured", str(limits), note)

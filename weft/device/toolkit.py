@@ -2,9 +2,9 @@
 
 Numba-CUDA needs NVRTC, NVVM and NVVM's libdevice. It looks for them through
 cuda-pathfinder: in wheels, in a Conda environment, in `CUDA_PATH` or `CUDA_HOME`, and
-where the system's loader looks. This module looks at the same places in the same order
+where the system's loader looks. This module searches the same places in the same order
 (cuda-pathfinder 1.9, `descriptor_catalog.py`; numba-cuda 0.30, `cuda_paths.py`) but
-only at file names: it loads nothing, and takes a millisecond.
+only looks at file names: it loads nothing, and takes a millisecond.
 """
 
 import os
@@ -45,12 +45,12 @@ class Toolkit:
 
     @property
     def missing(self) -> list[str]:
-        """Return the names of the pieces that were not found."""
+        """The names of the pieces that were not found."""
         return [name for name in PIECES if getattr(self, name) is None]
 
     @property
     def major(self) -> int | None:
-        """Return the CUDA version (12, 13) of NVRTC, from the name of its file."""
+        """The CUDA version (12, 13) of NVRTC, from the name of its file."""
         if self.nvrtc is None:
             return None
         found = re.search(r"nvrtc(?:\.so\.|64_)(\d{2})", self.nvrtc.name)
@@ -69,7 +69,7 @@ def _locate(piece: str, environ: Mapping[str, str]) -> Path | None:
             found = sorted(
                 f for f in folder.glob(_files[piece]) if "builtins" not in f.name
             )
-        except OSError:  # a folder that may not be read
+        except OSError:  # a folder that must not be read
             continue
         if found:
             return found[0]
@@ -77,7 +77,7 @@ def _locate(piece: str, environ: Mapping[str, str]) -> Path | None:
 
 
 def _folders(piece: str, environ: Mapping[str, str]) -> Iterator[Path]:
-    """Yield the folders in which a piece may lie, in the order Numba looks."""
+    """Yield the folders where a piece may be, in the order of Numba's search."""
     lib, lib64 = ("bin", "bin") if _windows else ("lib", "lib64")
 
     def below(root: Path, subfolders: tuple[str, ...]) -> Iterator[Path]:

@@ -1,7 +1,7 @@
-"""Programs, headers and packages that labs need and their installation lacks.
+"""Programs, headers and packages that labs need but that are not installed with them.
 
 `tools.toml` has a row for each. Which labs need one is in their `lesson.toml`: `tools`
-lists what a lab needs wherever it runs, `gpu_tools` what it needs on a GPU.
+lists what a lab always needs, `gpu_tools` what it needs on a GPU.
 """
 
 import importlib.metadata
@@ -25,9 +25,9 @@ Which = Callable[[str], str | None]
 class Tool:
     """A row of `tools.toml`; it is here if any `program`, or all of the others are.
 
-    package: has the programs, where it is installed; they need not be on the path then.
-    stops: whether a lab that needs it ends with an error without it; if not, a part of
-    the lab is left out. beside: a tool without which this one is not needed either.
+    package: contains the programs, which then need not be on the path. stops: whether a
+    lab that needs the tool ends with an error without it; if not, part of the lab is
+    skipped. beside: a tool without which this one is not needed either.
     """
 
     name: str
@@ -61,7 +61,7 @@ def installed(package: str) -> bool:
 def headers() -> Path:
     """Return the folder of Python's own headers, where Triton looks for them.
 
-    Debian's scheme for local packages names another one.
+    Debian's scheme for local packages names a different one.
     """
     scheme = "posix_prefix" if os.name == "posix" else sysconfig.get_default_scheme()
     return Path(sysconfig.get_path("include", scheme))
@@ -89,7 +89,7 @@ class Missing:
     labs: tuple[str, ...]
 
     def __str__(self) -> str:
-        """Say who needs it, what for, and how to install it, in one sentence."""
+        """Return a clause: which labs need it, what for, and how to install it."""
         numbers = joined(name.split("_")[0] for name in self.labs)
         need = f"labs {numbers} need" if len(self.labs) > 1 else f"lab {numbers} needs"
         what = "" if self.tool.stops else " for a part that is otherwise left out"
@@ -118,7 +118,7 @@ def missing(
 
 
 def absent(names: Iterable[str], which: Which = shutil.which) -> list[Tool]:
-    """Return which of these tools are not here, and would be of use if they were."""
+    """Return which of these tools are missing, and would be useful here."""
     asked = set(names)
     return [
         tool

@@ -3,12 +3,8 @@
     from weft import explore
     from weft.exploring import figure
 
-    explore(transpose)[grid, block](x, out)
-    explore(copy_strided)[1, 32](x, out, choose(1, 2, 8, 32))
-    figure("warp_access", stride=2)
-
-A figure is one JavaScript module of the folder `figures`, the same in the book's pages
-and here. Where there are no widgets, a table says what the picture shows.
+A figure is one JavaScript module in the folder `figures`, the same in the book's pages
+and here. Without widgets, a table says what the picture shows.
 """
 
 from collections.abc import Callable
@@ -22,7 +18,7 @@ __all__ = ["choose", "explore", "figure", "names"]
 
 
 def figure(name: str, **state: Any) -> Any:
-    """Return one of the book's figures, in a first state of your choice.
+    """Return one of the book's figures, in an initial state of your choice.
 
     Raises ValueError for a name that is not among `names()`.
     """
@@ -37,18 +33,18 @@ def explore(kernel: Any) -> "Explorer":
     Without brackets, `explore(kernel)` shows the launch at which its last check stopped
     because of a wrong value.
 
-    The launch runs in the simulator, also where there is a GPU, so keep it small. What
-    the kernel writes is in its arguments afterwards, as after any launch. Instead
-    of a number, `choose(1, 2, 4)` makes a control: each choice is a separate launch,
-    with the arrays as they were before the first.
+    The launch runs in the simulator, even if there is a GPU, so keep it small. What the
+    kernel writes is in its arguments afterwards, as after any launch. Instead of a
+    number, `choose(1, 2, 4)` makes a control: each choice is a separate launch, with
+    the arrays as they were before the first.
     """
     return Explorer(kernel)
 
 
 class Explorer:
-    """A kernel that will be launched to be looked at.
+    """A kernel to explore, before its launch.
 
-    Shown without having been launched, it is what the last check of it stopped at.
+    Displayed without a launch, it shows the one at which its last check stopped.
     """
 
     def __init__(self, kernel: Any) -> None:
@@ -57,7 +53,7 @@ class Explorer:
     def stopped(self) -> Any:
         """Show the launch at which the kernel's last check stopped.
 
-        None without one, or where the kernel, as it is now, cannot run on its data.
+        Returns None if there is none, or if the current kernel cannot run on its data.
         """
         from weft.kernels.trial import last_stopped
         from weft.simulator import Fault
@@ -121,9 +117,9 @@ def _shown(
     controls: dict[str, tuple[Any, ...]] | None = None,
     again: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
 ) -> Any:
-    """Return the widget, or the report where there are no widgets.
+    """Return the widget, or a report if there are no widgets.
 
-    controls: what can be chosen, and `again` gives the figure's state for a choice.
+    controls: what can be chosen. again: returns the figure's state for a choice.
     """
     report = Report(name, state)
     try:

@@ -1,4 +1,4 @@
-"""A trace as the figure `trace` takes it: the kernel's lines, the requests of each."""
+"""A trace as the state of the figure `trace`: kernel lines and requests."""
 
 import inspect
 import textwrap
@@ -14,7 +14,7 @@ from weft.simulator.trace.columns import Columns
 from weft.simulator.trace.requests import grouped
 from weft.simulator.trace.trace import Trace
 
-MOST_SHOWN = 64  # requests of one access; all are counted
+MOST_SHOWN = 64  # requests shown per access; all of them are counted
 
 
 def state_of(trace: Trace, function: Any) -> dict[str, Any]:

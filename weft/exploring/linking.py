@@ -1,9 +1,9 @@
-"""Make one module of a figure and of what it imports.
+"""Combine a figure and the modules that it imports into one module.
 
 A page from a server fetches the modules as they are. A widget has only its own text,
-and a page from a folder may load plain scripts alone, so here each module becomes a
-function that is called once. What that asks of a module: imports of
-names from "./x.js", and exports before a declaration, in a list, or by default.
+and a page opened from a folder may only load plain scripts, so here each module becomes
+a function that is called once. A module must therefore import names from "./x.js", and
+export before a declaration, in a list, or by default.
 """
 
 import re
@@ -37,7 +37,7 @@ def linked(name: str) -> str:
 def script(name: str) -> str:
     """Return figure `name` as a plain script, for pages opened from a folder.
 
-    A browser loads no modules there. The script leaves `weftFigures[name]` behind.
+    Browsers load no modules there. The script sets `weftFigures[name]`.
     """
     code = "\n".join([*_parts(name), f"return {_variable(name)}.default;"])
     keep = f'(globalThis.weftFigures ??= {{}})["{name}"]'
@@ -92,6 +92,6 @@ def _taken(found: re.Match[str]) -> str:
 
 
 def _pairs(text: str) -> list[tuple[str, str]]:
-    """Read `a, b as c` into (inside, outside) pairs."""
+    """Parse `a, b as c` into (inside, outside) pairs."""
     words = [part.split() for part in text.split(",") if part.strip()]
     return [(part[0], part[-1]) for part in words]

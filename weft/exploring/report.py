@@ -11,12 +11,12 @@ import numpy as np
 from weft import markup
 from weft.wording import several
 
-MOST_SAVED = 6  # requests of one access that a saved notebook keeps
+MOST_SAVED = 6  # requests per access that a saved notebook keeps
 
 
 @dataclass(frozen=True)
 class Report:
-    """Figure `name` in a state: of a kernel's accesses a table, by line."""
+    """Figure `name` in a state; for a kernel's accesses, a table by line."""
 
     name: str
     state: dict[str, Any]
@@ -67,10 +67,10 @@ def _unit(access: dict[str, Any]) -> str:
 
 
 def place(name: str, state: dict[str, Any], label: str, meanwhile: str) -> str:
-    """Return the HTML of a place for figure `name`; `meanwhile` is HTML too.
+    """Return the HTML element for figure `name`; `meanwhile` is its HTML until then.
 
-    In the book `figures/load.js` wakes it. Elsewhere, where no script runs, what is
-    there stays: a still picture, or a table.
+    In the book `figures/load.js` activates it. Elsewhere, where no script runs, its
+    content stays: a still picture, or a table.
     """
     data = json.dumps(state, separators=(",", ":")).replace("</", "<\\/")
     return (
@@ -89,15 +89,16 @@ def saved(state: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)  # two with the same values are two controls
 class Choice:
-    """Values of which one is used in a launch, the first to begin with."""
+    """Values of which a launch uses one, initially the first."""
 
     values: tuple[Any, ...]
 
 
 def choose(*values: Any) -> Choice:
-    """Return something to give to `explore` instead of a number: a control over it.
+    """Return a control to pass to `explore` instead of a number.
 
-    It may stand for an argument, or for a number of blocks or threads of the launch.
+    It may replace an argument, or a number of blocks or threads of the launch. Raises
+    ValueError for fewer than two values.
     """
     if len(values) < 2:
         raise ValueError("choose(1, 2, 4): give it the values to choose from")
@@ -105,7 +106,7 @@ def choose(*values: Any) -> Choice:
 
 
 def named(function: Any, config: Any, args: Any) -> dict[str, Choice]:
-    """Return the choices of a launch by what they stand for first."""
+    """Return the choices of a launch by the name of what each first replaces."""
     found: dict[str, Choice] = {}
     parts = config if isinstance(config, tuple) else (config,)
     places: list[tuple[str, Any]] = []
@@ -123,7 +124,7 @@ def named(function: Any, config: Any, args: Any) -> dict[str, Choice]:
 
 
 def settled(value: Any, chosen: dict[Choice, Any]) -> Any:
-    """Replace the choices by the chosen values, the first where none is."""
+    """Replace choices by the chosen values, or by their first values."""
     if isinstance(value, Choice):
         return chosen.get(value, value.values[0])
     if isinstance(value, tuple):

@@ -1,4 +1,4 @@
-"""A figure as a widget: anywidget's model over the module that the book uses."""
+"""A figure as a widget: anywidget's model for the module that the book uses."""
 
 from collections.abc import Callable
 from html import escape
@@ -14,7 +14,7 @@ from weft.exploring.linking import linked, style
 class Figure(anywidget.AnyWidget):
     """One figure; `state` is what its controls change, and what you may set.
 
-    html: what is shown where there are no widgets; text: in a terminal.
+    html: what is shown without widgets; text: what is shown in a terminal.
     """
 
     _esm = traitlets.Unicode().tag(sync=True)
@@ -42,7 +42,7 @@ class Figure(anywidget.AnyWidget):
 class Controlled(ipywidgets.VBox):  # type: ignore[misc]
     """A figure below the controls of what it shows.
 
-    again: gives the figure's state for what the controls say.
+    again: returns the figure's state for the values of the controls.
     """
 
     def __init__(

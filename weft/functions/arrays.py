@@ -40,7 +40,7 @@ def compare_arrays(
     if another is not None:
         raise Failed(another)
     if aim.dtype.kind == "f" and found.dtype.kind in "iu":
-        found = found.astype(aim.dtype)  # so that the tolerance counts for it as well
+        found = found.astype(aim.dtype)  # so that the tolerance also applies to it
     wrong = difference(found, aim, exercise.tolerance)
     if wrong is None and isinstance(wanted, tuple) and aim.ndim == 1:
         wrong = one_by_one(found, aim, exercise.tolerance)
@@ -57,7 +57,7 @@ def compare_arrays(
 def held(value: Any) -> Array:
     """Return `value` as an array; of objects if NumPy cannot hold it."""
     try:
-        place = isinstance(value, ctypes._SimpleCData)  # NumPy would read what is in it
+        place = isinstance(value, ctypes._SimpleCData)  # NumPy would read its contents
         return np.asarray(None if place else value)
     except (ValueError, TypeError, RuntimeError):
         return np.asarray(None)
@@ -78,7 +78,7 @@ def another_kind(
 def one_by_one(found: Array, aim: Array, tolerance: float) -> Difference | None:
     """Return the first difference, each number judged only by its own size.
 
-    For values of different kinds: a small one beside a large one counts.
+    For values of different kinds, where a small one counts even beside a large one.
     """
     for index in np.flatnonzero(aim):
         wrong = difference(found[index, None], aim[index, None], tolerance)

@@ -16,11 +16,11 @@ class FunctionExercise(Exercise):
     because: for a function that answers questions or returns a number, `(*arguments,
         answer)` → why this answer is wrong, "" if that is unknown. The verdict on a
         wrong text does not say what would be right; that on a number does. For
-        questions `weft.lesson.answers` gives it, with spec and inputs.
-    without: what it may not call, modules such as "numpy.fft" or functions such as
-        "math.gcd", or "layouts.coalesce" for one of the chapter's `layouts`. It may
+        questions `weft.lesson.answers` provides it, with spec and inputs.
+    without: what it may not call: modules such as "numpy.fft" or functions such as
+        "math.gcd", or "layouts.coalesce" from one of the chapter's modules. It may
         never call its spec.
-    same: `(got, wanted)` → "" where they count as the same, or the reason why not; by
+    same: `(got, wanted)` → "" if they count as the same, or the reason why not; by
         default they are compared as numbers, arrays or trees of them.
     lines: how many lines of Python one call may run; see `weft.checking.step_limit`.
     """
@@ -33,9 +33,9 @@ class FunctionExercise(Exercise):
     lines: int | None = None
 
     def argument_tuples(self, seed: int) -> Iterator[tuple[Any, ...]]:
-        """Yield the arguments of each call, those that are not listed last.
+        """Yield the arguments of each call, unlisted ones last.
 
-        seed: derived from the learner's source. Unlisted arguments are left out if the
+        seed: derived from the learner's source. Unlisted arguments are omitted if the
         spec does not accept them.
         """
         if callable(self.inputs):

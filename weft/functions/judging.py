@@ -1,6 +1,6 @@
-"""Judge a plain function: call it, and compare what it returns.
+"""Check a plain function: call it, and compare what it returns.
 
-A page of the book judges with this module, too. There is no NumPy there, and nothing
+A page of the book uses this module, too. A page has no NumPy, and nothing there
 launches a kernel; what a lab does about launches is in `weft.functions.room`.
 """
 
@@ -25,16 +25,16 @@ from weft.starters import has_stub
 from weft.tracebacks import undefined
 from weft.wording import kind_of, several
 
-Case = tuple[tuple[Any, ...], Any]  # the arguments of a call, and what is right
+Case = tuple[tuple[Any, ...], Any]  # the arguments of a call, and the right result
 RaisedAt = Callable[[BaseException], list[Note]]
 
-MANY = 3  # arguments: from here on a verdict gives their names
+MANY = 3  # from this many arguments on, a verdict gives their names
 
 
 class Watch:
-    """Supervises the calls of one check; here, of functions alone.
+    """Supervises the calls of one check; here, of functions only.
 
-    name: the exercise.
+    name: the exercise's.
     """
 
     def __init__(self, name: str) -> None:
@@ -46,8 +46,8 @@ class Watch:
     ) -> Iterator[None]:
         """Turn what a call raises into a verdict. Raises `Failed`.
 
-        call: how the verdict names it. raised_at: the learner's lines that an error
-        came through. explain: the verdict on an exception.
+        call: how the verdict names it. raised_at: returns the learner's lines that an
+        error came through. explain: returns the verdict on an exception.
         """
         try:
             yield
@@ -59,10 +59,10 @@ class Watch:
             raise Failed(explain(error)) from None
 
     def refuse_certain(self) -> None:
-        """Raise `Failed` for what a wrong result would not explain better."""
+        """Raise `Failed` for a finding that a wrong result would not explain better."""
 
     def refuse(self) -> None:
-        """Raise `Failed` for anything else that was seen."""
+        """Raise `Failed` for any other finding."""
 
     def facts(self) -> list[str]:
         """Return the facts that a passing check reports."""
@@ -82,7 +82,7 @@ def judged(
 
 
 def refuse_other(exercise: FunctionExercise) -> None:
-    """Raise `Failed` for what is no function of the learner's."""
+    """Raise `Failed` for anything but a function of the learner's."""
     function, name = exercise.written_by_learner, exercise.name
     if belongs(function, exercise.without):
         module = chapters.plain(function.__module__)

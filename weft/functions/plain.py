@@ -25,7 +25,7 @@ def compare(exercise: FunctionExercise, call: str, got: Any, wanted: Any) -> Non
 def compare_objects(
     exercise: FunctionExercise, call: str, got: Any, wanted: Any
 ) -> None:
-    """Compare what is neither number nor text: None. Raises `Failed`."""
+    """Compare values that are neither numbers nor texts: None. Raises `Failed`."""
     if got is not wanted:
         message = another_value(call, brief(got), brief(wanted))
         places = returns(exercise.written_by_learner)
@@ -47,7 +47,7 @@ def compare_blocks(
     if aim.kind == "i" and found.kind == "f" and finite:
         raise Failed(a_float(exercise, call, got))
     if aim.kind == "f" and found.kind == "i":
-        found = found.converted("f")  # so that the tolerance counts for it as well
+        found = found.converted("f")  # so that the tolerance also applies to it
     wrong = plain.difference(found, aim, exercise.tolerance)
     if wrong is None and isinstance(wanted, tuple) and len(aim.shape) == 1:
         wrong = plain.one_by_one(found, aim, exercise.tolerance)

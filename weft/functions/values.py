@@ -1,7 +1,7 @@
-"""Comparing what a plain function returns with what its spec returns.
+"""Compare what a plain function returns with what its spec returns.
 
 Plain values are compared without NumPy, which a page of the book does not have. It is
-imported where there is an array, or a tensor, or a number of NumPy's.
+imported only for an array, a tensor, or a NumPy number.
 """
 
 from numbers import Real
@@ -17,7 +17,7 @@ from weft.functions.wording import in_ctypes, wrong_answer
 def compare(exercise: FunctionExercise, call: str, got: Any, wanted: Any) -> None:
     """Raise `Failed` unless `got` is what the spec returns.
 
-    call: the call as the verdict writes it.
+    call: the call as it appears in the verdict.
     """
     if got is None:
         raise exercise.failed(
@@ -50,7 +50,7 @@ def is_in_ctypes(value: Any) -> bool:
 
 
 def in_numpy(value: Any) -> bool:
-    """Return whether a value, or a leaf of it, is NumPy's or PyTorch's."""
+    """Return whether a value, or a leaf of it, is from NumPy or PyTorch."""
     types = (type(leaf) for _, leaf in leaves(value))
     return any(t.__module__.partition(".")[0] in ("numpy", "torch") for t in types)
 

@@ -1,4 +1,4 @@
-"""Word the verdicts on the value that a plain function returned."""
+"""The verdicts on the value that a plain function returned."""
 
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
@@ -62,7 +62,7 @@ def wrong_answer(
 
 
 def brief(value: Any) -> str:
-    """Write an argument so that it fits into a sentence."""
+    """Format an argument so that it fits into a sentence."""
     if is_array(value):
         if value.size <= 4:
             return f"{value.tolist()}"

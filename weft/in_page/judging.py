@@ -1,9 +1,8 @@
-"""One door for every check in a page: `judge(source, exercise)`, in plain data.
+"""The entry point of every check in a page: `judge(source, exercise)`, with plain data.
 
-What is judged, and how, is the code that a lab runs; a page differs in where the
-exercise comes from, which is JSON that the book's build has written, and in its words
-for what is no verdict on a function: code that Python cannot read, or that fails before
-there is a function.
+The code that judges is the code that a lab runs. A page differs in where the exercise
+comes from, which is JSON that the book's build has written, and in its messages on code
+that Python cannot compile, or that fails before there is a function.
 """
 
 import linecache
@@ -28,22 +27,23 @@ from weft.places import Note, Place
 from weft.starters import STUB
 from weft.wording import Words
 
-FILE = "<page>"  # what Python calls the reader's code
-GIVEN = "<given>"  # and what the lab gives
-FOR_KERNELS = (CHAPTERS, "weft.intrinsics", "weft.kernels.reruns")  # which they call
-# What a kernel that passes in a page is told: a page has no compiler and no GPU.
+FILE = "<page>"  # the file name that Python shows for the reader's code
+GIVEN = "<given>"  # and for the lab's code
+# modules that the exercises of kernels call
+FOR_KERNELS = (CHAPTERS, "weft.intrinsics", "weft.kernels.reruns")
+# What a passing kernel is told in a page, which has no compiler and no GPU.
 NOT_HERE = "not compiled, and not run on a GPU: the check in the lab does that as well"
-KERNELS = "weft.in_page.kernels"  # with the simulator, which functions do not need
+KERNELS = "weft.in_page.kernels"  # includes the simulator, which functions do not need
 Data = dict[str, Any]
 Room = Callable[[Mapping[str, Any], Mapping[str, Any]], list[str]]
 
 
 def judge(source: str, exercise: Mapping[str, Any]) -> Data:
-    """Check the source of what a reader wrote; return the verdict as plain data.
+    """Check the source that a reader wrote; return the verdict as plain data.
 
-    exercise: as the book's build has written it; `kind` says which room judges.
-    Returns the keys of `as_data`, and `printed`: what the code has printed. An error of
-    the check itself is raised.
+    exercise: as the book's build has written it; `kind` says which room judges. Returns
+    the keys of `as_data`, and `printed`: what the code has printed. An error in the
+    check itself is raised.
     """
     with redirect_stdout(Printed()) as printed:
         verdict = verdict_on(source, exercise)
@@ -51,7 +51,7 @@ def judge(source: str, exercise: Mapping[str, Any]) -> Data:
 
 
 def verdict_on(source: str, exercise: Mapping[str, Any]) -> Verdict:
-    """The same, as a verdict."""
+    """Check the source that a reader wrote; return the verdict."""
     try:
         with tracebacks.looking_up_names(lambda name: of_the_lab(name, exercise)):
             room = ROOMS[exercise["kind"]]()
@@ -66,14 +66,14 @@ def verdict_on(source: str, exercise: Mapping[str, Any]) -> Verdict:
 
 
 def as_data(verdict: Verdict) -> Data:
-    """A verdict as JSON has it.
+    """Return a verdict as data for JSON.
 
     ok; state: "passed", "to do" or "failed"; kind; name and headline, which make the
     title; text: what happened, why: the explanation, both with `code` in backticks;
-    hint: what to do next, "" where the verdict says nothing of it; who: which thread it
-    happened to, and on what data; places: lines, each with a note, and whether it is in
-    the reader's code; facts; read: a part of the book, a title in it and its
-    address in the book, or None; history: HTML of the steps that led to the fault, "".
+    hint: what to do next, "" if the verdict says nothing about that; who: the thread
+    concerned, and the data; places: lines, each with a note, and whether it is in the
+    reader's code; facts; read: a part of the book, a title in it and its address in the
+    book, or None; history: HTML of the steps that led to the fault, or "".
     """
     mark, _, title = verdict.title.partition(" ")
     part, heading, address = verdict.in_book
@@ -111,14 +111,15 @@ def as_data(verdict: Verdict) -> Data:
 
 
 def ran(source: str, exercise: Mapping[str, Any]) -> dict[str, Any]:
-    """Run the reader's code; return the names that it leaves. Raises `Failed`."""
+    """Run the reader's code; return the names that it defines. Raises `Failed`."""
     name = exercise["name"]
     lines = source.splitlines(keepends=True)
     linecache.cache[FILE] = (len(source), None, lines, FILE)
     code = readable(name, source, FILE)
     scope = {"__name__": "__page__", **given(exercise)}
     code_of_the_lab(exercise, scope)
-    inside = FunctionType((lambda: None).__code__, scope)  # whose lines are counted
+    # its globals mark the code whose lines are counted
+    inside = FunctionType((lambda: None).__code__, scope)
     try:
         counted(lambda: exec(code, scope), (), scope=inside)
     except Endless as stopped:
@@ -129,7 +130,7 @@ def ran(source: str, exercise: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def given(exercise: Mapping[str, Any]) -> dict[str, Any]:
-    """The names that the lab gives: constants, and what is in modules."""
+    """Return the names that the lab provides: constants, and members of modules."""
     found: dict[str, Any] = {}
     for name, what in exercise["given"].items():
         if "value" in what:
@@ -141,7 +142,7 @@ def given(exercise: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def code_of_the_lab(exercise: Mapping[str, Any], scope: dict[str, Any]) -> None:
-    """Run the code that the lab gives: functions of its own."""
+    """Run the lab's own functions that it provides as source."""
     source = exercise["code"]
     lines = source.splitlines(keepends=True)
     linecache.cache[GIVEN] = (len(source), None, lines, GIVEN)
@@ -149,14 +150,14 @@ def code_of_the_lab(exercise: Mapping[str, Any], scope: dict[str, Any]) -> None:
 
 
 def of_the_lab(missing: str, exercise: Mapping[str, Any]) -> str:
-    """What to say of a name that the lab has and a page has not; "" for others."""
+    """Explain a name that the lab has but a page does not; "" for other names."""
     if missing in exercise["left_out"]:
         return f"`{missing}` is there in the lab, and not in this page."
     return ""
 
 
 def failed_early(name: str, error: Exception) -> Verdict:
-    """The verdict on code that fails before its function is called."""
+    """Return the verdict on code that fails before its function is called."""
     why = tracebacks.undefined(error)
     if isinstance(error, ModuleNotFoundError):
         why = "In this page there are Python's own modules, and what the lab gives."
@@ -164,7 +165,7 @@ def failed_early(name: str, error: Exception) -> Verdict:
 
 
 def places_of(error: BaseException) -> list[Note]:
-    """The line of the reader's code that an error came through last."""
+    """Return the last line of the reader's code that an error came through."""
     found: list[Note] = []
     trace = error.__traceback__
     while trace is not None:
@@ -177,7 +178,7 @@ def places_of(error: BaseException) -> list[Note]:
 
 
 def in_words_of_a_page(verdict: Verdict) -> Verdict:
-    """A verdict without the words that are about cells."""
+    """Return a verdict without wording that is about cells."""
     if verdict.kind != "begin":
         return verdict
     return verdict.but(
@@ -195,7 +196,7 @@ def functions(scope: Mapping[str, Any], exercise: Mapping[str, Any]) -> list[str
     asked = FunctionExercise(
         written_by_learner=scope[name],
         spec=_kept_in_the_lab,
-        inputs=[()],  # not asked for: the cases are there
+        inputs=[()],  # not needed: the cases are there
         because=explained.get(exercise["because"] or ""),
         same=explained.get(exercise["same"] or ""),
         without=tuple(exercise["without"]),
@@ -207,13 +208,13 @@ def functions(scope: Mapping[str, Any], exercise: Mapping[str, Any]) -> list[str
 
 
 def cases(exercise: Mapping[str, Any]) -> Iterator[Case]:
-    """The arguments of each call, with what is right."""
+    """Yield the arguments of each call, with the right result."""
     for case in exercise["cases"]:
         yield decoded(case["args"]), decoded(case["wanted"])
 
 
 def explanations(exercise: Mapping[str, Any]) -> dict[str, Any]:
-    """What the chapter says of a wrong answer: functions, by their names."""
+    """Return the chapter's functions that explain wrong answers, by name."""
     explains = exercise["explains"]
     if not explains:
         return {}
@@ -224,7 +225,7 @@ def explanations(exercise: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def not_there(name: str) -> Verdict:
-    """The verdict on code that does not define the function asked for."""
+    """Return the verdict on code that does not define the requested function."""
     return Verdict(
         name,
         "type",
@@ -251,10 +252,10 @@ def kernels(scope: Mapping[str, Any], exercise: Mapping[str, Any]) -> list[str]:
 
 
 def with_kernels() -> Room:
-    """Put NumPy and Numba in place, before code asks for them."""
+    """Install our NumPy and Numba, before code imports them; return the room."""
     numpy: Any = import_module("weft.in_page.numpy.modules")
     numpy.provide()
-    simulator: Any = import_module("weft.simulator")  # whose modules import NumPy
+    simulator: Any = import_module("weft.simulator")  # its modules import NumPy
     simulator.install()
     import_module(KERNELS)
     return kernels
@@ -267,7 +268,7 @@ ROOMS: dict[str, Callable[[], Room]] = {
 
 
 def read_files() -> None:
-    """Read what a Python needs that will go on without files.
+    """Read everything that a Python without files will need.
 
     These are the tables of the loaded modules, and the source of functions that kernels
     call.
@@ -284,5 +285,5 @@ def read_files() -> None:
 
 
 def modules() -> list[str]:
-    """The modules of this package that are loaded: what a page needs of it."""
+    """Return the loaded modules of this package: what a page needs of it."""
     return sorted(name for name in sys.modules if name.partition(".")[0] == "weft")

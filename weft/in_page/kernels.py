@@ -1,7 +1,7 @@
-"""Kernels in a page: the simulator judges them, there is no compiler and no GPU.
+"""Kernels in a page: the simulator judges them; there is no compiler and no GPU.
 
 NumPy and Numba are ours here, see `weft.in_page.numpy` and `weft.simulator.stand_in`.
-An exercise has the data of its cases, as the book's build has made them.
+An exercise contains the data of its cases, as the book's build has made them.
 """
 
 import inspect
@@ -21,7 +21,7 @@ from weft.simulator.trace.watched_run import WatchedRun
 
 Data = Mapping[str, Any]
 
-# Iterations of loops that lead nowhere: a browser is slower, and its cases are small.
+# Limits on fruitless iterations: a browser is slower, and its cases are small.
 SUSPICIOUS, PATIENCE, MOST = 5_000, 10_000, 500_000
 
 
@@ -30,7 +30,7 @@ class PageExercise(KernelExercise):
     """A kernel with the cases that the build has made.
 
     made: the cases by `key_of`. launches: the grid and the block of each size, by the
-    same key. data: the seed of what no size lists.
+    same key. data: the seed for data that no size lists.
     """
 
     can_explore: ClassVar[bool] = False  # there are no widgets
@@ -51,7 +51,7 @@ class PageExercise(KernelExercise):
         return None if size is None else self.case(size, seed)
 
     def case(self, size: Any, seed: int = SEED) -> KernelCase:
-        """Return the data of a size. Raises KeyError if the build has made none."""
+        """Return the data of a size. Raises KeyError if the build has not made it."""
         parts = as_tuple(size)
         found = self.made[key_of(self, parts, seed)]
         return KernelCase(
@@ -87,8 +87,8 @@ def constants_now(exercise: KernelExercise) -> tuple[Any, ...]:
 def judge(thing: Any, scope: Data, explained: Data, exercise: Data) -> list[str]:
     """Judge a kernel, or a function that chooses a launch; return the facts.
 
-    thing: what the reader wrote. scope: the names that their code has left. explained:
-    what the chapter says of a wrong result, by name. Raises `Failed`.
+    thing: what the reader wrote. scope: the names that their code defines. explained:
+    the chapter's explanations of wrong results, by name. Raises `Failed`.
     """
     asked = made(thing, scope, explained, exercise)
     with with_less_patience():
@@ -97,7 +97,7 @@ def judge(thing: Any, scope: Data, explained: Data, exercise: Data) -> list[str]
 
 @contextmanager
 def with_less_patience() -> Iterator[None]:
-    """End loops that lead nowhere sooner than a lab does."""
+    """End fruitless loops sooner than a lab does, within a `with` block."""
     before = progress.SUSPICIOUS, WatchedRun.patience, WatchedRun.most
     progress.SUSPICIOUS, WatchedRun.patience, WatchedRun.most = (
         SUSPICIOUS, PATIENCE, MOST,
@@ -109,7 +109,7 @@ def with_less_patience() -> Iterator[None]:
 
 
 def made(thing: Any, scope: Data, explained: Data, exercise: Data) -> PageExercise:
-    """Make the exercise from what the build has written of it."""
+    """Make the exercise from the data that the build has written."""
     launches = {}
     cases: dict[Any, Any] = {"unseen": decoded(exercise["unseen"])}
     for case in exercise["cases"]:

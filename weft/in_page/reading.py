@@ -1,4 +1,4 @@
-"""Source text that Python cannot read: the verdict on it."""
+"""The verdict on source text that Python cannot compile."""
 
 from types import CodeType
 
@@ -8,9 +8,9 @@ from weft.wording import sentence
 
 
 def readable(name: str, source: str, file: str) -> CodeType:
-    """Compile the source of an exercise. Raises `Failed` where that is no Python.
+    """Compile the source of an exercise. Raises `Failed` if it is not valid Python.
 
-    file: what Python calls it.
+    file: the file name for Python's messages.
     """
     try:
         return compile(source, file, "exec")

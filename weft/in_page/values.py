@@ -1,7 +1,7 @@
 """Values as JSON, so that a page has the cases of an exercise.
 
-Numbers, texts and None are themselves, and a list is a list. All else is an object with
-one key that says what it is:
+Numbers, strings and None are themselves, and a list is a list. Anything else is an
+object with one key that says what it is:
 
     {"tuple": [...]}, {"dict": [[key, value], ...]}
     {"float": "3.0"}, {"int": "9007199254740993"}    what JavaScript would change
@@ -17,7 +17,7 @@ from importlib import import_module
 from typing import Any
 
 CHAPTERS = "weft.chapters."
-EXACT = 2**53  # of JavaScript's numbers
+EXACT = 2**53  # up to here JavaScript's numbers are exact
 
 
 class NotAValue(Exception):
@@ -25,7 +25,7 @@ class NotAValue(Exception):
 
 
 def encoded(value: Any) -> Any:
-    """Return a value as JSON has it. Raises NotAValue."""
+    """Return a value as data for JSON. Raises NotAValue."""
     if type(value) is float and (not math.isfinite(value) or value.is_integer()):
         return {"float": str(value)}
     if type(value) is int and abs(value) > EXACT:
@@ -58,7 +58,7 @@ def _array(value: Any) -> Any:
 
 
 def decoded(data: Any) -> Any:
-    """Return the value that `encoded` has written. An array needs NumPy."""
+    """Return the value that `encoded` has written. An array requires NumPy."""
     if isinstance(data, list):
         return [decoded(part) for part in data]
     match data:

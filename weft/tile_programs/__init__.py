@@ -1,8 +1,8 @@
 """cuTile's kernels, checked without a GPU.
 
-cuTile is a separate package, `cuda-tile`. Its compiler turns a kernel into typed
-instructions in Python; these are executed here, in NumPy, with every access traced.
-Nothing here imports it before a check does.
+cuTile is a separate package, `cuda-tile`. Its compiler, which is written in Python,
+turns a kernel into typed instructions; these are executed here, in NumPy, with every
+access traced. Nothing here imports the package before a check does.
 """
 
 from weft.tile_programs.cutile import missing

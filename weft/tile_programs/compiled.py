@@ -1,7 +1,7 @@
 """Stage 2: the machine code that `tileiras` makes of a kernel; it needs no GPU.
 
-The instructions that a check executes say nothing of registers, of shared memory, or
-of what does not fit into them. Where CUDA's compiler of tiles is installed, it does.
+The instructions that a check executes say nothing about registers, about shared memory,
+or about what does not fit into them. CUDA's compiler of tiles does, if it is installed.
 """
 
 import ctypes
@@ -21,19 +21,19 @@ from weft.tile_programs.exercise import TileExercise
 from weft.tile_programs.run import refusal
 from weft.wording import sentence
 
-REFERENCE = (9, 0)  # the compute capability where there is no GPU
-OLDEST = (8, 0)  # that cuTile compiles for
+REFERENCE = (9, 0)  # the compute capability without a GPU
+OLDEST = (8, 0)  # the lowest for which cuTile compiles
 SECONDS = 60.0  # for one kernel; a tile that does not fit can take five
-ALIGNED = 4096  # along each axis of an array whose size is not known
+ALIGNED = 4096  # along each axis of an array of unknown size
 
 
 @dataclass(frozen=True)
 class MachineCode:
     """A compiled kernel.
 
-    cubin: an ELF file, for this compute capability. name: the kernel's in it. threads:
-    of a block. registers: of a thread. shared: bytes of a block. local: bytes of local
-    memory of a thread, where it keeps what does not fit into registers.
+    cubin: an ELF file, for this compute capability. name: the kernel's name in it.
+    threads: per block. registers: per thread. shared: bytes per block. local: bytes of
+    local memory per thread, which holds what does not fit into registers.
     """
 
     cubin: bytes
@@ -46,7 +46,7 @@ class MachineCode:
 
     @property
     def resident(self) -> Occupancy:
-        """Return how many of its blocks an SM holds at once, and why not more."""
+        """How many of its blocks an SM holds at once, and why not more."""
         held = self.threads, self.registers, self.shared
         return occupancy(self.capability, *held)
 
@@ -60,8 +60,8 @@ def target() -> tuple[int, int]:
 def compiled(kernel: Any, *given: Any) -> MachineCode:
     """Compile a kernel for arguments: `compiled(kernel, x, out, 128)`.
 
-    given: as for `ct.launch`; a tensor may be on any device, "meta" as well. Raises
-    LearnerError where there is no `tileiras`, `cutile.Refused` for what it refuses.
+    given: as for `ct.launch`; a tensor may be on any device, even "meta". Raises
+    LearnerError if there is no `tileiras`, and `cutile.Refused` for what it refuses.
     """
     if reason := cutile.missing() or cutile.no_compiler():
         raise LearnerError(f"{reason}; `pip install cuda-tile[tileiras]` brings it")
@@ -76,8 +76,9 @@ def compiled(kernel: Any, *given: Any) -> MachineCode:
 def launcher(kernel: Any, grid: Sequence[int], *given: Any) -> Callable[[], None]:
     """Return a function that launches a kernel on tensors, on PyTorch's stream.
 
-    It does what `ct.launch(stream, grid, kernel, given)` does, without looking at the
-    arguments again. Raises as `compiled` does, RuntimeError where the driver refuses.
+    It does the same as `ct.launch(stream, grid, kernel, given)`, without analysing the
+    arguments again. Raises the errors of `compiled`, and RuntimeError if the driver
+    refuses.
     """
     code = compiled(kernel, *given)
     driver = ctypes.CDLL("libcuda.so.1")
@@ -92,9 +93,9 @@ def launcher(kernel: Any, grid: Sequence[int], *given: Any) -> Callable[[], None
     call, buffer = driver_call(handle.value), packed(kernel, given)
     size = ctypes.c_size_t(len(buffer))
     addresses = ctypes.addressof(buffer), ctypes.addressof(size)
-    # what cuda.h calls CU_LAUNCH_PARAM_BUFFER_POINTER, _BUFFER_SIZE and _END
+    # cuda.h: CU_LAUNCH_PARAM_BUFFER_POINTER, _BUFFER_SIZE and _END
     extra = (ctypes.c_void_p * 5)(1, addresses[0], 2, addresses[1], 0)
-    kept = module, buffer, size, given  # as long as it can be launched
+    kept = module, buffer, size, given  # as long as the function exists
 
     def launch() -> None:
         assert kept
@@ -171,22 +172,22 @@ def full_size(launch: Launch) -> dict[str, Any]:
 
 
 def stopped(launch: Launch, refused: cutile.Refused) -> Any:
-    """Word what stops the compiler: cuTile's own part of it, or `tileiras`."""
+    """Return the verdict on what stops the compiler, cuTile's part or `tileiras`."""
     if refused.places:
         return refusal(launch, refused)
     said = sentence(" ".join(refused.reason.split())[:300])
     return launch.verdict("not-assembled", said=said)
 
 
-# An ELF file, as NVIDIA's tools write it
+# ELF files, in the form of NVIDIA's tools
 
 ATTRIBUTES = {0x2F: "registers", 0x11: "local"}  # EIATTR_REGCOUNT, _FRAME_SIZE
 THREADS = 0x10  # EIATTR_REQNTID
-SIZED = 4  # EIFMT_SVAL: an attribute that has its size before it
+SIZED = 4  # EIFMT_SVAL: an attribute preceded by its size
 
 
 def read(cubin: bytes, capability: tuple[int, int], name: str) -> MachineCode:
-    """Return what a kernel needs, from the sections of its file."""
+    """Return a kernel's resources, from the sections of its file."""
     found = {"registers": 0, "local": 0, "threads": 0, "shared": 0}
     for title, content, size in sections(cubin):
         if title == f".nv.shared.{name}":
@@ -194,7 +195,8 @@ def read(cubin: bytes, capability: tuple[int, int], name: str) -> MachineCode:
         if not title.startswith(".nv.info"):
             continue
         for number, value in attributes(content):
-            if number in ATTRIBUTES:  # of a symbol: the kernel, or what it calls
+            # of a symbol: the kernel, or a function that it calls
+            if number in ATTRIBUTES:
                 key, (_, count) = ATTRIBUTES[number], struct.unpack("<II", value)
                 found[key] = max(found[key], count)
             elif number == THREADS:
@@ -204,7 +206,7 @@ def read(cubin: bytes, capability: tuple[int, int], name: str) -> MachineCode:
 
 
 def sections(file: bytes) -> Iterator[tuple[str, bytes, int]]:
-    """Yield title, content and size of the sections of an ELF file of 64 bits."""
+    """Yield title, content and size of the sections of a 64-bit ELF file."""
     (start,) = struct.unpack_from("<Q", file, 0x28)
     size, count, names = struct.unpack_from("<HHH", file, 0x3A)
     heads = [

@@ -1,8 +1,8 @@
-"""cuTile's compiler, as far as a check uses it: the only file that knows its insides.
+"""cuTile's compiler for a check: the only module that uses its internals.
 
 `cuda.tile` translates a kernel to its own typed instructions in Python, without a GPU
-and without CUDA's compiler. A check takes these instructions, and refusals, from there.
-Where CUDA's compiler of tiles, `tileiras`, is installed, it makes machine code of them,
+and without CUDA's compiler. A check uses these instructions, and the compiler's errors.
+If CUDA's compiler of tiles, `tileiras`, is installed, it makes machine code of them,
 which needs no GPU either.
 """
 
@@ -27,7 +27,7 @@ LATEST = "V_13_4"  # the instructions that a kernel may use, by CUDA's version
 
 
 class Refused(Exception):
-    """cuTile's compiler does not accept a kernel, for a reason at a place."""
+    """cuTile's compiler refuses a kernel: the reason, and the place."""
 
     def __init__(self, reason: str, places: tuple[Place, ...]) -> None:
         super().__init__(reason)
@@ -38,7 +38,7 @@ def missing() -> str:
     """Say in a sentence what a check of tile kernels lacks here; "" for nothing."""
     try:
         found = find_spec(PACKAGE) is not None
-    except ModuleNotFoundError:  # not even the package `cuda`
+    except ModuleNotFoundError:  # not even the package `cuda` exists
         found = False
     if found:
         return ""
@@ -73,8 +73,8 @@ def constants(function: FunctionType) -> set[str]:
 class Typed:
     """A kernel as typed instructions.
 
-    parameters: the variables that hold what the launch gives, for an array its address,
-    then its shape and its strides, in elements. body: the instructions.
+    parameters: the variables for a launch's arguments; for an array, its address, then
+    its shape and its strides, in elements. body: the instructions.
     """
 
     parameters: tuple[str, ...]
@@ -85,7 +85,7 @@ def typed(kernel: Any, given: Sequence[Any]) -> Typed:
     """Translate a kernel for these arguments. Raises `Refused`.
 
     given: for each parameter an array with a dtype, a shape and strides (as torch's), a
-    number, or a constant of Python.
+    number, or a Python constant.
     """
     from cuda.tile._bytecode import BytecodeVersion
     from cuda.tile._compile import compile_tile
@@ -107,12 +107,12 @@ def typed(kernel: Any, given: Sequence[Any]) -> Typed:
 
 
 def no_compiler() -> str:
-    """Say in a clause why nothing here makes machine code; "" if `tileiras` does."""
+    """Say in a clause why machine code cannot be made here; "" if `tileiras` can."""
     from cuda.tile._compile import _find_compiler_bin
 
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # on packages of different versions
+            warnings.simplefilter("ignore")  # about packages of different versions
             _find_compiler_bin()
     except FileNotFoundError:
         return "there is no tileiras here, CUDA's compiler of tiles"
@@ -122,9 +122,9 @@ def no_compiler() -> str:
 def machine_code(kernel: Any, given: Sequence[Any], gpu: str, seconds: float) -> bytes:
     """Compile a kernel for these arguments, as a launch with them would.
 
-    given: as for `typed`; arrays need no memory. gpu: such as `sm_90`. seconds: that
-    the compiler may take. Returns an ELF file whose kernel has the Python function's
-    name. Raises `Refused`.
+    given: as for `typed`; arrays need no memory. gpu: such as `sm_90`. seconds: a limit
+    for the compiler. Returns an ELF file whose kernel has the Python function's name.
+    Raises `Refused`.
     """
     import cuda.tile as ct
     from cuda.tile import compilation
@@ -163,7 +163,7 @@ def _signature(kernel: Any, given: Sequence[Any], about: Callable[[Any], Any]) -
 
 
 def _launched(value: Any) -> Any:
-    """Return what the compiler may assume of an argument at a launch with this array.
+    """Return what the compiler may assume about an argument when it is launched.
 
     PyTorch's allocations begin at multiples of 512 bytes.
     """
@@ -179,7 +179,7 @@ def _launched(value: Any) -> Any:
     )
 
 
-MOST_EVEN = 16  # the largest factor that a launch looks for
+MOST_EVEN = 16  # the largest factor that a launch checks
 
 
 def _even(number: int) -> int:

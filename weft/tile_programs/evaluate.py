@@ -1,8 +1,8 @@
 """The instructions of a tile kernel, executed in NumPy, one program at a time.
 
-A tile is an array of NumPy, a view is a `View`. Values have the type that cuTile's
-compiler gave them; what NumPy has no type for (bfloat16, float8) is a float32 that is
-rounded after each instruction. Memory is asked for by addresses, see `Memory`.
+A tile is a NumPy array, a view is a `View`. Values have the type that cuTile's compiler
+gave them; types that NumPy lacks (bfloat16, float8) are float32 that is rounded after
+each instruction. Memory is accessed by addresses, see `Memory`.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -27,7 +27,7 @@ class Unsupported(Exception):
 
 
 class TooLong(Exception):
-    """A program that does not come to its end."""
+    """A program that does not end."""
 
     def __init__(self, places: tuple[Place, ...]) -> None:
         super().__init__("too many instructions")
@@ -50,10 +50,10 @@ class Memory(Protocol):
 class Access:
     """One load, store or atomic of one program.
 
-    addresses: of each element of the tile. inside: which elements are within the array,
-    and allowed by a mask. padding: what the others are, None for anything. whole: the
-    view and the index, where a whole tile is asked for by its index. array: the first
-    address of the array it is about.
+    addresses: that of each element of the tile. inside: which elements are within the
+    array, and allowed by a mask. padding: the value of the others, None for anything.
+    whole: the view and the index, for an access to a whole tile by its index. array:
+    the first address of the array that is accessed.
     """
 
     addresses: Array
@@ -70,8 +70,8 @@ class View:
     """An array, perhaps cut into tiles.
 
     start: the address of element 0. shape, strides: in elements, along the array's
-    axes. tile, order, step: the shape of a tile, the array's axis of each of its axes,
-    and how far apart tiles begin. padding: what lies outside the array, None for
+    axes. tile, order, step: the shape of a tile, the array's axis for each of its axes,
+    and the distance between tiles. padding: the value outside the array, None for
     anything.
     """
 
@@ -103,13 +103,13 @@ class View:
 
 
 class Done(Exception):
-    """The program returns."""
+    """Ends a program that returns."""
 
 
 class Evaluator:
-    """Carries out instructions for one program after the other.
+    """Executes instructions for one program after another.
 
-    most: instructions that a program may run.
+    most: the most instructions that a program may run.
     """
 
     def __init__(self, memory: Memory, grid: tuple[int, int, int], most: int) -> None:
@@ -117,7 +117,7 @@ class Evaluator:
         self._places: dict[int, tuple[Place, ...]] = {}
         self._left = 0
         self.block = (0, 0, 0)
-        self.now: Any = None  # the instruction that runs
+        self.now: Any = None  # the running instruction
 
     def run(
         self, body: Any, given: dict[str, Any], block: tuple[int, int, int]
@@ -135,7 +135,7 @@ class Evaluator:
         return self._places[key]
 
     def _run(self, block: Any) -> tuple[str, tuple[Any, ...]]:
-        """Run a block; how it ends, and the values that it hands on."""
+        """Run a block; return how it ends, and the values that it passes on."""
         values = self._values
         for operation in block:
             self.now = operation
@@ -177,7 +177,7 @@ class Evaluator:
     # Control
 
     def if_else(self, op: Any) -> Any:
-        """Run one of two blocks, whose values become the results."""
+        """Run one of two blocks; its values become the results."""
         chosen = op.then_block if bool(self.get(op.cond)) else op.else_block
         how, found = self._run(chosen)
         if how == "return":
@@ -189,7 +189,7 @@ class Evaluator:
         return found
 
     def loop(self, op: Any) -> Any:
-        """Run a block as often as it says."""
+        """Run the body of a loop, counted or not; return its final values."""
         state = tuple(self.all(op.initial_values))
         turns: Iterator[Any] = iter(lambda: None, 0)  # for ever
         if op.is_for_loop:
@@ -233,7 +233,7 @@ class Evaluator:
         )
 
     def pointed(self, op: Any, padding: Any = None) -> Access:
-        """Return the access through pointers by `gather`, `scatter` and atomics."""
+        """Return the access of `gather`, `scatter` or an atomic through pointers."""
         addresses = np.asarray(self.get(op.pointer))
         mask = getattr(op, "mask", None)
         inside = np.ones(addresses.shape, bool)
@@ -245,7 +245,7 @@ class Evaluator:
 
 
 class Jump(Exception):
-    """`continue` or `break` from within a branch."""
+    """`continue` or `break` from inside a branch."""
 
     def __init__(self, how: str, values: tuple[Any, ...]) -> None:
         super().__init__(how)
@@ -261,7 +261,7 @@ ENDS = {
 
 
 def rounded(value: Array, kind: str) -> Array:
-    """Round float32 numbers to a type that NumPy lacks; others as they are."""
+    """Round float32 numbers to a type that NumPy lacks; return others unchanged."""
     if kind not in KEPT or value.dtype != np.float32:
         return value
     bits = np.ascontiguousarray(value).view(np.uint32)
@@ -390,7 +390,7 @@ def _reduced(run: Evaluator, op: Any) -> Any:
 
 
 def _scanned(run: Evaluator, op: Any) -> Any:
-    """Fold what comes before each element into it, one after the other."""
+    """Fold each element with all that come before it, one after another."""
     parts = [np.moveaxis(np.asarray(x), op.axis, 0) for x in run.all(op.xs)]
     if op.reverse:
         parts = [x[::-1] for x in parts]
@@ -418,7 +418,7 @@ def _tiled(run: Evaluator, op: Any) -> View:
     array: View = run.get(op.array)
     kind = op.result_vars[0].get_type()
     shape = tuple(kind.tile_shape)
-    if len(shape) != len(array.shape):  # `ct.store` itself does not look
+    if len(shape) != len(array.shape):  # `ct.store` itself does not check
         why = f"a tile of shape {shape} for an array of {len(array.shape)} axes"
         raise Refused(why, run.here())
     step = getattr(kind, "traversal_steps", shape)
@@ -526,7 +526,7 @@ def _slices(run: Evaluator, op: Any, shape: Sequence[int]) -> tuple[slice, ...]:
 
 
 def _permuted(run: Evaluator, op: Any) -> Array:
-    """Exchange axes. cuTile's own look for an axis that is repeated misses 1 and -1."""
+    """Permute axes. cuTile's own check for a repeated axis misses 1 and -1."""
     if len(set(op.axes)) < len(op.axes):
         raise Refused(f"repeated axis in {tuple(op.axes)}", run.here())
     return np.transpose(run.get(op.x), op.axes)

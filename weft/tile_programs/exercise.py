@@ -1,4 +1,4 @@
-"""An exercise in cuTile: how its kernel is run, and what its compiler says."""
+"""An exercise in cuTile: how its kernel is run, and what its compiler reports."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -21,12 +21,12 @@ from weft.tile_programs.wording import words
 class TileExercise(ProgramExercise):
     """A tile kernel, launched as `ct.launch(stream, grid, kernel, arguments)`.
 
-    A natural signature has arrays first, then numbers, then constants:
-    `def add(x, y, out, TILE: ct.Constant[int])`. Sizes are no parameters, as an array
-    knows its shape; so `arguments` is by default `(*inputs, *outputs)`.
+    A natural signature has arrays first, then numbers, then constants: `def add(x, y,
+    out, TILE: ct.Constant[int])`. Sizes are not parameters, because an array knows its
+    shape; so `arguments` is by default `(*inputs, *outputs)`.
 
-    full_tiles: the constants of a launch at full size, for which it is compiled where
-        `tileiras` is installed; it must then fit into registers. Its arrays are taken
+    full_tiles: the constants of a launch at full size, for which it is compiled if
+        `tileiras` is installed; it must then fit into registers. Its arrays are assumed
         to be contiguous, and their sizes to be multiples of 16.
     """
 

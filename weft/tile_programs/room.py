@@ -26,7 +26,7 @@ class TilePrograms:
         )
 
     def stages(self, exercise: TileExercise) -> Iterator[Facts]:
-        """Carry out on the CPU, make machine code of it, count the cost."""
+        """Execute on the CPU, compile to machine code, count the cost."""
         name = exercise.name
         if lacking := cutile.missing():
             raise Failed(words.verdict(name, "no-cutile", missing=lacking))

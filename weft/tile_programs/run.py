@@ -1,4 +1,4 @@
-"""Running one launch of a tile kernel, and saying what stopped it."""
+"""Run one launch of a tile kernel, and explain what stopped it."""
 
 from collections.abc import Collection
 from typing import Any
@@ -22,13 +22,14 @@ from weft.tile_programs.traced import Traced
 from weft.tile_programs.wording import words
 from weft.wording import capital, sentence, several
 
-MOST = 200_000  # instructions that one program may run
+MOST = 200_000  # the most instructions that one program may run
 
 
 def run(launch: Launch, backwards: bool = False, zeros: Collection[Place] = ()) -> Done:
-    """Carry out every program of a launch. Raises `Failed` for what stops one.
+    """Execute every program of a launch. Raises `Failed` for what stops one.
 
-    zeros: the loads of which what is outside an array is zero, not just anything.
+    backwards: whether the last program runs first. zeros: the loads whose elements
+    outside the array are zero, instead of arbitrary.
     """
     exercise, arena = launch.exercise, launch.arena
 
@@ -115,7 +116,7 @@ def compiled(launch: Launch) -> cutile.Typed:
 
 
 def refusal(launch: Launch, refused: cutile.Refused) -> Verdict:
-    """Word what cuTile's compiler refuses."""
+    """Return the verdict on what cuTile's compiler refuses."""
     places = called(refused.places)
     if not (reason := refused.reason):
         return launch.verdict("gives-up", places)
@@ -127,7 +128,7 @@ def refusal(launch: Launch, refused: cutile.Refused) -> Verdict:
 
 
 def nowhere(launch: Launch, call: Call, at: Access) -> Verdict:
-    """Word a tile that is outside its array as a whole."""
+    """Return the verdict on a tile that is entirely outside its array."""
     assert at.whole is not None
     view, which = at.whole
     number = int(launch.arena.owners(np.array([at.array]))[0])

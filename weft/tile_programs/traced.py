@@ -1,7 +1,7 @@
-"""Memory as a tile kernel sees it: every access is traced, and stopped where it leaves.
+"""Memory as a tile kernel sees it: every access is traced and checked.
 
-A tile that lies partly outside its array is no mistake: what lies outside is padding on
-a load, and is not stored. A tile that lies outside as a whole is one.
+A tile that is partly outside its array is no mistake: elements outside are padding in a
+load, and are not stored. A tile that is entirely outside is one.
 """
 
 from collections.abc import Callable, Collection
@@ -20,14 +20,14 @@ Outside = Callable[[Call, Columns, Columns, Columns], None]
 
 
 class Traced:
-    """Stands between the instructions and memory.
+    """Traces the accesses of instructions to memory.
 
     outside: called with a call, the lanes concerned, their offsets and the arrays they
-    belong to, where an address is not an element of its array. past: called with an
-    access that has no element in its array. stored: called with a call and the arrays
-    before a store. twice: called with a call, an element and a count, where one store
-    has that many different values for the element. zeros: the loads in which zeros fill
-    what lies outside.
+    belong to, if an address is not an element of its array. past: called with an access
+    that has no element in its array. stored: called with a call and the arrays before a
+    store. twice: called with a call, an element and a count, if one store has that many
+    different values for the element. zeros: the loads in which elements outside the
+    array are zeros.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Traced:
         return found
 
     def store(self, at: Access, values: Array) -> None:
-        """Store what is inside."""
+        """Store the elements that are inside the array."""
         inside, call, cells = self._note(WRITE, at)
         values = np.broadcast_to(values, at.addresses.shape)[inside]
         if at.whole is None and np.unique(cells).size < cells.size:
@@ -61,7 +61,7 @@ class Traced:
         self._put(at.addresses[inside], values)
 
     def _compare(self, call: Call, cells: Columns, values: Array) -> None:
-        """Look for an element that is stored to more than once, and not the same."""
+        """Report an element to which one store has different values."""
         raw = np.ascontiguousarray(values).reshape(-1, 1).view(np.uint8)
         pairs = np.unique(np.column_stack([cells, raw.astype(np.int64)]), axis=0)
         found, counts = np.unique(pairs[:, 0], return_counts=True)
@@ -72,7 +72,7 @@ class Traced:
     def update(
         self, at: Access, function: Callable[[Array, Array], Array], values: Array
     ) -> Array:
-        """Change one element after the other; what each was before."""
+        """Change one element after another; return their previous values."""
         inside, _, _ = self._note(ATOMIC, at)
         values = np.broadcast_to(values, at.addresses.shape)
         before = np.zeros(at.addresses.shape, self._dtype(at))
@@ -94,7 +94,7 @@ class Traced:
         if at.places[0] in self._zeros:
             return 0
         if dtype.kind == "f":
-            return np.nan  # shows up in a sum, and in a product with 0
+            return np.nan  # spreads through sums, and through products with 0
         return np.array(0x5EEDBEEF, np.int64).astype(dtype)
 
     def _bytes(self, addresses: Array, size: int) -> Array:
@@ -112,7 +112,7 @@ class Traced:
         self._arena.bytes[self._bytes(addresses.reshape(-1), raw.shape[1])] = raw
 
     def _note(self, operation: int, at: Access) -> tuple[Array, Call, Columns]:
-        """Write an access down; return which elements are inside, and their numbers."""
+        """Record an access; return the elements inside, the call and their numbers."""
         arena = self._arena
         inside = np.asarray(at.inside)
         lanes = np.flatnonzero(inside)

@@ -1,4 +1,4 @@
-"""What is wrong with a tile kernel, in words."""
+"""The wording of verdicts on tile kernels."""
 
 from weft.programs.wording import ProgramWords
 

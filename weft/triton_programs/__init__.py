@@ -1,7 +1,7 @@
 """Triton programs, checked in Triton's own interpreter with every access traced.
 
-Triton is a separate package, for Linux alone. PyTorch's CUDA builds bring it along.
-Nothing here imports it before a check does.
+Triton is a separate package, for Linux only. PyTorch's CUDA builds include it. Nothing
+here imports it before a check does.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ __all__ = ["VERSION", "MachineCode", "machine_code", "missing"]
 
 
 def __getattr__(name: str) -> Callable[..., Any]:
-    """Import what compiles when it is asked for."""
+    """Import a function that compiles when it is first used."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from weft.triton_programs import compiled

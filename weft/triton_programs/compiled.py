@@ -1,7 +1,7 @@
 """Stage 2: what Triton's compiler makes of the program; it needs no GPU.
 
 The interpreter runs Python, so it is more lenient than the compiler: about types that
-change in a loop, small blocks of `tl.dot`, and functions that are not Triton's.
+change in a loop, small blocks in `tl.dot`, and functions that are not Triton's.
 """
 
 import ast
@@ -23,12 +23,13 @@ from weft.triton_programs.programs import OPTIONS
 from weft.triton_programs.wording import words
 from weft.wording import sentence
 
-NOT_THE_PROGRAM = (ImportError, MemoryError, OSError)  # a compiler that is not there
-CAPABILITIES = (80, 90)  # of Ampere, the oldest that Triton supports, and Hopper
+# errors of a compiler that is missing
+NOT_THE_PROGRAM = (ImportError, MemoryError, OSError)
+CAPABILITIES = (80, 90)  # of Ampere, the oldest that Triton supports, and of Hopper
 
 
 def compile_stage(exercise: ProgramExercise) -> list[str]:
-    """Compile for the launch of the last size. Gives facts; raises `Failed`."""
+    """Compile for the launch of the last size. Returns facts; raises `Failed`."""
     launch = next(launches(exercise, exercise.case(exercise.sizes[-1])))
     kernel = compilable(exercise.kernel)
     if kernel is None:
@@ -90,14 +91,14 @@ def compiled(kernel: Any, launch: Launch, capability: int) -> Any:
 
 
 def innermost(error: BaseException) -> BaseException:
-    """Return the error of the function in which it arose, not those of its callers."""
+    """Return the innermost error in a chain from function to caller."""
     while error.__cause__ is not None and hasattr(error.__cause__, "node"):
         error = error.__cause__
     return error
 
 
 def refused(launch: Launch, error: Any) -> Verdict:
-    """Word what the compiler refuses, on the line that it names or speaks of."""
+    """Return the verdict on what the compiler refuses, with the line it is about."""
     function = launch.exercise.program.function
     said = str(getattr(error, "error_message", None) or error.__cause__ or error)
     said = re.sub(r"""^\w+\((["'])(.*)\1\)$""", r"\2", said.strip(), flags=re.DOTALL)
@@ -150,7 +151,7 @@ def first_line(error: Exception) -> str:
     return (str(error).strip().splitlines() or [""])[0][:120]
 
 
-ALIGNED = 16  # a pointer or an integer that this divides is compiled for as such
+ALIGNED = 16  # pointers and integers divisible by this are compiled for specially
 
 _OPCODE = re.compile(r"^\s*(?:@!?%p\d+ )?([a-z][\w.:]*)", re.MULTILINE)
 
@@ -159,7 +160,7 @@ _OPCODE = re.compile(r"^\s*(?:@!?%p\d+ )?([a-z][\w.:]*)", re.MULTILINE)
 class MachineCode:
     """A compiled program.
 
-    ptx: its assembly. layouts: Triton's own last form before that, in which each block
+    ptx: its assembly. layouts: Triton's last own form before that, in which each block
     of values has its layout in registers or shared memory (TTGIR). shared: the bytes of
     shared memory that a program needs.
     """
@@ -180,11 +181,11 @@ class MachineCode:
 def machine_code(
     program: Any, *arguments: Any, capability: tuple[int, int] = (9, 0), **meta: Any
 ) -> MachineCode:
-    """Compile `program[grid](*arguments, **meta)` for a GPU, and do not launch it.
+    """Compile `program[grid](*arguments, **meta)` for a GPU, without launching it.
 
-    As at a launch, the compiler is told which pointers and integers are multiples of
-    16. Tensors may be anywhere. Raises ValueError where TRITON_INTERPRET was set when
-    Triton was imported, TypeError for arguments that do not fit.
+    As in a launch, the compiler is told which pointers and integers are multiples of
+    16. Tensors may be on any device. Raises ValueError if TRITON_INTERPRET was set when
+    Triton was imported, and TypeError for arguments that do not fit.
     """
     import triton
     from triton.backends.compiler import GPUTarget

@@ -1,4 +1,4 @@
-"""An exercise in Triton: how its program is run, and what its compiler says."""
+"""An exercise in Triton: how its program is run, and what its compiler reports."""
 
 from collections.abc import Collection
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """Stage 3: the program on the GPU, at full size.
 
-Around each array lies a zone that nothing may touch: an access that a small size did
-not show is found there. A launch can still hang or break the CUDA context.
+Around each array is a zone that nothing may touch, which reveals a bad access that a
+small size did not. A launch can still hang or break the CUDA context.
 """
 
 from typing import Any
@@ -46,7 +46,7 @@ class Guarded:
 
 
 def full_size(exercise: ProgramExercise) -> list[str]:
-    """Launch on the GPU and compare. Gives facts; raises `Failed`."""
+    """Launch on the GPU and compare. Returns facts; raises `Failed`."""
     import torch
 
     if compilable(exercise.kernel) is None:
@@ -61,7 +61,8 @@ def full_size(exercise: ProgramExercise) -> list[str]:
     grid, meta = chosen(exercise, case)
     arguments = positional(exercise, case, given)
     config = exercise.program.configs[0]
-    parameters(exercise, case, arguments, {**meta, **config})  # refuses what cannot fit
+    # refuses parameters that cannot fit
+    parameters(exercise, case, arguments, {**meta, **config})
     try:
         start(exercise.kernel, grid, arguments, meta)
         wait(exercise, when)
@@ -99,7 +100,7 @@ def tuned(program: Any) -> list[str]:
 
 
 def wait(exercise: ProgramExercise, when: str) -> None:
-    """Wait for the launch, but not for ever. Raises `Failed`, or what CUDA says."""
+    """Wait for the launch, but not for ever. Raises `Failed`, or CUDA's error."""
     import torch
 
     cuda: Any = torch.cuda
@@ -110,7 +111,7 @@ def wait(exercise: ProgramExercise, when: str) -> None:
 
 
 def explained(exercise: ProgramExercise, when: str, error: Exception) -> Verdict:
-    """Word what Triton or CUDA raised."""
+    """Return the verdict on an exception from Triton or CUDA."""
     text = (str(error).strip().splitlines() or [""])[0]
     if "OutOfResources" in type(error).__name__:
         why = "Smaller blocks, or fewer stages, need less of it."

@@ -2,8 +2,8 @@
 
 `TRITON_INTERPRET=1` decides once, at import, whether `@triton.jit` makes a function for
 the interpreter or one for the compiler. A check needs both. So while a check runs, the
-program's Python function is given to the interpreter, and so is every other Triton
-function that it calls; afterwards Triton is as it was.
+interpreter gets the program's Python function, and every other Triton function that it
+calls; afterwards Triton is as it was.
 """
 
 import contextlib
@@ -21,14 +21,14 @@ from weft.checking.step_limit import counted
 from weft.places import Place, led_to, place
 from weft.programs.trace import Dim
 
-MOST_LINES = 3_000  # of the learner's, that one program may run; about 3 s
+MOST_LINES = 3_000  # of the learner's lines that one program may run; about 3 s
 
 
 class Session:
     """The learner's functions, rewritten for the interpreter as they are called.
 
-    Each works on a copy of its globals: the interpreter adds its own names to them.
-    masked: whether the last atomic was given a mask.
+    Each uses a copy of its globals, because the interpreter adds its own names to them.
+    masked: whether the last atomic had a mask.
     """
 
     def __init__(self) -> None:
@@ -53,7 +53,7 @@ class Session:
                 function.__closure__,
             )
             functools.update_wrapper(copy, function)
-            vars(copy).pop("__wrapped__")  # it is this copy that is meant
+            vars(copy).pop("__wrapped__")  # so that this copy is used
             self._functions[function] = FunctionRewriter(copy).rewrite_ast()
         return self._functions[function]
 
@@ -131,12 +131,12 @@ class Session:
 
 @contextlib.contextmanager
 def interpreting(session: Session, ambiguous: Callable[[], Any]) -> Iterator[Any]:
-    """Have Triton's language interpreted; yields the interpreter's builder.
+    """Interpret Triton's language in a `with` block; yields the interpreter's builder.
 
-    ambiguous: called where the learner's code takes a block for a truth value.
+    ambiguous: called where the learner's code uses a block as a truth value.
     """
     import triton
-    import triton.compiler.code_generator  # keeps the language as it finds it
+    import triton.compiler.code_generator  # keeps the language in its state at import
     import triton.language as tl
     from triton.language.semantic import TritonSemantic
     from triton.runtime import interpreter, jit
@@ -184,7 +184,7 @@ def interpreting(session: Session, ambiguous: Callable[[], Any]) -> Iterator[Any
 def is_constant(value: Any) -> bool:
     """Return whether a value is a `tl.constexpr`.
 
-    The interpreter's values do not compute with those.
+    The interpreter's values do not support arithmetic with those.
     """
     from triton.language import constexpr
 
@@ -207,10 +207,10 @@ def run(
     grid: Dim,
     backwards: bool,
 ) -> None:
-    """Run every program of a grid, one after the other, within `interpreting`.
+    """Run every program of a grid, one after another, within `interpreting`.
 
-    arguments: what each parameter gets. Raises `Endless` for a program that does not
-    come to its end, and whatever the program raises.
+    arguments: each parameter's argument. Raises `Endless` for a program that does not
+    end, and whatever the program raises.
     """
     from triton.runtime import interpreter
 

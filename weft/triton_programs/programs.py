@@ -1,4 +1,4 @@
-"""A Triton program as the learner made it: its function, and what is around that."""
+"""A Triton program as the learner made it: its function, and what surrounds that."""
 
 import inspect
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from typing import Any
 
 from weft.programs.program import Meta, Program
 
-# What a launch takes besides the program's own parameters.
+# Arguments of a launch besides the program's own parameters.
 OPTIONS = frozenset(
     (
         "num_warps num_stages num_ctas maxnreg ir_override debug warmup "
@@ -46,7 +46,7 @@ def function_of(thing: Any) -> FunctionType | None:
 
 
 def taken_apart(thing: Any) -> Program:
-    """Find the function in a program, and what its decorators say."""
+    """Return a program's function, with the information from its decorators."""
     configs: tuple[Meta, ...] = ({},)
     heuristics: dict[str, Callable[[Meta], Any]] = {}
     restored: set[str] = set()

@@ -1,4 +1,4 @@
-"""Running one launch under the tracer, and saying what stopped it."""
+"""Run one launch under the tracer, and explain what stopped it."""
 
 import re
 from collections.abc import Collection
@@ -22,7 +22,8 @@ from weft.wording import sentence
 def run(launch: Launch, backwards: bool = False, zeros: Collection[Place] = ()) -> Done:
     """Interpret every program of a launch. Raises `Failed` for what stops one.
 
-    zeros: the loads of which a mask leaves out zeros, not just anything.
+    backwards: whether the last program runs first. zeros: the loads whose masked-out
+    elements are zeros, instead of arbitrary values.
     """
     session = interpreted.Session()
 
@@ -72,7 +73,7 @@ def raised(
 ) -> Verdict:
     """Return the verdict on an error that a program raised.
 
-    asserted: the line of Triton in which an assertion failed, or "".
+    asserted: the line of Triton whose assertion failed, or "".
     """
     text = str(error).strip().split("\n")[-1] or asserted
     line = places[0].text if places else ""

@@ -1,4 +1,4 @@
-"""Writing down what a program touches, and stopping it before it does damage."""
+"""Record what a program accesses, and stop it before it does damage."""
 
 from collections.abc import Callable, Collection
 from typing import Any
@@ -16,13 +16,13 @@ Outside = Callable[[Call, Columns, Columns, Columns, Columns], None]
 
 
 class Tracer:
-    """Stands between the interpreter and memory.
+    """Traces the interpreter's accesses to memory.
 
-    outside: called with a call, the lanes concerned, their offsets, the arrays they
-    belong to, and the offsets of the whole block in the first of these arrays, where an
-    address is not an element of its array. stored: called with
-    a call, lanes and arrays before a store. unsupported: called where the program
-    computes in bfloat16. zeros: the loads in which zeros fill what masks leave out.
+    outside: called if an address is not an element of its array, with a call, the lanes
+    concerned, their offsets, the arrays they belong to, and the offsets of the whole
+    block in the first of these arrays. stored: called with a call, lanes and arrays
+    before a store. unsupported: called if the program computes in bfloat16. zeros: the
+    loads whose masked-out elements are zeros.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class Tracer:
         self._unmasked = False  # whether a load or store without a mask is in progress
 
     def attach(self, builder: Any) -> None:
-        """Put the tracer in front of the interpreter's own operations."""
+        """Replace the interpreter's memory operations by traced ones."""
         self._builder = builder
         load, store = builder.create_masked_load, builder.create_masked_store
         rmw, cas = builder.create_atomic_rmw, builder.create_atomic_cas
@@ -94,10 +94,10 @@ class Tracer:
         return converted
 
     def _other(self, ptrs: Any, mask: Any, other: Any) -> tuple[Any, bool]:
-        """Return the value of masked-out elements of a load, and whether it is made up.
+        """Return the value of a load's masked-out elements, and whether it is made up.
 
-        Without `other` it is NaN, or a conspicuous integer, unless this line is one of
-        those that get zeros.
+        Without `other` it is NaN, or a conspicuous integer, unless the loads on this
+        line get zeros.
         """
         from triton.runtime.interpreter import TensorHandle, _get_np_dtype
 
@@ -109,7 +109,7 @@ class Tracer:
         if self._session.here()[0] not in self._zeros:
             flat = data.reshape(-1)
             if data.dtype.kind == "f":
-                flat[:] = np.nan  # shows up in a sum, and in a product with 0
+                flat[:] = np.nan  # spreads through sums, and through products with 0
             elif data.dtype.kind in "iu":
                 flat[:] = np.array(0x5EEDBEEF, np.int64).astype(data.dtype)
         return TensorHandle(data, element), True
@@ -122,7 +122,7 @@ class Tracer:
         filled: bool = False,
         relaxed: bool = False,
     ) -> None:
-        """Write an operation down. Calls `outside` where it leaves its arrays."""
+        """Record an operation. Calls `outside` if it leaves its arrays."""
         builder, arena = self._builder, self._arena
         x, y, z = builder.grid_idx
         wide, high, _ = builder.grid_dim

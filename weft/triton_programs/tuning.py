@@ -13,7 +13,7 @@ from weft.wording import joined
 
 
 def tuned_again(exercise: ProgramExercise, done: Done) -> None:
-    """Refuse an autotuned program that adds to what its last run left behind.
+    """Refuse an autotuned program that adds to what its previous run left behind.
 
     Autotuning runs a program many times on the same arrays. Raises `Failed`.
     """

@@ -1,4 +1,4 @@
-"""What is wrong with a Triton program, in words."""
+"""The wording of verdicts on Triton programs."""
 
 from weft.programs.wording import ProgramWords
 

@@ -1,4 +1,4 @@
-"""Arrays: memory, seen as numbers of one type in a shape, with steps between them."""
+"""Arrays: memory, viewed as numbers of one type in a shape, with strides."""
 
 import itertools
 import math
@@ -16,14 +16,14 @@ from weft.in_page.numpy.types import (
     result_type,
 )
 
-ALIGNED = 256  # bytes, on which memory begins
+ALIGNED = 256  # bytes to which memory is aligned
 
 
-Described = dtype  # which an array's own `dtype` is
+Described = dtype  # the name `dtype` is also an attribute of arrays
 
 
 class Memory:
-    """The bytes of an array and of all its views. address: made up, but its own."""
+    """The bytes of an array and of all its views. address: made up, but unique."""
 
     __slots__ = ("address", "data")
     _next = ALIGNED
@@ -68,7 +68,7 @@ class ndarray:
     def __class_getitem__(cls, _: Any) -> Any:
         return cls
 
-    # What it is
+    # Its properties
 
     @property
     def ndim(self) -> int:
@@ -142,7 +142,7 @@ class ndarray:
         made.base, made._writeable = self, self._writeable
         return made
 
-    # Its numbers, in the order of rows
+    # Its numbers, in row-major order
 
     def _values(self) -> list[Any]:
         whole = memoryview(self._memory.data)
@@ -163,7 +163,7 @@ class ndarray:
         return [flat[k // size] for k in at]
 
     def _fill(self, values: list[Any]) -> None:
-        """Put numbers into its memory, as many as there are elements."""
+        """Store numbers in its memory, as many as there are elements."""
         if not self._writeable:
             raise ValueError("assignment destination is read-only")
         packed, size = self.dtype.packed(values), self.dtype.itemsize
@@ -247,7 +247,7 @@ class ndarray:
 
     __copy__ = lambda self: self.copy()  # noqa: E731
 
-    # Other forms of it
+    # Other forms
 
     def copy(self, order: Any = "C") -> Any:
         kept = order in ("F", "K", "A") and not is_contiguous(self)
@@ -372,7 +372,7 @@ class ndarray:
         return made
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        """Store a value, repeated where it is smaller than the part named."""
+        """Store a value, repeated if it is smaller than the selected part."""
         if not self._writeable:
             raise ValueError("assignment destination is read-only")
         at = (index,) if type(index) is int else index
@@ -399,7 +399,7 @@ class ndarray:
 
 
 class Flat:
-    """The elements of an array one after the other."""
+    """The elements of an array in row-major order."""
 
     def __init__(self, array: ndarray) -> None:
         self._array = array
@@ -419,7 +419,7 @@ class Flat:
         return self._array.size
 
 
-# Making them
+# Making arrays
 
 
 def seen(
@@ -446,7 +446,7 @@ def new(values: list[Any], described: dtype, shape: tuple[int, ...]) -> Any:
 def array(
     given: Any, dtype: Any = None, copy: Any = True, order: Any = "K", ndmin: int = 0
 ) -> Any:
-    """Make an array of another array, a number, or nested sequences of numbers."""
+    """Make an array from another array, a number, or nested sequences of numbers."""
     if isinstance(given, ndarray):
         made = given.astype(dtype) if dtype is not None else given.copy(order or "K")
     else:
@@ -697,7 +697,8 @@ def gathered(a: ndarray, parts: list[Any]) -> tuple[list[int], tuple[int, ...]]:
     together = chosen == list(range(chosen[0], chosen[-1] + 1))
     place = chosen[0] if together else 0
     axes = iter(zip(a.shape, a.strides, strict=True))
-    jumps: list[tuple[int, list[int]]] = []  # of slices: the place, the bytes
+    # of slices: the position of the axis, the byte offsets
+    jumps: list[tuple[int, list[int]]] = []
     moved = [0] * math.prod(side)
     for k, part in enumerate(parts):
         if part is None:
@@ -746,7 +747,7 @@ def unravel_index(index: Any, shape: Any) -> tuple[Any, ...]:
     return tuple(each[()] for each in found[::-1])
 
 
-# Shapes that fit each other
+# Broadcasting
 
 
 def broadcast_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:

@@ -31,10 +31,10 @@ SINGLE = (*NUMBERS, generic)
 
 
 class ufunc:
-    """A function of one or two numbers, for arrays as well.
+    """A function of one or two numbers, which also applies to arrays.
 
-    function: on numbers of Python's. gives: the type of the result, of that of the
-    arguments. of: the types of the arguments, of theirs.
+    function: on Python numbers. gives: the result's type, from the arguments' common
+    type. of: the type to convert the arguments to, from their common type.
     """
 
     __module__ = "numpy"
@@ -121,7 +121,7 @@ class ufunc:
             others = spread(b, shape)
         try:
             return list(map(function, spread(a, shape), others))
-        except (ZeroDivisionError, ValueError, OverflowError):  # of the quick ones
+        except (ZeroDivisionError, ValueError, OverflowError):  # of the fast ones
             others = spread(b, shape)
             return list(map(self._function, spread(a, shape), others))
 
@@ -142,7 +142,7 @@ class ufunc:
         keepdims: bool = False,
         **_: Any,
     ) -> Any:
-        """Apply it from element to element; `axis` may be several, None for all."""
+        """Fold the elements along an axis, or several; None means all."""
         a = asarray(given)
         gives = _dtype(dtype) if dtype else self._gives(a.dtype)
         if self.__name__ in ("add", "multiply") and not dtype and a.dtype.kind in "biu":
@@ -209,7 +209,7 @@ class ufunc:
         return new(found, self._gives(a.dtype), (len(found),))
 
     def at(self, a: ndarray, index: Any, *values: Any) -> None:
-        """Apply in place, once for every index, also for those that come twice."""
+        """Apply in place, once for every index, even for repeated ones."""
         numbers, held = asarray(index), a._values()
         others = spread(values[0], numbers.shape) if values else []
         for k, number in enumerate(numbers._values()):
@@ -238,7 +238,7 @@ def lines_of(a: ndarray, axis: Any) -> tuple[list[list[Any]], tuple[int, ...]]:
     return [values[k * side : (k + 1) * side] for k in range(many)], shape
 
 
-# On numbers of Python's
+# On Python numbers
 
 
 def divided(a: Any, b: Any) -> Any:
@@ -359,7 +359,7 @@ def scaled(a: float, b: int) -> float:
         return math.copysign(math.inf, a)
 
 
-# The types of results: what is quick where numbers are integers, or flags
+# The types of results: faster functions for integers and Booleans
 
 OF_INTEGERS: dict[str, Callable[..., Any]] = {
     "maximum": max, "minimum": min, "floor_divide": operator.floordiv,
@@ -381,7 +381,7 @@ def flag(_: dtype) -> dtype:
 
 
 def floating(d: dtype) -> dtype:
-    """Return a float type that holds numbers of this type."""
+    """Return a float type that can represent numbers of this type."""
     return (
         d
         if d.kind in "fc"
@@ -512,7 +512,7 @@ _SIGNS = {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "in
 
 
 def takes(value: Any) -> bool:
-    """Return whether an operator accepts a value as a number, or numbers."""
+    """Return whether an operator accepts a value as a number, or as numbers."""
     return isinstance(value, (*NUMBERS, generic, ndarray, list, tuple))
 
 

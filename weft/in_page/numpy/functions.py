@@ -89,7 +89,7 @@ def frombuffer(
     many = len(data) // described.itemsize if count < 0 else count
     values = described.unpacked(data[: many * described.itemsize])
     made = new(values, described, (many,))
-    made._memory.data[:] = data[: many * described.itemsize]  # NaNs as they are
+    made._memory.data[:] = data[: many * described.itemsize]  # keeps NaNs as they are
     return made
 
 
@@ -116,7 +116,7 @@ def ndindex(*shape: Any) -> Iterator[tuple[int, ...]]:
     return itertools.product(*map(range, sides))
 
 
-# Arrays of arrays
+# Joining arrays
 
 
 def concatenate(given: Sequence[Any], axis: Any = 0) -> Any:
@@ -203,7 +203,7 @@ def diff(a: Any, prepend: Any = None, append: Any = None) -> Any:
     return whole[..., 1:] - whole[..., :-1]
 
 
-# Where
+# Searching
 
 
 def flatnonzero(a: Any) -> Any:
@@ -327,7 +327,7 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
     return new(sums, FLOAT64, (many,))
 
 
-# One number of many
+# Reductions
 
 
 def sum_of(a: Any, axis: Any = None, dtype: Any = None, **more: Any) -> Any:
@@ -450,7 +450,7 @@ def may_share_memory(a: ndarray, b: ndarray) -> bool:
 
 
 def byte_bounds(a: ndarray) -> tuple[int, int]:
-    """Return the addresses of its first byte, and of the one after its last."""
+    """Return the addresses of an array's first byte, and of the one after its last."""
     low = high = a._memory.address + a._offset
     for side, step in zip(a.shape, a.strides, strict=True):
         if step < 0:

@@ -1,4 +1,4 @@
-"""The modules of our NumPy, and putting them in place."""
+"""The modules of our NumPy, and their installation."""
 
 import math
 import sys
@@ -58,6 +58,6 @@ def modules() -> dict[str, ModuleType]:
 
 
 def provide() -> None:
-    """Put our NumPy where `import numpy` finds it, unless there is one."""
+    """Make `import numpy` find our NumPy, unless it has been imported."""
     if "numpy" not in sys.modules:
         sys.modules.update(modules())

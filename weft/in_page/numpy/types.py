@@ -12,7 +12,8 @@ from typing import Any, ClassVar
 class dtype:
     """The type of an array's elements: numbers of `itemsize` bytes.
 
-    code: what `struct` and memoryviews call it; of a complex number, its parts.
+    code: its format for `struct` and memoryviews; for a complex number, that of its
+    parts.
     """
 
     __module__ = "numpy"
@@ -90,7 +91,7 @@ class dtype:
     def integer(self, value: Any) -> int:
         """Convert a number to this integer type, wrapping around."""
         if isinstance(value, float) and not math.isfinite(value):
-            value = -(1 << 63)  # what x86 makes of it
+            value = -(1 << 63)  # x86's result
         whole = int(value) & (1 << 8 * self.itemsize) - 1
         signed = self.kind == "i" and whole >> 8 * self.itemsize - 1
         return whole - (1 << 8 * self.itemsize) if signed else whole
@@ -208,7 +209,7 @@ class number(generic):
 
 
 class _Held:
-    """A number whose type is not derived from one of Python's."""
+    """A number whose type is not derived from a Python number type."""
 
     __slots__ = ("_value",)
     _value: Any
@@ -262,7 +263,7 @@ class flexible(generic):
 
 
 class void(flexible):
-    """A structure: there are none here."""
+    """A structure, of which there are none here."""
 
     __module__ = "numpy"
     __slots__ = ()
@@ -280,7 +281,7 @@ bool_.__name__ = bool_.__qualname__ = "bool"
 
 
 def _whole(self: Any, value: Any = 0, *_: Any) -> None:
-    """Hold an integer. Raises OverflowError where one of Python's does not fit."""
+    """Hold an integer. Raises OverflowError if a Python integer does not fit."""
     described = self.dtype
     if type(value) is int:
         fits = described.integer(value)
@@ -455,12 +456,12 @@ numbers.Real.register(floating)
 numbers.Complex.register(complexfloating)
 
 
-# Which type holds the result
+# Type promotion
 
 
 @cache
 def promoted(a: dtype, b: dtype) -> dtype:
-    """Return the type that holds the numbers of both."""
+    """Return the type that can represent the numbers of both."""
     if a is b or b.kind == "b":
         return a
     if a.kind == "b":
@@ -485,7 +486,7 @@ def _part(a: dtype) -> dtype:
 
 
 def _as_float(a: dtype) -> int:
-    """Return the size in bytes of a float that holds such a number."""
+    """Return the size in bytes of a float that can represent such a number."""
     return a.itemsize if a.kind == "f" else min(max(2 * a.itemsize, 2), 8)
 
 
@@ -494,9 +495,9 @@ _RANKS = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
 
 
 def result_type(*given: Any) -> dtype:
-    """Return the type that holds all of these: types, arrays, numbers.
+    """Return the type that can represent all of these: types, arrays, numbers.
 
-    Python's own numbers determine the kind only, not the width.
+    Python's own numbers determine only the kind, not the width.
     """
     weak = [type(each) for each in given if type(each) in _RANK]
     typed = [_dtype(each) for each in given if type(each) not in _RANK]
