@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _grade(given: argparse.Namespace) -> int:
-    """Do what the options say. Raises LearnerError where that cannot be done."""
+    """Carry out the options. Raises LearnerError if that cannot be done."""
     path = given.copy or ROOT / "labs" / f"{given.lab}.ipynb"
     paper = Paper(given.lab, path)
     if given.nbgrader:
@@ -98,7 +98,7 @@ def _grade(given: argparse.Namespace) -> int:
 
 
 def _audit(given: argparse.Namespace, paper: Paper, results: list[Result]) -> None:
-    """Print how many answers to look at, and write which."""
+    """Write the table of answers to look at; print how many there are."""
     known = comparing.of_solution(paper), comparing.of_starters(paper)
     found = list(audit.rows(results, *known))
     kinds = Counter(what for _, what, *_ in found)
@@ -111,7 +111,7 @@ def _audit(given: argparse.Namespace, paper: Paper, results: list[Result]) -> No
 
 
 def _write(given: argparse.Namespace, run: table.Run, results: list[Result]) -> None:
-    """Write the marks so far, and the pages of feedback."""
+    """Write the marks so far, and the feedback pages."""
     if given.csv:
         table.write_csv(given.csv, run, results)
     if given.feedback:
@@ -121,7 +121,7 @@ def _write(given: argparse.Namespace, run: table.Run, results: list[Result]) -> 
 
 
 def _print(result: Result, number: int, of: int, width: int) -> None:
-    """Print a line on a submission: how far the run is, the points, what failed."""
+    """Print a line on one submission: the progress, the points and what failed."""
     failed = [f"{m.exercise}: {m.kind}" for m in result.marks if not m.passed]
     kinds = result.said or ", ".join(failed)
     points = f"{result.points} of {len(result.marks)}"

@@ -1,4 +1,4 @@
-"""What an answer may use of Python and of packages: the table `allowed.toml`."""
+"""What an answer may use of Python and of packages, by the table `allowed.toml`."""
 
 import builtins
 import sys
@@ -29,7 +29,7 @@ FORBIDDEN = defaultdict(
 
 
 def may(full: str) -> bool:
-    """Whether an answer may use something imported, by its full name."""
+    """Return whether an answer may use an import, given by its full name."""
     parts = full.split(".")
     for size in range(len(parts), 0, -1):
         module = ".".join(parts[:size])
@@ -48,7 +48,7 @@ def may(full: str) -> bool:
 
 
 def usual(name: str) -> bool:
-    """Whether an attribute has a name that leads nowhere else."""
+    """Return whether an attribute's name is harmless: it leads to nothing else."""
     if name.startswith("_"):
         return name in PRIVATE
     return name not in NEVER and name not in UNLIKELY
@@ -56,7 +56,7 @@ def usual(name: str) -> bool:
 
 @cache
 def submodules(module: str) -> frozenset[str]:
-    """The names of a package's modules; none for a module that is a file."""
+    """Return the names of a package's modules; none if the module is a file."""
     first, *rest = module.split(".")
     spec = PathFinder.find_spec(first)
     folders = (spec.submodule_search_locations if spec else None) or []

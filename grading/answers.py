@@ -1,4 +1,4 @@
-"""What a submission contributes: the definitions of exercises, and what these need.
+"""What a submission contributes: its exercises' definitions, and what they need.
 
 An answer is read before it runs; `inspector` refuses what no answer needs.
 """
@@ -18,9 +18,10 @@ SEVERAL = "The notebook has {} {} times; that in code cell {} of {} was graded."
 
 @dataclass(frozen=True)
 class Answer:
-    """source: the cell to run. If it is "", refused says why, and kind in a word.
+    """An answer. source: the cell to run, or "" if the answer is refused.
 
-    note: which lines of the notebook were not taken, and which of several answers was.
+    refused: why it is refused. kind: the reason in a word. note: which lines of the
+    notebook were not taken, and which of several answers was.
     """
 
     source: str
@@ -41,7 +42,7 @@ NOTHING = Known(frozenset(), {})
 
 
 class Submission:
-    """The code cells of a learner's notebook, and what their lab has."""
+    """The code cells of a learner's notebook, and what its lab has."""
 
     def __init__(self, cells: Iterable[str], known: Known = NOTHING) -> None:
         self.cells, self.known = list(cells), known
@@ -55,12 +56,14 @@ class Submission:
     def answer(
         self, exercise: str, own: set[str], given: set[str], starter: str = ""
     ) -> Answer | None:
-        """Return the answer to an exercise, None if the notebook has none.
+        """Return the answer to an exercise, or None if the notebook has none.
 
-        It is the last one before the last check of the exercise, unless that is still
-        the lab's starter and a later one is not. own: the names that the exercise's
-        cell may define; given: those that the rest of the lab defines, which an answer
-        cannot change.
+        The answer is the last cell above the last check of the exercise that defines
+        it, unless that cell is still the lab's starter and another one is not.
+
+        own: the names that the exercise's cell may define. given: the names that the
+        rest of the lab defines, which an answer cannot change. starter: the lab's cell
+        of the exercise.
         """
         found = where(self.cells, exercise)
         if not found:
@@ -93,7 +96,7 @@ class Submission:
         return replace(_judged(needed, self.known, given), note="\n".join(lines))
 
     def value(self, name: str, exercise: str) -> Answer | None:
-        """Return what gives a name its value before the check of an exercise."""
+        """Return what sets a name before the exercise's check; None if nothing does."""
         for number, cell in enumerate(self.cells):
             if checked(cell) == exercise:
                 made = _made(name, self.pieces[:number])
@@ -101,18 +104,18 @@ class Submission:
         return None
 
     def _checked(self, exercise: str) -> int:
-        """The number of the last cell that checks an exercise, or of the last cell."""
+        """Return the number of the exercise's last check, or else of the last cell."""
         found = [k for k, cell in enumerate(self.cells) if checked(cell) == exercise]
         return max(found, default=len(self.cells) - 1)
 
     def _needed(
         self, number: int, until: int, kept: list[Piece], given: set[str]
     ) -> list[Piece]:
-        """The pieces that the answer consists of, those from other cells first.
+        """Return the pieces that make up an answer, those of other cells first.
 
-        number: the exercise's cell, of whose pieces `kept` define it. until: the cell
-        that checks it; what stands below counts only for names that nothing above
-        defines.
+        number: the exercise's cell; `kept` are the pieces of it that define the
+        exercise. until: the cell that checks the exercise; cells below it count only
+        for names that nothing above defines.
         """
         last = max(number, until) + 1
         chosen, known = list(kept), set(given)
@@ -132,10 +135,10 @@ class Submission:
 
 
 def _made(name: str, cells: list[list[Piece]]) -> list[Piece]:
-    """The pieces that make a name what it is after the last of these cells.
+    """Return the pieces that give a name its value, as it is after the last cell.
 
-    From its last definition that stands for itself on; a call of one of its methods
-    counts in the cell of a definition.
+    These begin with the name's last definition that does not depend on an earlier one.
+    A call of one of its methods counts if its cell also defines the name.
     """
     found = [
         piece
@@ -149,7 +152,7 @@ def _made(name: str, cells: list[list[Piece]]) -> list[Piece]:
 
 
 def _worth_saying(piece: Piece) -> bool:
-    """Whether a learner should hear that a piece was not taken."""
+    """Return whether to tell the learner that a piece was not taken."""
     match piece.node:
         case ast.Expr(value=ast.Constant()):
             return False
@@ -159,7 +162,7 @@ def _worth_saying(piece: Piece) -> bool:
 
 
 def _broken(cell: str) -> Answer | None:
-    """What there is to say about a cell that Python cannot read, None for others."""
+    """Return a refusal of a cell that Python cannot parse, or else None."""
     try:
         list(pieces(cell))
     except SyntaxError as error:
@@ -168,7 +171,7 @@ def _broken(cell: str) -> Answer | None:
 
 
 def _judged(found: Iterable[Piece], known: Known, given: Iterable[str] = ()) -> Answer:
-    """The answer that consists of these pieces, if all of them may be in one."""
+    """Return the answer of these pieces, refused if one of them may not be in it."""
     kept = list(found)
     try:
         inspect(kept, known.imports, known.names, given)

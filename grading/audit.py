@@ -1,4 +1,4 @@
-"""What an instructor should look at: equal answers, and what was refused."""
+"""What an instructor should look at: equal answers, and refused ones."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,10 +17,10 @@ def rows(
     solution: Mapping[str, Digests],
     starters: Mapping[str, Digests],
 ) -> Iterator[tuple[object, ...]]:
-    """Yield a row of `COLUMNS` for each group of equal answers and each one refused.
+    """Yield a row of `COLUMNS` for each group of equal answers and each refused one.
 
-    solution: what the course's own answers are compared by. starters: the lab's, which
-    are no answers.
+    solution: the digests of the course's own answers. starters: those of the lab's
+    starters, which do not count as answers.
     """
     for result in results:
         for mark in result.marks:

@@ -1,4 +1,4 @@
-"""Answers that are known to be wrong: where one passes, a submission changed the check.
+"""Answers that are known to be wrong: if one passes, a submission changed the check.
 
 They are checked after the submission's own answers, in the same process.
 """
@@ -13,7 +13,7 @@ from grading.paper import Paper
 from weft import check
 from weft.checking.verdict import Verdict
 
-cuda: Any = importlib.import_module("numba.cuda")  # after weft
+cuda: Any = importlib.import_module("numba.cuda")  # after weft is imported
 
 
 def unchanged(number: int) -> int:
@@ -44,7 +44,7 @@ def _kernel() -> Any:
 
 
 def unearned(shell: Any, paper: Paper) -> Iterator[str]:
-    """Yield what passes although it is wrong: our own answers, and the lab's starters.
+    """Yield the names of wrong answers that pass: ours, and the lab's starters.
 
     shell: the shell in which the submission has run.
     """

@@ -1,4 +1,4 @@
-"""The page of a class: what each exercise got, where it went wrong, who is stuck."""
+"""The page of a class: the results of each exercise, its errors, and who is stuck."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from weft.checking.kinds import KINDS
 from weft.lesson import syllabus
 
 NOT_BEGUN = {"begin", "missing"}
-OWN = {  # of the grader, beside the verdicts
+OWN = {  # the grader's own, beside the verdicts' kinds
     "crash": "it ended the process",
     "error": "its check raised an error",
     "hang": "it was stopped after its time",
@@ -29,7 +29,7 @@ OWN = {  # of the grader, beside the verdicts
 
 @dataclass(frozen=True)
 class Part:
-    """Some of the students, as a part of a bar: what they got, how many they are."""
+    """A group of students as a part of a bar: their kind of mark, and their number."""
 
     kind: str
     count: int
@@ -43,7 +43,7 @@ class Part:
 
     @property
     def state(self) -> str:
-        """The class of its colour: passed, to do, or failed."""
+        """The CSS class of its colour: passed, todo or failed."""
         if self.kind == "pass":
             return "passed"
         return "todo" if self.kind in NOT_BEGUN else "failed"
@@ -53,7 +53,7 @@ class Part:
 class Exercise:
     """What a class got in an exercise.
 
-    line: the line that verdicts name most often, and how often.
+    line: the line that verdicts name most often, and how often they do.
     """
 
     name: str
@@ -64,7 +64,10 @@ class Exercise:
 
 @dataclass(frozen=True)
 class Stuck:
-    """A student who has tried and not passed, and on what."""
+    """A student who passed less than half of what they tried.
+
+    on: the exercises that the student has not passed.
+    """
 
     student: str
     passed: int
@@ -73,7 +76,7 @@ class Stuck:
 
 @dataclass(frozen=True)
 class Lab:
-    """A lab as the page shows it; `not_begun` and `not_graded` name students."""
+    """A lab as the page shows it; `not_begun` and `not_graded` list students."""
 
     label: str
     scores: Sequence[Score]
@@ -85,7 +88,7 @@ class Lab:
 
 
 def page(found: Sequence[Score]) -> str:
-    """Return the page of a class, which needs no other file."""
+    """Return the page of a class as HTML; it needs no other file."""
     names = sorted({score.lab for score in found})
     labs = [_lab([s for s in found if s.lab == name]) for name in names]
     environment = Environment(
@@ -132,7 +135,7 @@ def _exercise(name: str, title: str, scores: Sequence[Score]) -> Exercise:
 
 
 def _stuck(scores: Sequence[Score]) -> list[Stuck]:
-    """Who has passed less than half of what they tried, the fewest passes first."""
+    """Return who passed less than half of what they tried, fewest passes first."""
     found = []
     for score in scores:
         tried = {e: k for e, k in score.kinds.items() if k not in NOT_BEGUN}

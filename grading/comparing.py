@@ -1,9 +1,10 @@
-"""What answers are compared by, to find equal ones.
+"""The digests by which equal answers are found.
 
 Two answers are equal if their syntax trees are, so comments, layout, docstrings and
-annotations do not count. In a second comparison the parameters and variables of their
-functions are numbered, so other names do not hide a copy; literals and all other names
-stay. Short answers are often equal by chance: `nodes` says how long one is.
+annotations do not count. For a second comparison, the parameters and variables of their
+functions are numbered, so that renaming does not hide a copy; literals and all other
+names stay. Short answers are often equal by chance, so the digests include the number
+of nodes in the tree.
 """
 
 import ast
@@ -15,11 +16,11 @@ from grading.paper import Paper, Script, cells_of
 from grading.processes import ROOT
 
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|#[^\n]*", re.DOTALL)
-Digests = tuple[str, str, int]  # as written, with names numbered; nodes
+Digests = tuple[str, str, int]  # as written; with names numbered; number of nodes
 
 
 def digests(source: str) -> Digests:
-    """What an answer is compared by."""
+    """Return the digests of an answer, or of its words if Python cannot parse it."""
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -35,7 +36,7 @@ def digests(source: str) -> Digests:
 
 
 def compared(script: Script) -> dict[str, Digests]:
-    """What each answer in a script is compared by."""
+    """Return the digests of each answer in a script, by exercise."""
     return {
         cell.defines: digests(cell.source)
         for cell in script.cells
@@ -44,12 +45,12 @@ def compared(script: Script) -> dict[str, Digests]:
 
 
 def of_starters(paper: Paper) -> dict[str, Digests]:
-    """What the lab's own starters are compared by."""
+    """Return the digests of the lab's starters, by exercise."""
     return {e: digests(paper.cells[n]) for n, e in paper.defines.items()}
 
 
 def of_solution(paper: Paper) -> dict[str, Digests]:
-    """What the course's own answers are compared by; {} where there is no solution."""
+    """Return the digests of the course's own answers; {} if there is no solution."""
     path = ROOT / "solutions" / f"{paper.lab}.ipynb"
     if not path.is_file():
         return {}
@@ -61,7 +62,7 @@ def _digest(text: str) -> str:
 
 
 class _Plain(ast.NodeTransformer):
-    """Takes out docstrings and annotations."""
+    """A transformer that removes docstrings and annotations."""
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         self.generic_visit(node)

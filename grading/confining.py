@@ -1,4 +1,4 @@
-"""What a submission's process gives up before it runs anything of a submission."""
+"""What a submission's process gives up before it runs any of the submission's code."""
 
 import contextlib
 import sys
@@ -8,19 +8,19 @@ from grading import landlock
 
 ROOT = Path(__file__).parents[1]
 FILE = 256 << 20  # bytes of the largest file that may be written
-PROCESSES = 256  # and threads, at a time
+PROCESSES = 256  # processes and threads at a time
 SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/sbin", "/etc", "/nix", "/sys")
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 OF_PROC = ("self", "cpuinfo", "meminfo", "stat", "sys", "filesystems")
-WITHHELD = ("answers", "lab.py")  # of a chapter
+WITHHELD = ("answers", "lab.py")  # not readable in a chapter's folder
 
 
 def confine(home: Path, alone: bool) -> None:
-    """Limit files and processes, where the system can.
+    """Limit files and processes as far as the system can.
 
     home: the only folder in which this process may write. alone: whether it has a
     process namespace of its own, so that it may see all of /proc and only its own
-    processes count. What cannot be limited here is left as it is.
+    processes count. What the system cannot limit stays as it is.
     """
     with contextlib.suppress(ImportError):
         import resource
@@ -45,7 +45,7 @@ def _at_most(limit: int, value: int) -> None:
 
 
 def _readable(alone: bool) -> list[Path]:
-    """Python, the system's programs, and the course without its right answers."""
+    """Return what may be read: Python, system programs, the course without answers."""
     chapters = [
         path
         for path in ROOT.glob("chapters/*/*")

@@ -1,4 +1,4 @@
-"""The same under nbgrader: an assignment, and what its autograder has to do first."""
+"""Grading with nbgrader: an assignment, and the first step of its autograder."""
 
 import copy
 import json
@@ -41,9 +41,9 @@ NOT_RUN = "# Measurements, hints and questions are not run for marks."
 def write(paper: Paper, path: Path, course: Path) -> list[Path]:
     """Write a lab as an nbgrader assignment into a course's folder.
 
-    path: the lab's notebook. Returns the files written. Each check is a locked cell of
-    one point. A configuration that is already there is kept. Raises LearnerError if
-    the assignment exists.
+    path: the lab's notebook. Returns the files that it wrote. Each check becomes a
+    locked cell worth one point. An existing configuration stays as it is. Raises
+    LearnerError if the assignment exists.
     """
     target = course / "source" / paper.lab / f"{paper.lab}.ipynb"
     if target.exists():
@@ -74,9 +74,9 @@ def write(paper: Paper, path: Path, course: Path) -> list[Path]:
 def keep_answers(paper: Paper, source: Any, submitted: Any) -> Any:
     """Return the notebook `source` with the answers of the notebook `submitted`.
 
-    An answer that is missing or refused leaves the starter in its place, with a
-    comment that says why; its check then fails. What was not taken of an answer is in
-    a comment too. A check ends with `;`: its value would be taken for points.
+    If an answer is missing or refused, the starter stays, with a comment that says why;
+    its check then fails. A comment also says what was not taken of an answer. Each
+    check ends with `;`, as nbgrader would take its value for points.
     """
     cells = [c["source"] for c in submitted["cells"] if c["cell_type"] == "code"]
     script = paper.script(Submission(map("".join, cells), paper.known))

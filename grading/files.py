@@ -1,4 +1,4 @@
-"""Submissions are read with care, and what is written is whole or not there."""
+"""Read submissions with care, and write files whole or not at all."""
 
 import os
 import stat
@@ -6,25 +6,25 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-LARGEST = 50 << 20  # bytes of a notebook
+LARGEST = 50 << 20  # bytes of the largest notebook
 
 
 class Unreadable(Exception):
-    """A submission is no file to be read; the message says why."""
+    """A submission cannot be read as a file; the message says why."""
 
 
 def printable(text: object) -> str:
-    """Text without halves of characters, which no file could hold.
+    """Return a text without lone surrogates, which no file can hold.
 
-    A name that is not UTF-8 has its bytes written as `\\\\udcfc`.
+    The bytes of a name that is not UTF-8 are written as `\\udcfc`.
     """
     return str(text).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def contents(path: Path) -> bytes:
-    """Read a submission. Raises Unreadable.
+    """Read a submission's bytes. Raises Unreadable.
 
-    A symbolic link may lead to what is not the student's, so it is not followed.
+    A symbolic link is not followed, as it may lead to a file that is not the student's.
     """
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
@@ -43,7 +43,7 @@ def contents(path: Path) -> bytes:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a file to write, which takes the place of `path` once it is whole."""
+    """Yield a path to write to; the file replaces `path` once it is whole."""
     new = path.with_name(f".{path.name}.new")
     try:
         yield new

@@ -1,4 +1,4 @@
-"""What runs in a process that forks: it has imported what a lab needs, no more.
+"""The process that forks: it has imported what a lab needs, and nothing else.
 
     python -m grading.forking FD submissions < lab, and modules that it imports
     python -m grading.forking FD compilers
@@ -7,6 +7,11 @@ On FD, a socket, it says "ready", or why it must not fork. An order is a JSON ob
 with the files of the new process; the answers are the process's number, and how it
 ended. "stop" ends that process; the end of the socket ends this one as well. Only the
 new process reads anything of a submission.
+
+On FD, a socket, the process says "ready", or why it must not fork. An order is a JSON
+object, sent with the files of the new process; the replies are the new process's
+number, and later how it ended. "stop" ends that process; closing the socket ends this
+one as well. Only the new process reads anything of a submission.
 """
 
 import contextlib
@@ -32,18 +37,19 @@ from grading.namespaces import Apart
 
 READY = b"ready"
 STOP = b"stop"
-LONGEST = 1 << 16  # bytes of an order
-FILES = 4  # of a new process
+LONGEST = 1 << 16  # bytes of the longest order
+FILES = 4  # at most, for a new process
 SOURCE = Path(__file__).parents[1] / "weft" / "compiling" / "worker.py"
 
-Run = Callable[..., None]  # of file descriptors
+Run = Callable[..., None]  # takes file descriptors
 NEEDED = ["IPython.core.interactiveshell", "grading.answers", "grading.audit"]
 NEEDED += ["grading.canary", "grading.submitted"]
-WHOLE = ["weft.checking", "weft.functions", "weft.kernels"]  # with all their modules
+# imported with all their modules
+WHOLE = ["weft.checking", "weft.functions", "weft.kernels"]
 
 
 def submissions() -> Run:
-    """Import what a submission needs; return what runs one."""
+    """Import what a submission needs; return the function that runs one."""
     for name in NEEDED:
         importlib.import_module(name)
     rooms = [f"{room}.room" for room in importlib.import_module("weft.dispatch").ROOMS]
@@ -53,13 +59,13 @@ def submissions() -> Run:
         found = [each.name for each in pkgutil.iter_modules(path)]
         others += [f"{package}.{name}" for name in found if name != "lab"]
     for name in (*rooms, *others):
-        with contextlib.suppress(Exception):  # the submission's process will say so
+        with contextlib.suppress(Exception):  # the submission's process reports it
             importlib.import_module(name)
     return worker.run
 
 
 def compilers() -> Run:
-    """Make the compiler ready; return what answers a submission's process."""
+    """Prepare the compiler; return the function that compiles for a submission."""
     found = importlib.util.spec_from_file_location("compiler", SOURCE)
     assert found
     assert found.loader
@@ -78,7 +84,7 @@ def compilers() -> Run:
 
 
 def unsafe() -> str:
-    """Why this process must not fork; "" if it may."""
+    """Return why this process must not fork; "" if it may."""
     if len(os.listdir("/proc/self/task")) > 1:
         return "it has threads"
     if "libcuda.so" in Path("/proc/self/maps").read_text():
@@ -99,7 +105,7 @@ def main() -> None:
     gc.freeze()
     while not why:
         order, files, _, _ = socket.recv_fds(control, LONGEST, FILES)
-        if order == STOP:  # it had ended already
+        if order == STOP:  # the process has ended already
             continue
         if not order:
             return
@@ -115,14 +121,14 @@ def main() -> None:
 
 
 def _begin(run: Run, order: dict[str, Any], files: list[int]) -> None:
-    """Be the new process: alone, confined, and then whatever it is for."""
+    """Become the new process: separate, confined, then running what it is for."""
     status = 1
     try:
         os.setsid()
         os.environ.clear()
         os.environ.update(order["environment"])
         os.chdir(order["home"])
-        tempfile.tempdir = None  # it depends on the environment
+        tempfile.tempdir = None  # as it depends on the environment
         apart = Apart(order["apart"])
         namespaces.enter(apart)
         confine(Path(order["home"]), apart is Apart.ALL)
@@ -135,7 +141,7 @@ def _begin(run: Run, order: dict[str, Any], files: list[int]) -> None:
 
 
 def _watch(control: socket.socket, number: int, apart: Apart) -> bool:
-    """Wait until a process ends, or end it; False if no more orders will come."""
+    """Wait until a process ends, or end it; return False if no orders will follow."""
     heard, file = b"", os.pidfd_open(number)
     try:
         ready, _, _ = select.select([control.fileno(), file], [], [])

@@ -1,6 +1,6 @@
 """The gradebook: `python -m grading.gradebook marks/*.csv`.
 
-Reads the tables of marks of one or several labs, and writes what Moodle and Canvas
+It reads the tables of marks of one or several labs, and writes what Moodle and Canvas
 import, a table of the class, and the page of the class.
 """
 
@@ -15,14 +15,14 @@ from grading.scoring import Rules, Score, scores
 from grading.table import read_csv, write_rows
 from weft.errors import LearnerError
 
-# https://docs.moodle.org/en/Grade_import: which column is whose is chosen there; a
-# user is found by "Email address" or "ID number".
+# At import, Moodle asks what each column is, and finds users by "Email address" or "ID
+# number": https://docs.moodle.org/en/Grade_import
 MOODLE = ("ID number", "Email address", "Full name")
-# The columns with which Canvas exports its gradebook, and the line below them. A
-# student is found by any of the three IDs.
+# The columns of a gradebook exported by Canvas, and the name of the row below them.
+# Canvas finds a student by any of the three IDs.
 CANVAS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 POSSIBLE = "    Points Possible"
-AUDIT = "-audit"  # ends the name of a table that is beside the marks, and has none
+AUDIT = "-audit"  # ends the name of a table beside the marks, which has none itself
 
 
 def options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
@@ -68,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def plain(found: Sequence[Score], rules: Rules) -> list[list[object]]:
-    """A line per student: the IDs, and the marks of each lab."""
+    """Return a row per student, below the header: the IDs and each lab's marks."""
     labs, people = _by_student(found)
     rows: list[list[object]] = [["student", "id", "email", *_named(labs, rules)]]
     for marks in people:
@@ -78,7 +78,7 @@ def plain(found: Sequence[Score], rules: Rules) -> list[list[object]]:
 
 
 def moodle(found: Sequence[Score], rules: Rules) -> list[list[object]]:
-    """The marks of those whom the register has, as Moodle imports them."""
+    """Return the marks of registered students in the format that Moodle imports."""
     labs, people = _by_student(score for score in found if score.person)
     rows: list[list[object]] = [[*MOODLE, *_named(labs, rules)]]
     for marks in people:
@@ -88,10 +88,10 @@ def moodle(found: Sequence[Score], rules: Rules) -> list[list[object]]:
 
 
 def canvas(found: Sequence[Score], rules: Rules) -> list[list[object]]:
-    """The marks of those whom the register has, as Canvas imports them.
+    """Return the marks of registered students in the format that Canvas imports.
 
-    A lab goes to the assignment whose name and number `rules.columns` has, such as
-    `Lab 5 (12345)`; without, Canvas makes a new one.
+    A lab's marks go to the assignment that `rules.columns` gives by name and number,
+    such as `Lab 5 (12345)`; without it, Canvas makes a new assignment.
     """
     labs, people = _by_student(score for score in found if score.person)
     full = {score.lab: f"{score.full:g}" for score in found}
@@ -107,7 +107,7 @@ def canvas(found: Sequence[Score], rules: Rules) -> list[list[object]]:
 
 
 def _by_student(found: Iterable[Score]) -> tuple[list[str], list[dict[str, Score]]]:
-    """The labs, and for each student the score of each lab."""
+    """Return the labs, and for each student the score of each lab."""
     people: dict[object, dict[str, Score]] = {}
     for score in found:
         people.setdefault(score.person or score.student, {})[score.lab] = score
@@ -125,7 +125,7 @@ def _named(labs: Sequence[str], rules: Rules) -> list[str]:
 
 
 def _points(marks: dict[str, Score], labs: Sequence[str]) -> list[str]:
-    """The points of each lab, "" where there is no submission."""
+    """Return the points of each lab, or "" if there is no submission."""
     return [f"{marks[lab].points:g}" if lab in marks else "" for lab in labs]
 
 

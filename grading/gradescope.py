@@ -2,7 +2,7 @@
 
     make gradescope LAB=05_first_kernel      the archive to upload
 
-In the archive are the course without answers, `setup.sh` and `run_autograder`; the
+The archive contains the course without answers, `setup.sh` and `run_autograder`; the
 latter runs this module, which reads the submission and writes `results.json`. The
 folders and the format are Gradescope's:
 https://gradescope-autograders.readthedocs.io/en/latest/specs/
@@ -25,7 +25,7 @@ from grading.sitting import Limits, Result, grade, nothing
 from weft.errors import LearnerError
 from weft.lesson import syllabus
 
-TOTAL = 480  # seconds for a submission: Gradescope stops an autograder on its own, too
+TOTAL = 480  # seconds for a submission; Gradescope has a limit of its own, too
 SETUP = """#!/usr/bin/env bash
 # Run once, as root, when Gradescope builds the image.
 set -e
@@ -77,9 +77,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def pack(archive: Path, lab: str, seed: str, rules: Path | None) -> None:
-    """Add to an archive of the course what makes it an autograder.
+    """Add the files that make an archive of the course an autograder.
 
-    Raises LearnerError for a lab that does not exist, or rules that are wrong.
+    Raises LearnerError if the lab does not exist or the rules are wrong.
     """
     syllabus.load(lab)
     options = ["--seed", seed] if seed else []
@@ -113,7 +113,7 @@ def run(folder: Path, lab: str, seed: str, rules: Path | None) -> None:
 
 
 def _handed_in_by(folder: Path) -> str:
-    """The mail addresses of a submission's owners, "" if Gradescope does not say.
+    """Return the email addresses of the submission's owners; "" if they are unknown.
 
     https://gradescope-autograders.readthedocs.io/en/latest/submission_metadata/
     """
@@ -125,7 +125,7 @@ def _handed_in_by(folder: Path) -> str:
 
 
 def _only(folder: Path) -> Path:
-    """The notebook of a submission. Raises Unreadable for none, or several."""
+    """Return the notebook of a submission. Raises Unreadable if it has not just one."""
     found = sorted(
         path
         for path in folder.rglob("*.ipynb")
@@ -138,7 +138,7 @@ def _only(folder: Path) -> Path:
 
 
 def results(lab: str, result: Result, weights: dict[str, float]) -> dict[str, Any]:
-    """What Gradescope shows: a test for each exercise, or why nothing was graded."""
+    """Return the JSON object for Gradescope: a test per exercise, or the failure."""
     titles = {e.name: e.title for e in syllabus.load(lab).exercises}
     found: dict[str, Any] = {
         "execution_time": round(result.seconds),

@@ -1,8 +1,9 @@
-"""Reads an answer before it runs, and refuses what no answer needs.
+"""Read an answer before it runs, and refuse what no answer needs.
 
-What an answer may use is in `allowed.toml`: names of Python, modules by full name, and
-names of these. Whatever is not there is refused: files, other modules, the interpreter,
-the course's own modules. This is not a wall: Python has more ways than a reader finds.
+`allowed.toml` lists what an answer may use: names of Python, modules by full name, and
+names of these. Anything else is refused: files, other modules, the interpreter, the
+course's own modules. This is no security boundary: Python has more ways than a reader
+finds.
 """
 
 import ast
@@ -24,16 +25,19 @@ from grading.allowed import (
 from grading.naming import Around, Imports, full_names, plain, scopes
 
 NOTEBOOKS = {"In", "Out", "display", "get_ipython"}  # names that IPython adds
-CALLED = {"getattr", "hasattr", "type"}  # built-ins that are only called
-# Called with text, these run it: a signature may have no other words than these.
+CALLED = {"getattr", "hasattr", "type"}  # built-ins that may only be called
+# These run the text that they are called with, so a signature may have only these
+# words.
 COMPILERS = {
     *("cfunc", "compile", "compile_all", "compile_for_current_device", "compile_ptx"),
     *("compile_ptx_for_current_device", "declare_device", "guvectorize", "jit"),
     *("njit", "vectorize"),
 }
-HARMLESS = {"re.compile", "triton.jit"}  # called like these
-PROTOTYPE = {"argtypes", "restype"}  # what a function of ctypes is given
-SIGNATURES = {None, "func_or_sig", "sig", "signature"}  # arguments that have one
+HARMLESS = {"re.compile", "triton.jit"}  # called like these, but they run no text
+# attributes of a ctypes function that an answer may set
+PROTOTYPE = {"argtypes", "restype"}
+# arguments that hold a signature
+SIGNATURES = {None, "func_or_sig", "sig", "signature"}
 SIGNATURE = re.compile(
     r"(void|boolean|bool|b1|u?int(p|c|8|16|32|64)?|float(16|32|64)|complex(64|128)"
     r"|[iuf][1248]|[\s\[\]:,()])*"
@@ -42,7 +46,7 @@ ANNOTATION = re.compile(r"[A-Za-z][\w.]*(\[[\w., ]*\])?( \| None)?")
 
 
 class Code(Protocol):
-    """The text of statements, and the line of its cell in which it begins."""
+    """Statements: their text, and the line of the cell in which they begin."""
 
     @property
     def text(self) -> str: ...
@@ -52,7 +56,7 @@ class Code(Protocol):
 
 
 class Refused(Exception):
-    """An answer uses what no answer needs; the message says what, and where."""
+    """An answer uses what no answer needs; the message says what and where."""
 
 
 def inspect(
@@ -61,10 +65,11 @@ def inspect(
     names: Iterable[str] = (),
     fixed: Iterable[str] = (),
 ) -> None:
-    """Refuse statements that reach for what no answer needs. Raises Refused.
+    """Refuse statements that use what no answer needs. Raises Refused.
 
-    given: what the lab imports. names: what the lab defines; fixed: of these, what an
-    answer may not define again. It is the text that is read, since that is what runs.
+    given: the lab's imports. names: the names that the lab defines. fixed: those of
+    them that an answer may not define again. What is inspected is the text, since that
+    is what runs.
     """
     trees = [ast.parse(one.text) for one in code]
     nodes = [node for tree in trees for node in tree.body]
@@ -85,7 +90,7 @@ def inspect(
 
 
 class _Reader:
-    """Finds what is wrong with a statement, given what names stand for."""
+    """Finds what is wrong with a statement, given what its names stand for."""
 
     def __init__(self, node: ast.stmt, globals: set[str], around: Around) -> None:
         self.node, self.globals, self.around = node, globals, around
@@ -98,7 +103,7 @@ class _Reader:
         }
 
     def read(self) -> Iterator[tuple[ast.AST, str]]:
-        """Yield each part that may not be there, and what it does."""
+        """Yield each part that is not allowed, and what it does, such as "uses `x`"."""
         for part in ast.walk(self.node):
             for found in self._wrong(part):
                 yield part, found
@@ -166,7 +171,7 @@ class _Reader:
             yield f"uses `.{name}`"
 
     def _imported(self, part: ast.expr, full: Iterable[str]) -> Iterator[str]:
-        """What is wrong with something imported: what it is, or as what it is used."""
+        """Yield what is wrong with an imported object: itself, or how it is used."""
         parent = self.parents.get(part)
         for each in full:
             if not may(each):
@@ -178,7 +183,7 @@ class _Reader:
                 yield f"uses the module `{ast.unparse(part)}` as a value"
 
     def _of_itself(self, part: ast.Attribute) -> bool:
-        """Whether this is what a method keeps for itself, such as `self._size`."""
+        """Return whether this is a method's own attribute, such as `self._size`."""
         if not isinstance(part.value, ast.Name) or part.value.id != "self":
             return False
         outer: ast.AST | None = part
@@ -187,10 +192,10 @@ class _Reader:
         return bool(outer) and part.attr not in NEVER and not _dunder(part.attr)
 
     def _evaluates_an_argument(self, part: ast.Name) -> bool:
-        """Whether only text is evaluated with which a check calls the function.
+        """Return whether this `eval` evaluates only text that a check passes.
 
-        That is an argument to which nothing else is assigned, of a function that the
-        answer itself does not use.
+        That is an argument of a function which the function does not assign to and
+        which the answer itself does not call.
         """
         outer = self.node
         match self.parents.get(part), outer:
@@ -235,18 +240,19 @@ class _Reader:
                 yield from self._signature(argument)
 
     def _only_named(self, part: ast.Call) -> bool:
-        """Whether a class is compared or printed, and not made use of."""
+        """Return whether a class is only compared or printed."""
         match self.parents.get(part):
             case ast.Compare() | ast.FormattedValue() | ast.Attribute(attr="__name__"):
                 return True
             case ast.Call(func=called, args=[one], keywords=[]) if called is part:
-                return not isinstance(one, ast.Starred)  # three would make a class
+                # with three arguments, `type` would make a class
+                return not isinstance(one, ast.Starred)
             case ast.Call(func=ast.Name(id=name)):
                 return name in ("isinstance", "issubclass", "print", "repr", "str")
         return False
 
     def _not_given(self, full: str) -> bool:
-        """Whether this is of a module that the lab would have to give, and does not."""
+        """Return whether this is of a module that the lab must import but does not."""
         return any(
             f"{full}.".startswith(f"{module}.")
             and not any(f"{each}.".startswith(f"{module}.") for each in self.around.lab)
@@ -254,7 +260,7 @@ class _Reader:
         )
 
     def _signature(self, node: ast.expr) -> Iterator[str]:
-        """What is wrong with a signature: numba runs its text as code."""
+        """Yield what is wrong with a signature, whose text Numba runs as code."""
         for part in ast.walk(node):
             match part:
                 case ast.JoinedStr() | ast.BinOp() | ast.Starred():
@@ -266,7 +272,7 @@ class _Reader:
 
 
 def _changed(function: ast.FunctionDef, around: Around) -> set[str]:
-    """The names that a function assigns to, or that the answer uses elsewhere."""
+    """Return the names that a function assigns, and its own if the answer uses it."""
     stored = {
         n.id
         for n in ast.walk(function)
@@ -284,13 +290,13 @@ def _dunder(name: str) -> bool:
 
 
 def _plain(node: ast.expr) -> bool:
-    """Whether this is text to be formatted without a look into what is formatted."""
+    """Return whether this is a format that reads no attributes of what it formats."""
     if not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
         return False
     try:
         fields = list(Formatter().parse(node.value))
     except ValueError:
-        return True  # it raises this again
+        return True  # the answer will raise it again
     inner = [spec for _, _, spec, _ in fields if spec and "{" in spec]
     return all(re.fullmatch(r"\w*", field or "") for _, field, _, _ in fields) and all(
         _plain(ast.Constant(spec)) for spec in inner
@@ -298,7 +304,7 @@ def _plain(node: ast.expr) -> bool:
 
 
 def _root(node: ast.AST) -> str:
-    """The name that a chain of attributes and indices begins with, "" if none."""
+    """Return the name at the root of attributes and indices; "" if there is none."""
     while isinstance(node, ast.Attribute | ast.Subscript):
         node = node.value
     return node.id if isinstance(node, ast.Name) else ""

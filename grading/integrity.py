@@ -1,4 +1,4 @@
-"""Whether the functions that a check consists of are still what they were."""
+"""Check whether the functions that a check relies on are still the same."""
 
 import builtins
 import sys
@@ -6,18 +6,21 @@ from collections.abc import Iterator
 from types import FunctionType
 from typing import Any
 
-# Modules of these packages; of the others, what can be reached by a single name.
+# All modules of these packages count; of the others, only the names in these modules.
 WHOLE = ("weft",)
-PUBLIC = ("math", "numpy", "numpy.linalg", "numpy.random")  # PyTorch changes its own
-LABS = "weft.chapters."  # lab 29 makes its programs anew with a learner's function
+# not PyTorch, which changes its own functions
+PUBLIC = ("math", "numpy", "numpy.linalg", "numpy.random")
+# excepted: lab 29 remakes its programs with the learner's function
+LABS = "weft.chapters."
 CLASSES = (("torch", "Tensor"),)
 
 BOUND = (property, staticmethod, classmethod)
-Found = dict[tuple[str, str], tuple[int, int]]  # of each its identity, and its code's
+# by module and name: the identities of a function and of its code
+Found = dict[tuple[str, str], tuple[int, int]]
 
 
 def found() -> Found:
-    """What the functions and classes of the modules that are loaded are now."""
+    """Return the identities of the functions and classes in the loaded modules."""
     return {
         (where, name): (id(value), _code(value))
         for where, has in _holders()
@@ -27,7 +30,7 @@ def found() -> Found:
 
 
 def changed(before: Found) -> list[str]:
-    """The names that are something else than before, such as `weft.check`."""
+    """Return the names whose objects have changed, such as `weft.check`."""
     now = found()
     return [
         ".".join(place) for place, value in before.items() if now.get(place) != value
@@ -39,7 +42,7 @@ def _code(value: Any) -> int:
 
 
 def _holders() -> Iterator[tuple[str, dict[str, Any]]]:
-    """What modules and classes have whose functions count, by their name."""
+    """Yield each module and class whose functions count: its name and attributes."""
     yield "builtins", vars(builtins)
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] in WHOLE and not name.startswith(LABS):

@@ -1,7 +1,8 @@
-"""Landlock: Linux lets a process give up its own access to files, for good.
+"""Landlock: Linux lets a process give up its own access to files for good.
 
-Constants and structures are those of `linux/landlock.h`; the system calls have the same
-numbers on every architecture. See https://docs.kernel.org/userspace-api/landlock.html.
+Constants and structures are those of `linux/landlock.h`; the numbers of the system
+calls are the same on every architecture. See
+https://docs.kernel.org/userspace-api/landlock.html.
 """
 
 import ctypes
@@ -13,8 +14,8 @@ from pathlib import Path
 
 from grading.system_calls import call, checked, prctl
 
-CREATE, ADD, RESTRICT = 444, 445, 446  # the system calls
-DUMPABLE, NO_NEW_PRIVS = 4, 38  # for prctl
+CREATE, ADD, RESTRICT = 444, 445, 446  # numbers of the system calls
+DUMPABLE, NO_NEW_PRIVS = 4, 38  # options of prctl
 PATH_BENEATH = 1
 VERSION_OF = 1  # a flag of CREATE
 
@@ -22,7 +23,7 @@ EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 TRUNCATE, IOCTL = 1 << 14, 1 << 15
 READ = EXECUTE | READ_FILE | READ_DIR
 OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL
-# By version: the rights over files that this one was the first to have.
+# By version: the file access rights that this version added.
 RIGHTS = {1: (1 << 13) - 1, 2: 1 << 13, 3: TRUNCATE, 5: IOCTL}
 CONNECT_AND_BIND = 0b11  # over TCP, from version 4
 OUTSIDE = 0b11  # abstract sockets and signals to other processes, from version 6
@@ -42,7 +43,7 @@ class Beneath(ctypes.Structure):
 
 
 def version() -> int:
-    """Return the version of Landlock that the kernel has, 0 for none."""
+    """Return the kernel's version of Landlock; 0 if it has none."""
     if sys.platform != "linux":
         return 0
     return max(0, call(CREATE, None, ctypes.c_size_t(0), VERSION_OF))
@@ -51,11 +52,13 @@ def version() -> int:
 def restrict(
     listing: Iterable[Path], reading: Iterable[Path], writing: Iterable[Path]
 ) -> bool:
-    """Let this thread, and what it starts, use these files and folders only.
+    """Restrict this thread, and all it starts, to these files and folders.
 
-    listing: folders of which only the names below them may be read.
-    Threads that run already are not restricted. Returns False, and changes nothing,
-    where the kernel has no Landlock. Raises OSError where it refuses.
+    listing: folders in which only names may be read. reading: what may be read.
+    writing: what may be read and written.
+
+    Threads that already run are not restricted. Returns False, with nothing changed, if
+    the kernel has no Landlock. Raises OSError if the kernel refuses.
     """
     known = version()
     if not known:
@@ -80,12 +83,12 @@ def restrict(
 
 
 def hide() -> None:
-    """Keep this user's other processes from looking into this one, or changing it."""
+    """Keep this user's other processes from reading or changing this one."""
     prctl(DUMPABLE, 0)
 
 
 def _allow(ruleset: int, path: Path, rights: int) -> None:
-    """Allow a file, or what is below a folder; nothing if there is no such path."""
+    """Allow a file, or a folder with all its contents; ignore a missing path."""
     try:
         folder = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:

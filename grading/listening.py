@@ -1,4 +1,4 @@
-"""What one process reports, and whether it may say so at that point."""
+"""What a submission's process reports, and whether each line is due at that point."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -9,14 +9,14 @@ from grading.paper import Paper
 
 
 class Tampered(Exception):
-    """The report says what the worker would not have said; the argument is what."""
+    """The report has a line that the worker would not write; the argument says what."""
 
 
 @dataclass(frozen=True)
 class Mark:
-    """What one exercise got. kind: the verdict's, or why there is none.
+    """The mark of one exercise. kind: the verdict's, or why there is none.
 
-    line: the line of the answer that the verdict names first, "" if it names none.
+    line: the line of the answer that the verdict names first; "" if it names none.
     """
 
     exercise: str
@@ -26,7 +26,7 @@ class Mark:
     line: str = ""
 
     def noting(self, more: str) -> "Mark":
-        """Derive a mark whose text has a note as well, unless it passed."""
+        """Return the mark with a note added to its text, unless it passed."""
         if self.passed or not more:
             return self
         return replace(self, text=f"{self.text}\n\n{more}".strip())
@@ -34,14 +34,15 @@ class Mark:
 
 @dataclass
 class Heard:
-    """A report so far.
+    """The report so far.
 
-    marks: by exercise, and missing: those of exercises that have nothing to run.
-    answers: what each answer is compared by.
-    notes: what there is to say about answers that do not pass, by exercise.
-    during: the exercise that is being defined or checked, "" for none. read: whether
-    the submission has been read. ends: whether the last line came. failed: why the
-    worker gave up, of no exercise.
+    marks: by exercise. missing: the marks of exercises that have nothing to run.
+    answers: the digests of each answer. notes: remarks on answers that do not pass, by
+    exercise.
+
+    during: the exercise that is being defined or checked, or "". read: whether the
+    submission has been read. ends: whether the last line has come. failed: why the
+    worker gave up, as a mark of no exercise.
     """
 
     paper: Paper
@@ -59,7 +60,7 @@ class Heard:
         self._wanted = list(_order(self.paper))[::-1]
 
     def line(self, said: dict[str, Any]) -> None:
-        """Take a line in. Raises Tampered."""
+        """Take in a line of the report. Raises Tampered if it is not the one due."""
         if said.pop("key", None) != self.key:
             raise Tampered("a line without the key")
         if self.failed or not self._wanted:
@@ -99,7 +100,7 @@ class Heard:
 
 
 def _order(paper: Paper) -> Iterator[tuple[str, Any]]:
-    """The lines that a report has: of each a field, and what that has to be."""
+    """Yield the lines due in a report: a field of each, and its expected value."""
     yield "read", True
     for number in range(len(paper.cells)):
         if number in paper.defines:

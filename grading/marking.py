@@ -1,4 +1,4 @@
-"""Marks all submissions, several at a time, each as soon as it is done."""
+"""Mark all submissions, several at a time; yield each as soon as it is done."""
 
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -22,10 +22,11 @@ def marked(
     jobs: int,
     record: Record,
 ) -> Iterator[Result]:
-    """Yield the marks of submissions in the order in which they are done.
+    """Yield the results of submissions in the order in which they finish.
 
-    submissions: by student. What the record has is not run again. When the caller
-    stops, by Ctrl-C too, all processes are stopped.
+    submissions: by student. jobs: how many run at a time. Submissions that the record
+    has are not run again. When the caller stops, by Ctrl-C too, all processes are
+    stopped.
     """
 
     def one(student: str, path: Path) -> Result:

@@ -1,6 +1,6 @@
-"""Namespaces: how a process is kept from the network, and from other processes.
+"""Namespaces: they keep a process from the network, and from other processes.
 
-Numbers are those of `linux/sched.h`, `linux/mount.h` and `linux/capability.h`. See
+The numbers are those of `linux/sched.h`, `linux/mount.h` and `linux/capability.h`. See
 https://man7.org/linux/man-pages/man7/namespaces.7.html
 """
 
@@ -24,9 +24,9 @@ MOUNTS, IPC, USER, PROCESSES, NETWORK = (
 )
 RECURSIVE, PRIVATE = 1 << 14, 1 << 18
 NO_SETUID, NO_DEVICES, NO_PROGRAMS = 1 << 1, 1 << 2, 1 << 3
-SIGNAL_WHEN_PARENT_ENDS = 1  # for prctl
-CAPABILITIES = 0x2008_0522  # version 3 of the call: two words of each set
-SECONDS = 5.0  # for a process to end those that it has started
+SIGNAL_WHEN_PARENT_ENDS = 1  # option of prctl
+CAPABILITIES = 0x2008_0522  # version 3 of capset: two words for each set
+SECONDS = 5.0  # that a process has for ending those that it started
 
 
 class Apart(StrEnum):
@@ -34,15 +34,15 @@ class Apart(StrEnum):
 
     NOTHING = ""
     NETWORK = "network"
-    ALL = "all"  # other processes as well; what it starts ends with it
+    ALL = "all"  # from other processes too; what it starts ends with it
 
 
 def enter(apart: Apart) -> None:
-    """Go on in namespaces of one's own. Raises OSError where the system refuses.
+    """Move this process into namespaces of its own. Raises OSError if refused.
 
-    Has to be called while there are no threads. With `Apart.ALL`, the caller goes on as
-    a new process, the first of its namespace. The old one only waits for it, ends as it
-    does, and ends it on SIGTERM.
+    Call it while there are no threads. With `Apart.ALL`, the caller goes on as a new
+    process, the first of its namespace. The old process only waits for the new one,
+    exits with its status, and ends it on SIGTERM.
     """
     if apart is Apart.NOTHING:
         return
@@ -58,9 +58,9 @@ def enter(apart: Apart) -> None:
 
 
 def end(number: int, apart: Apart) -> None:
-    """Ask a process to end, with all that it has started.
+    """Ask a process, and all that it has started, to end.
 
-    number: of the process that called `enter`; it leads a session.
+    number: the process that called `enter`; it leads a session.
     """
     with contextlib.suppress(ProcessLookupError, PermissionError):
         if apart is Apart.ALL:
@@ -70,7 +70,7 @@ def end(number: int, apart: Apart) -> None:
 
 
 def _become_the_first() -> None:
-    """Fork into the new namespace of processes, and show its own in /proc."""
+    """Fork into the new process namespace, and mount its own /proc."""
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
     number = os.fork()
     if number:
@@ -93,7 +93,7 @@ def _stand_by(number: int) -> NoReturn:
 
 
 def _drop_capabilities() -> None:
-    """Give up what the new namespaces allow their first user."""
+    """Give up the capabilities that a new user namespace gives its first user."""
     header = (ctypes.c_uint32 * 2)(CAPABILITIES, 0)
     none = (ctypes.c_uint32 * 6)()
     named("capset", header, none)

@@ -9,7 +9,7 @@ Imports = Mapping[str, set[str]]
 
 
 def imports(nodes: Iterable[ast.AST]) -> dict[str, set[str]]:
-    """The full names of what a name may stand for, as imported in this code."""
+    """Return the full names that each imported name may stand for in this code."""
     found: dict[str, set[str]] = {}
     for node in nodes:
         for part in ast.walk(node):
@@ -28,13 +28,13 @@ def imports(nodes: Iterable[ast.AST]) -> dict[str, set[str]]:
 
 @dataclass
 class Around:
-    """What an answer consists of, and where.
+    """The names of an answer and of its lab.
 
-    known: the full names of what its names stand for. given: names that the lab has;
-    fixed: those that the answer may not define. lab: the full names that it imports.
-    own: names that it imports itself, or assigns something imported, as in
-    `gpu = cuda`; again: those that it imports as the lab does. defined: its functions
-    and classes. stored: names that it assigns. used: names that it uses.
+    known: the full names that each name stands for. given: names that the lab has.
+    fixed: those that the answer may not define. lab: the full names that the lab
+    imports. own: names that the answer imports, or assigns an import, as in `gpu =
+    cuda`. again: those that it imports just as the lab does. defined: its functions and
+    classes. stored: names that it assigns. used: names that it uses.
     """
 
     known: dict[str, set[str]]
@@ -48,12 +48,12 @@ class Around:
     used: set[str] = field(default_factory=set)
 
     def changes(self, name: str) -> bool:
-        """Whether the answer makes something else of a name that is not its own."""
+        """Return whether the answer gives a new meaning to a name that is fixed."""
         same = name in self.again and name not in self.stored | self.defined
         return name in self.fixed and not same
 
     def read(self, nodes: Sequence[ast.AST]) -> None:
-        """Find names that are imported, assigned and used."""
+        """Record the names that are imported, defined, assigned and used."""
         assigned: list[tuple[str, ast.expr]] = []
         for part in (part for node in nodes for part in ast.walk(node)):
             match part:
@@ -80,9 +80,10 @@ class Around:
 
 
 def scopes(text: str) -> tuple[set[str], set[str]]:
-    """The names that code takes from outside, and those that it defines there.
+    """Return the names that code uses from outside, and those it defines there.
 
-    What the body of a class looks up may come from outside, even if it defines it.
+    What the body of a class looks up may come from outside even if the class defines
+    it.
     """
     outside, waiting = set[str](), [symtable.symtable(text, "<answer>", "exec")]
     bound = {s.get_name() for s in waiting[0].get_symbols() if s.is_assigned()}
@@ -100,7 +101,7 @@ def scopes(text: str) -> tuple[set[str], set[str]]:
 
 
 def full_names(node: ast.AST, known: Imports) -> set[str]:
-    """The full names of what a name or a chain of attributes may stand for."""
+    """Return the full names that a name or a chain of attributes may stand for."""
     match node:
         case ast.Name(id=name):
             return set(known.get(name, ()))
@@ -110,5 +111,5 @@ def full_names(node: ast.AST, known: Imports) -> set[str]:
 
 
 def plain(node: ast.Assign) -> bool:
-    """Whether only names are given a value."""
+    """Return whether an assignment assigns only to names."""
     return all(isinstance(target, ast.Name) for target in node.targets)

@@ -1,4 +1,4 @@
-"""The instructor's copy of a lab, with a learner's answers in it."""
+"""The instructor's copy of a lab, which is run with a learner's answers."""
 
 import ast
 import json
@@ -14,13 +14,14 @@ from weft.cells import check, checked, parse
 from weft.errors import LearnerError
 from weft.lesson import syllabus
 
-NO_MARKS = {"bench", "hint", "quiz", "doctor", "progress"}  # cells that call these
+# cells that call these earn nothing
+NO_MARKS = {"bench", "hint", "quiz", "doctor", "progress"}
 
 ABSENT = Answer("", "The notebook does not define it.", "missing")
 
 
 def code_cells(notebook: bytes) -> list[dict[str, Any]]:
-    """Return a notebook's code cells, sources joined. Raises LearnerError."""
+    """Return a notebook's code cells, their sources joined. Raises LearnerError."""
     try:
         cells = json.loads(notebook.decode("utf-8-sig"))["cells"]
         found = [cell for cell in cells if cell["cell_type"] == "code"]
@@ -46,7 +47,7 @@ def cells_of(path: Path) -> list[str]:
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell to run, "" for none.
+    """A cell to run; its source is "" if there is nothing to run.
 
     defines: the exercise whose answer it is. checks: the exercise whose verdict is its
     result.
@@ -59,20 +60,20 @@ class Cell:
 
 @dataclass(frozen=True)
 class Script:
-    """What is run for one submission, and the exercises that have nothing to run."""
+    """What runs for one submission, and the exercises that have nothing to run."""
 
     cells: list[Cell]
     missing: dict[str, Answer]
-    notes: dict[str, str]  # what there is to say about an answer that does not pass
+    notes: dict[str, str]  # by exercise: what to say about an answer that does not pass
 
 
 class Paper:
-    """A lab as the instructor has it: which cells define exercises, and which check."""
+    """An instructor's copy of a lab: the cells that define exercises or check them."""
 
     def __init__(self, lab: str, path: Path) -> None:
         """Read the lab's notebook.
 
-        Raises LearnerError if there is no such lab, or an exercise has no check.
+        Raises LearnerError if there is no such lab or an exercise has no check.
         """
         self.lab = lab
         self.exercises = [e.name for e in syllabus.load(lab).exercises]
@@ -104,10 +105,10 @@ class Paper:
         }
 
     def script(self, submission: Submission, without: Iterable[str] = ()) -> Script:
-        """Return the lab with the submission's answers, but for those in `without`.
+        """Return the lab with the submission's answers, except those in `without`.
 
-        It has a cell for each of the paper's. Those that earn nothing are empty: cells
-        without marks, and all below the last check.
+        The script has a cell for each cell of the paper. Cells that earn nothing are
+        empty: those without marks, and all below the last check.
         """
         cells: list[Cell] = []
         missing: dict[str, Answer] = {}
@@ -141,7 +142,7 @@ class Paper:
         return Script(cells, missing, notes)
 
     def modules(self) -> set[str]:
-        """The names of the modules that the lab's cells import, and maybe others."""
+        """Return the full names that the lab's cells import: modules, maybe others."""
         trees = [tree for cell in self.cells if (tree := parse(cell))]
         found: set[str] = set()
         for node in (node for tree in trees for node in ast.walk(tree)):
@@ -153,12 +154,12 @@ class Paper:
         return found
 
     def _imports(self) -> dict[str, set[str]]:
-        """What each name stands for that the lab imports."""
+        """Return the full names that each of the lab's imported names stands for."""
         trees = [parse(cell) for cell in self.cells]
         return dict(imports(tree for tree in trees if tree))
 
     def _blank(self) -> Iterator[str]:
-        """The names that the lab sets to a constant for the learner to replace."""
+        """Yield the names that the lab sets to a constant for learners to replace."""
         for cell in self.cells:
             try:
                 for piece in pieces(cell):
@@ -169,14 +170,14 @@ class Paper:
                 continue
 
     def _values(self, number: int, submission: Submission) -> Iterator[Answer]:
-        """The values for a check that the learner has set, such as a diagnosis."""
+        """Yield the values that the learner has set for a check, as a diagnosis is."""
         for name in self.values[number]:
             if value := submission.value(name, self.checks[number]):
                 yield value
 
 
 def _given(cell: str) -> set[str]:
-    """The names that a cell of the lab defines; what a loop counts with is not one."""
+    """Return the names that a lab's cell defines, without variables of loops."""
     if magic(cell):
         return {magic(cell)}
     kept = (p for p in pieces(cell) if not isinstance(p.node, ast.For | ast.While))
@@ -184,13 +185,13 @@ def _given(cell: str) -> set[str]:
 
 
 def _positional(cell: str) -> list[str]:
-    """The names that a check is given beside the exercise: answers as well."""
+    """Return the names that a check gets beside the exercise; they are answers, too."""
     call = check(cell)
     return [a.id for a in call.args[1:] if isinstance(a, ast.Name)] if call else []
 
 
 def _without_marks(cell: str) -> bool:
-    """Whether a cell measures, hints or asks, and defines nothing for a check."""
+    """Return whether a cell only measures, hints or asks: a check needs none of it."""
     try:
         body = ast.parse(cell).body
     except SyntaxError:

@@ -1,4 +1,4 @@
-"""A cell of a notebook taken apart: its statements, and the names that they define."""
+"""Take a notebook's cell apart into its statements and the names they define."""
 
 import ast
 import re
@@ -10,22 +10,22 @@ from functools import cache
 from IPython.core.inputtransformer2 import TransformerManager
 
 MAGIC = re.compile(r"%%(?:c|makefile)[ \t]+(\w+)[^\n]*\n")
-# Magics that run the Python below them as if they were not there, and empty lines.
+# Magics that run the Python code below them unchanged, and empty lines.
 AROUND = re.compile(r"\A(?:\s*%%(?:capture|prun|time)\b[^\n]*\n)?(?:[ \t]*\n)*")
 BEGUN = re.compile(r"^(?:def|class)[ \t]+(\w+)", re.MULTILINE)
-LINES = re.compile(r"\r\n|\r|\n")  # what Python takes for the end of one
+LINES = re.compile(r"\r\n|\r|\n")  # what Python takes for the end of a line
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A statement at the top of a cell: its text, and the names that it defines.
+    """A statement at the top level of a cell: its text, and the names it defines.
 
-    A call such as `f.register_fake(g)`, or `TABLE[0] = 1`, defines nothing, and belongs
-    to what `f` or `TABLE` is. fresh: whether the names do not depend on what they were
-    before, as in `ONE = 1` but not in `ONE -= 1`, or in a `def` under an `if`. line: in
-    its cell, counted from 1.
+    A call such as `f.register_fake(g)`, or `TABLE[0] = 1`, defines nothing; `of` is
+    then the name that it changes, `f` or `TABLE`. fresh: whether the names' new values
+    are independent of their old ones, as in `ONE = 1` but not in `ONE -= 1`, or in a
+    `def` under an `if`. line: its number in the cell, counted from 1.
     """
 
     text: str
@@ -36,20 +36,20 @@ class Piece:
     line: int = 0
 
     def uses(self) -> set[str]:
-        """The names that the statement refers to and does not define itself."""
+        """Return the names that the statement uses but does not define itself."""
         found = {n.id for n in ast.walk(self.node) if isinstance(n, ast.Name)}
         return found - (local_names(self.node) if self.fresh else set())
 
 
 def magic(source: str) -> str:
-    """Return the name that a cell of C or of a Makefile defines, "" for others."""
+    """Return the name that a cell of C or of a Makefile defines; "" for other cells."""
     found = MAGIC.match(source.lstrip())
     return found[1] if found else ""
 
 
 @cache
 def pieces(source: str) -> tuple[Piece, ...]:
-    """Take a cell apart. Raises SyntaxError, also for what Python cannot read."""
+    """Take a cell apart. Raises SyntaxError, also for text that Python cannot read."""
     return tuple(_pieces(source))
 
 
@@ -67,14 +67,15 @@ def _pieces(source: str) -> Iterator[Piece]:
         first = min([node, *getattr(node, "decorator_list", [])], key=_line)
         part = "\n".join(lines[first.lineno - 1 : node.end_lineno])
         if touched[node.lineno] > 1 or touched[node.end_lineno] > 1:
-            part = ast.get_source_segment(text, node) or ""  # others are on its lines
+            # "": other statements share its lines
+            part = ast.get_source_segment(text, node) or ""
         names, of = frozenset(bound(node)), _of(node)
         fresh = bool(names) and _fresh(node, names)
         yield Piece(part, node, names, of, fresh, first.lineno + dropped)
 
 
 def names(source: str) -> set[str]:
-    """The names that a cell defines; with a syntax error, those that it begins to."""
+    """Return the names that a cell defines, or begins to if it has a syntax error."""
     if name := magic(source):
         return {name}
     try:
@@ -84,7 +85,7 @@ def names(source: str) -> set[str]:
 
 
 def where(cells: Sequence[str], name: str) -> list[int]:
-    """The numbers of the cells that define a name, as a function if one does."""
+    """Return the numbers of the cells that define a name, as a function if one does."""
     found = [k for k, cell in enumerate(cells) if name in names(cell)]
     begins = re.compile(rf"^[ \t]*(?:def|class)[ \t]+{name}\b", re.MULTILINE)
     written = [k for k in found if magic(cells[k]) or begins.search(cells[k])]
@@ -92,7 +93,7 @@ def where(cells: Sequence[str], name: str) -> list[int]:
 
 
 def local_names(node: ast.AST) -> set[str]:
-    """The names that some code gives a value, parameters included."""
+    """Return the names that some code gives a value, including its parameters."""
     return {
         n.arg if isinstance(n, ast.arg) else n.id
         for n in ast.walk(node)
@@ -102,9 +103,10 @@ def local_names(node: ast.AST) -> set[str]:
 
 
 def bound(node: ast.stmt) -> set[str]:
-    """The names that a statement at the top of a cell gives a value.
+    """Return the names that a statement at the top of a cell gives a value.
 
-    None for one that sets an attribute; for an `if` or a `try`, those of all branches.
+    A statement that sets an attribute gives none; an `if` or a `try` gives those of all
+    its branches.
     """
     if isinstance(node, ast.Delete) or _targets(node, ast.Attribute):
         return set()
@@ -124,7 +126,7 @@ def bound(node: ast.stmt) -> set[str]:
 
 
 def root(node: ast.expr) -> str:
-    """The name that a chain of attributes and indices begins with, "" if none."""
+    """Return the name at the root of attributes and indices; "" if there is none."""
     while isinstance(node, ast.Attribute | ast.Subscript):
         node = node.value
     return node.id if isinstance(node, ast.Name) else ""
@@ -137,7 +139,7 @@ def _line(node: ast.stmt | ast.expr) -> int:
 def _targets(
     node: ast.stmt, kind: type[ast.Attribute] | type[ast.Subscript]
 ) -> list[ast.Attribute | ast.Subscript]:
-    """What a statement stores to, of one kind of expression."""
+    """Return the attributes, or else the subscripts, that a statement assigns to."""
     stored: list[ast.expr] = []
     match node:
         case ast.Assign(targets=stored):
@@ -153,7 +155,7 @@ def _targets(
 
 
 def _of(node: ast.stmt) -> str:
-    """The name whose value a statement changes in place, "" if it changes none."""
+    """Return the name whose value a statement changes in place; "" if none."""
     match node:
         case ast.Expr(value=ast.Call(func=ast.Attribute() as called)):
             return root(called)
@@ -161,7 +163,7 @@ def _of(node: ast.stmt) -> str:
 
 
 def _fresh(node: ast.stmt, names: frozenset[str]) -> bool:
-    """Whether names get a value that does not depend on what they were before."""
+    """Return whether the names' new values are independent of their old ones."""
     match node:
         case ast.FunctionDef() | ast.ClassDef():
             read = node.decorator_list

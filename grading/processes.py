@@ -1,4 +1,4 @@
-"""The process of one submission: how it is started, watched and stopped."""
+"""Start, watch and stop the process of one submission."""
 
 import contextlib
 import functools
@@ -21,21 +21,21 @@ from grading.namespaces import Apart
 
 ROOT = Path(__file__).parents[1]
 LOOK = 0.2  # seconds between two looks at the processes
-LONGEST = 1 << 20  # bytes of a line of the report
+LONGEST = 1 << 20  # bytes of the longest line of a report
 MOST = 256  # processes of a submission
 KEPT = ("LANG", "LC_ALL", "LD_LIBRARY_PATH", "PATH", "VIRTUAL_ENV")
 TRY = "from grading.namespaces import *; enter(Apart({!r}))"
 
-stopping = threading.Event()  # set: every submission's process is to be stopped
+stopping = threading.Event()  # when set, every submission's process is stopped
 
 
 class Ended(Exception):
-    """A process was stopped, or broke off; the argument says how, in a word."""
+    """A process was stopped or broke off; the argument says how, in a word."""
 
 
 @functools.cache
 def isolated() -> Apart:
-    """What this system can keep a submission from."""
+    """Return what this system can keep a submission's process from."""
     for apart in (Apart.ALL, Apart.NETWORK):
         if sys.platform == "linux" and _works(apart):
             return apart
@@ -43,7 +43,7 @@ def isolated() -> Apart:
 
 
 def _works(apart: Apart) -> bool:
-    """Whether a process can enter these namespaces here."""
+    """Return whether a process can enter these namespaces on this system."""
     command = [sys.executable, "-c", TRY.format(apart.value)]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     try:
@@ -56,28 +56,31 @@ def _works(apart: Apart) -> bool:
 class Running(Protocol):
     """The processes of a submission.
 
-    sessions: the numbers of those that lead the others.
+    sessions: the numbers of the processes that lead the others' sessions.
     """
 
     sessions: list[int]
 
     def wait(self, seconds: float) -> int | None:
-        """Wait for its end; return its exit status, None if it has not ended."""
+        """Wait for the end; return the exit status, or None if it has not ended."""
 
     def end(self) -> None:
-        """Stop it, and all that it has started."""
+        """Stop the submission's processes, and all that they have started."""
 
 
 Start = Callable[[str, dict[str, str], int, int], Running]
 
 
 class Fresh:
-    """A submission's process that begins with an empty Python."""
+    """A submission's process that begins with a newly started Python."""
 
     def __init__(
         self, home: str, environment: dict[str, str], task: int, report: int
     ) -> None:
-        """home: its folder. task, report: what it reads and writes, as descriptors."""
+        """Start the process.
+
+        home: its folder. task, report: the descriptors that it reads and writes.
+        """
         apart = isolated()
         self._process = subprocess.Popen(
             [sys.executable, "-m", "grading.worker", str(report), apart],
@@ -108,10 +111,11 @@ class Fresh:
 def report(
     task: bytes, seed: str, memory: float, start: Start = Fresh
 ) -> Generator[dict[str, Any] | None, None, None]:
-    """Run the worker on a task; yield what it reports, and None while it says nothing.
+    """Run the worker on a task; yield its report's lines, and None during silence.
 
-    memory: in bytes, for all its processes. Raises Ended when the process breaks off,
-    needs too much or says what is no report.
+    task: a pickled `worker.Task`. seed: the value of WEFT_SEED. memory: in bytes, for
+    all its processes. Raises Ended if the process breaks off, needs too much, or writes
+    what is no report.
     """
     with tempfile.TemporaryDirectory(
         prefix="weft-grade-", ignore_cleanup_errors=True
@@ -133,7 +137,7 @@ def report(
 
 
 def _give(file: IO[bytes], task: bytes) -> None:
-    """Write all of a task to a process, which may have ended by then."""
+    """Write a whole task to a process, which may have ended by then."""
     with contextlib.suppress(BrokenPipeError):
         file.write(task)
         file.flush()
@@ -142,7 +146,7 @@ def _give(file: IO[bytes], task: bytes) -> None:
 
 
 def environment(home: str, seed: str) -> dict[str, str]:
-    """The variables of a submission's process."""
+    """Return the environment variables of a submission's process."""
     return {k: os.environ[k] for k in KEPT if k in os.environ} | {
         "HOME": home,
         "IPYTHONDIR": home,
@@ -161,7 +165,7 @@ def environment(home: str, seed: str) -> dict[str, str]:
 def _lines(
     lines: Any, sessions: list[int], memory: float
 ) -> Iterator[dict[str, Any] | None]:
-    """Yield the lines of a report, and None every now and then. Raises Ended."""
+    """Yield the lines of a report, and None every 0.2 s without one. Raises Ended."""
     with selectors.DefaultSelector() as selector:
         selector.register(lines, selectors.EVENT_READ)
         rest, looked = b"", time.monotonic()
@@ -201,10 +205,10 @@ def _wait(running: Running) -> None:
 
 
 def _within(sessions: list[int], memory: float) -> None:
-    """Raises Ended if the processes of sessions are too many, or need too much memory.
+    """Check the number and the memory of the sessions' processes. Raises Ended.
 
-    All that they have started count, those that left their session as well, but not the
-    process that leads one where it only waits; nothing is known without /proc.
+    All processes that they have started count, even those that have left their session,
+    but not the leader of a session if it only waits. Without /proc, nothing is checked.
     """
     children: dict[int, list[int]] = defaultdict(list)
     size: dict[int, int] = {}
@@ -230,7 +234,7 @@ def _within(sessions: list[int], memory: float) -> None:
 
 
 def isolation() -> Iterator[str]:
-    """What a submission can reach on this system that it cannot on others."""
+    """Yield a sentence on each thing that a submission can reach on this system."""
     if not isolated():
         yield "Submissions can reach the network on this system."
     if isolated() is not Apart.ALL:

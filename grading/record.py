@@ -1,4 +1,4 @@
-"""The marks of a run as they come, so that a run that was stopped can go on."""
+"""The results of a run, kept as they come, so that a stopped run can go on."""
 
 import hashlib
 import json
@@ -12,13 +12,13 @@ from weft.versions import __version__
 
 
 def key(paper: Paper, notebook: bytes, limits: Limits) -> str:
-    """A digest of all that the marks of a submission depend on."""
+    """Return a digest of all that the marks of a submission depend on."""
     asked = [__version__, paper.lab, paper.cells, asdict(limits)]
     return hashlib.sha256(json.dumps(asked).encode() + notebook).hexdigest()
 
 
 class Record:
-    """A file with a line for each submission that has its marks; None keeps nothing."""
+    """A file with a line for each finished submission; with None, nothing is kept."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
@@ -29,12 +29,13 @@ class Record:
                     read = json.loads(line)
                     marks = [Mark(**mark) for mark in read["marks"]]
                     result = Result(**(read | {"marks": marks}))
-                except (ValueError, TypeError, KeyError):  # it was being written
+                # the run stopped while it was being written
+                except (ValueError, TypeError, KeyError):
                     continue
                 self._known[result.key] = result
 
     def get(self, key: str, student: str) -> Result | None:
-        """Return the marks that a submission has got already."""
+        """Return a submission's result if the record has it, or None."""
         found = self._known.get(key)
         return found if found and found.student == student else None
 
@@ -44,6 +45,6 @@ class Record:
                 file.write(json.dumps(asdict(result)) + "\n")
 
     def remove(self) -> None:
-        """Forget all: the run has come to its end."""
+        """Remove the file, as the run has come to its end."""
         if self._path:
             self._path.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Who is who in a class: from the name of a submission to the IDs of a system."""
+"""Who is who in a class: the person and the IDs that belong to a submission's name."""
 
 import re
 from collections.abc import Iterable
@@ -9,14 +9,14 @@ from grading.table import read_rows
 from weft.errors import LearnerError
 
 COLUMNS = ("name", "id", "email", "login", "canvas", "section")
-# What Moodle and Canvas add to the names of submissions that are downloaded.
+# What Moodle and Canvas add to the names of downloaded submissions.
 MOODLE = re.compile(r"^(.+?)_\d+_assignsubmission_")
 CANVAS = re.compile(r"^[^_]+_(?:LATE_)?(\d+)_\d+_")
 
 
 @dataclass(frozen=True)
 class Person:
-    """A student. id: the one of the university; canvas: the number that Canvas gave."""
+    """A student. id: the university's; canvas: the number in Canvas."""
 
     name: str
     id: str = ""
@@ -27,7 +27,7 @@ class Person:
 
 
 class Register:
-    """The students of a class, by what their submissions are called."""
+    """The students of a class, by the names of their submissions."""
 
     def __init__(self, people: Iterable[tuple[str, Person]] = ()) -> None:
         self._people: dict[str, Person] = {}
@@ -39,11 +39,10 @@ class Register:
 
     @classmethod
     def read(cls, path: Path) -> "Register":
-        """Read a table with a line per student.
+        """Read a table with a row per student. Raises LearnerError.
 
-        Its columns are `student`, what the submission is called, and any of `COLUMNS`.
-        One student may have several lines, such as for a second submission. Raises
-        LearnerError.
+        Its columns are `student`, the name of the submission, and any of `COLUMNS`. A
+        student may have several rows, as for a second submission.
         """
         rows = read_rows(path)
         if not rows or not {"student", *COLUMNS} & rows[0].keys():
@@ -58,7 +57,7 @@ class Register:
         return cls(people)
 
     def find(self, student: str) -> Person | None:
-        """Return who has handed in a submission of this name, None if nobody has."""
+        """Return the person whose submission has this name; None if there is none."""
         if found := self._people.get(_plain(student)):
             return found
         if named := MOODLE.match(student):

@@ -1,4 +1,4 @@
-"""A page of feedback for each student, and all of them as one archive."""
+"""Feedback: a page for each student, and an archive of all pages."""
 
 import html
 import zipfile
@@ -28,8 +28,8 @@ pre {{ overflow-x: auto; padding: .75rem; border: 1px solid #8888 }}
 def students(paths: Sequence[Path]) -> list[str]:
     """Name each submission by the part of its path that differs from the others'.
 
-    `submissions/ana.ipynb` is ana; `submitted/ana/05/05_first_kernel.ipynb`, the way
-    nbgrader keeps them, is ana as well.
+    `submissions/ana.ipynb` is ana; `submitted/ana/05/05_first_kernel.ipynb`, as
+    nbgrader stores it, is ana as well.
     """
     if len({path.stem for path in paths}) == len(paths):
         return [path.stem for path in paths]
@@ -40,7 +40,7 @@ def students(paths: Sequence[Path]) -> list[str]:
 
 
 def page(lab: str, result: Result) -> str:
-    """The page of a student, with the verdict on each exercise."""
+    """Return a student's page as HTML, with the verdict on each exercise."""
     parts = [
         f"<h2>{'✓' if m.passed else '✗'} <code>{m.exercise}</code></h2>"
         f"<pre>{html.escape(m.text or m.kind)}</pre>"
@@ -57,7 +57,7 @@ def page(lab: str, result: Result) -> str:
 
 
 def write_feedback(folder: Path, lab: str, results: Iterable[Result]) -> None:
-    """Write the page of each student into a folder."""
+    """Write each student's page into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     for result in results:
         with replacing(folder / f"{result.student}.html") as file:
@@ -65,9 +65,9 @@ def write_feedback(folder: Path, lab: str, results: Iterable[Result]) -> None:
 
 
 def write_archive(path: Path, lab: str, results: Iterable[Result]) -> None:
-    """Write a ZIP with a folder per student, named as the submission was.
+    """Write a ZIP file with a folder per student, named as the submission is.
 
-    A system that has the submissions in such folders finds the owner of each page.
+    A system that keeps submissions in such folders can find the owner of each page.
     """
     with replacing(path) as new, zipfile.ZipFile(new, "w") as archive:
         for result in results:

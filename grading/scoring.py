@@ -15,11 +15,11 @@ from weft.errors import LearnerError
 class Rules:
     """How a course turns verdicts into marks.
 
-    weights: points of an exercise, by its name; 1 for others. out_of: what full marks
-    of a lab are, 0 for the sum of its weights. free: days late that cost nothing.
-    cost: share of the marks that each day after these costs. best_of: "submission", the
-    best of several counts; "exercise", of each exercise the best counts. columns: the
-    name of a lab in a gradebook.
+    weights: the points of an exercise, by its name; 1 if it is not there. out_of: the
+    full marks of a lab, or 0 for the sum of its weights. free: days late that cost
+    nothing. cost: the share of the marks that each later day costs. best_of: with
+    "submission", the best of several submissions counts; with "exercise", the best
+    result of each exercise. columns: the name of each lab in the gradebook.
     """
 
     weights: dict[str, float] = field(default_factory=dict)
@@ -46,11 +46,11 @@ class Rules:
         return rules
 
     def full(self, row: Row) -> float:
-        """The full marks of a lab."""
+        """Return the full marks of a lab."""
         return self.out_of or sum(self.weights.get(e, 1) for e in row.kinds)
 
     def share(self, row: Row, exercise: str) -> float:
-        """The share of a lab's marks that an exercise of a submission has earned."""
+        """Return the share of a lab's marks that one exercise has earned."""
         if row.kinds[exercise] != "pass":
             return 0
         late = max(0, row.late - self.free)
@@ -71,7 +71,7 @@ class Score:
 
     @property
     def kinds(self) -> dict[str, str]:
-        """Of each exercise "pass" if any submission passed, else the last verdict."""
+        """By exercise: "pass" if any submission passed it, else its last verdict."""
         found: dict[str, str] = {}
         for row in self.rows:
             for exercise, kind in row.kinds.items():
@@ -81,9 +81,9 @@ class Score:
 
 
 def scores(rows: Iterable[Row], register: Register, rules: Rules) -> list[Score]:
-    """Return what each student has earned in each lab, in the order of the rows.
+    """Return each student's score in each lab, in the order of the rows.
 
-    Several submissions of a lab by one student count by `rules.best_of`.
+    Of several submissions of a lab by one student, `rules.best_of` says what counts.
     """
     by: dict[tuple[str, object], list[Row]] = {}
     for row in rows:

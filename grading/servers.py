@@ -1,8 +1,8 @@
-"""Processes of submissions that begin where another one has got by importing.
+"""Processes of submissions that are forked from one with all imports done.
 
-A `Server` has the process that forks; see `forking`, which runs in it. A `Starter` has
-one for the submissions of a lab, and one for the compilers of their kernels. Where a
-process must not fork, or what it forks could reach it, submissions begin with an empty
+A `Server` has a process that forks; that process runs `forking`. A `Starter` has one
+for the submissions of a lab, and one for the compilers of their kernels. If a process
+must not fork, or a forked one could reach it, submissions begin with a newly started
 Python.
 """
 
@@ -25,7 +25,7 @@ from grading.processes import Fresh, Running, environment, isolated
 from weft.device import toolkit
 
 PATIENCE = 120.0  # seconds for a server to import what it needs, or to answer
-SCOPED = 6  # Landlock's first version that keeps signals and traces from others
+SCOPED = 6  # first version of Landlock that shields others from signals and tracing
 
 
 class Unusable(Exception):
@@ -33,18 +33,19 @@ class Unusable(Exception):
 
 
 def possible() -> bool:
-    """Whether a submission cannot reach the process from which it was forked."""
+    """Return whether forking is possible, and a submission cannot reach its parent."""
     kept_away = isolated() is Apart.ALL or landlock.version() >= SCOPED
     return sys.platform == "linux" and hasattr(os, "pidfd_open") and kept_away
 
 
 class Server:
-    """A process that forks; one of the forked runs at a time."""
+    """A process that forks others, one at a time."""
 
     def __init__(self, what: str, needs: Iterable[str] = ()) -> None:
-        """what: it forks, as `forking` names it; needs: what that takes.
+        """Start the process, and wait until it is ready. Raises Unusable.
 
-        Raises Unusable.
+        what: the function of `forking` that it runs. needs: the lab, and the modules to
+        import.
         """
         self._home = tempfile.TemporaryDirectory(prefix="weft-grade-")
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -68,7 +69,11 @@ class Server:
             raise Unusable((said or b"it ended").decode())
 
     def fork(self, home: str, variables: dict[str, str], *files: int) -> "Forked":
-        """Start a process with these files. Raises Unusable."""
+        """Fork a process. Raises Unusable.
+
+        home: its folder. variables: its environment. files: the descriptors that it
+        gets.
+        """
         order = {"home": home, "environment": variables, "apart": isolated()}
         try:
             socket.send_fds(self._control, [json.dumps(order).encode()], files)
@@ -81,7 +86,7 @@ class Server:
 
     @property
     def number(self) -> int:
-        """The number of the process."""
+        """The process number."""
         return self._process.pid
 
     def say(self, what: bytes) -> None:
@@ -89,7 +94,7 @@ class Server:
             self._control.send(what)
 
     def hear(self, seconds: float) -> bytes | None:
-        """What it says next; None if it says nothing, "" if it has ended."""
+        """Return its next message; None if it is silent, b"" if it has ended."""
         if not select.select([self._control], [], [], seconds)[0]:
             return None
         try:
@@ -98,7 +103,7 @@ class Server:
             return b""
 
     def close(self) -> None:
-        """End it, and what it has started."""
+        """End the process, and all that it has started."""
         self._control.close()
         try:
             self._process.wait(2 * SECONDS)
@@ -117,13 +122,13 @@ class Forked:
         self._code: int | None = None
 
     def wait(self, seconds: float) -> int | None:
-        """Wait for its end; return its exit status, None if it has not ended."""
+        """Wait for the end; return the exit status, or None if it has not ended."""
         if self._code is None and (said := self._server.hear(seconds)) is not None:
             self._code = int(said or -1)
         return self._code
 
     def end(self) -> None:
-        """Stop it, and all that it has started."""
+        """Stop the process, and all that it has started."""
         if self._code is None:
             self._server.say(STOP)
             self.wait(PATIENCE)
@@ -138,16 +143,16 @@ class Together:
         self._all = submission, compiler
 
     def end(self) -> None:
-        """Stop both, and all that they have started."""
+        """Stop both processes, and all that they have started."""
         for each in self._all:
             each.end()
 
 
 class Starter:
-    """Starts submissions of a lab, one after another: forked, where that is safe."""
+    """Starts a lab's submissions, one after another: by forking if that is safe."""
 
     def __init__(self, needs: Iterable[str]) -> None:
-        """needs: the lab, and modules that it imports."""
+        """Keep what submissions need: the lab, and the modules to import."""
         self._needs = needs
         self._submissions: Server | None = None
         self._compilers: Server | None = None
@@ -156,7 +161,11 @@ class Starter:
     def __call__(
         self, home: str, variables: dict[str, str], task: int, report: int
     ) -> Running:
-        """Start one. home: its folder. task, report: descriptors of its files."""
+        """Start a submission.
+
+        home: its folder. variables: its environment. task, report: the descriptors that
+        it reads and writes.
+        """
         if not self._tried:
             self._begin()
         try:
@@ -172,12 +181,12 @@ class Starter:
         return self._submissions is not None
 
     def numbers(self) -> list[int]:
-        """The numbers of the servers' processes."""
+        """Return the process numbers of the servers."""
         both = self._submissions, self._compilers
         return [server.number for server in both if server]
 
     def close(self) -> None:
-        """End the servers."""
+        """End the servers' processes."""
         for server in (self._submissions, self._compilers):
             if server:
                 server.close()
@@ -218,7 +227,7 @@ class Starter:
 
 
 class Starters:
-    """A starter for each thread that asks, of submissions of one lab."""
+    """A starter for each thread that asks, for submissions of one lab."""
 
     def __init__(self, paper: Paper) -> None:
         self._needs = [paper.lab, *sorted(paper.modules())]
@@ -226,7 +235,7 @@ class Starters:
         self._all: list[Starter] = []
 
     def mine(self) -> Starter:
-        """Return the calling thread's."""
+        """Return the calling thread's starter; make it at the first call."""
         if not hasattr(self._own, "starter"):
             self._own.starter = Starter(self._needs)
             self._all.append(self._own.starter)

@@ -1,4 +1,4 @@
-"""Grades one submission: runs it, again without what breaks off, and collects marks."""
+"""Grade one submission: run it, again without what breaks off, and collect marks."""
 
 import pickle
 import secrets
@@ -26,11 +26,11 @@ TAMPERED = "Its process reported what the grader does not expect: {why}."
 
 @dataclass(frozen=True)
 class Limits:
-    """Of one submission.
+    """The limits of one submission, and its seed.
 
-    seconds: for a check; total: for all of them, in seconds. memory: in GB. seed: any
-    text, which chooses a size and data for each exercise. variants: whether each
-    student gets others.
+    seconds: for one check. total: seconds for all of them. memory: in GiB. seed: any
+    text; it chooses a size and data for each exercise. variants: whether each student
+    gets different ones.
     """
 
     seconds: float = 120
@@ -40,7 +40,7 @@ class Limits:
     variants: bool = False
 
     def of(self, student: str) -> "Limits":
-        """The limits of a student's submission, with the seed of their own."""
+        """Return the limits for a student; with variants, the seed is their own."""
         if not self.variants:
             return self
         return replace(self, seed=f"{self.seed} {student}".strip(), variants=False)
@@ -48,11 +48,11 @@ class Limits:
 
 @dataclass
 class Result:
-    """The marks of one submission, and how long it took.
+    """The marks of one submission, and how long it took in seconds.
 
-    key: a digest of all that the marks depend on. said: why nothing was graded, "" if
-    something was. date: when, as ISO 8601 writes it. seed: with which it was checked.
-    answers: what `audit` compares each answer by.
+    key: a digest of all that the marks depend on. said: why nothing was graded, or "".
+    date: when it was graded, in ISO 8601. seed: the seed that it was checked with.
+    answers: the digests of each answer, for `audit`.
     """
 
     student: str
@@ -73,7 +73,7 @@ class Result:
 def grade(
     paper: Paper, student: str, notebook: bytes, limits: Limits, start: Start = Fresh
 ) -> Result:
-    """Grade a submission, whatever it is; what goes wrong is the kind of its marks.
+    """Grade a submission of any kind; an error becomes the kind of its marks.
 
     Raises processes.Ended if the grader itself is being stopped.
     """
@@ -86,7 +86,7 @@ def grade(
 
 
 def nothing(paper: Paper, student: str, kind: str, why: str) -> Result:
-    """The marks of a submission of which nothing can be marked."""
+    """Return the result of a submission in which nothing can be marked."""
     marks = [Mark(e, kind) for e in paper.exercises]
     return Result(student, marks, said=printable(why))
 
@@ -94,7 +94,7 @@ def nothing(paper: Paper, student: str, kind: str, why: str) -> Result:
 def sit(
     paper: Paper, student: str, notebook: bytes, limits: Limits, start: Start = Fresh
 ) -> Result:
-    """Grade one submission, given by the bytes of its file.
+    """Grade one submission, given as the bytes of its file.
 
     An exercise that hangs or takes the process down gets no mark, and the rest is run
     again without it. Verdicts count only if their run came to its end. Raises
@@ -103,7 +103,7 @@ def sit(
     begun = time.monotonic()
     lost: dict[str, Mark] = {}
     answers: dict[str, list[Any]] = {}
-    last = False  # time is up: this run is without whatever has no verdict yet
+    last = False  # once time is up: the last run is without what has no verdict yet
     while True:
         heard = Heard(paper, secrets.token_hex(16))
         task = Task(paper, notebook, list(lost), heard.key)
@@ -126,10 +126,10 @@ def sit(
 
 
 def _blamed(heard: Heard, ended: str, why: str) -> dict[str, Mark]:
-    """The exercises without which a run that broke off may come to its end.
+    """Return the marks of the exercises to leave out after a run that broke off.
 
-    That is the one which was running; between two, those that have failed, as a later
-    cell may use them.
+    That is the exercise which was running. If none was, it is those that have failed,
+    as a later cell may use them.
     """
     if ended == "tampered" or not heard.read:
         return {}
@@ -144,10 +144,10 @@ def _blamed(heard: Heard, ended: str, why: str) -> dict[str, Mark]:
 def _run(
     task: Task, heard: Heard, limits: Limits, left: float, start: Start
 ) -> tuple[str, str]:
-    """Run a task, and hear what it reports.
+    """Run a task, and take in its report.
 
-    left: seconds that it has. Returns how it broke off, in a word and in a sentence;
-    ("", "") if it did not.
+    left: the seconds that it has. Returns how the run broke off, as a word and as a
+    sentence; ("", "") if it did not.
     """
     memory = limits.memory * 2**30
     lines = processes.report(pickle.dumps(task), limits.seed, memory, start)

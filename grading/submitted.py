@@ -1,4 +1,4 @@
-"""Reads what a learner has handed in, and says at once if it is the wrong thing."""
+"""Read what a learner has handed in, and say at once if it is the wrong thing."""
 
 import json
 from typing import Any
@@ -13,7 +13,7 @@ OTHER = "This is lab {}; {} was to be handed in."
 
 
 class NotGraded(LearnerError):
-    """A submission cannot be graded. kind: why, in a word."""
+    """A submission cannot be graded. kind: the reason, in a word."""
 
     def __init__(self, text: str, kind: str) -> None:
         super().__init__(text)
@@ -36,12 +36,12 @@ def read(notebook: bytes, paper: Paper) -> list[str]:
 
 
 def _named(notebook: bytes) -> str:
-    """The lab that a notebook says it is, "" if it says nothing."""
+    """Return the lab that a notebook names in its metadata; "" if it names none."""
     found: Any = json.loads(notebook.decode("utf-8-sig"))
     stamp = found.get("metadata", {}).get("weft", {})
     return str(stamp.get("lab", "")) if isinstance(stamp, dict) else ""
 
 
 def _defined(cells: list[str], lab: str) -> int:
-    """How many of a lab's exercises the cells define."""
+    """Return how many of a lab's exercises the cells define."""
     return sum(bool(where(cells, e.name)) for e in syllabus.load(lab).exercises)

@@ -1,18 +1,18 @@
-"""System calls of Linux that Python has no function for."""
+"""System calls of Linux for which Python has no function."""
 
 import ctypes
 import os
 
 
 def call(number: int, *arguments: object) -> int:
-    """Make a system call by its number; return what it returns."""
+    """Make a system call by its number; return its result."""
     library = ctypes.CDLL(None, use_errno=True)
     library.syscall.restype = ctypes.c_long
     return int(library.syscall(ctypes.c_long(number), *arguments))
 
 
 def checked(returned: int) -> int:
-    """Pass on what a call returned. Raises OSError if it failed."""
+    """Return a system call's result. Raises OSError if the call failed."""
     if returned < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return returned
@@ -24,5 +24,5 @@ def named(name: str, *arguments: object) -> None:
 
 
 def prctl(option: int, value: int) -> None:
-    """Change how this process runs; `linux/prctl.h` has the options. Raises OSError."""
+    """Set an option of this process, of `linux/prctl.h`. Raises OSError."""
     named("prctl", option, *map(ctypes.c_ulong, (value, 0, 0, 0)))

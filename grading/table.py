@@ -13,7 +13,7 @@ from weft.device import toolkit
 from weft.errors import LearnerError
 from weft.versions import __version__
 
-# A spreadsheet takes what begins with one of these for a formula. (OWASP ASVS 5,
+# A spreadsheet takes text that begins with one of these for a formula. (OWASP ASVS 5,
 # requirement 1.2.10: https://asvs.emil.hemdal.se/1.2.10)
 FORMULA = re.compile(r"\s*[=+\-@\t\r]")
 SHOWN = re.compile(r"'(?=\s*[=+\-@\t\r])")
@@ -27,8 +27,8 @@ RUN = ("release", "compiler", "seed", "date")
 class Run:
     """What all submissions of a run have in common.
 
-    compiler: the CUDA version of the compiler that checked the kernels, "none" without
-    one: then a kernel counts that only a compiler would refuse. late: in days.
+    compiler: the CUDA version of the compiler that checked the kernels, or "none": then
+    a kernel that only a compiler would refuse counts. late: in days.
     """
 
     lab: str
@@ -38,7 +38,7 @@ class Run:
 
     @classmethod
     def here(cls, lab: str, late: float) -> "Run":
-        """Return a run on this machine."""
+        """Return the run on this machine, with its compiler."""
         found = toolkit.find()
         compiler = "none" if found.missing else f"CUDA {found.major}"
         return cls(lab, late, compiler=compiler)
@@ -46,9 +46,10 @@ class Run:
 
 @dataclass(frozen=True)
 class Row:
-    """The marks of one submission, as the table has them.
+    """The marks of one submission, as they are in the table.
 
-    kinds: the kind of verdict on each exercise; lines: what it names, by exercise.
+    kinds: the kind of verdict on each exercise. lines: the line that each verdict
+    names, by exercise. late: in days.
     """
 
     student: str
@@ -62,17 +63,17 @@ class Row:
 
     @property
     def passed(self) -> int:
-        """How many exercises passed."""
+        """The number of exercises passed."""
         return list(self.kinds.values()).count("pass")
 
 
 def safe(cell: object) -> object:
-    """A cell that no spreadsheet takes for a formula: `'` goes before what looks so."""
+    """Return a cell, with `'` before text that a spreadsheet takes for a formula."""
     return f"'{cell}" if isinstance(cell, str) and FORMULA.match(cell) else cell
 
 
 def write_rows(path: Path, rows: Iterable[Sequence[object]]) -> None:
-    """Write a table that Excel opens as UTF-8, whole or not at all."""
+    """Write a table, whole or not at all, as UTF-8 that Excel recognizes."""
     with (
         replacing(path) as new,
         new.open("w", newline="", encoding="utf-8-sig") as file,
@@ -81,7 +82,7 @@ def write_rows(path: Path, rows: Iterable[Sequence[object]]) -> None:
 
 
 def write_csv(path: Path, run: Run, results: Sequence[Result]) -> None:
-    """Write a line per submission: the points, what each exercise got, and the run."""
+    """Write a row per submission: the points, each exercise's result, and the run."""
     exercises = [mark.exercise for mark in results[0].marks] if results else []
     lines = [exercise + LINE for exercise in exercises]
     rows: list[Sequence[object]] = [[*BEFORE, *exercises, *AFTER, *lines, *RUN]]
@@ -99,7 +100,7 @@ def write_csv(path: Path, run: Run, results: Sequence[Result]) -> None:
 
 
 def read_rows(path: Path) -> list[dict[str, str]]:
-    """Read a table with a line of names; spreadsheets may have saved it with `;`.
+    """Read a table with a header, even if a spreadsheet has saved it with `;`.
 
     Raises LearnerError.
     """
@@ -121,7 +122,7 @@ def read_rows(path: Path) -> list[dict[str, str]]:
 
 
 def read_csv(path: Path) -> list[Row]:
-    """Read the marks that `write_csv` has written. Raises LearnerError."""
+    """Read the marks that `write_csv` wrote. Raises LearnerError."""
     found = []
     for row in read_rows(path):
         if not {*BEFORE, *AFTER} <= row.keys():

@@ -37,7 +37,7 @@ LONGEST = 20_000  # characters of a verdict
 
 @dataclass(frozen=True)
 class Task:
-    """A submission to be run.
+    """A submission to run.
 
     notebook: the bytes of its file. without: exercises that keep the starter. key: a
     word that every line of the report repeats.
@@ -50,7 +50,7 @@ class Task:
 
 
 class Report:
-    """The lines that this process writes for the grader."""
+    """The report's lines, which this process writes for the grader."""
 
     def __init__(self, descriptor: int, key: str) -> None:
         os.set_inheritable(descriptor, False)
@@ -65,7 +65,7 @@ class Report:
 def run_cells(shell: Any, cells: "list[Cell]", report: Report) -> list[str]:
     """Run all cells; report on those that define or check an exercise.
 
-    Returns the names of functions of a check that the answers have changed.
+    Returns the names of the checks' functions that the answers have changed.
     """
     before: integrity.Found = {}
     for cell in cells:
@@ -82,7 +82,7 @@ def run_cells(shell: Any, cells: "list[Cell]", report: Report) -> list[str]:
 
 
 def _ran(shell: Any, source: str) -> tuple[Any, BaseException | None]:
-    """The value of a cell, and the exception that ended it."""
+    """Run a cell; return its value, and the exception that ended it, or None."""
     try:
         done = shell.run_cell(source, store_history=True)
     except Exception as error:
@@ -91,7 +91,7 @@ def _ran(shell: Any, source: str) -> tuple[Any, BaseException | None]:
 
 
 def judged(name: str, value: Any, error: BaseException | None) -> dict[str, Any]:
-    """What there is to report about the check of an exercise."""
+    """Return the fields to report about the check of an exercise."""
     from weft.checking.verdict import Verdict
 
     kind, passed, line = "error", False, ""
@@ -112,7 +112,7 @@ def judged(name: str, value: Any, error: BaseException | None) -> dict[str, Any]
 
 
 def sit(task: Task, report: Report) -> None:
-    """Read the submission, and run the lab with its answers."""
+    """Read the submission; run the lab with its answers."""
     from IPython.core.interactiveshell import InteractiveShell
 
     from grading.answers import Submission
@@ -138,9 +138,10 @@ def sit(task: Task, report: Report) -> None:
 
 
 def run(task: int, report: int, *compiler: int) -> None:
-    """Run a task, confined already. All are file descriptors.
+    """Run a task in this process, which is already confined.
 
-    compiler: where kernels go that are to be compiled, and where the answers come from.
+    task, report: file descriptors. compiler: the descriptors to which kernels to
+    compile are written, and from which the answers are read.
     """
     with os.fdopen(task, "rb") as file:
         read = pickle.load(file)
