@@ -1,1 +1,1 @@
-"""Exam sheets from the wrong kernels of the labs: another one for each student."""
+"""Exam sheets of the labs' wrong kernels, with other questions for each student."""

@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write the sheets and their key; return 0, or 1 with a sentence on stderr."""
+    """Write the sheets and their key; return 0, or 1 with an error on stderr."""
     parser = argparse.ArgumentParser(
         prog="python -m exams",
         description="Exam sheets from the wrong kernels of the labs: which verdict, "
@@ -47,7 +47,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def names(path: Path) -> list[str]:
-    """Return the students in a file. Raises ExamError for none, or one named twice."""
+    """Return the students' names in a file. Raises ExamError for none, or one twice."""
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -61,7 +61,7 @@ def names(path: Path) -> list[str]:
 
 
 def stem(lab: str) -> str:
-    """Return the full name of a lab that is given in full or by its two digits."""
+    """Return the full name of a lab, given in full or by its two digits."""
     found = [path.stem for path in sorted((ROOT / "labs").glob("*.ipynb"))]
     fitting = [name for name in found if lab in (name, name[:2])]
     if len(fitting) != 1:
@@ -70,7 +70,7 @@ def stem(lab: str) -> str:
 
 
 def write(out: Path, sheets: list[Sheet], course: str) -> None:
-    """Write all sheets, each student's own, and the key."""
+    """Write each student's sheet, all sheets as one page, and the key."""
     own = out / "students"
     own.mkdir(parents=True, exist_ok=True)
     (out / "sheets.html").write_text(page("sheets.html", sheets, course), "utf-8")

@@ -1,4 +1,4 @@
-"""Which questions a student gets: by lot, but the same lot each time."""
+"""Draw a student's questions: at random, but the same ones each time."""
 
 import random
 from collections.abc import Sequence
@@ -7,16 +7,16 @@ from weft.checking.kinds import KINDS
 
 from .questions import ExamError, Question
 
-CHOICES = 5  # verdicts to choose from
+CHOICES = 5  # verdicts to choose from, at a question
 
 
 def draw(
     pool: Sequence[Question], student: str, course: str, count: int, right: int = 0
 ) -> list[Question]:
-    """Return `count` questions for a student, each about another exercise.
+    """Return `count` questions for a student, each on another exercise.
 
-    `right` of them are about kernels that pass. The same student of the same course
-    gets the same questions; another course gets others.
+    `right` of them have kernels that pass. The same student in the same course gets the
+    same questions; in another course, they get others.
 
     Raises ExamError if there are fewer exercises than questions.
     """
@@ -51,7 +51,7 @@ def draw(
 
 
 def choices(question: Question, pool: Sequence[Question], student: str) -> list[str]:
-    """Return verdicts to choose from: the right one, likely others, and a pass."""
+    """Return the verdicts to choose from: the right one, likely others, and a pass."""
     headlines = {KINDS[q.verdict].headline for q in pool if q.line is not None}
     others = sorted(headlines - {question.headline})
     lot = random.Random(f"{student}\n{question.code}")

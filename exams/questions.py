@@ -1,4 +1,4 @@
-"""What can be asked: a wrong kernel of a lab, what it should do, and how to fix it."""
+"""The questions: a wrong kernel of a lab, what it should do, and how to fix it."""
 
 import ast
 import difflib
@@ -13,13 +13,14 @@ from nbformat import NotebookNode
 from verification.corpus import HERE, Kernel, of_labs
 from weft.checking.kinds import KINDS
 
-# What the source of a lab says to the pipeline, and not to a reader.
+# What the source of a lab says only to the pipeline.
 MARKS = re.compile(
     r"^[ \t]*# (?:(?:BEGIN|END) SOLUTION|about \d+ lines?[^\n]*|was: .*)[ \t]*\n?", re.M
 )
-LONGEST = 60  # lines that fit on a page beside the questions
-FARTHEST = 12  # changed lines between a wrong kernel and the nearest right one
-FEW = 3  # lines that a fix changes, if each of them is where the mistake is
+LONGEST = 60  # lines of the longest kernel that fits on a page beside the questions
+# changed lines, at most, between a wrong kernel and the nearest right one
+FARTHEST = 12
+FEW = 3  # lines, at most, that a fix changes if each of them has the mistake
 
 
 class ExamError(ValueError):
@@ -28,11 +29,11 @@ class ExamError(ValueError):
 
 @dataclass(frozen=True)
 class Question:
-    """A kernel to judge.
+    """A question: a kernel to judge.
 
-    `task` is the lab's text in Markdown, `given` and `check` the lab's code around the
-    exercise; `line` is the line of `code` that the verdict names, counted from 1, or
-    None for a kernel that passes; `fixed` is a right answer near to it.
+    `task` is the lab's text in Markdown; `given` and `check` are the lab's code around
+    the exercise. `line` is the line of `code` that the verdict names, counted from 1,
+    or None if the kernel passes. `fixed` is a right answer that is similar to `code`.
     """
 
     lab: str
@@ -48,7 +49,7 @@ class Question:
 
     @property
     def name(self) -> str:
-        """What tells it from others in a key: lab, exercise and verdict."""
+        """The question's name in a key: lab, exercise and verdict."""
         return f"{self.lab}, {self.exercise}: {self.headline}"
 
     @property
@@ -57,10 +58,10 @@ class Question:
 
     @property
     def also(self) -> list[int]:
-        """The lines where the mistake itself is, if the verdict names another.
+        """The lines that have the mistake, besides the one that the verdict names.
 
-        A verdict names the line where the mistake shows. Where a fix changes that line,
-        many lines, or none and adds some, no other line is right.
+        A verdict names the line where the mistake shows. If a fix changes that line, or
+        many lines, or only adds some, no other line counts as right.
         """
         old, new = (
             [tuple(line.split("#")[0].split()) for line in text.splitlines()]
@@ -79,7 +80,7 @@ class Question:
 
     @property
     def changes(self) -> list[str]:
-        """Return how `fixed` differs from `code`, as diff does, without comments."""
+        """The lines by which `fixed` differs from `code`, as `diff` prints them."""
         old, new = (
             [re.sub(r"\s+# .*", "", line) for line in text.splitlines()]
             for text in (self.code, self.fixed)
@@ -89,8 +90,8 @@ class Question:
 
 
 def typed(kernel: Kernel) -> tuple[str, int | None]:
-    """Return the code of a kernel as a learner typed it, and its marked line."""
-    lines = kernel.lines[2:]  # the verdict and the thinking
+    """Return a kernel's code as a learner types it, and its marked line's number."""
+    lines = kernel.lines[2:]  # without the verdict and the thinking
     while lines and not lines[0].strip():
         lines.pop(0)
     first = len(kernel.lines) - len(lines)
@@ -99,7 +100,7 @@ def typed(kernel: Kernel) -> tuple[str, int | None]:
 
 
 def distance(code: str, other: str) -> int:
-    """Count the lines that have to change between two kernels; comments are free."""
+    """Return how many lines differ between two kernels, comments apart."""
     plain = [
         [text.split("#")[0].split() for text in one.splitlines()]
         for one in (code, other)
@@ -121,14 +122,17 @@ def defined(source: str) -> list[str]:
     """Return the names of the functions and classes that a cell defines."""
     try:
         body = ast.parse(source).body
-    except SyntaxError:  # a cell of another language, or a magic
+    except SyntaxError:  # of another language, or with a magic
         return []
     kinds = (ast.FunctionDef, ast.ClassDef)
     return [node.name for node in body if isinstance(node, kinds)]
 
 
 def around(cells: list[NotebookNode], exercise: str) -> tuple[str, str, str] | None:
-    """Return an exercise's text, what is given for it, and its check in a lab."""
+    """Return an exercise's text, the code given for it, and its check; None if none.
+
+    cells: of the lab.
+    """
     asks = re.compile(rf"^\s*(?:streams\.)?check\(\s*{exercise}\b", re.M)
     checks = [n for n, cell in enumerate(cells) if asks.search(cell.source)]
     if not checks:
@@ -145,10 +149,11 @@ def around(cells: list[NotebookNode], exercise: str) -> tuple[str, str, str] | N
 
 @cache
 def questions(root: Path, stem: str) -> tuple[Question, ...]:
-    """Return all questions about a lab, in the order of their files' names.
+    """Return all questions on a lab, in the order of the kernels' file names.
 
-    A wrong kernel is asked about if its verdict names exactly one line, it fits on a
-    page, and a right answer is near. A right one is any differently written answer.
+    A wrong kernel becomes a question if its verdict names exactly one line, it fits on
+    a page, and a right answer is similar to it. A right kernel becomes one if it is
+    written differently from the lab's answer.
 
     Raises ExamError if there is no such lab.
     """

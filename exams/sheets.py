@@ -1,4 +1,4 @@
-"""Sheets, and their key, as pages to print: one HTML file each, without a network."""
+"""Sheets and their key as pages to print: each an HTML file that needs no network."""
 
 import csv
 import io
@@ -21,7 +21,7 @@ LETTERS = "abcdefgh"
 
 @dataclass(frozen=True)
 class Asked:
-    """A question of a sheet: what to choose from, and the letter that is right."""
+    """A question on a sheet: the verdicts to choose from, and the right letter."""
 
     question: Question
     choices: list[str]
@@ -42,13 +42,13 @@ class Sheet:
 def sheet(
     pool: Sequence[Question], student: str, course: str, count: int, right: int = 0
 ) -> Sheet:
-    """Draw the sheet of a student; see `drawing.draw`."""
+    """Draw a student's sheet; see `drawing.draw`."""
     drawn = draw(pool, student, course, count, right)
     return Sheet(student, [Asked(q, choices(q, pool, student)) for q in drawn])
 
 
 def python(code: str, numbered: bool = False) -> Markup:
-    """Return code in colour, with its lines numbered where the sheet asks for one."""
+    """Return code as highlighted HTML, with line numbers if `numbered`."""
     formatter = HtmlFormatter(linenos="inline" if numbered else False, wrapcode=True)
     return Markup(highlight(code, PythonLexer(), formatter))
 
@@ -58,13 +58,13 @@ def changes(question: Question) -> Markup:
 
 
 def prose(text: str) -> Markup:
-    """Return the text of a lab without its title, and without its offer of hints."""
+    """Return a lab's text as HTML, without its title and its offer of hints."""
     body = re.sub(r"\A## .*\n|Stuck\?\s+`hint\([^)]*\)`[^.]*\.", "", text)
     return Markup(MarkdownIt("commonmark").enable("table").render(body))
 
 
 def page(template: str, sheets: Sequence[Sheet], course: str) -> str:
-    """Return sheets as one page of HTML: `sheets.html`, or their `key.html`."""
+    """Return sheets as one HTML page, by a template: `sheets.html` or `key.html`."""
     environment = Environment(
         loader=PackageLoader("exams", "templates"),
         autoescape=select_autoescape(),
@@ -78,7 +78,7 @@ def page(template: str, sheets: Sequence[Sheet], course: str) -> str:
 
 
 def table(sheets: Sequence[Sheet]) -> str:
-    """Return the key as CSV: a line for each question of each student."""
+    """Return the key as CSV: a row for each question of each student."""
     out = io.StringIO()
     lines = csv.writer(out, lineterminator="\n")
     lines.writerow(["student", "question", "lab", "exercise", "choice", "line", "also"])

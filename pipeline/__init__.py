@@ -5,4 +5,4 @@ chapters/NN/lab.py -> solutions/NN.ipynb (executed, stamped) -> labs/NN.ipynb
 
 
 class PipelineError(Exception):
-    """What went wrong and what to do about it, in words meant for an author."""
+    """An error of authoring; the message says what went wrong and what to do."""

@@ -1,4 +1,4 @@
-"""Make a notebook's derived forms: python -m pipeline <verb> [stems...]."""
+"""Make the derived forms of notebooks: python -m pipeline <verb> [stems...]."""
 
 import argparse
 import os
@@ -11,7 +11,7 @@ from . import PipelineError
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one verb and return the exit status: 0, 1 for a failure, 2 for a mistake."""
+    """Run one verb; return the exit status: 0, 1 for a failure, 2 in a wrong folder."""
     parser = argparse.ArgumentParser(
         prog="python -m pipeline",
         description="One source per notebook: chapters/NN/lab.py. The rest is derived.",
@@ -75,16 +75,14 @@ def _run(root: Path, options: argparse.Namespace) -> int:
         from .validate import nbval, share
 
         chosen = share(stems, options.share)
-        return nbval(
-            root, chosen, options.workers, options.simulator, options.timeout
-        )
+        return nbval(root, chosen, options.workers, options.simulator, options.timeout)
     if options.verb == "stamp":
         return _each(stems, lambda stem: _stamp(root, stem))
     return _execute(root, stems, options)
 
 
 def _each(stems: list[str], make: Callable[[str], str]) -> int:
-    """Do every stem, also after one that failed; say what became of each."""
+    """Process every stem, even after one that failed; print the result of each."""
     failed = 0
     for stem in stems:
         try:
@@ -108,7 +106,7 @@ def _notebook(root: Path, stem: str) -> str:
 
 
 def _execute(root: Path, stems: list[str], options: argparse.Namespace) -> int:
-    """Run every stem, also after one that failed; end with a line for each."""
+    """Run every stem, even after one that failed; print a line for each at the end."""
     from .machine import ask, require
 
     machine = ask(root, stems, options.simulator)
@@ -129,7 +127,7 @@ def _execute(root: Path, stems: list[str], options: argparse.Namespace) -> int:
 
 
 def _one(root: Path, stem: str, options: argparse.Namespace) -> tuple[float, str, bool]:
-    """Run one notebook; return (seconds, what became of it, whether it failed)."""
+    """Run one notebook; return (seconds, its result in words, whether it failed)."""
     from .execute import execute
 
     start = time.monotonic()
@@ -138,7 +136,7 @@ def _one(root: Path, stem: str, options: argparse.Namespace) -> tuple[float, str
         run = execute(
             root, stem, out, options.simulator, options.timeout, options.fewer_rows
         )
-    except Exception as error:  # the other notebooks run all the same
+    except Exception as error:  # so that the other notebooks run nevertheless
         name = "" if isinstance(error, PipelineError) else f"{type(error).__name__}: "
         print(f"{stem}: {name}{error}", file=sys.stderr, flush=True)
         return time.monotonic() - start, "did not run to its end", True

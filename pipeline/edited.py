@@ -1,4 +1,4 @@
-"""Whose copy is a lab: still ours, or already the learner's? Standard library only."""
+"""Whether a lab's copy is ours or already the learner's. Standard library only."""
 
 import hashlib
 import json
@@ -6,8 +6,10 @@ from pathlib import Path
 
 
 def lab_digest(cells: list[dict]) -> str:
-    """Hash the cells as a learner sees them; empty ones, which Jupyter adds, do not
-    count, nor do outputs and execution counts."""
+    """Return a hash of the cells as a learner sees them.
+
+    Empty cells, which Jupyter adds, do not count, nor do outputs and execution counts.
+    """
     seen = []
     for cell in cells:
         source = cell["source"]
@@ -18,7 +20,7 @@ def lab_digest(cells: list[dict]) -> str:
 
 
 def edited(path: Path) -> str | None:
-    """Say why a lab is the learner's own; None when nothing of theirs is in it."""
+    """Return why a lab is the learner's own; None if it has nothing of theirs."""
     try:
         nb = json.loads(path.read_text(encoding="utf-8"))
         ours = nb["metadata"].get("weft", {}).get("digest")

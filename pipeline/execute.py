@@ -1,4 +1,4 @@
-"""Run solutions from top to bottom and stamp them with where and when that was."""
+"""Run solutions from top to bottom, and stamp them with the machine and the day."""
 
 import ast
 import json
@@ -61,9 +61,9 @@ def _stamp():
 
 @dataclass(frozen=True)
 class Run:
-    """What became of a notebook that ran to its end.
+    """The result of a notebook that ran to its end.
 
-    complaints: what it wrote to stderr; failed, warned: claims about speed or chance
+    complaints: what it wrote to stderr. failed, warned: claims about speed or chance
     that do not hold. shown: it measured nothing, and showed what another GPU measured.
     """
 
@@ -75,7 +75,7 @@ class Run:
 
     @property
     def wrong(self) -> str:
-        """Return what makes the run fail, in a few words; "" for nothing."""
+        """What makes the run fail, in a few words; "" if nothing does."""
         found = []
         if self.complaints:
             found.append("wrote to stderr")
@@ -92,14 +92,15 @@ def execute(
     timeout: int = CELL_TIMEOUT,
     fewer_rows: bool = False,
 ) -> Run:
-    """Run chapters/NN/lab.py and return what became of it.
+    """Run chapters/NN/lab.py; return its result.
 
     The executed notebook goes to `out`/solutions, and what it measures to
-    `out`/results, also where claims fail. In the simulator nothing is written, and
-    neither is the notebook of a lab that only showed what was measured elsewhere.
-    Raises PipelineError at the first cell that fails, and where the results would lose
-    rows, unless `fewer_rows` allows that; nothing is replaced then, and if `out` is not
-    `root`, what there was until then is kept in `out`/failed.
+    `out`/results, even if claims fail. In the simulator nothing is written, nor is the
+    notebook of a lab that only showed what was measured elsewhere.
+
+    timeout: in seconds for a cell. Raises PipelineError at the first cell that fails,
+    and if the results would lose rows, unless `fewer_rows` allows that. Nothing is
+    replaced then; if `out` is not `root`, the notebook so far is kept in `out`/failed.
     """
     nb = notebook.read_script(notebook.script(root, stem))
     with tempfile.TemporaryDirectory() as folder:
@@ -141,7 +142,7 @@ def execute(
 
 
 def _keep_rows(results: Path, root: Path) -> None:
-    """Raise PipelineError with the rows that the record has and this run lacks."""
+    """Raise PipelineError with the rows of the record that this run lacks."""
     if gone := lost(results, root / "results"):
         raise PipelineError(
             "not published, since results/ would lose what the book may quote: "
@@ -150,11 +151,11 @@ def _keep_rows(results: Path, root: Path) -> None:
 
 
 def refresh(root: Path, stem: str, timeout: int = CELL_TIMEOUT) -> int:
-    """Give outputs to the cells of solutions/NN.ipynb that have none; return how many.
+    """Fill in missing outputs of solutions/NN.ipynb; return how many cells got one.
 
-    They come from a run in the simulator, whose tables show what the reference GPU
-    measured. So text, checks and helpers may change without a GPU. The stamp, and all
-    other outputs, stay; the stamp notes the day.
+    The outputs come from a run in the simulator, whose tables show what the reference
+    GPU measured. So text, checks and helpers may change without a GPU. The stamp and
+    all other outputs stay; the stamp notes the day. timeout: in seconds for a cell.
     """
     path, old = notebook.solution(root, stem), notebook.up_to_date(root, stem)
     waiting = [n for n, cell in enumerate(old.cells) if _waits(cell)]
@@ -181,7 +182,7 @@ def _waits(cell: NotebookNode) -> bool:
 def _write(
     nb: NotebookNode, root: Path, path: Path, stamp: dict, seconds: float, digest: str
 ) -> None:
-    """Write an executed notebook with its stamp and without this machine's paths."""
+    """Write an executed notebook with its stamp, and without this machine's paths."""
     stamp = stamp | {"seconds": seconds, "digest": digest}
     stamp |= notebook.runs_on(nb)
     _scrub(nb, root)
@@ -189,7 +190,7 @@ def _write(
 
 
 def claimed(ledger: Path) -> dict[str, tuple[str, ...]]:
-    """Return the claims that a run noted, by what became of them."""
+    """Return the claims that a run noted, by their result."""
     lines = ledger.read_text(encoding="utf-8").splitlines() if ledger.exists() else []
     entries = [json.loads(line) for line in lines]
     return {
@@ -199,7 +200,7 @@ def claimed(ledger: Path) -> dict[str, tuple[str, ...]]:
 
 
 def _keep(nb: NotebookNode, path: Path) -> None:
-    """Write a notebook that failed, for its author to look at."""
+    """Write a notebook that failed, so that its author can look at it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(nb, indent=1) + "\n", encoding="utf-8")
 
@@ -207,8 +208,8 @@ def _keep(nb: NotebookNode, path: Path) -> None:
 def _run(
     nb: NotebookNode, root: Path, stem: str, env: dict[str, str], timeout: int
 ) -> dict:
-    """Execute every cell of `nb` in one kernel and ask that kernel for the stamp."""
-    # No kernel directories: the kernel is this very Python, whatever else is installed.
+    """Execute every cell of `nb` in one kernel; return the stamp from that kernel."""
+    # No kernel directories, so that the kernel is this very Python.
     specs = KernelSpecManager(kernel_dirs=[])
     client = NotebookClient(
         nb,
@@ -264,7 +265,7 @@ def _failure(
 
 
 def _take_stderr(nb: NotebookNode) -> Iterator[str]:
-    """Remove what cells wrote to stderr, which no reader should meet; yield it."""
+    """Remove what cells wrote to stderr, which readers should not see; yield it."""
     for index, cell in enumerate(nb.cells):
         for output in list(cell.get("outputs", [])):
             if output.output_type == "stream" and output.name == "stderr":
@@ -273,7 +274,7 @@ def _take_stderr(nb: NotebookNode) -> Iterator[str]:
 
 
 def _scrub(nb: NotebookNode, root: Path) -> None:
-    """Replace what belongs to this machine: its directories, addresses of objects."""
+    """Replace what is particular to this machine: its paths, and objects' addresses."""
     for cell in nb.cells:
         for output in cell.get("outputs", []):
             if "text" in output:

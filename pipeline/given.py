@@ -2,8 +2,8 @@
 
 A check takes its reference, its data and its launch from names of the notebook: a
 constant such as `BLOCK`, a function such as `gemm`. For every exercise the file lists
-these names, and for every name what it is, so that `weft.checking.given` can tell when
-a learner's cell has made something else of it. Built-ins such as `len` count as well.
+these names, and for every name its definition, so that `weft.checking.given` can tell
+when a learner's cell has changed it. Built-ins such as `len` count as well.
 """
 
 import ast
@@ -24,7 +24,7 @@ from . import notebook
 Names = dict[str, list[str]]
 
 OURS = ("check", "streams", "weft", "bench", "answers")
-# What an expression may call and still give the same at every evaluation.
+# Functions that an expression may call and still have the same value every time.
 PURE = frozenset(
     [
         *("int", "float", "range", "tuple", "max", "min", "len", "float32", "float64"),
@@ -43,7 +43,7 @@ def file(root: Path, stem: str) -> Path:
 
 
 def write(root: Path, stem: str) -> bool:
-    """Write the file of a lab; say whether it changed."""
+    """Write a lab's file; return whether it changed."""
     path, text = file(root, stem), derive(root, stem)
     if path.exists() and path.read_text(encoding="utf-8") == text:
         return False
@@ -53,7 +53,7 @@ def write(root: Path, stem: str) -> bool:
 
 
 def derive(root: Path, stem: str) -> str:
-    """The text of a lab's file."""
+    """Return the text of a lab's file."""
     script = notebook.read_script(notebook.script(root, stem))
     sources = [cell.source for cell in script.cells if cell.cell_type == "code"]
     parsed = [(text, tree) for text in sources if (tree := cells.parse(text))]
@@ -82,7 +82,7 @@ def derive(root: Path, stem: str) -> str:
 
 
 def given(parsed: list[tuple[str, ast.Module]]) -> Names:
-    """What each name is, of those that are defined once and not by the learner.
+    """Return the names that are defined once, and not by the learner: how each is.
 
     Built-ins that the lab does not define are defined by Python.
     """
@@ -99,7 +99,7 @@ def given(parsed: list[tuple[str, ast.Module]]) -> Names:
 
 
 def stored(tree: ast.Module) -> set[str]:
-    """The names that a cell gives a value to, outside its functions."""
+    """Return the names that a cell gives a value outside its functions."""
     found: set[str] = set()
     todo: list[ast.AST] = list(tree.body)
     while todo:
@@ -117,7 +117,7 @@ def stored(tree: ast.Module) -> set[str]:
 
 
 def defined(statement: ast.stmt, text: str) -> Names:
-    """The names that a statement defines, each with what it is."""
+    """Return the names that a statement defines, with their definitions."""
     match statement:
         case ast.FunctionDef(name=name):
             return {name: ["def", collapsed(lines_of(statement, text))]}
@@ -144,7 +144,7 @@ def defined(statement: ast.stmt, text: str) -> Names:
 
 
 def is_fixed(value: ast.expr) -> bool:
-    """Whether an expression gives the same whenever it is evaluated."""
+    """Return whether an expression has the same value at every evaluation."""
     for node in ast.walk(value):
         if not isinstance(node, FIXED):
             return False
@@ -157,7 +157,7 @@ def is_fixed(value: ast.expr) -> bool:
 
 
 def lines_of(node: ast.FunctionDef, text: str) -> str:
-    """The lines of a function, its decorators included, as `inspect` gives them."""
+    """Return the lines of a function with its decorators, as `inspect` would."""
     first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
     return "\n".join(text.splitlines()[first - 1 : node.end_lineno])
 
@@ -165,7 +165,7 @@ def lines_of(node: ast.FunctionDef, text: str) -> str:
 def closure(
     call: ast.Call, names: Names, bodies: dict[str, ast.FunctionDef]
 ) -> set[str]:
-    """The names that a check needs, with those that its functions and values need."""
+    """Return the names that a check needs, and those that they need in turn."""
     expression = ast.fix_missing_locations(ast.Expression(call))
     todo = list(global_names(compile(expression, "<check>", "eval")))
     found: set[str] = set()

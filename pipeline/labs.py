@@ -59,9 +59,9 @@ def derive(root: Path, stem: str) -> NotebookNode:
 
 
 def at_revision(source: str, revision: str) -> str:
-    """Let Colab open and install the course as it was when the lab was made.
+    """Make Colab open and install the course as it was when the lab was made.
 
-    revision: a release's tag; with `main`, what is newest.
+    revision: a release's tag; `main` stands for the newest version.
     """
     if revision == "main":
         return source
@@ -71,11 +71,11 @@ def at_revision(source: str, revision: str) -> str:
 
 
 def undo(source: str) -> str:
-    """Put back what an answer fixes: the text of its lines `# was: ...`.
+    """Replace each answer by what it changes: the text of its lines `# was: ...`.
 
-    A line `# was:` alone says that the answer only adds something. Answers without
-    such lines stay, for a stub to replace them; in another language than Python, under
-    a magic, they become a comment right away.
+    A line `# was:` alone says that the answer only adds something. Answers without such
+    lines stay, for a stub to replace them; in another language than Python, under a
+    magic, a comment replaces them here.
     """
     foreign = source.startswith("%%")
 
@@ -91,7 +91,10 @@ def undo(source: str) -> str:
 
 
 def write_lab(root: Path, stem: str) -> bool:
-    """Write labs/NN.ipynb, but never over a learner's copy; say whether it changed."""
+    """Write labs/NN.ipynb; return whether it changed.
+
+    Raises PipelineError rather than overwrite a learner's copy.
+    """
     path = notebook.lab(root, stem)
     nb = derive(root, stem)
     if path.exists() and (why := edited(path)) is not None:

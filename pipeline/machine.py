@@ -1,6 +1,6 @@
-"""What becomes of the solutions on this machine, as the package says.
+"""Which solutions this machine can run, as the package says.
 
-The package is asked in a process of its own, so that nothing here loads it.
+The package is asked in another process, so that this one does not load it.
 """
 
 import json
@@ -21,7 +21,7 @@ print(json.dumps(running.plan(sys.argv[1:])))
 
 @dataclass(frozen=True)
 class Machine:
-    """What `weft.lesson.running.plan` returns."""
+    """The result of `weft.lesson.running.plan`."""
 
     line: str
     reason: str
@@ -37,7 +37,7 @@ class Machine:
 def environment(root: Path, **extra: str) -> dict[str, str]:
     """Return the environment of a run whose checks must pass.
 
-    Programs that came as Python packages are found, such as ninja.
+    PATH includes the programs that Python packages bring, such as ninja.
     """
     ours = ("WEFT_RESULTS", "WEFT_CLAIMS")
     env = {k: v for k, v in os.environ.items() if k not in ours}
@@ -53,12 +53,12 @@ def environment(root: Path, **extra: str) -> dict[str, str]:
 
 
 def simulated(simulator: bool) -> dict[str, str]:
-    """Return what keeps a run off the GPU: a setting, where it is asked for."""
+    """Return the variables that keep a run off the GPU; {} without `simulator`."""
     return {"WEFT_SIMULATOR": "1"} if simulator else {}
 
 
 def ask(root: Path, stems: list[str], simulator: bool = False) -> Machine:
-    """Ask the package. Raises PipelineError if it cannot be imported."""
+    """Ask the package about this machine. Raises PipelineError if the import fails."""
     run = subprocess.run(
         [sys.executable, "-c", PLAN, *stems],
         env=environment(root, **simulated(simulator)),
@@ -73,10 +73,10 @@ def ask(root: Path, stems: list[str], simulator: bool = False) -> Machine:
 def require(
     machine: Machine, root: Path, stems: list[str], simulator: bool = False
 ) -> None:
-    """Say what is missing here before anything runs.
+    """Print what is missing on this machine, before anything runs.
 
-    Raises PipelineError where there is no GPU, unless the simulator is asked for or no
-    solution needs one, and where a tool is missing without which one ends in an error.
+    Raises PipelineError if there is no GPU, unless `simulator` is set or no solution
+    needs one, and if a tool is missing without which a solution would fail.
     """
     on_gpu = [stem for stem in stems if not _runs_on_cpu(root, stem)]
     if machine.reason and on_gpu and not simulator:

@@ -1,16 +1,16 @@
-"""What was measured in a chapter, wherever its code is, and a digest of it.
+"""The code that a chapter's measurements depend on, wherever it is, and its digest.
 
-A measurement is a call of `bench.compare`, or of another function in `ROOTS`. With it
-belong the statements and functions that it needs: the kernels of its rows, their
+A measurement is a call of `bench.compare`, or of another function in `ROOTS`. It
+depends on the statements and functions that it needs: the kernels of its rows, their
 launches, sizes and data, and what these need in turn. All else may change without
 making a number stale: text, hints, starters, checks with their inputs, guesses, plots,
 comments and docstrings.
 
-Where the code is does not matter either. The cells of the lab and the modules of the
-chapter are read as one program: a function that measures is dissolved into its
-statements, and so is one without parameters that only returns names to those that
-measure; the prefix of a module is dropped, and a parameter is called what the lab
-passes for it. So code may move from a cell to `measure.py` and keep its digest.
+It does not matter where the code is. The cells of the lab and the modules of the
+chapter are read as one program: a function that measures is replaced by its statements,
+and so is one without parameters that only returns names to those that measure; the
+prefix of a module is dropped, and a parameter is renamed to what the lab passes for it.
+So code may move from a cell to `measure.py` and keep its digest.
 """
 
 import ast
@@ -26,14 +26,15 @@ from IPython.core.inputtransformer2 import TransformerManager
 from nbformat import NotebookNode
 
 ROOTS = ("bench.compare", "bench.time", "ranks.measured", "weft.ranks.measured")
-METHODS = ("compare", "measured")  # of what `ranks.measured` returns, for example
+# methods that measure, as of what `ranks.measured` returns
+METHODS = ("compare", "measured")
 UNMEASURED = ("guess", "unsteady")  # arguments of a measurement that do not affect it
 CLAIMS = ("expect", "always", "sometimes")
-ON_GPU = ("weft.GPU", "GPU")  # a condition that holds wherever something is measured
+ON_GPU = ("weft.GPU", "GPU")  # conditions that hold wherever something is measured
 
 
 def digest(root: Path, stem: str, nb: NotebookNode) -> str:
-    """Return the digest of what a chapter measures. nb: its solution."""
+    """Return the digest of what a chapter measures. nb: its solution's notebook."""
     text = json.dumps(sorted(_pieces(root, stem, nb)))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -67,8 +68,8 @@ def modules(folder: Path) -> Iterator[ast.Module]:
 class Statement:
     """A simple statement, with the loops and conditions around it.
 
-    names: of parameters, what the lab passes for them. loop: the statements of the
-    innermost loop around it, which may prepare what it measures.
+    names: what the lab passes for each parameter. loop: the statements of the innermost
+    loop around it, which may prepare what it measures.
     """
 
     node: ast.stmt
@@ -84,7 +85,7 @@ class Program:
     trees: list[ast.Module]
 
     def measured(self) -> dict[str, str]:
-        """Return the pieces of code that a measurement needs: a key and the text."""
+        """Return the pieces of code that a measurement needs, by their keys."""
         plain = Plain(self._modules())
         trees = [plain.visit(tree) for tree in self.trees]
         self.measuring = _measuring(trees)
@@ -117,7 +118,7 @@ class Program:
         return found
 
     def _modules(self) -> set[str]:
-        """The names under which code refers to the chapter's modules."""
+        """Return the names by which code refers to the chapter's modules."""
         found = {"chapter", "checks", "kernels", "measure"}
         for node in _walk(self.trees):
             match node:
@@ -152,7 +153,7 @@ class Program:
                     on_gpu = ast.unparse(test) in ON_GPU or _asks(test, "weft.on_gpu")
                     inside = headers if tools or on_gpu else (*headers, test)
                     self._flatten(node.body, inside, names, loop)
-                    if not tools:  # without them, nothing of this is measured
+                    if not tools:  # without them, none of this is measured
                         self._flatten(node.orelse, inside, names, loop)
                 case ast.For() | ast.While() | ast.With() | ast.Try():
                     inside = (*headers, *_header(node))
@@ -162,7 +163,7 @@ class Program:
                 ):
                     continue
                 case ast.Assign(targets=[name], value=value) if _same(name, value):
-                    continue  # was `name = chapter.kernels.name`
+                    continue  # a module's own name, from `name = chapter.kernels.name`
                 case _:
                     self.statements.append(Statement(node, headers, names, loop))
 
@@ -178,14 +179,14 @@ class Program:
     def _take(
         self, statement: Statement, found: dict[str, str], todo: list[str]
     ) -> None:
-        """Note a statement with what is around it, and the names that it needs."""
+        """Record a statement and what is around it; add the names that they need."""
         node = Renamed(statement.names).visit(_copy(statement.node))
         for part in filter(None, (self._essence(node), *statement.headers)):
             found[canonical(part)] = ast.unparse(part)
             todo += _free(part)
 
     def _essence(self, node: ast.stmt) -> ast.AST | None:
-        """What counts of a statement: of one that measures, the call alone."""
+        """Return the part of a statement that counts: if it measures, the call."""
         match node:
             case ast.Import() | ast.ImportFrom() | ast.Return(value=None):
                 return None
@@ -200,7 +201,7 @@ class Program:
         return node
 
     def _without_names(self, call: ast.Call) -> ast.Call:
-        """A call without what it passes under the parameter's own name."""
+        """Return a call without arguments that are named as their parameters."""
         short, names = copy.deepcopy(call), self.parameters[_called(call)]
         while short.args and names[len(short.args) - 1 :][:1] == [
             ast.unparse(short.args[-1])
@@ -241,7 +242,7 @@ class Plain(ast.NodeTransformer):
 
 
 class Renamed(ast.NodeTransformer):
-    """Calls parameters what is passed for them."""
+    """Replaces parameters by what is passed for them."""
 
     def __init__(self, names: dict[str, str]) -> None:
         self.names = names
@@ -262,7 +263,7 @@ def _copy(node: ast.stmt) -> ast.stmt:
 
 
 def _called(call: ast.Call) -> str:
-    """The name of the function that a call calls, without a module's prefix."""
+    """Return the name of the function that is called; "" if it has a prefix."""
     return call.func.id if isinstance(call.func, ast.Name) else ""
 
 
@@ -277,12 +278,12 @@ def _is_measurement(call: ast.Call) -> bool:
 
 
 def _asks(test: ast.expr, function: str) -> bool:
-    """Whether a condition is a call of a function, such as `weft.on_gpu("why")`."""
+    """Return whether a condition calls a function, such as `weft.on_gpu("why")`."""
     return isinstance(test, ast.Call) and ast.unparse(test.func) == function
 
 
 def _claims(node: ast.stmt) -> bool:
-    """Whether a statement is a claim about what was measured."""
+    """Return whether a statement is a claim about a measurement."""
     call = node.value if isinstance(node, ast.Expr) else None
     return (
         isinstance(call, ast.Call)
@@ -297,7 +298,7 @@ def _prints(node: ast.stmt) -> bool:
 
 
 def _measuring(trees: list[ast.Module]) -> set[str]:
-    """The functions that measure, or call one that does."""
+    """Return the names of the functions that measure, or call one that does."""
     functions = {
         node.name: node
         for tree in trees
@@ -322,7 +323,11 @@ def _measuring(trees: list[ast.Module]) -> set[str]:
 
 
 def _preparing(trees: list[ast.Module]) -> set[str]:
-    """The functions that prepare data: `x, out = data()`, which returns x and out."""
+    """Return the names of functions that prepare data, as in `x, out = data()`.
+
+    Such a function has no parameters, and returns names that every call assigns to the
+    same names.
+    """
     returned = {
         node.name: _plain(ast.unparse(value))
         for tree in trees
@@ -356,7 +361,7 @@ def _is_names(value: ast.expr | None) -> bool:
 
 
 def _parameters(trees: list[ast.Module], measuring: set[str]) -> dict[str, list[str]]:
-    """The names of the parameters of every function that measures."""
+    """Return the parameters' names of each function that measures."""
     return {
         node.name: [a.arg for a in (*node.args.args, *node.args.kwonlyargs)]
         for tree in trees
@@ -368,7 +373,7 @@ def _parameters(trees: list[ast.Module], measuring: set[str]) -> dict[str, list[
 def _passed(
     trees: list[ast.Module], parameters: dict[str, list[str]]
 ) -> dict[str, dict[str, str]]:
-    """For every function that measures: for its parameters, the names passed."""
+    """Return the names that are passed for parameters, by function and parameter."""
     found: dict[str, dict[str, str]] = {}
     for node in _walk(trees):
         if not isinstance(node, ast.Call) or _called(node) not in parameters:
@@ -385,13 +390,13 @@ def _passed(
 
 
 def _passes_names(call: ast.Call) -> bool:
-    """Whether all arguments of a call are names, so that they are renamed inside."""
+    """Return whether all arguments of a call are names, to be renamed inside."""
     given = [*call.args, *(k.value for k in call.keywords)]
     return all(isinstance(value, ast.Name) for value in given)
 
 
 def _header(node: ast.stmt) -> list[ast.AST]:
-    """What a loop or a `with` says before its first statement."""
+    """Return what a loop or a `with` evaluates before its first statement."""
     match node:
         case ast.For(target=target, iter=values):
             return [target, values]
@@ -403,7 +408,7 @@ def _header(node: ast.stmt) -> list[ast.AST]:
 
 
 def canonical(node: ast.AST) -> str:
-    """Return what a piece of code says, the same under every version of Python."""
+    """Return a piece of code as text that is the same under every Python version."""
     parts = [type(node).__name__]
     for name in sorted(node._fields):
         value = getattr(node, name, None)
@@ -420,7 +425,7 @@ def canonical(node: ast.AST) -> str:
 
 
 def _stored(node: ast.stmt, names: dict[str, str]) -> set[str]:
-    """The names that a statement gives a value to, or whose contents it changes."""
+    """Return the names that a statement gives a value, or whose contents it changes."""
     found = set()
     targets: list[ast.expr] = []
     match node:
@@ -442,7 +447,7 @@ def _stored(node: ast.stmt, names: dict[str, str]) -> set[str]:
 
 
 def _free(node: ast.AST) -> list[str]:
-    """The names that a piece of code needs from outside."""
+    """Return the names that a piece of code takes from outside."""
     bound: set[str] = set()
     used: list[str] = []
     for part in ast.walk(node):

@@ -12,8 +12,8 @@ from nbformat import NotebookNode
 from . import PipelineError
 from .wordless import wordless
 
-SIZE_CAP = 1_000_000  # bytes; outputs of one notebook, pictures included
-SHORT = 5  # lines of a given cell that JupyterLab need not fold
+SIZE_CAP = 1_000_000  # bytes of one notebook's outputs, including pictures
+SHORT = 5  # lines; JupyterLab folds given code that is longer
 KERNELSPEC = {
     "display_name": "Python 3 (ipykernel)",
     "language": "python",
@@ -26,7 +26,7 @@ TITLE = re.compile(r"\A# (?:Solution |Lab )?(\d\d · )")
 
 
 def stems(root: Path, names: list[str] | None = None) -> list[str]:
-    """Return the stems asked for ("05", "05_first_kernel", a path), or all of them."""
+    """Return the stems asked for ("05", "05_first_kernel", a path), or else all."""
     known = sorted(p.parent.name for p in root.glob("chapters/[0-9][0-9]_*/lab.py"))
     if not names:
         return known
@@ -55,15 +55,19 @@ def lab(root: Path, stem: str) -> Path:
 
 
 def read_script(path: Path) -> NotebookNode:
-    """Read a percent script into a notebook; its answers' markers must balance."""
+    """Read a percent script as a notebook.
+
+    Raises PipelineError if the markers of an answer do not pair up.
+    """
     if not path.exists():
         raise PipelineError(f"{path} does not exist: it is the notebook's one source")
     text = path.read_text(encoding="utf-8")
     _check_markers(path, text)
     nb = jupytext.reads(text, fmt="py:percent")
     for cell in nb.cells:
-        # A cell of another language, `# %% language="c" magic_args="swap"`, whose lines
-        # are comments in the script, is one of a magic in the notebook.
+        # A cell in another language, `# %% language="c" magic_args="swap"`, has its
+        # lines as comments in the script; in the notebook it becomes a cell with a
+        # magic.
         if language := cell.metadata.pop("language", None):
             name = cell.metadata.pop("magic_args", "")
             cell.source = f"%%{language} {name}".rstrip() + f"\n{cell.source}"
@@ -72,13 +76,13 @@ def read_script(path: Path) -> NotebookNode:
 
 
 def titled(nb: NotebookNode, kind: str) -> None:
-    """Have a notebook's title say what it is: `# Lab 05 · Your first kernel`."""
+    """Make a notebook's title say what it is: `# Lab 05 · Your first kernel`."""
     if nb.cells and nb.cells[0].cell_type == "markdown":
         nb.cells[0].source = TITLE.sub(rf"# {kind} \1", nb.cells[0].source, count=1)
 
 
 def _check_markers(path: Path, text: str) -> None:
-    """Raise PipelineError unless BEGIN and END SOLUTION pair up, with line and file."""
+    """Raise PipelineError, with the line, unless BEGIN and END SOLUTION pair up."""
     opened, indent = 0, ""
     for number, line in enumerate(text.splitlines(), 1):
         here = f"chapters/{path.parent.name}/{path.name}:{number}"
@@ -115,10 +119,11 @@ def _check_markers(path: Path, text: str) -> None:
 
 
 def runs_on(nb: NotebookNode) -> dict[str, str]:
-    """Return {"runs_on": "cpu"} for a notebook that has no use for a GPU; mostly {}.
+    """Return {"runs_on": "cpu"} for a notebook that has no use for a GPU, else {}.
 
-    A script says it in its header, under jupyter: weft: runs_on: cpu. Its stamp then
-    names the CPU, and its lab asks Colab for no GPU.
+    A script says so in its header, under jupyter: weft: runs_on: cpu. Its stamp then
+    names the CPU, and its lab asks Colab for no GPU. Raises PipelineError for another
+    value.
     """
     value = nb.metadata.get("weft", {}).get("runs_on")
     if value is None:
@@ -129,15 +134,15 @@ def runs_on(nb: NotebookNode) -> dict[str, str]:
 
 
 def _unbound(source: str) -> str:
-    """A cell's source without bounds of claims, comments and docstrings."""
+    """Return a cell's source without the bounds of claims, comments and docstrings."""
     source = wordless(source)
     return BOUND.sub(r"\1=0", source) if ".expect(" in source else source
 
 
 def keep_outputs(nb: NotebookNode, old: NotebookNode) -> None:
-    """Copy outputs from `old` to the code cells of `nb` whose source is the same.
+    """Copy outputs from `old` to the code cells of `nb` with the same source.
 
-    The bounds of claims may differ, and docstrings of one line.
+    Comments, docstrings and the bounds of claims may differ.
     """
     new_code = [cell for cell in nb.cells if cell.cell_type == "code"]
     old_code = [cell for cell in old.cells if cell.cell_type == "code"]
@@ -155,11 +160,11 @@ def keep_outputs(nb: NotebookNode, old: NotebookNode) -> None:
 
 
 def canonical(nb: NotebookNode, weft: dict, **metadata: object) -> NotebookNode:
-    """Rebuild a notebook from what is allowed to be in one.
+    """Rebuild a notebook from what a notebook of ours may contain.
 
-    A cell's id comes from its content, so it stays when cells are put before it. Cells
-    keep their tags and no other metadata; widgets, whose state only a running kernel
-    has, show their text instead.
+    A cell's id comes from its content, so it stays when cells are inserted before it.
+    Cells keep their tags and no other metadata. Widgets, whose state only a running
+    kernel has, become the text that they show.
     """
     cells, seen = [], {}
     for cell in nb.cells:
@@ -193,9 +198,9 @@ def canonical(nb: NotebookNode, weft: dict, **metadata: object) -> NotebookNode:
 
 
 def _metadata(tags: list[str], source: str) -> dict:
-    """A cell's metadata: its tags; and JupyterLab folds given code that is long.
+    """Return a cell's metadata: its tags, and that JupyterLab folds long given code.
 
-    Constants stay in sight, for the learner's code uses them.
+    Constants stay visible, as the learner's code uses them.
     """
     found: dict = {"tags": tags} if tags else {}
     code = re.search(r'^(def|class|@)|"""', source, re.M)

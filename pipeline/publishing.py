@@ -1,15 +1,15 @@
-"""Replace what was measured before by what a run has measured."""
+"""Replace earlier measurements by those of a run."""
 
 import json
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
-Row = tuple[str, str]  # its case and its name
+Row = tuple[str, str]  # its case, its name
 
 
 def rows(path: Path) -> list[Row]:
-    """Return the case and the name of every row of a results file, in its order."""
+    """Return the case and the name of every row of a results file, in order."""
     if not path.is_file():
         return []
     found = json.loads(path.read_text(encoding="utf-8")).get("rows", [])
@@ -17,9 +17,10 @@ def rows(path: Path) -> list[Row]:
 
 
 def lost(folder: Path, record: Path) -> list[str]:
-    """Return the rows of the record that are not in the file of the same name.
+    """Return a line for each row of the record that a run's file lacks.
 
-    folder: what a run has measured; record: what was measured before, on any GPU.
+    folder: the files that the run has written. record: the folder of earlier results,
+    which may be of another GPU.
     """
     return [
         f"{file.name}: {case} | {name}"
@@ -30,12 +31,12 @@ def lost(folder: Path, record: Path) -> list[str]:
 
 
 def only_shown(folder: Path, record: Path, stem: str) -> bool:
-    """Return whether a run measured nothing of a lab that has been measured before."""
+    """Return whether a run measured nothing, though its lab was measured before."""
     return not any(folder.iterdir()) and any(record.glob(f"{stem}.*.json"))
 
 
 def publish(folder: Path, target: Path) -> None:
-    """Put the files of a folder into another, each whole or not at all."""
+    """Copy a folder's files into another; each replaces the old one as a whole."""
     target.mkdir(parents=True, exist_ok=True)
     for file in folder.iterdir():
         part = target / f"{file.name}.part"
@@ -44,5 +45,5 @@ def publish(folder: Path, target: Path) -> None:
 
 
 def listed(lines: Iterable[str]) -> str:
-    """Return one line for each, indented."""
+    """Return the lines, indented, as one text."""
     return "".join(f"\n  {line}" for line in lines)

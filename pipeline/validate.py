@@ -1,4 +1,4 @@
-"""Run nbval over the executed solutions: does each of them still run?"""
+"""Run nbval on the executed solutions, to see that each of them still runs."""
 
 import re
 import subprocess
@@ -16,13 +16,13 @@ def nbval(
     simulator: bool = False,
     timeout: int = 300,
 ) -> int:
-    """Run pytest --nbval-lax over solutions/NN.ipynb; return its exit status.
+    """Run pytest --nbval-lax on solutions/NN.ipynb; return its exit status.
 
-    A solution that this GPU cannot run is skipped, with the reason. `workers` processes
-    share the notebooks, whole ones: use it only where nothing is timed. timeout:
-    seconds for one cell. Nothing is written to results/. Raises PipelineError, before
-    anything runs, for a machine without a GPU, unless `simulator` asks for that, and
-    for one that lacks a tool.
+    Solutions that this machine cannot run are skipped, with the reason. `workers`
+    processes share the notebooks, each as a whole: use them only if nothing is timed.
+    timeout: seconds for one cell. Nothing is written to results/. Raises PipelineError,
+    before anything runs, if there is no GPU and `simulator` is not set, or if a tool is
+    missing.
     """
     paths = [notebook.solution(root, stem) for stem in stems]
     if missing := [path.name for path in paths if not path.exists()]:
@@ -37,7 +37,7 @@ def nbval(
 
 
 def summary(machine: Machine, run: list[str], status: int) -> list[str]:
-    """Return a line for each solution that was skipped, and one on all of them."""
+    """Return a line on each skipped solution, and one on all of them."""
     became = "passed" if status == 0 else "run, with failures"
     return [
         *(f"skipped: {stem}: {reason}" for stem, reason in machine.skips.items()),
@@ -62,7 +62,7 @@ def _pytest(
 def share(stems: list[str], text: str) -> list[str]:
     """Return one of several shares of the solutions: "2/4" is the second of four.
 
-    Neighbours take about equally long, so a share takes every fourth.
+    Neighbours take about equally long, so a share of four takes every fourth solution.
     """
     found = re.fullmatch(r"(\d+)/(\d+)", text)
     if not found or not 1 <= (number := int(found[1])) <= (count := int(found[2])):

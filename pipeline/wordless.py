@@ -1,4 +1,4 @@
-"""Code without its words: comments and docstrings may be edited without a new run."""
+"""Code without comments and docstrings, which may change without a new run."""
 
 import ast
 import io
@@ -8,8 +8,8 @@ import tokenize
 def wordless(source: str) -> str:
     """Return Python source without comments and docstrings, on the same lines.
 
-    A verdict names lines, so every line keeps its number. What is not Python, such as
-    a cell of C, comes back as it is.
+    A verdict names lines, so every line keeps its number. Source that is not Python,
+    such as a cell of C, is returned unchanged.
     """
     try:
         tree = ast.parse(source)
@@ -24,7 +24,7 @@ def wordless(source: str) -> str:
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node):
             text = node.body[0]
             if lines[text.lineno - 1][: text.col_offset].strip():
-                continue  # on the line of its `def`
+                continue  # it is on the line of its `def`
             lines[text.lineno - 1] = lines[text.lineno - 1][: text.col_offset] + "..."
             for row in range(text.lineno, text.end_lineno or text.lineno):
                 lines[row] = ""
