@@ -3,4 +3,4 @@
 import numpy as np
 
 if not hasattr(np, "row_stack"):
-    np.row_stack = np.vstack  # Numba-CUDA still names it, NumPy 2.5 no longer has it
+    np.row_stack = np.vstack  # Numba-CUDA still uses it; NumPy 2.5 no longer has it

@@ -1,11 +1,11 @@
-"""Put our verdicts and counters beside those of NVIDIA's tools.
+"""Compare our verdicts and counters with those of NVIDIA's tools.
 
     python -m verification.agreement RAW
 
 reads what `verification.measure` left in RAW on a GPU, runs the same kernels in the
-simulator, and writes results/agreement.<gpu>.json. For every kernel it holds our
-verdict and what each tool found; for those that ran under Nsight Compute the totals of
-sectors, requests and passes, ours and theirs.
+simulator, and writes results/agreement.<gpu>.json. For every kernel the file holds our
+verdict and what each tool found; for kernels that ran under Nsight Compute, also the
+totals of sectors, requests and passes, ours and theirs.
 """
 
 import argparse
@@ -29,7 +29,7 @@ from weft.simulator.trace.trace import Trace
 
 Totals = dict[str, int]
 
-# What Nsight Compute calls the numbers that we count.
+# Nsight Compute's names for the numbers that we count.
 METRICS = {
     "global load requests": ("l1tex__t_requests_pipe_lsu_mem_global_op_ld",),
     "global load sectors": ("l1tex__t_sectors_pipe_lsu_mem_global_op_ld",),
@@ -55,7 +55,7 @@ METRICS = {
 
 
 def ours(trace: Trace) -> Totals:
-    """The totals of a launch, counted from its trace."""
+    """Return the totals of a launch, counted from its trace."""
     found: Counter[str] = Counter()
     for line in count(trace):
         operation = "atomic" if line.atomic else "store" if line.store else "load"
@@ -76,13 +76,13 @@ def theirs(metrics: Totals) -> Totals:
 
 
 def beside(mine: Totals, measured: Totals) -> dict[str, list[int]]:
-    """Both numbers of everything that either has, ours first."""
+    """Return both numbers of each total that either side has, ours first."""
     pairs = {name: [mine[name], measured[name]] for name in METRICS}
     return {name: pair for name, pair in pairs.items() if any(pair)}
 
 
 def trace_of(kernel: Kernel) -> Trace | None:
-    """The trace of the launch that was measured; None if it does not end well."""
+    """Return the trace of the launch that was measured; None if it ends in a fault."""
     exercise = exercise_of(kernel)
     case = exercise.case(exercise.sizes[-1])
     outputs = exercise.fresh(case)
@@ -94,7 +94,7 @@ def trace_of(kernel: Kernel) -> Trace | None:
 
 
 def judged(kernel: Kernel) -> dict[str, Any]:
-    """Our verdict on a kernel, and the lines that it names."""
+    """Return our verdict on a kernel, and the numbers of the lines that it names."""
     function, arguments = kernel.load()
     verdict = check(function, **arguments)
     lines = sorted({place.line for place, _ in verdict.places})
@@ -114,7 +114,7 @@ def of_kernel(kernel: Kernel, raw: "Raw") -> dict[str, Any]:
 
 
 def request_of(pattern: patterns.Pattern) -> Trace:
-    """The trace of a pattern's launch."""
+    """Return the trace of a pattern's launch."""
     return record(pattern.kernel(), (1, 32), pattern.arguments())[0]
 
 
@@ -123,7 +123,7 @@ def of_pattern(pattern: patterns.Pattern, measured: Totals) -> dict[str, list[in
 
 
 class Raw:
-    """What was measured on the GPU."""
+    """What was measured on the GPU, read from its folder."""
 
     def __init__(self, folder: Path) -> None:
         self.plain: dict[str, dict[str, Any]] = {}
@@ -141,7 +141,7 @@ class Raw:
 
 
 def brief(version: str) -> str:
-    """The number in what a tool says of its version."""
+    """Return the version number in what a tool prints about its version."""
     found = re.search(r"Version (\S+)", version)
     return found[1] if found else version
 
@@ -163,7 +163,7 @@ def agreement(raw: Raw, date: str) -> dict[str, Any]:
 
 
 def written(found: dict[str, Any]) -> str:
-    """As JSON, a line for each kernel and each pattern."""
+    """Return the results as JSON, with a line for each kernel and each pattern."""
     parts = []
     for key, value in found.items():
         if key in ("kernels", "patterns"):

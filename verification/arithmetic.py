@@ -1,14 +1,11 @@
-"""The simulator's arithmetic beside Numba's: random programs, run by both.
+"""Compare the simulator's arithmetic with Numba's, by random programs.
 
-    python -m verification.arithmetic 20000          against `numba.njit`, on a CPU
-    python -m verification.arithmetic 9999 --record  the same, and keeps what came of it
-    python -m verification.arithmetic 2000 --gpu     against a GPU
-    python -m verification.arithmetic 2220 --keep    writes down what njit gives
+     python -m verification.arithmetic 20000          against `numba.njit`, on a CPU
 
-Both run a program on the same data, the edges of each type among them, and every result
-has to be the same, bit by bit. `verification.programs` says what is drawn. Compiling a
-program takes longer than all the rest, so the answers of those that the tests use are
-kept, for one set of packages and one kind of processor.
+Both run a program on the same data, which include the edges of each type, and every
+result has to be the same, bit by bit. `verification.programs` says what is drawn.
+Compiling a program takes longer than all the rest, so the answers for the tests'
+programs are kept, for one set of packages and one kind of processor.
 """
 
 import argparse
@@ -50,10 +47,10 @@ def by_simulator(one: Program) -> Results:
 
 
 def overflows(one: Program) -> set[tuple[int, int]]:
-    """Where int64 cannot hold a sum, difference or product: the thread, and the line.
+    """Return where int64 cannot hold a sum, difference or product: (thread, line).
 
-    Numba tells LLVM that this does not happen, so that the result may be anything, and
-    a division by it may end the process.
+    Numba tells LLVM that this does not happen, so the result may be anything, and a
+    division by it may end the process.
     """
     seen: set[tuple[int, int]] = set()
     finish, reduce = numbers.finish, by_name.reduce
@@ -85,12 +82,12 @@ def overflows(one: Program) -> set[tuple[int, int]]:
 
 
 def calm(one: Program) -> Program:
-    """A program without the results that int64 cannot hold; see `overflows`."""
+    """Return a program without the results that int64 cannot hold; see `overflows`."""
     while True:
         bad = {at for _, at in overflows(one)}
         if not bad:
             return one
-        lost: set[str] = set()  # names that are not there any more
+        lost: set[str] = set()  # names that have been removed
         lines: list[str] = []
         skip = False
         for at, line in enumerate(one.lines):
@@ -113,7 +110,7 @@ def calm(one: Program) -> Program:
 
 
 def _block(lines: tuple[str, ...], at: int) -> range:
-    """The lines of the statement that begins at one."""
+    """Return the lines of the statement that begins at a line."""
     end = at + 1
     while end < len(lines) and lines[end].startswith((" " * 12, " " * 8 + "else")):
         end += 1
@@ -130,9 +127,9 @@ def by_njit(one: Program) -> Results:
 
 
 def refused_by_numba(one: Program) -> bool:
-    """Return whether Numba has no types for a program.
+    """Return whether Numba cannot type a program.
 
-    The programs are drawn without a look at branches that a constant excludes.
+    The programs are drawn without regard to branches that a constant excludes.
     """
     import numba
     from numba.core.errors import TypingError
@@ -146,19 +143,19 @@ def refused_by_numba(one: Program) -> bool:
 
 
 def computed_by() -> str:
-    """What an answer of njit depends on, besides the program."""
+    """Return what an answer of njit depends on, besides the program."""
     packages = [version(name) for name in ("numba", "llvmlite", "numpy")]
     return " ".join([*packages, platform.machine()])
 
 
 def key(one: Program) -> str:
-    """Return a name for a program, its data, and what computes it here."""
+    """Return a key for a program, its data, and what computes it here."""
     known = repr((computed_by(), one.source(False), one.seed))
     return hashlib.sha256(known.encode()).hexdigest()[:32]
 
 
 def keep(programs: list[Program]) -> None:
-    """Write njit's answers to KEPT."""
+    """Write njit's answers to `KEPT`."""
     answers: dict[str, Any] = {"by": np.array(computed_by())}
     for one in programs:
         answers[key(one)] = np.stack([x.view(np.int64) for x in by_njit(one)])
@@ -166,7 +163,7 @@ def keep(programs: list[Program]) -> None:
 
 
 def note(kind: str, **what: Any) -> None:
-    """Write down a run, instead of the last of its kind."""
+    """Write a run to `RECORD`, in place of the last one of its kind."""
     runs = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
     runs[kind] = what | {"by": computed_by(), "date": time.strftime("%Y-%m-%d")}
     RECORD.write_text(json.dumps(runs, indent=1) + "\n", encoding="utf-8")
@@ -181,7 +178,7 @@ def by_gpu(one: Program) -> Results:
 
 
 def differences(one: Program, reference: Callable[[Program], Results]) -> Iterator[str]:
-    """What the simulator computes otherwise than Numba does."""
+    """Yield a line on each result in which the simulator differs from Numba."""
     ours, theirs = by_simulator(one), reference(one)
     for k in one.results():
         number = one.numbers[k]
@@ -203,7 +200,7 @@ def differences(one: Program, reference: Callable[[Program], Results]) -> Iterat
 
 
 def main() -> None:
-    """Compare as many expressions as asked for."""
+    """Draw programs, compare the results, and exit with 1 if any differ."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("expressions", type=int)
     parser.add_argument("--gpu", action="store_true", help="compare with a GPU")

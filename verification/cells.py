@@ -1,4 +1,4 @@
-"""The cells of a lab as a notebook runs them: its setup, its exercises, its checks."""
+"""Run the cells of a lab as a notebook does: its setup, exercises and checks."""
 
 import ast
 import linecache
@@ -15,7 +15,7 @@ from weft.cells import checked
 
 
 def run(source: str, name: str, scope: dict[str, Any]) -> Any:
-    """Run a cell as a notebook does; give the value of its last expression."""
+    """Run a cell as a notebook does; return the value of its last expression."""
     if magic := re.match(r"%%(c|makefile) (.*)\n", source):
         written, _ = foreign(magic[1], magic[2], source[magic.end() :])
         scope[written.name] = written
@@ -32,14 +32,14 @@ def run(source: str, name: str, scope: dict[str, Any]) -> Any:
 
 @cache
 def cells(lab: str) -> list[Any]:
-    """The code cells of a lab's solution."""
+    """Return the code cells of a lab's solution."""
     script = notebook.read_script(notebook.script(ROOT, lab))
     return [cell for cell in script.cells if cell.cell_type == "code"]
 
 
 @cache
 def checks(lab: str) -> dict[str, str]:
-    """The exercises of a lab, with the source of the cell that checks each."""
+    """Return the source of the cell that checks each exercise of a lab."""
     found = {}
     for cell in cells(lab):
         if name := checked(cell.source):
@@ -48,7 +48,7 @@ def checks(lab: str) -> dict[str, str]:
 
 
 def scope_of(lab: str) -> dict[str, Any]:
-    """What a learner's cell finds defined: the setup cell and those tagged `given`."""
+    """Return what a learner's cell finds defined: the setup and the `given` cells."""
     scope: dict[str, Any] = {"__name__": "__main__"}
     given = [c for c in cells(lab)[1:] if "given" in c.metadata.get("tags", [])]
     for number, cell in enumerate([cells(lab)[0], *given]):

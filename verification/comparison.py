@@ -1,7 +1,8 @@
-"""Where we and NVIDIA's tools say the same of a kernel, where not, and why.
+"""Where we and NVIDIA's tools agree on a kernel, where not, and why.
 
-Reads results/agreement.<gpu>.json, which `verification.agreement` writes, and
-verification/differences.toml, which explains by hand. Needs neither Numba nor a GPU.
+The module reads results/agreement.<gpu>.json, which `verification.agreement` writes,
+and verification/differences.toml, whose explanations are written by hand. It needs
+neither Numba nor a GPU.
 """
 
 import json
@@ -12,7 +13,7 @@ from typing import Any
 
 Entry = dict[str, Any]
 
-# Which of the tools is there to find what we call by this name.
+# The tool whose task it is to find what we call by this name.
 LOOKS_FOR = {
     "out-of-bounds": "memcheck",
     "negative-index": "memcheck",
@@ -22,12 +23,12 @@ LOOKS_FOR = {
     "barrier": "synccheck",
     "warp": "synccheck",
 }
-REFUSED = ("launch", "type", "exception")  # by CUDA or Numba: nothing runs
+REFUSED = ("launch", "type", "exception")  # by CUDA or Numba, so nothing runs
 
 
 @dataclass(frozen=True)
 class Cause:
-    """Why some numbers or verdicts differ: `of` names the kernels or patterns."""
+    """Why some numbers or verdicts differ; `of` names the kernels or patterns."""
 
     title: str
     because: str
@@ -43,7 +44,7 @@ class Agreement:
     date: str
     kernels: dict[str, Entry]
     patterns: dict[str, dict[str, list[int]]]
-    causes: dict[str, list[Cause]]  # of "counters", "verdicts" and "patterns"
+    causes: dict[str, list[Cause]]  # by "counters", "verdicts" and "patterns"
 
 
 def read(root: Path, gpu: str = "nvidia-h200") -> Agreement:
@@ -72,11 +73,12 @@ def read(root: Path, gpu: str = "nvidia-h200") -> Agreement:
 
 
 def same_verdict(entry: Entry) -> bool:
-    """Whether NVIDIA's side says of a kernel what we say.
+    """Return whether NVIDIA's tools agree with our verdict on a kernel.
 
-    Of a right kernel that is nothing. Of a wrong one the tool that looks for such
-    mistakes must name one of our lines, and no other tool anything; CUDA or Numba must
-    refuse what we refuse. What no tool looks for, none may report.
+    On a right kernel, they must report nothing. On a wrong kernel, the tool that looks
+    for such mistakes must name one of our lines, and no other tool may report anything.
+    CUDA or Numba must refuse what we refuse. If no tool looks for the mistake, none may
+    report anything.
     """
     verdict, tools = entry["verdict"], entry["tools"]
     if verdict == "pass":
@@ -92,12 +94,12 @@ def same_verdict(entry: Entry) -> bool:
 
 
 def unequal(counters: dict[str, list[int]]) -> dict[str, list[int]]:
-    """The totals that are not equal, ours first."""
+    """Return the totals that are not equal, ours first."""
     return {name: pair for name, pair in counters.items() if pair[0] != pair[1]}
 
 
 def differences(found: Agreement) -> dict[str, set[str]]:
-    """What has to be explained: kernels and patterns, by the part they differ in."""
+    """Return what needs an explanation: names, by the part in which they differ."""
     kernels = found.kernels.items()
     return {
         "counters": {k for k, e in kernels if unequal(e.get("counters", {}))},

@@ -1,17 +1,18 @@
-"""Hold what the simulator says of missing waits against ConSan, on a Hopper GPU.
+"""Compare the simulator's verdicts on missing waits with ConSan, on a Hopper GPU.
 
     python -m verification.consan --compile       # here: for sm_90, no GPU
     python -m verification.consan verification    # on an H100 or H200
 
-ConSan is a pass of Triton's compiler, which `TRITON_INSTRUMENTATION_MODE=consan` turns
-on. The kernel then keeps track of what copies and products have in flight, and asserts
-at each access that it is not too early. The same mistakes are made twice: in Numba
-(`hopper_kernels.py`) for the simulator, and in Gluon (`consan_kernels.py`) for ConSan.
+ConSan is a pass of Triton's compiler, turned on by
+`TRITON_INSTRUMENTATION_MODE=consan`. The kernel then tracks the copies and products
+that are in flight, and asserts at each access that it is not too early. The same
+mistakes are made twice: in Numba (`hopper_kernels.py`) for the simulator, and in Gluon
+(`consan_kernels.py`) for ConSan.
 
-Each kernel runs in a process of its own, since an assertion ends the CUDA context. One
-line of JSON for each says what ConSan said. `consan.<gpu>.json`, beside this, keeps the
-lines, and `tests/test_consan.py` compares them with the simulator's verdicts. Triton
-and PyTorch are needed; Numba and `weft` are not.
+Each kernel runs in its own process, since a failed assertion ends the CUDA context. A
+line of JSON for each kernel has what ConSan reported. `consan.<gpu>.json`, beside this
+file, keeps the lines, and `tests/test_consan.py` compares them with the simulator's
+verdicts. Triton and PyTorch are needed; Numba and `weft` are not.
 """
 
 import argparse
@@ -27,10 +28,8 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-STEPS = 4  # tiles of 64 columns that a product takes
-SECONDS = (
-    100  # after which a kernel, its compilation included, counts as one that hangs
-)
+STEPS = 4  # tiles of 64 columns, whose products are added
+SECONDS = 100  # seconds, compilation included, after which a kernel counts as hanging
 MODE = "TRITON_INSTRUMENTATION_MODE"
 WRITES = "Buffer being accessed has outstanding writes."
 READS = "Accessing buffer with pending access. Pending access type: "
@@ -38,10 +37,10 @@ READS = "Accessing buffer with pending access. Pending access type: "
 
 @dataclass(frozen=True)
 class Rule:
-    """A kernel of `consan_kernels`, and the same mistake among `hopper_rules.RULES`.
+    """A kernel of `consan_kernels`, and the same mistake in `hopper_rules.RULES`.
 
     consan: the assertion that should fail, or "". simulator: the kind of our verdict,
-    or "". differs: why ConSan is silent and we are not.
+    or "". differs: why ConSan reports nothing although we do.
     """
 
     kernel: str
@@ -91,7 +90,7 @@ RULES = {
 
 
 def _tensors(kernel: str, device: str) -> tuple[list[Any], Any]:
-    """What a kernel is launched with, and the tensor that holds its result."""
+    """Return a kernel's arguments, and the tensor that gets its result."""
     import torch
     from triton.experimental.gluon import language as gl
     from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
@@ -120,9 +119,9 @@ def _constants(rule: Rule) -> dict[str, Any]:
 
 
 def run(name: str) -> dict[str, Any]:
-    """Run one rule's kernel on this GPU. Returns whether its result is right.
+    """Run one rule's kernel on this GPU; return whether its result is right.
 
-    An assertion of ConSan's ends the process.
+    A failed assertion of ConSan's ends the process.
     """
     import torch
     import triton
@@ -130,7 +129,7 @@ def run(name: str) -> dict[str, Any]:
     from verification import consan_kernels
 
     rule = RULES[name]
-    triton.set_allocator(  # ConSan keeps its books in global memory
+    triton.set_allocator(  # ConSan keeps its state in global memory
         lambda size, alignment, stream: torch.empty(
             size, device="cuda", dtype=torch.int8
         )
@@ -144,7 +143,7 @@ def run(name: str) -> dict[str, Any]:
 
 
 def _apart(name: str) -> dict[str, Any]:
-    """What ConSan says of a rule's kernel, which runs in a process of its own."""
+    """Return what ConSan reports on a rule's kernel, run in its own process."""
     command = [sys.executable, "-m", "verification.consan", "--run", name]
     with tempfile.TemporaryDirectory() as cache:
         settings = {MODE: "consan", "CUDA_LAUNCH_BLOCKING": "1"}
@@ -168,14 +167,17 @@ def _apart(name: str) -> dict[str, Any]:
 
 
 def judged(rule: Rule, found: dict[str, Any]) -> bool:
-    """Whether ConSan said what the rule expects, and only of a wrong kernel."""
+    """Return whether ConSan reported what the rule expects.
+
+    If that is nothing, the result must be right, too.
+    """
     if rule.consan:
         return bool(found["consan"].startswith(rule.consan))
     return found["consan"] == "" and bool(found.get("right"))
 
 
 def on_gpu(folder: Path) -> bool:
-    """Run every rule, print what ConSan says of it, and write that down."""
+    """Run every rule; print and write the reports. Return whether all are expected."""
     import torch
     import triton
 
@@ -194,7 +196,7 @@ def on_gpu(folder: Path) -> bool:
 
 
 def compiled(name: str) -> Any:
-    """Compile a rule's kernel for sm_90 as ConSan changes it, without a GPU."""
+    """Compile a rule's kernel with ConSan for sm_90, without a GPU."""
     import triton
     from triton.backends.compiler import GPUTarget
     from triton.experimental.gluon._runtime import GluonASTSource

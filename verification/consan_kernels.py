@@ -1,7 +1,8 @@
-"""Kernels in Gluon whose mistakes are those of `hopper_kernels.py`, for ConSan.
+"""Kernels in Gluon with the mistakes of `hopper_kernels.py`, for ConSan.
 
-A constant turns each step on or off that a kernel must not leave out. One warpgroup
-does everything: there is no producer warp, as there is in `hopper_kernels.PRODUCT`.
+Each step that a kernel must not leave out is turned on or off by a constant. One
+warpgroup does everything: unlike in `hopper_kernels.PRODUCT`, there is no producer
+warp.
 """
 
 from triton.experimental import gluon
@@ -20,7 +21,7 @@ NBYTES = gl.constexpr(64 * 64 * 2)
 
 @gluon.jit
 def places(LAYOUT: gl.constexpr):
-    """Where each number of a tile is in a matrix of 64 columns, row by row."""
+    """Return the index of each element of a tile in a row-major 64-column matrix."""
     row = gl.arange(0, SIDE, gl.SliceLayout(1, LAYOUT))[:, None]
     col = gl.arange(0, SIDE, gl.SliceLayout(0, LAYOUT))[None, :]
     return row * SIDE + col
@@ -28,7 +29,7 @@ def places(LAYOUT: gl.constexpr):
 
 @gluon.jit
 def load_box(x, out, WAIT: gl.constexpr):
-    """out = x, through shared memory. x: a descriptor of (64, 64); out: (64, 64)."""
+    """Copy x to out by shared memory. x: a descriptor of (64, 64); out: (64, 64)."""
     LAYOUT: gl.constexpr = gl.BlockedLayout([1, 8], [4, 8], [4, 1], [1, 0])
     tile = gl.allocate_shared_memory(x.dtype, [SIDE, SIDE], x.layout)
     bar = gl.allocate_shared_memory(gl.int64, [1], mbarrier.MBarrierLayout())
@@ -48,7 +49,7 @@ def load_box(x, out, WAIT: gl.constexpr):
 
 @gluon.jit
 def store_box(x, y, FENCE: gl.constexpr, WAIT: gl.constexpr):
-    """y = x, through shared memory. x: (64, 64); y: a descriptor of (64, 64)."""
+    """Copy x to y by shared memory. x: (64, 64); y: a descriptor of (64, 64)."""
     LAYOUT: gl.constexpr = gl.BlockedLayout([1, 8], [4, 8], [4, 1], [1, 0])
     tile = gl.allocate_shared_memory(y.dtype, [SIDE, SIDE], y.layout)
 
@@ -65,11 +66,12 @@ def store_box(x, y, FENCE: gl.constexpr, WAIT: gl.constexpr):
 
 @gluon.jit
 def product(a, b, c, STEPS: gl.constexpr, FULL: gl.constexpr, DONE: gl.constexpr):
-    """c = a @ b.T. a, b: descriptors of (64, 64 STEPS) in tiles; c: (64, 64), float32.
+    """Compute c = a @ b.T.
 
-    FULL: wait for the tiles. DONE: wait for the product before they are replaced. Each
-    tile has an mbarrier of its own, since Triton 3.6 counts every copy as an arrival
-    (triton-lang/triton, pull request 9046), and then reports a deadlock.
+    a, b: descriptors of (64, 64 STEPS), in tiles; c: (64, 64), float32. FULL: wait for
+    the tiles. DONE: wait for the product before they are replaced. Each tile has its
+    own mbarrier, since Triton 3.6 counts every copy as an arrival (triton-lang/triton,
+    pull request 9046), and then reports a deadlock.
     """
     SUMS: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, 64, 16])
     left = gl.allocate_shared_memory(a.dtype, [SIDE, SIDE], a.layout)

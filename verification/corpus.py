@@ -1,10 +1,9 @@
-"""The corpus: small kernels as learners write them, each with the verdict it deserves.
+"""The corpus: small kernels as learners write them, each with its right verdict.
 
-tests/corpus/<class>/{wrong,right}_<what>.py begins with `# verdict: <kind>` and
-a line on what the learner was thinking. Lines that the verdict must name end in
-`# <- here`. The last statement, `CHECK = dict(...)`, holds the arguments of
-`weft.check`. The kernels of the labs have the same two lines at their heads; in C they
-begin with `//`.
+tests/corpus/<class>/{wrong,right}_<what>.py begins with `# verdict: <kind>` and a line
+on what the learner was thinking. Lines that the verdict must name end in `# <- here`.
+The last statement, `CHECK = dict(...)`, holds the arguments of `weft.check`. The
+kernels of the labs begin with the same two lines; in C, these begin with `//`.
 """
 
 import ast
@@ -21,8 +20,9 @@ CHAPTERS = ROOT / "chapters"
 
 HEAD = re.compile(r"(?:#|//) verdict: ([\w-]+)\n(?:#|//) (.+)\n")
 HERE = re.compile(r"\s*(?:#|//) <- here\s*$")
-MAGICS = {".c": "c", ".cu": "c", ".mk": "makefile"}  # of cells that are not Python
-TYPED = {".py", *MAGICS}  # what learners type
+# the magics of cells that are not Python
+MAGICS = {".c": "c", ".cu": "c", ".mk": "makefile"}
+TYPED = {".py", *MAGICS}  # suffixes of files that learners write
 
 GIVEN = """\
 import math
@@ -33,7 +33,7 @@ from weft.intrinsics import load4, store4
 
 
 def under_magic(path: Path, text: str) -> str:
-    """The text of a learner's cell: in another language, its magic comes first."""
+    """Return the text of a learner's cell, with the magic of another language first."""
     magic = MAGICS.get(path.suffix)
     file = path.parent.name + path.suffix * (path.suffix == ".cu")
     return f"%%{magic} {file}\n{text}" if magic else text
@@ -41,10 +41,10 @@ def under_magic(path: Path, text: str) -> str:
 
 @dataclass(frozen=True)
 class Kernel:
-    """One file of the corpus, or an answer to an exercise of a lab.
+    """A file of the corpus, or an answer to an exercise of a lab.
 
-    `group` is the class of a corpus kernel, `<lab>/<exercise>` of a lab's; `marked`
-    are the lines that the verdict names.
+    `group` is the class of a corpus kernel, or `<lab>/<exercise>` of a lab's; `marked`
+    holds the lines that the verdict must name.
     """
 
     path: Path
@@ -71,7 +71,7 @@ class Kernel:
 
     @property
     def function(self) -> str:
-        """The name of the kernel: the last function that `@cuda.jit` makes one."""
+        """The name of the kernel: the last function with `@cuda.jit`."""
         found = [
             node.name
             for node in ast.parse(self.source).body
@@ -82,17 +82,17 @@ class Kernel:
 
     @property
     def digest(self) -> str:
-        """Changes with the code, not with its comments, nor with Python's version."""
+        """A digest of the code, whatever its comments and Python's version."""
         empty = {"show_empty": True} if sys.version_info >= (3, 13) else {}
         code = ast.dump(ast.parse(self.source), **empty).replace(", type_params=[]", "")
         return hashlib.sha256(code.encode()).hexdigest()[:16]
 
     def line(self, number: int) -> str:
-        """A line as the learner wrote it."""
+        """Return a line as the learner wrote it, by its number."""
         return HERE.sub("", self.lines[number - 1]).strip()
 
     def load(self) -> tuple[Any, dict[str, Any]]:
-        """Run the file; give its kernel and the arguments of its check."""
+        """Run the file; return its kernel and the arguments of its check."""
         scope: dict[str, Any] = {"__name__": "corpus"}
         exec(GIVEN, scope)
         exec(compile(self.source, str(self.path), "exec"), scope)
@@ -116,7 +116,7 @@ def corpus(folder: Path = CORPUS) -> list[Kernel]:
 
 
 def answers(lab: str = "*", folder: Path = CHAPTERS) -> list[Path]:
-    """Return the files of wrong and right answers of a lab, by default of all."""
+    """Return the files of a lab's wrong and right answers; of all labs by default."""
     found = folder.glob(f"{lab}/answers/*/*")
     return sorted(path for path in found if path.suffix in TYPED)
 

@@ -1,9 +1,9 @@
-"""Calls of cuDNN, right and wrong ones, whose answers a GPU has recorded.
+"""Calls of cuDNN, right and wrong, whose answers were recorded on a GPU.
 
     python -m verification.cudnn_calls verification/cudnn_calls.json
 
-needs a GPU and writes what NVIDIA's library answered. The model of `weft.libraries` is
-held against that by `tests/test_cudnn.py`, which runs the same calls.
+needs a GPU and writes the answers of NVIDIA's library. `tests/test_cudnn.py` makes the
+same calls of the model in `weft.libraries`, and compares the answers.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ NCHW, NHWC = 0, 1
 PROBLEM: dict[str, Any] = {
     "x": (2, 8, 7, 9),
     "w": (16, 8, 3, 2),
-    "y": None,  # what the library says
+    "y": None,  # None: the sizes that the library computes
     "formats": (NCHW, NCHW, NCHW),
     "types": (FLOAT, FLOAT, FLOAT),
     "compute": FLOAT,
@@ -49,13 +49,13 @@ PROBLEM: dict[str, Any] = {
     "alpha": 1,
     "beta": 0,
     "kind": "float",
-    "room": 0,  # more bytes of workspace than are asked for
+    "room": 0,  # bytes of workspace beyond what is asked for
     "null_room": False,
 }
 
 
 class Convolution:
-    """The descriptors of one convolution, which `close` destroys."""
+    """The descriptors of one convolution; `close` destroys them."""
 
     def __init__(self, **change: Any) -> None:
         self.f = f = PROBLEM | change
@@ -91,7 +91,7 @@ class Convolution:
         return made
 
     def output(self) -> list[int]:
-        """The sizes of y, as the library computes them."""
+        """Return the sizes of y, as the library computes them."""
         sizes = (ctypes.c_int * 4)()
         at = ctypes.addressof(sizes)
         cudnn.get_convolution2d_forward_output_dim(
@@ -100,7 +100,7 @@ class Convolution:
         return list(sizes)
 
     def result(self) -> int:
-        """The descriptor of y."""
+        """Return the descriptor of y."""
         shape = self.f["y"] or self.output()
         return self._tensor(tuple(shape), self.f["formats"][2], self.f["types"][2])
 
@@ -119,7 +119,7 @@ def convolution(**change: Any) -> Iterator[Convolution]:
 
 
 def numbers(shape: Any, form: int, kind: int, seed: int) -> torch.Tensor:
-    """Small integers in the order of a format, as they are in memory."""
+    """Return small integers of a type, laid out in memory in a format's order."""
     rng = np.random.default_rng(seed)
     whole = torch.from_numpy(rng.integers(-2, 3, shape))
     if form == NHWC:
@@ -128,13 +128,13 @@ def numbers(shape: Any, form: int, kind: int, seed: int) -> torch.Tensor:
 
 
 def output(world: World, **change: Any) -> Any:
-    """The sizes that the library computes."""
+    """Return the output sizes that the library computes."""
     with convolution(**change) as c:
         return c.output()
 
 
 def forward(world: World, **change: Any) -> Any:
-    """One convolution of small integers."""
+    """Run one convolution on small integers; return its result."""
     with convolution(**change) as c:
         f, y_desc = c.f, c.result()
         shape = f["y"] or c.output()
@@ -163,12 +163,12 @@ def forward(world: World, **change: Any) -> Any:
 
 
 def some(values: list[float]) -> list[float]:
-    """The first values, and the sum of all."""
+    """Return the first 96 values and the sum of all."""
     return [*values[:96], sum(values)]
 
 
 def algorithms(world: World, **change: Any) -> Any:
-    """What the ranking of algorithms looks like."""
+    """Return how the library ranks the algorithms."""
     with convolution(**change) as c:
         used = (c.x, c.w, c.how, c.result())
         count = ctypes.c_int()
@@ -187,7 +187,7 @@ def algorithms(world: World, **change: Any) -> Any:
 
 
 def types_table(world: World, _: str) -> Any:
-    """Which types of x, w, y and of the sums are taken, in either format."""
+    """Return the types of x, w, y and the sums that are accepted, by format."""
     taken = []
     kinds = (FLOAT, HALF, BF16, DataType.DOUBLE)
     for compute, form in itertools.product((FLOAT, HALF), (NCHW, NHWC)):
@@ -199,7 +199,7 @@ def types_table(world: World, _: str) -> Any:
 
 
 def formats_table(world: World, _: str) -> Any:
-    """Which formats of x, w and y go together, by type and algorithm."""
+    """Return the formats of x, w and y that go together, by type and algorithm."""
     taken = []
     for kind, algo in itertools.product((FLOAT, HALF), (0, 1)):
         for formats in itertools.product((NCHW, NHWC), repeat=3):
@@ -210,7 +210,7 @@ def formats_table(world: World, _: str) -> Any:
 
 
 def algorithms_table(world: World, _: str) -> Any:
-    """Which algorithms can do what, by the sizes of their workspaces."""
+    """Return what each algorithm can do, by the sizes of the workspaces."""
     taken = []
     for kind, form, taps, stride, dilation, groups in itertools.product(
         (FLOAT, HALF), (NCHW, NHWC), (1, 3, 5), (1, 2), (1, 2), (1, 2)
@@ -229,7 +229,7 @@ def algorithms_table(world: World, _: str) -> Any:
 
 
 def set_descriptor(world: World, what: str) -> Any:
-    """What descriptors accept when they are set."""
+    """Return what a descriptor answers when it is set, by case."""
     tensor = cudnn.create_tensor_descriptor()
     filters = cudnn.create_filter_descriptor()
     how = cudnn.create_convolution_descriptor()
@@ -278,7 +278,7 @@ def set_descriptor(world: World, what: str) -> Any:
 
 
 def backend(world: World, what: str) -> Any:
-    """What a graph refuses before it has a plan."""
+    """Return what a graph answers before it has a plan, by case."""
     graph = Graph(0)
     half = torch.zeros(2, 3, 4, 5)
     x, y = graph.tensor(7, half), graph.tensor(8, half)
@@ -294,7 +294,7 @@ def backend(world: World, what: str) -> Any:
 
 
 def fused(world: World, **change: Any) -> Any:
-    """relu(conv(x, w) + bias) as a graph; `change` says what is different."""
+    """Run relu(conv(x, w) + bias) as a graph; `change` has what differs."""
     f: dict[str, Any] = {"format": NHWC, "type": HALF, "bias": (1, 16, 1, 1)}
     f |= {"ids": (1, 2, 3, 4, 5, 6), "packed": (1, 2, 3, 4), "virtual": True}
     f |= {"pad": (1, 1), "between": torch.float32, "mode": HeurMode.A, "b_first": False}
@@ -517,7 +517,7 @@ CASES: dict[str, tuple[Callable[..., Any], Any]] = {
 
 
 def answer(world: World, case: str) -> dict[str, Any]:
-    """What the library that is in use says to one case."""
+    """Return what the library in use answers to one case."""
     function, change = CASES[case]
     try:
         if isinstance(change, str):

@@ -1,6 +1,6 @@
-"""Where arithmetic on a GPU is not a CPU's, one case after the other.
+"""Where arithmetic on a GPU differs from a CPU's, case by case.
 
-    python -m verification.edges      run them on a GPU, and keep what it gives
+     python -m verification.edges      run them on a GPU, and keep the results
 
 `edges.json` holds what an H200 gave; the simulator gives the same.
 """
@@ -19,8 +19,9 @@ from weft.simulator.arithmetic.numbers import NUMBERS, Number
 
 KEPT = Path(__file__).with_name("edges.json")
 
-# What a CPU and a GPU do differently, or one of them leaves open: an expression of `a`
-# and `b`, and the numbers to try. `--edges` runs them on a GPU and keeps what it gives.
+# What a CPU and a GPU do differently, or what one of them leaves undefined: an
+# expression of `a` and `b`, and the numbers to try. The module, run on a GPU, keeps the
+# results.
 FLOATS = ("nan", "inf", "-inf", "1e30", "-1e30", "300.7", "-3.5", "2.5", "3.5", "-0.0")
 INTEGERS = (
     "0",
@@ -92,14 +93,14 @@ EDGES: dict[str, tuple[str, tuple[str, ...]]] = {
 
 
 def edge_values(number: Number, text: str) -> Any:
-    """A number of a type from its text; an integer wraps around."""
+    """Return a number of a type from its text; an integer wraps around."""
     if number.kind == "f":
         return number.dtype.type(float(text))
     return cast_to(number)(int(float(text)) if "." in text else int(text))
 
 
 def edge_cases() -> Iterator[tuple[str, str, tuple[np.ndarray[Any, Any], ...]]]:
-    """Every edge: its expression, the types of its numbers, and these in arrays."""
+    """Yield every edge: its expression, the types of its numbers, and their arrays."""
     for text, (kinds, values) in EDGES.items():
         for kind in kinds.split():
             numbers = [NUMBERS[name] for name in kind.split(",")]
@@ -114,7 +115,10 @@ def edge_cases() -> Iterator[tuple[str, str, tuple[np.ndarray[Any, Any], ...]]]:
 def edge_kernel(
     text: str, columns: tuple[Any, ...], run: Callable[..., Any]
 ) -> list[str]:
-    """What an edge gives for each of its numbers: as int64 and as float64."""
+    """Return what an edge gives for each of its numbers, as int64 and as float64.
+
+    run: launches the kernel on its arguments.
+    """
     from numba import cuda
 
     names_of = "ab"[: len(columns)]
@@ -141,7 +145,7 @@ def edge_kernel(
 
 
 def edges(gpu: bool) -> dict[str, list[str]]:
-    """What every edge gives, on a GPU or in the simulator."""
+    """Return what every edge gives, on a GPU or in the simulator."""
     from numba import cuda
 
     from weft.simulator import simulate

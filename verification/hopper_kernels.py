@@ -1,4 +1,4 @@
-"""Kernels for Hopper as text, to be changed line by line, and what becomes of them.
+"""Kernels for Hopper as text, to be changed line by line, and expected results.
 
 The tests run them in the simulator; `verification/hopper_rules.py` runs them on a GPU.
 """
@@ -16,7 +16,7 @@ GIVEN = {name: getattr(intrinsics, name) for name in intrinsics.__all__}
 GIVEN |= {"cuda": cuda, "float32": float32, "int32": int32, "uint8": uint8}
 GIVEN |= {"uint64": uint64, "int16": int16}
 
-# A box to shared memory, and from there byte by byte to `out`.
+# Copies a box to shared memory, and from there to `out`, byte by byte.
 LOAD = """
 @cuda.jit
 def load_box(map_x, out, col, row):
@@ -35,7 +35,7 @@ def load_box(map_x, out, col, row):
         out[i] = tile[i]
 """
 
-# Numbers from `x` to shared memory, and from there as a box to a matrix.
+# Copies numbers from `x` to shared memory, and from there to a matrix, as a box.
 STORE = """
 @cuda.jit
 def store_box(x, map_y, col, row):
@@ -106,7 +106,7 @@ def product(map_a, map_b, c, steps):
             c[r + 8, q + 1] = acc[4 * j + 3]
 """
 
-# c = a @ b: a from registers, rows of b along k; both from ordinary stores and loads.
+# c = a @ b, with a in registers and rows of b along k; ordinary stores and loads.
 CHAINED = """
 @cuda.jit
 def chained(a, b, c):
@@ -142,7 +142,7 @@ def chained(a, b, c):
         c[r + 8, q + 1] = acc[4 * j + 3]
 """
 
-# Two tiles of results through one buffer: stmatrix, the TMA, a named barrier.
+# Writes two tiles of results through one buffer: stmatrix, the TMA, a named barrier.
 RESULTS = """
 @cuda.jit
 def results(words, map_y):
@@ -166,7 +166,7 @@ def results(words, map_y):
         bulk_wait(0)
 """
 
-# Sums of a tile in every block of a cluster, each of which loads a part for all.
+# Sums a tile in every block of a cluster; each block loads a part for all.
 CLUSTERED = """
 @cuda.jit
 def clustered(map_x, out, steps):
@@ -209,7 +209,7 @@ def clustered(map_x, out, steps):
     cluster_sync()
 """
 
-# The sums of the blocks of a cluster, read from their shared memory.
+# Sums over the blocks of a cluster, which read each other's shared memory.
 REDUCED = """
 @cuda.jit
 def reduced(x, out):
@@ -228,7 +228,7 @@ def reduced(x, out):
     cluster_sync()
 """
 
-# What each thread adds to a number of the neighbouring block, between the halves of a
+# Each thread adds to a number of the neighbouring block, between the halves of a
 # barrier.
 SPLIT = """
 @cuda.jit
@@ -244,7 +244,7 @@ def split(x, out):
     cluster_wait()
 """
 
-# The same array of a neighbour, read three times.
+# Reads the same array of a neighbouring block three times.
 TWICE = """
 @cuda.jit
 def twice(x, out):
@@ -261,7 +261,7 @@ def twice(x, out):
     out[i] = total
 """
 
-# Numbers stored in the shared memory of the neighbour.
+# Stores numbers in the shared memory of the neighbouring block.
 GIVEN_AWAY = """
 @cuda.jit
 def given_away(x, out):
@@ -274,7 +274,7 @@ def given_away(x, out):
     out[i] = part[t]
 """
 
-# Counts and a sum in the shared memory of two blocks, by atomics.
+# Counts and sums in the shared memory of two blocks, by atomics.
 COUNTED = """
 @cuda.jit
 def counted(x, out):
@@ -297,7 +297,7 @@ def counted(x, out):
 
 
 def changed(source: str, *changes: tuple[str, str]) -> str:
-    """The source with each first string replaced, once, by the second."""
+    """Return the source with each first string replaced, once, by the second."""
     for old, new in changes:
         assert source.count(old) >= 1, old
         source = source.replace(old, new, 1)
@@ -305,7 +305,7 @@ def changed(source: str, *changes: tuple[str, str]) -> str:
 
 
 def compiled(source: str, **constants: Any) -> Any:
-    """The kernel of a source."""
+    """Return the kernel of a source. constants: global names that it uses."""
     name = f"<hopper {hash((source, tuple(sorted(constants.items()))))}>"
     linecache.cache[name] = len(source), None, source.splitlines(True), name
     scope = GIVEN | constants
@@ -314,15 +314,16 @@ def compiled(source: str, **constants: Any) -> Any:
 
 
 def bfloat16(x: Any) -> Any:
-    """The bits of numbers that bfloat16 has."""
+    """Return the bits, as int16, of numbers that bfloat16 can represent."""
     whole = np.ascontiguousarray(x, np.float32).view(np.uint32)
     return (whole >> 16).astype(np.uint16).view(np.int16)
 
 
 def placed(box: Any, swizzle: int) -> Any:
-    """The bytes of shared memory after a box of these rows has been loaded there.
+    """Return the bytes of shared memory after a box with these rows is loaded there.
 
-    PTX ISA, "Swizzling Modes": of piece p in row r, by the size of a row.
+    See "Swizzling Modes" in the PTX ISA: the place of piece p in row r depends on the
+    size of a row.
     """
     rows = np.ascontiguousarray(box).view(np.uint8).reshape(len(box), -1, 16)
     if not swizzle:
@@ -336,7 +337,7 @@ def placed(box: Any, swizzle: int) -> Any:
 
 
 def cut(x: Any, row: int, col: int, shape: tuple[int, int]) -> Any:
-    """A box of a matrix, with zeros where there is none."""
+    """Return a box of a matrix, with zeros for what is outside."""
     box = np.zeros(shape, x.dtype)
     for r in range(shape[0]):
         for q in range(shape[1]):
@@ -346,7 +347,7 @@ def cut(x: Any, row: int, col: int, shape: tuple[int, int]) -> Any:
 
 
 def paste(x: Any, row: int, col: int, box: Any) -> None:
-    """Put a box into a matrix, as much of it as the matrix has."""
+    """Write a box into a matrix, without what is outside."""
     for r in range(len(box)):
         for q in range(len(box[r])):
             if 0 <= row + r < x.shape[0] and 0 <= col + q < x.shape[1]:

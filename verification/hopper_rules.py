@@ -1,16 +1,17 @@
-"""Hold what the simulator says of the TMA and of wgmma against a GPU of capability 9.0.
+"""Compare the simulator's rules for the TMA and wgmma with a GPU of capability 9.0.
 
     python -m verification.hopper_rules --compile          # here: for sm_90a, no GPU
     python -m verification.hopper_rules verification       # on an H100 or H200
     python -m verification.hopper_rules --clusters verification
 
-Right kernels have to be right there, byte by byte: where each swizzle puts what, what
-is outside of a matrix, where a descriptor looks. Wrong ones are run many times, in a
-process each, since some end their CUDA context. That one is right on a GPU does not
-make it right: nothing promises it, and ptxas adds a missing `wgmma_fence`, or a wait
-before registers are read, where it sees that. `hopper_rules.<gpu>.json`, beside this,
-counts for each how often it went wrong, or has the error. Kernels of several blocks in
-a cluster are rules of their own, recorded in `cluster_rules.<gpu>.json`.
+Right kernels have to give right results there, byte by byte: where each swizzle puts
+the data, what is outside a matrix, where a descriptor looks. Wrong kernels are run many
+times, each in its own process, since some end their CUDA context. A wrong kernel may
+give right results on a GPU: nothing promises them, but ptxas adds a missing
+`wgmma_fence`, or a wait before registers are read, if it sees the need.
+`hopper_rules.<gpu>.json`, beside this file, has for each kernel how often it went
+wrong, or its error. Kernels with several blocks in a cluster have rules of their own,
+recorded in `cluster_rules.<gpu>.json`.
 """
 
 import argparse
@@ -34,8 +35,8 @@ import numpy as np
 
 ROOT = Path(__file__).parents[1]
 HERE = Path(__file__).parent
-AT_ONCE = 14  # processes: most of their time goes into compiling
-TIMES = 200  # runs of a kernel that may go wrong
+AT_ONCE = 14  # processes; most of their time goes into compiling
+TIMES = 200  # runs of each kernel
 Change = tuple[str, str]
 
 RELEASE = "            if t == 0:\n                mbarrier_arrive(empty, stage)\n"
@@ -45,7 +46,8 @@ LOOP = (
     "            for p in range(4):\n"
     "                wgmma_bf16(acc, 64, left + 2 * p, right + 2 * p, k + p)\n"
 )
-LOOPS = 8  # written out: ptxas lets a product in a loop wait for the one before
+# as ptxas lets a product in a loop wait for the one before, these are unrolled
+LOOPS = 8
 BUSY = (
     LOOP,
     "".join(
@@ -62,7 +64,7 @@ FENCED = "    fence_async()\n    cuda.syncthreads()\n    if t == 0:\n"
 class Box:
     """The box that LOAD or STORE moves; shape and corner in rows and columns.
 
-    stacked: whether it is one of matrix `plane` of a stack.
+    stacked: whether the box belongs to matrix `plane` of a stack.
     """
 
     swizzle: int = 128
@@ -75,11 +77,11 @@ class Box:
 
 @dataclass(frozen=True)
 class Rule:
-    """One kernel: its source's name, what is changed, and what a GPU should do.
+    """One kernel: the name of its source, the changes, and what a GPU should do.
 
-    expects: "right", "wrong" (results), "error" (of the launch), or "either", where a
-    GPU may do what nothing promises. box: that of LOAD and STORE. swizzle: of the tiles
-    of PRODUCT.
+    expects: "right" or "wrong" for the results, "error" for the launch, or "either" if
+    nothing promises what a GPU does. box: for LOAD and STORE. swizzle: of PRODUCT's
+    tiles.
     """
 
     kernel: str
@@ -95,12 +97,13 @@ LOAD_LINE = "tma_load(tile, 0, map_x, col, row, bars, 0)"
 STORE_LINE = "tma_store(map_y, col, row, tile, 0)"
 EXPECT = "mbarrier_arrive_expect_tx(bars, 0, NBYTES)"
 LARGE = Box(shape=(128, 128), kind="uint8")
-ROWS, COLUMNS, PITCH = 21, 150, 160  # of each matrix that boxes come from or go to
+# of each matrix that boxes come from or go to; the pitch in elements
+ROWS, COLUMNS, PITCH = 21, 150, 160
 PLANES = 3
 
 
 def of_stack(plane: int) -> dict[str, tuple[Change, ...]]:
-    """What makes LOAD and STORE move a box of one matrix of a stack."""
+    """Return the changes by which LOAD and STORE move a box of a stack's matrix."""
     load = f"tma_load_plane(tile, 0, map_x, col, row, {plane}, bars, 0)"
     store = f"tma_store_plane(map_y, col, row, {plane}, tile, 0)"
     return {"LOAD": ((LOAD_LINE, load),), "STORE": ((STORE_LINE, store),)}
@@ -108,13 +111,13 @@ def of_stack(plane: int) -> dict[str, tuple[Change, ...]]:
 
 OF_STACK = of_stack(1)
 SIZES = {"uint8": 1, "int16": 2, "float32": 4}
-UNALIGNED, ALIGNED = (4, 8, -8), (16, -16)  # bytes at which a column begins
+UNALIGNED, ALIGNED = (4, 8, -8), (16, -16)  # bytes at which a box's first column begins
 OUTSIDE = {"below": (30, 4), "right": (0, 155), "left": (0, -68)}
 FAR = (1, -64), (1, 160), (-2, -8), (-12, 0), (-1, 0)
 
 
 def _columns() -> Iterator[tuple[str, Rule]]:
-    """Boxes whose columns are at a multiple of 16 bytes, and others."""
+    """Yield rules on boxes with columns at a multiple of 16 bytes, and others."""
     for call, (kind, size) in itertools.product(OF_STACK, SIZES.items()):
         maps = [(swizzle, False) for swizzle in SWIZZLES] + [(128, True)]
         for (swizzle, stacked), at in itertools.product(maps, UNALIGNED + ALIGNED):
@@ -141,8 +144,8 @@ def _columns() -> Iterator[tuple[str, Rule]]:
     for swizzle, shape in SWIZZLES.items():
         for corner in CORNERS:
             box = Box(swizzle, shape, corner)
-            # The matrix ends inside a piece of 16 bytes. What a store does there, and
-            # why an H200 does not do what is expected, is open.
+            # The matrix ends inside a piece of 16 bytes. It is not known what a store
+            # does there, or why an H200 does not do what was expected.
             ends = corner[1] < COLUMNS < corner[1] + shape[1]
             expects = "either" if ends else _stored(*corner)
             yield (
@@ -169,7 +172,7 @@ def _columns() -> Iterator[tuple[str, Rule]]:
 
 
 def _stored(*corner: int) -> str:
-    """What becomes of a store: no axis of its box may begin below 0."""
+    """Return what to expect of a store: no axis of its box may begin below 0."""
     return "error" if min(corner) < 0 else "right"
 
 
@@ -314,7 +317,7 @@ def kernel_of(rule: Rule, **constants: Any) -> Any:
     return sources.compiled(source, **constants)
 
 
-# What each kernel is run on: a function that runs it, and what it should find
+# For each kernel, a generator of results and what they should be
 
 
 def _map(tensor: Any, box: Box) -> Any:
@@ -327,7 +330,7 @@ def _map(tensor: Any, box: Box) -> Any:
 
 
 def _held(whole: Any, box: Box) -> tuple[Any, Any]:
-    """The tensor that a map is of, and the matrix that boxes come from or go to."""
+    """Return the tensor that a map describes, and the matrix of the boxes."""
     if box.stacked:
         return whole, whole[box.plane] if 0 <= box.plane < PLANES else whole[0, :0]
     matrix = whole[0, :, :COLUMNS]
@@ -384,7 +387,7 @@ def _product(rule: Rule, put: Callable[[Any], Any]) -> Iterator[Any]:
     rng = np.random.default_rng(7)
     a, b = (rng.integers(-4, 5, (64, 64 * steps)).astype("f4") for _ in "ab")
     left, right = a, b
-    if not swizzle:  # the descriptor looks for each number in another place
+    if not swizzle:  # the descriptor looks elsewhere for each number
         at = swizzled(np.arange(0, 8192, 2), 128) // 2
         left, right = (
             np.concatenate([p.reshape(-1)[at].reshape(64, 64)
@@ -443,7 +446,7 @@ def _in_pairs(kernel: Any, grid: int, block: int, *given: Any) -> None:
 
 
 def _signed(rule: Rule, types: str) -> Rule:
-    """Give a rule's kernel a signature, which a launch in clusters needs."""
+    """Return the rule with a signature, which a launch in clusters needs."""
     return replace(
         rule, changes=(("@cuda.jit", f'@cuda.jit("{types}")'), *rule.changes)
     )
@@ -471,10 +474,10 @@ def _of_numbers(
     rule: Rule,
     put: Callable[[Any], Any],
 ) -> Iterator[Any]:
-    """Run on numbers, 64 for each block of the grid.
+    """Run a kernel on 64 numbers per block; yield its results and the right ones.
 
-    results: how many there are. wanted: what is right, from the numbers by cluster,
-    block and thread.
+    results: their number. wanted: the right results, from the numbers by cluster, block
+    and thread. put: copies an array to the GPU.
     """
     kernel = kernel_of(_signed(rule, "void(float32[::1], float32[::1])"))
     out, number = put(np.zeros(results, np.float32)), 0
@@ -488,16 +491,16 @@ def _of_numbers(
 
 
 def counted(x: Any) -> Any:
-    """What COUNTED finds: counts by block, and the sum of a cluster in its first."""
+    """Return COUNTED's results: counts by block, and the cluster's sum in its first."""
     found = np.zeros_like(x)
     for t in range(64):
-        found[:, t % 2, t % 4] += 2  # a thread of each block
+        found[:, t % 2, t % 4] += 2  # from a thread of each block
     found[:, 0, 4] = x.sum((1, 2))
     return found
 
 
 def stored(words: Any) -> Any:
-    """What RESULTS makes of its words: four matrices of each warp and step."""
+    """Return RESULTS's matrix of its words: four tiles for each warp and step."""
     wanted = np.zeros((128, 64), np.int16)
     for half, t, j in np.ndindex(2, 128, 4):
         for m in range(4):
@@ -524,7 +527,7 @@ RUNS = {
 
 
 def run(name: str) -> dict[str, Any]:
-    """Run one rule on this GPU: how often it went wrong, and the first numbers."""
+    """Run one rule on this GPU; return how often it went wrong, and first examples."""
     import torch
 
     import weft  # noqa: F401  before Numba
@@ -541,7 +544,7 @@ def run(name: str) -> dict[str, Any]:
 
 
 def judged(rule: Rule, found: dict[str, Any]) -> bool:
-    """Whether a GPU did what the rule expects."""
+    """Return whether a GPU did what the rule expects."""
     if rule.expects == "either":
         return True
     if rule.expects == "error":
@@ -550,7 +553,7 @@ def judged(rule: Rule, found: dict[str, Any]) -> bool:
 
 
 def on_gpu(folder: Path, rules: dict[str, Rule], stem: str) -> bool:
-    """Run every rule, in a process each, and write the results down."""
+    """Run every rule, each in its own process, and write the results."""
     import torch
 
     gpu, results = torch.cuda.get_device_name(), {}
@@ -567,7 +570,7 @@ def on_gpu(folder: Path, rules: dict[str, Rule], stem: str) -> bool:
 
 
 def _apart(name: str) -> dict[str, Any]:
-    """What a rule does in a process of its own, or the error that ends it."""
+    """Return what a rule does in its own process, or the error that ends it."""
     command = [sys.executable, "-m", "verification.hopper_rules", "--run", name]
     try:
         done = subprocess.run(
@@ -583,12 +586,13 @@ def _apart(name: str) -> dict[str, Any]:
     return found
 
 
-# Compiling, without a GPU
+# Compilation without a GPU
 
 
 def compile_all() -> None:
-    """Compile every kernel for sm_90a, and let ptxas read it. Raises where it fails."""
-    package = types.ModuleType("weft")  # the package would choose the simulator
+    """Compile every kernel for sm_90a, with ptxas. Raises if one fails."""
+    # so that the package does not choose the simulator
+    package = types.ModuleType("weft")
     package.__path__ = [str(ROOT / "weft")]
     sys.modules["weft"] = package
     os.environ.pop("NUMBA_ENABLE_CUDASIM", None)

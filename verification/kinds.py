@@ -1,10 +1,9 @@
-"""What the simulator infers, beside what Numba infers: the types of variables.
+"""Compare the types of variables that the simulator infers with Numba's.
 
-    python -m verification.kinds            compare the constructs below
-    python -m verification.kinds --random 20000     and so many random expressions
+     python -m verification.kinds            compare the constructs below
 
-Numba goes as far as its inference of types, for a GPU; that takes the real package and
-no GPU. `apart` asks it in a process of its own.
+Numba only infers the types, for a GPU; that takes the real package but no GPU. `apart`
+asks it in another process.
 """
 
 import argparse
@@ -33,7 +32,7 @@ RECORD = np.dtype([("x", np.float32), ("y", np.int32), ("v", np.float32, (3,))])
 
 
 class Way(enum.IntEnum):
-    """Such as a kernel takes from outside."""
+    """An enumeration that kernels use as a global name."""
 
     UP = 3
     DOWN = 4
@@ -580,12 +579,12 @@ def used(v):
 
 
 def cases() -> list[str]:
-    """The lines of every case."""
+    """Return the lines of every case."""
     return [f"r = {text}" for text in EXPRESSIONS] + STATEMENTS
 
 
 def source(lines: str) -> str:
-    """The kernel of a case."""
+    """Return the source of a case's kernel."""
     body = ["i = cuda.grid(1)", *lines.splitlines(), "end = r", "used(end)"]
     return "\n".join(
         [f"def case({', '.join(GIVEN)}):", *(f"    {x}" for x in body), ""]
@@ -593,7 +592,7 @@ def source(lines: str) -> str:
 
 
 def function(text: str, name: str, scope: dict[str, Any]) -> Any:
-    """The function that a source defines; its source can be found."""
+    """Return the function that a source defines, so that its source can be found."""
     file = f"<{name} {text}>"
     linecache.cache[file] = len(text), None, text.splitlines(True), file
     here = dict(scope)
@@ -602,7 +601,7 @@ def function(text: str, name: str, scope: dict[str, Any]) -> Any:
 
 
 def scope_of(cuda: Any) -> dict[str, Any]:
-    """What the cases name. `cuda`: Numba's, of whichever kind."""
+    """Return the names that the cases use. cuda: Numba's module, real or simulated."""
     import numba
 
     types = ("uint8", "int32", "uint32", "float32", "float64", "int64", "uint64")
@@ -624,10 +623,10 @@ def scope_of(cuda: Any) -> dict[str, Any]:
 
 
 def by_numba(definitions: list[tuple[Any, tuple[Any, ...]]]) -> list[dict[str, Any]]:
-    """The types of the variables of functions for types of arguments, as text.
+    """Return the types of the functions' variables that Numba infers, as text.
 
-    A variable has a type for each time that it is given a value. What Numba refuses is
-    {"refused": why}.
+    definitions: functions, with the types of their arguments. A variable has a type for
+    each assignment. If Numba refuses a function, its entry is {"refused": why}.
     """
     compiler: Any = importlib.import_module("numba.cuda.compiler")
     machinery = sys.modules[compiler.PassManager.__module__]
@@ -697,7 +696,7 @@ def _by_name(typemap: dict[str, Any]) -> dict[str, list[str]]:
 
 
 def numbas(kind: Any) -> str:
-    """A type of Numba's as text, like `ours`."""
+    """Return a type of Numba's as text, as `ours` does."""
     types: Any = importlib.import_module("numba.cuda.types")
     kind = types.unliteral(kind)
     if isinstance(kind, types.Optional):
@@ -715,7 +714,7 @@ def numbas(kind: Any) -> str:
 
 
 def apart(random: int = 0, seed: int = 0) -> list[dict[str, Any]]:
-    """What Numba infers for the cases, or for random programs, in another process."""
+    """Return Numba's types for the cases, or for random programs; in a new process."""
     environment = {k: v for k, v in os.environ.items() if "SIM" not in k}
     more = ["--random", str(random), "--seed", str(seed)] if random else []
     done = subprocess.run(
@@ -731,7 +730,7 @@ def apart(random: int = 0, seed: int = 0) -> list[dict[str, Any]]:
 
 
 def _asked(random: int, seed: int) -> list[dict[str, Any]]:
-    """What `apart` returns, in the process that it starts."""
+    """Return what `apart` returns, in the process that it starts."""
     import logging
 
     logging.disable()
@@ -766,7 +765,7 @@ def _asked(random: int, seed: int) -> list[dict[str, Any]]:
 
 
 def drawn(expressions: int, seed: int) -> list[Any]:
-    """Random programs with so many expressions."""
+    """Return random programs with at least `expressions` expressions in all."""
     from verification.programs import program
 
     found: list[Any] = []
@@ -779,7 +778,7 @@ def drawn(expressions: int, seed: int) -> list[Any]:
 
 
 def by_simulator(fn: Any, given: tuple[Any, ...]) -> dict[str, str]:
-    """The types of the variables of a kernel as it ends, for arguments like these."""
+    """Return the types of a kernel's variables at its end, for such arguments."""
     from weft.simulator.inference.outside import kind_of
     from weft.simulator.inference.statements import Function
     from weft.simulator.language import binding, loops, rewriting
@@ -806,7 +805,7 @@ def _text(fn: Any) -> str:
 
 
 def ours(kind: Any) -> str:
-    """A kind as text: "f32", "(i64,f32)", "[f32,2]"."""
+    """Return a kind as text: "f32", "(i64,f32)", "[f32,2]"."""
     from weft.simulator.inference import kinds
 
     if isinstance(kind, kinds.Num):
@@ -823,7 +822,7 @@ def ours(kind: Any) -> str:
 
 
 def value_of(given: Any) -> Any:
-    """An argument of a case."""
+    """Return an argument of a case."""
     if isinstance(given, str):
         return {"int64": 3, "float32": np.float32(1), "boolean": True}[given]
     name, ndim = given
@@ -831,7 +830,7 @@ def value_of(given: Any) -> Any:
 
 
 def differences(numbas_types: list[dict[str, Any]]) -> list[str]:
-    """Where the simulator infers another type than Numba for a case."""
+    """Return a line on each case for which the simulator infers another type."""
     from numba import cuda
 
     scope = scope_of(cuda)
@@ -848,7 +847,7 @@ def differences(numbas_types: list[dict[str, Any]]) -> list[str]:
 
 
 def random_differences(expressions: int, seed: int = 0) -> list[str]:
-    """The same for random programs: every variable that one has as it ends."""
+    """Return the same for random programs: for every variable at their ends."""
     from numba import cuda
 
     scope = scope_of(cuda)

@@ -1,10 +1,10 @@
-"""Launch the kernels of the corpus on this GPU, one after the other, in one process.
+"""Launch the corpus's kernels on this GPU, one after the other, in one process.
 
     python -m verification.launch LOG [NAME ...]
 
-LOG gets a line of JSON before each launch and one after it, so that its reader
-knows which kernel ended the process if one did: a wrong kernel may hang, or leave a
-CUDA context that refuses everything. Then start again with the ones that are left.
+LOG gets a line of JSON before each launch and one after it. If a kernel ends the
+process, the reader knows which one: a wrong kernel may hang, or leave a CUDA context
+that refuses everything. Then start again with the remaining kernels.
 """
 
 import argparse
@@ -35,7 +35,7 @@ _jit = cuda.jit
 
 
 def jit(function: Any = None, **options: Any) -> Any:
-    """`cuda.jit` with line numbers for the tools, and compiled once for all of them."""
+    """Return `cuda.jit` of a function, with line numbers, cached for all tools."""
     if options.get("device"):
         return _jit(function, **options)
     return _jit(function, **{"lineinfo": True, "cache": True} | options)
@@ -47,10 +47,10 @@ def exercise_of(kernel: Kernel) -> KernelExercise:
 
 
 def launch(exercise: KernelExercise) -> bool:
-    """Launch on the last size; whether the results are right. Raises what CUDA does."""
+    """Launch on the last size; return whether it is right. Raises CUDA's errors."""
     case = exercise.case(exercise.sizes[-1])
     given = [cuda.to_device(v) if is_array(v) else v for v in case.inputs]
-    # Outputs that the kernel must write are left as they are: initcheck looks at that.
+    # Outputs that the kernel must write are left uninitialized, for initcheck to see.
     fresh = cuda.device_array_like if exercise.out is None else cuda.to_device
     outputs = [fresh(o) for o in case.outputs]
     cuda.synchronize()

@@ -1,8 +1,8 @@
 """What the verdicts on wrong answers lead to: one line of JSON for each answer.
 
-python -m verification.leads 21_tensor_cores 22_hopper_gemm: for each wrong answer the
-kind of its verdict, the first line that it names, whether that is in the learner's own
-cell, and whether the verdict says more than which value is wrong.
+python -m verification.leads 21_tensor_cores 22_hopper_gemm prints for each wrong answer
+the kind of its verdict, the first line that it names, whether that is in the learner's
+own cell, and whether the verdict says more than which value is wrong.
 """
 
 import json
@@ -21,7 +21,7 @@ UNSAID = re.compile(
 
 
 def leads(path: Path) -> dict[str, Any]:
-    """The verdict on one answer, and what of it leads to the mistake."""
+    """Return the verdict on one answer, and what in it leads to the mistake."""
     lab, exercise = path.parts[-4], path.parts[-2]
     source = path.read_text(encoding="utf-8")
     if path.suffix != ".py":
@@ -43,7 +43,7 @@ def leads(path: Path) -> dict[str, Any]:
 
 
 def main(labs: list[str]) -> None:
-    """Print a line for each wrong answer of these labs, and how many have no lead."""
+    """Print a line on each wrong answer of these labs; count those without a lead."""
     os.environ.pop("WEFT_STRICT", None)
     found = []
     for path in (p for lab in labs for p in answers(lab) if p.name.startswith("wrong")):

@@ -1,9 +1,9 @@
-"""Calls of cuBLAS, right and wrong ones, whose answers a GPU has recorded.
+"""Calls of cuBLAS, right and wrong, whose answers were recorded on a GPU.
 
     python -m verification.library_calls verification/library_calls.json
 
-needs a GPU and writes what NVIDIA's library answered. The model of `weft.libraries` is
-held against that by `tests/test_libraries.py`, which runs the same calls.
+needs a GPU and writes the answers of NVIDIA's library. `tests/test_libraries.py` makes
+the same calls of the model in `weft.libraries`, and compares the answers.
 """
 
 import contextlib
@@ -47,18 +47,19 @@ SCALARS = {
     "int": np.int32,
 }
 SCALE = {"COMPUTE_16F": "half", "COMPUTE_64F": "double", "COMPUTE_32I": "int"}
-Place = Callable[[Any], Any]  # a tensor of the CPU → an array with data_ptr()
+# takes a tensor of the CPU; returns an array with data_ptr()
+Place = Callable[[Any], Any]
 
 
 class World:
-    """Where calls happen: `place` puts a tensor there, and `back` brings it back."""
+    """Where calls happen: `place` puts a tensor there, `back` returns its values."""
 
     def __init__(self, place: Place, back: Callable[[Any], Any]) -> None:
         self.place, self.back = place, back
         self.kept: list[Any] = []
 
     def small(self, rows: int, cols: int, dtype: str, seed: int) -> Any:
-        """A matrix of small integers, exact in every type."""
+        """Return a matrix of small integers, exact in every type."""
         rng = np.random.default_rng(seed)
         whole = torch.from_numpy(rng.integers(-3, 4, (rows, cols)))
         return self.keep(self.place(whole.to(torch.float32).to(TORCH[dtype])))
@@ -68,7 +69,7 @@ class World:
         return thing
 
     def scalar(self, value: float, kind: str = "float") -> int:
-        """The address of a scalar, with zeros after it."""
+        """Return the address of a scalar that is followed by zeros."""
         room = self.keep(np.zeros(2, np.float64))
         room.view(SCALARS[kind])[0] = value
         return int(room.ctypes.data)
@@ -78,7 +79,7 @@ class World:
 
 
 def gemm(w: World, **change: Any) -> Any:
-    """One product of small integers by gemm_ex, sgemm or their batched forms."""
+    """Compute a product of small integers by gemm_ex, sgemm or a batched form."""
     f = {"m": 4, "n": 3, "k": 2, "transa": 0, "transb": 0, "alpha": 1, "beta": 0}
     f |= {"types": ("R_32F", "R_32F", "R_32F"), "compute": "COMPUTE_32F"}
     f |= {"pad": 0, "kind": "", "mode": 0, "math": 0, "call": "sgemm", "batch": 2}
@@ -141,7 +142,7 @@ def attribute(value: Any, dtype: Any) -> np.ndarray[Any, Any]:
 
 
 def lt(w: World, **change: Any) -> Any:
-    """One product by cuBLASLt; `change` says what is different."""
+    """Compute one product by cuBLASLt; `change` has what differs."""
     f: dict[str, Any] = {"m": 16, "n": 32, "k": 8, "ta": 0, "tb": 0, "order": "COL"}
     f |= {"types": LT_TYPES, "compute": "COMPUTE_32F", "scale": "R_32F", "alpha": 1}
     f |= {"beta": 0, "epilogue": None, "bias": None, "bias_type": None, "kind": ""}
@@ -276,7 +277,7 @@ def lt(w: World, **change: Any) -> Any:
 
 
 def handles(w: World, what: str) -> Any:
-    """What a handle remembers, and refuses."""
+    """Return what a handle keeps, or refuses, by case."""
     handle = cublas.create()
     try:
         if what == "defaults":
@@ -307,7 +308,7 @@ def handles(w: World, what: str) -> Any:
 
 
 def lt_objects(w: World, what: str) -> Any:
-    """What descriptors and layouts accept when they are made and set."""
+    """Return what descriptors and layouts accept when made and set, by case."""
     desc = cublasLt.matmul_desc_create(ComputeType.COMPUTE_32F, CudaType.R_32F)
     four, eight = (w.keep(np.zeros(1, d)).ctypes.data for d in (np.int32, np.int64))
     put = cublasLt.matmul_desc_set_attribute
@@ -335,7 +336,7 @@ def lt_objects(w: World, what: str) -> Any:
 
 
 def type_table(w: World, call: str) -> Any:
-    """Which types of A, B and C a compute type takes: those that are accepted."""
+    """Return the types of A, B and C that each compute type accepts."""
     names = list(TORCH)[:6]
     taken = []
     computes = ("COMPUTE_16F", "COMPUTE_32F", "COMPUTE_32F_FAST_16F")
@@ -352,7 +353,7 @@ def type_table(w: World, call: str) -> Any:
 
 
 def scale_table(w: World, _: str) -> Any:
-    """Which scale types a descriptor of cuBLASLt takes for a compute type."""
+    """Return the scale types that a cuBLASLt descriptor accepts, by compute type."""
     taken = []
     for compute, scale in itertools.product(ComputeType, list(TORCH)[:6]):
         with contextlib.suppress(LibraryError):
@@ -587,7 +588,7 @@ CASES: dict[str, tuple[Callable[..., Any], Any]] = {
 
 
 def answer(w: World, case: str) -> dict[str, Any]:
-    """What the library that is in use says to one case."""
+    """Return what the library in use answers to one case."""
     function, change = CASES[case]
     try:
         if isinstance(change, str):
@@ -599,7 +600,7 @@ def answer(w: World, case: str) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def printed() -> Iterator[list[str]]:
-    """What C prints meanwhile."""
+    """Collect the lines that C code prints meanwhile."""
     lines: list[str] = []
     libc = ctypes.CDLL(None)
     libc.fflush(None)

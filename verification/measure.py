@@ -2,10 +2,10 @@
 
     python -m verification.measure OUT
 
-OUT gets a folder a tool with its reports and the logs of `verification.launch`. A
-kernel that hangs or breaks the CUDA context ends its process; the next one begins
-behind it. The sanitizer's tools run side by side, Nsight Compute alone, since it reads
-counters of the whole GPU.
+OUT gets a folder per tool, with its reports and the logs of `verification.launch`. A
+kernel that hangs or breaks the CUDA context ends its process; the next process begins
+after it. The sanitizer's tools run side by side; Nsight Compute runs alone, since it
+reads counters of the whole GPU.
 """
 
 import argparse
@@ -22,12 +22,12 @@ from verification.corpus import Kernel, corpus
 SANITIZER = ("compute-sanitizer", "--print-limit", "0", "--show-backtrace", "no")
 ALL_RACES = ("--racecheck-detect-level", "info", "--print-level", "info")
 CONTINUE = ("--destroy-on-device-error", "kernel")
-# Never launched: they would not end, whatever the tool.
+# Never launched: they do not end under any tool.
 ENDLESS = "endless_loop"
 # Launched last: some of them hang, or break the context.
 RISKY = ("out_of_bounds", "negative_index", "warp", "barrier")
-PASSES = 12  # processes a tool may need for what is left
-LIMIT = 150  # seconds a tool may take
+PASSES = 12  # most processes that a tool starts for what is left
+LIMIT = 150  # seconds that a tool may take
 
 METRICS = [
     f"{metric}.sum"
@@ -50,20 +50,20 @@ METRICS = [
 
 
 def launched() -> list[Kernel]:
-    """What is launched, the risky last."""
+    """Return the kernels to launch, the risky ones last."""
     kernels = [k for k in corpus() if not (k.wrong and k.group == ENDLESS)]
     return sorted(kernels, key=risk)
 
 
 def risk(kernel: Kernel) -> int:
-    """0 for a kernel that can do no harm to those launched after it."""
+    """Return the rank of a kernel's risk; 0 if it cannot harm later launches."""
     if kernel.wrong and kernel.group in RISKY:
         return 1 + RISKY.index(kernel.group)
     return 0
 
 
 def run(tool: str, command: list[str], names: list[str], out: Path) -> None:
-    """Launch `names` under `command`, in as few processes as they allow."""
+    """Launch the kernels `names` under a command, in as few processes as possible."""
     folder = out / tool
     folder.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
@@ -91,14 +91,14 @@ def run(tool: str, command: list[str], names: list[str], out: Path) -> None:
 
 
 def compile_all(names: list[str], out: Path, parts: int) -> None:
-    """Launch everything without a tool first, in parts: that fills Numba's cache."""
+    """Launch everything without a tool, in parts, which fills Numba's cache."""
     with ThreadPoolExecutor(parts) as pool:
         for k in range(parts):
             pool.submit(run, f"plain{k}", [], names[k::parts], out)
 
 
 def known_metrics() -> list[str]:
-    """Those of `METRICS` that this GPU has."""
+    """Return those of `METRICS` that this GPU has."""
     done = subprocess.run(
         ["ncu", "--query-metrics"], capture_output=True, text=True, check=False
     )

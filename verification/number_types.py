@@ -1,10 +1,9 @@
 """Numba's own rules for the types of numbers, written down for the simulator.
 
-    python -m verification.number_types          write the table anew
-    python -m verification.number_types --print  print it
+     python -m verification.number_types          write the table again
 
-Asks the typing context of `numba.cuda`, which takes the real package and no GPU, what
-every operator and function of `math` gives for every pair of types.
+The module asks the typing context of `numba.cuda`, which takes the real package but no
+GPU, what every operator and function of `math` gives for every pair of types.
 """
 
 import cmath
@@ -36,7 +35,7 @@ NAMES = (
     *("uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64"),
     *("complex64", "complex128"),
 )
-# NumPy's functions of numbers that a kernel is likely to have.
+# NumPy functions of numbers that a kernel is likely to use.
 NUMPYS_OF_ONE = (
     "absolute arccos arccosh arcsin arcsinh arctan arctanh ceil conjugate cos cosh "
     "deg2rad degrees exp exp2 expm1 fabs floor invert isfinite isinf isnan log log10 "
@@ -90,8 +89,9 @@ CUDA = "popc", "clz", "ffs", "brev", "cbrt"  # functions of one number
 
 
 def real_cuda() -> Any:
-    """The typing context of `numba.cuda`, in a process without a GPU or a simulator."""
-    package: Any = types.ModuleType("weft")  # importing it would choose the simulator
+    """Return the typing context of `numba.cuda`, without a GPU or a simulator."""
+    # since importing it would choose the simulator
+    package: Any = types.ModuleType("weft")
     package.__path__ = [str(ROOT / "weft")]
     sys.modules["weft"] = package
     importlib.import_module("weft.backend").pretend_device((9, 0))
@@ -100,10 +100,10 @@ def real_cuda() -> Any:
 
 
 def table() -> dict[str, Any]:
-    """The rules: what each operation gives, and to what it converts its operands.
+    """Return the rules: each operation's result and converted operands.
 
     "unify" is where two branches meet. An entry is "result first second" in short
-    names, "" where Numba refuses. Operations with the same rules share a matrix.
+    names, or "" if Numba refuses. Operations with the same rules share a matrix.
     """
     context = real_cuda()
     numba: Any = importlib.import_module("numba.cuda.types")
@@ -125,7 +125,7 @@ def table() -> dict[str, Any]:
             return ""
         results = named(found.return_type).split("/")
         if not {*results} <= {*SHORT.values()}:
-            return ""  # such as an array: no function of numbers
+            return ""  # such as an array, which no function of numbers takes
         given = [part for a in found.args for part in named(a).split("/")]
         return " ".join([named(found.return_type), *given])
 
@@ -151,7 +151,7 @@ def table() -> dict[str, Any]:
 
 
 def apart() -> dict[str, Any]:
-    """`table`, from a process in which Numba is no simulator."""
+    """Return `table` from a process in which Numba is not a simulator."""
     environment = {k: v for k, v in os.environ.items() if "CUDASIM" not in k}
     done = subprocess.run(
         [sys.executable, "-m", "verification.number_types", "--print"],

@@ -1,8 +1,8 @@
-"""One request after the other, each with addresses of its own, to test the counters.
+"""Single requests, each with its own addresses, to test the counters.
 
-A kernel of one warp loads or stores once, at the indices it is given: every lane's own,
--1 for a lane that takes no part. So a launch is one request, and Nsight Compute's
-numbers for it are those of that request.
+A kernel of one warp loads or stores once, at the indices that it is given: one per
+lane, -1 for a lane that takes no part. So a launch is one request, and Nsight Compute's
+numbers for the launch are those of the request.
 
     python -m verification.patterns LOG
 
@@ -213,7 +213,7 @@ MAKERS = {
 class Pattern:
     """A request to `space` by `operation`: lane k accesses element `at[k]`.
 
-    `of` is what `MAKERS` asks for: the bytes of an element, or the atomic operation.
+    `of` is the argument of its maker: the bytes of an element, or the atomic operation.
     """
 
     space: str
@@ -238,7 +238,7 @@ class Pattern:
 
 
 def indices(size: int) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
-    """Which of `size` elements each lane accesses, in many ways."""
+    """Yield patterns by name: which of `size` elements each lane accesses."""
     for stride in (1, 2, 3, 4, 5, 8, 16, 32):
         if 31 * stride < size:
             yield f"stride {stride}", LANES * stride
@@ -269,7 +269,7 @@ def indices(size: int) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
 
 
 def shared_addresses(size: int) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
-    """Lanes that want the same as a neighbour, in all of the warp or in some of it."""
+    """Yield patterns in which lanes share a neighbour's element, in parts of a warp."""
     for part, lanes in {
         "lower half": LANES < 16,
         "upper half": LANES >= 16,

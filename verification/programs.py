@@ -1,10 +1,11 @@
 """Random programs on numbers of every type, drawn by a seeded generator.
 
-What a CPU and a GPU leave to each other is not drawn: shifts by 64 and more, floats
-beyond the integers that they become. Nor are functions to which `njit` gives types of
-its own (`floor`, `ceil` and `trunc` give integers on a CPU), floats in `min` and `max`,
-which treat a NaN differently, and loops that turn an unsigned number into a signed one:
-their types depend on the order in which Numba goes through the branches.
+Operations that a CPU and a GPU may treat differently are not drawn: shifts by 64 and
+more, floats converted to integers that cannot hold them. Nor are functions to which
+`njit` gives types of its own (`floor`, `ceil` and `trunc` give integers on a CPU),
+floats in `min` and `max`, which treat a NaN differently, and loops that turn an
+unsigned number into a signed one: their types depend on the order in which Numba visits
+the branches.
 """
 
 import itertools
@@ -50,7 +51,7 @@ LITERALS = {
 
 
 def data(number: Number, seed: int) -> np.ndarray[Any, Any]:
-    """Numbers of a type: its edges, small ones and random ones."""
+    """Return numbers of a type: its edges, small ones and random ones."""
     rng = np.random.default_rng([seed, list(NUMBERS.values()).index(number)])
     if number.kind == "b":
         return rng.integers(0, 2, COUNT).astype(bool)
@@ -73,7 +74,7 @@ Typed = tuple[str, Number]
 
 
 class Writer:
-    """Draws expressions, each with the type that it has by Numba's rules."""
+    """Draws expressions, each with its type by Numba's rules."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
@@ -84,7 +85,7 @@ class Writer:
         return self._random.choice(list(choices))
 
     def leaf(self, whole: bool = False) -> Typed:
-        """An element, a variable, a literal or the thread's number."""
+        """Draw an element, a variable, a literal or the thread's number."""
         choice = self._random.random()
         if choice < 0.55:
             fitting = [n for n, k in ARRAYS.items() if not whole or k.kind in "iu"]
@@ -100,7 +101,7 @@ class Writer:
         return self._pick(LITERALS[number]), number
 
     def expression(self, depth: int) -> Typed:
-        """An expression of at most so many operations one inside the other."""
+        """Draw an expression with operations nested at most `depth` deep."""
         if depth == 0 or self._random.random() < 0.1:
             return self.leaf()
         make: Callable[[int], Typed | None] = self._pick(
@@ -118,7 +119,7 @@ class Writer:
                 return None
             b, of_b = f"({b} & 31)", _joined("and_", of_b, INT64)
         if not re.search(r"[a-z]", a + b):
-            return None  # Python works it out before Numba sees it
+            return None  # Python computes it before Numba sees it
         rule = rule_of_two(name, of_a, of_b)
         if rule is None or "f16" in (n.name for n in (*rule.results, *rule.operands)):
             return None
@@ -132,7 +133,7 @@ class Writer:
         a, number = self.expression(depth)
         name, symbol = self._pick([("neg", "-"), ("invert", "~"), ("pos", "+")])
         if name == "invert" and a in ("True", "False"):
-            return None  # Python works it out before Numba sees it
+            return None  # Python computes it before Numba sees it
         rule = rule_of_one(name, number)
         return None if rule is None else (f"({symbol}{a})", rule.result)
 
@@ -159,7 +160,7 @@ class Writer:
         a, number = self.expression(depth)
         name = self._pick(["abs", "int", "float", "bool", "math.sqrt", "math.fabs"])
         if name == "math.fabs" and number.kind != "f":
-            return None  # of an integer, njit's keeps a sign
+            return None  # njit's result for an integer keeps a sign
         if name == "abs" and number.kind == "b":
             return None
         if name == "float" and number.kind == "b":
@@ -181,7 +182,7 @@ class Writer:
     # Statements
 
     def statement(self, indent: str) -> list[str]:
-        """A few lines that give a variable of several types, or go through memory."""
+        """Draw a few lines that give a variable several types, or go through memory."""
         return self._pick(
             [self._branch, self._loop, self._early, self._memory, self._plain]
         )(indent)  # type: ignore[no-any-return]
@@ -207,7 +208,7 @@ class Writer:
         ]
 
     def _early(self, indent: str) -> list[str]:
-        """A variable that a branch may change."""
+        """Draw a variable that a branch may change."""
         name, (test, _) = self._new(), self._compared(1)
         (a, of_a), (b, of_b) = self.expression(1), self.expression(1)
         self._variables.append((name, unified(of_a, of_b)))
@@ -223,7 +224,7 @@ class Writer:
         step, of_step = self.leaf()
         op = self._pick(["add", "sub", "mul"])
         seen = number
-        for _ in range(4):  # until the type is one that the loop keeps
+        for _ in range(4):  # until the loop keeps the variable's type
             rule = rule_of_two(op, seen, of_step)
             if rule is None or rule.result.name == "f16":
                 return self._plain(indent)
@@ -256,7 +257,7 @@ class Writer:
         return lines
 
     def _memory(self, indent: str) -> list[str]:
-        """Through an array of a narrower type, which cuts what is stored."""
+        """Draw a store to an array of a narrower type, and a load from it."""
         name = self._new()
         array = self._pick(STORES)
         number = STORES[array]
@@ -274,7 +275,7 @@ class Writer:
 
 
 class Wider(Writer):
-    """Also draws tuples, loops over them, functions in the function and short names."""
+    """Also draws tuples, loops over them, inner functions and short names."""
 
     def expression(self, depth: int) -> Typed:
         if depth and self._random.random() < 0.3:
@@ -298,13 +299,13 @@ class Wider(Writer):
         return make(indent)  # type: ignore[no-any-return]
 
     def _part(self, depth: int) -> Typed:
-        """A part of a tuple, whose other parts have types of their own."""
+        """Draw an element of a tuple whose elements have different types."""
         parts = [self.expression(depth) for _ in range(3)]
         at = self._random.randrange(3)
         return f"({', '.join(text for text, _ in parts)})[{at}]", parts[at][1]
 
     def _among(self, depth: int) -> Typed:
-        """One of several numbers of a type, by a variable."""
+        """Draw one of several numbers of a type, chosen by a variable."""
         name = self._pick(ARRAYS)
         return f"({name}[i], {name}[i - i])[i & 1]", ARRAYS[name]
 
@@ -330,7 +331,7 @@ class Wider(Writer):
 
     def _parts_of(self, depth: int) -> Typed | None:
         a, number = self.expression(depth)
-        name = "frexp"  # njit has no modf
+        name = "frexp"  # njit does not have modf
         rule = rule_of_one(name, number)
         if rule is None or number.kind != "f":
             return None
@@ -362,10 +363,10 @@ class Wider(Writer):
     # Statements
 
     def _swapped(self, indent: str) -> list[str]:
-        """A tuple that a loop hands on, and that so gets one type for each part.
+        """Draw a tuple that a loop hands on, and whose parts so get one type each.
 
-        Not of a Boolean or an unsigned number and another: what Numba makes of these
-        depends on what it took them for in the first turn.
+        A Boolean or an unsigned number is not paired with another kind: what Numba
+        makes of these depends on their types in the first iteration.
         """
         name, turn = self._new(), self._new()
         (a, of_a), (b, of_b) = self.expression(1), self.expression(1)
@@ -383,7 +384,7 @@ class Wider(Writer):
         ]
 
     def _paths(self, indent: str) -> list[str]:
-        """A tuple whose parts have other types on another path."""
+        """Draw a tuple whose parts have other types on another path."""
         name, (test, _) = self._new(), self._compared(1)
         (a, of_a), (b, of_b) = self.expression(1), self.expression(1)
         (c, of_c), (d, of_d) = self.expression(1), self.expression(1)
@@ -399,7 +400,7 @@ class Wider(Writer):
         ]
 
     def _each(self, indent: str) -> list[str]:
-        """A sum over a tuple of floats."""
+        """Draw a sum over a tuple of floats."""
         name, turn = self._new(), self._new()
         self._variables.append((name, FLOAT64))
         return [
@@ -419,7 +420,7 @@ class Wider(Writer):
         ]
 
     def _changed(self, indent: str) -> list[str]:
-        """A name that has a value on one path before it has one on all."""
+        """Draw a name that gets a value on one path before it gets one on all."""
         name, (test, _) = self._new(), self._compared(1)
         (a, _), (b, of_b) = self.expression(1), self.expression(1)
         self._variables.append((name, of_b))
@@ -438,14 +439,14 @@ def _joined(name: str, a: Number, b: Number) -> Number:
 
 @dataclass(frozen=True)
 class Program:
-    """A random program: the lines in the loop over `i`, and the types it stores."""
+    """A random program: the lines in the loop over `i`, and its results' types."""
 
     seed: int
     lines: tuple[str, ...]
     numbers: tuple[Number, ...]
 
     def source(self, gpu: bool) -> str:
-        """The function for `njit`, or the kernel."""
+        """Return the source of the function for `njit`, or of the kernel."""
         names = ", ".join([*ARRAYS, *STORES, "whole", "real"])
         head = [f"def program({names}):"]
         if gpu:
@@ -455,12 +456,12 @@ class Program:
         return "\n".join([*head, *self.lines, ""])
 
     def results(self) -> list[int]:
-        """The numbers of its results; some of those drawn may have been left out."""
+        """Return the numbers of the program's results; some may have been left out."""
         found = (re.match(r" {8}r(\d+) = ", line) for line in self.lines)
         return [int(one[1]) for one in found if one]
 
     def arguments(self) -> list[np.ndarray[Any, Any]]:
-        """Data, and room for the results: as int64 and as float64."""
+        """Return the data, and arrays for the results, as int64 and as float64."""
         given = [data(number, self.seed) for number in ARRAYS.values()]
         scratch = [np.zeros(COUNT, number.dtype) for number in STORES.values()]
         shape = len(self.numbers), COUNT
@@ -473,7 +474,7 @@ class Program:
 
 
 def program(seed: int, wide: bool = False, results: int = BATCH) -> Program:
-    """The program of a seed. wide: with all that `Wider` draws."""
+    """Return the program of a seed. wide: with all that `Wider` draws."""
     writer = Wider(seed) if wide else Writer(seed)
     indent = " " * 8
     lines: list[str] = []
@@ -491,7 +492,7 @@ def program(seed: int, wide: bool = False, results: int = BATCH) -> Program:
 
 
 def function(one: Program, gpu: bool, names: dict[str, Any]) -> Any:
-    """The function of a program, with source that can be found."""
+    """Return a program's function, so that its source can be found."""
     source, file = one.source(gpu), f"<program {one.seed}, {'gpu' if gpu else 'cpu'}>"
     linecache.cache[file] = len(source), None, source.splitlines(True), file
     scope = dict(names)

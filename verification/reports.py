@@ -1,4 +1,4 @@
-"""Read what NVIDIA's tools wrote about the kernels of the corpus."""
+"""Read the reports of NVIDIA's tools on the kernels of the corpus."""
 
 import csv
 import json
@@ -18,7 +18,7 @@ RACE = re.compile(r"(Read|Write|Atomic)\w* access")
 
 @dataclass
 class Finding:
-    """One kind of complaint about a kernel: `lines` of its source are named."""
+    """One kind of report on a kernel, and the lines of its source that it names."""
 
     what: str
     lines: set[int] = field(default_factory=set)
@@ -28,7 +28,7 @@ class Finding:
 
 
 def findings(folder: Path) -> dict[str, list[dict[str, Any]]]:
-    """What the tool whose reports lie in `folder` said, by kernel."""
+    """Return what the tool with reports in `folder` found, by kernel."""
     found: dict[str, dict[str, Finding]] = defaultdict(dict)
     for report in sorted(folder.glob("report.*.txt")):
         text = report.read_text(encoding="utf-8", errors="replace")
@@ -43,7 +43,7 @@ def findings(folder: Path) -> dict[str, list[dict[str, Any]]]:
 
 
 def headline(part: str) -> str:
-    """A report's first line in few words, without numbers and names."""
+    """Return a report's first line in short, without numbers and names."""
     first = next(m[1] for line in part.splitlines() if (m := HEADLINE.match(line)))
     if first.startswith("COMPUTE-SANITIZER"):
         rest = part.split("\n", 1)[1]
@@ -57,7 +57,7 @@ def headline(part: str) -> str:
 
 
 def launches(folder: Path) -> dict[str, dict[str, Any]]:
-    """What became of each launch, by kernel: `right`, or an `error`, or neither."""
+    """Return the result of each launch, by kernel: `right`, an `error`, or neither."""
     found: dict[str, dict[str, Any]] = defaultdict(dict)
     for log in sorted(folder.glob("launches.*.jsonl")):
         for line in log.read_text(encoding="utf-8").splitlines():
@@ -67,7 +67,7 @@ def launches(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def outcome(entry: dict[str, Any]) -> str:
-    """right, wrong, hangs, or the name of what CUDA or Numba raised."""
+    """Return "right", "wrong", "hangs", or the name of CUDA's or Numba's error."""
     if "right" in entry:
         return "right" if entry["right"] else "wrong"
     if "error" not in entry:
@@ -77,12 +77,12 @@ def outcome(entry: dict[str, Any]) -> str:
 
 
 def metrics(report: Path) -> list[tuple[str, dict[str, int]]]:
-    """Nsight Compute's numbers, a launch each: the kernel's name and its metrics."""
+    """Return Nsight Compute's numbers per launch: the kernel's name, its metrics."""
     text = report.read_text(encoding="utf-8", errors="replace")
     start = text.index('"ID"')
     rows = list(csv.DictReader(text[start:].splitlines()))
     found = []
-    for row in rows[1:]:  # the first one holds the units
+    for row in rows[1:]:  # the first row holds the units
         name = row["Kernel Name"]
         match = re.search(r"(\w+)(?:\[|\()", name.split("::")[-1])
         values = {

@@ -2,13 +2,13 @@
 
     python -m verification.resident tests/figures/resident.sm_90.json
 
-needs a GPU of any supported capability, and of CUDA its driver alone: the kernels are
-PTX that the driver compiles. It is asked through its own
-`cuOccupancyMaxActiveBlocksPerMultiprocessor`, whose name in the runtime begins with
-`cuda`. The kernels differ in the registers of a thread, by how much they keep at once,
-by `.maxnreg` and by launch bounds, and in static shared memory. Each is asked about
-with many sizes of a block, dynamic shared bytes and carve-outs: all answers are held
-against `weft.device.occupancy`, a random choice of them is kept.
+needs a GPU of any supported capability, and only CUDA's driver: the kernels are PTX,
+which the driver compiles. Its function is
+`cuOccupancyMaxActiveBlocksPerMultiprocessor`; the same function of the runtime begins
+with `cuda`. The kernels differ in the registers of a thread (by how many values they
+keep at once, by `.maxnreg` and by launch bounds) and in static shared memory. Each is
+asked about with many block sizes, amounts of dynamic shared memory and carve-outs. All
+answers are compared with `weft.device.occupancy`, and a random choice of them is kept.
 """
 
 import argparse
@@ -27,15 +27,16 @@ from weft.device.occupancy import LIMITS, Limits, occupancy
 
 KEPT = 600
 SEED = 9
-STATIC = (0, 4, 1000, 4096, 12_345, 32_768, 49_152)  # the most that may be static
+# bytes; the last is the most that may be static
+STATIC = (0, 4, 1000, 4096, 12_345, 32_768, 49_152)
 VALUES = (2, 9, 17, 25, 33, 41, 57, 73, 89, 113, 145, 177, 209, 232)  # kept at once
 CAPS = (24, 32, 40, 48, 64, 65, 80, 96, 100, 128, 168, 200, 255)  # .maxnreg
 BOUNDS = (64, 96, 256, 384, 512, 768, 1024)  # .maxntid
 THREADS = (1, 32, 33, 64, 96, 128, 160, 192, 256, 288, 320, 384, 480, 512, 640, 672)
 THREADS += (768, 896, 992, 1000, 1024)
-CARVEOUTS = (-1, 100)  # the driver's choice; as much shared memory as there is
+CARVEOUTS = (-1, 100)  # the driver's choice; as much shared memory as possible
 
-# `cuda.h`: CU_FUNC_ATTRIBUTE_…, and the largest shared memory a block may opt in to.
+# `cuda.h`: CU_FUNC_ATTRIBUTE_…, and the most shared memory that a block may opt in to.
 MOST_THREADS, SHARED, REGISTERS, MOST_DYNAMIC, CARVEOUT = 0, 1, 4, 8, 9
 OPT_IN = 97
 
@@ -63,7 +64,11 @@ again:
 
 
 class Kind(NamedTuple):
-    """How a kernel is made."""
+    """How a kernel is made.
+
+    values: floats that it keeps at once. static: bytes of static shared memory. bounds:
+    a PTX directive, or "".
+    """
 
     values: int
     static: int
@@ -71,7 +76,7 @@ class Kind(NamedTuple):
 
 
 class Case(NamedTuple):
-    """What was asked, and the blocks that the driver answered."""
+    """What was asked, and the number of blocks that the driver answered."""
 
     registers: int
     static: int
@@ -81,7 +86,7 @@ class Case(NamedTuple):
 
 
 def ptx(kind: Kind) -> str:
-    """A kernel that keeps so many values at once, in a loop."""
+    """Return the PTX of a kernel that keeps a number of values at once, in a loop."""
     n = kind.values
     lanes = range(n)
     return PTX.format(
@@ -101,7 +106,7 @@ def ptx(kind: Kind) -> str:
 
 
 def kinds(choose: random.Random) -> list[Kind]:
-    """Kernels of all sorts, each sort with several amounts of static memory."""
+    """Return kernels of all kinds, each with several amounts of static memory."""
     free = [(values, "") for values in VALUES]
     capped = [(232, f".maxnreg {cap}") for cap in CAPS]
     bounded = [(choose.choice(VALUES), f".maxntid {most}, 1, 1") for most in BOUNDS]
@@ -113,7 +118,10 @@ def kinds(choose: random.Random) -> list[Kind]:
 
 
 def sizes(choose: random.Random, limits: Limits, static: int, most: int) -> set[int]:
-    """Dynamic shared bytes: none, where one block less fits, anything, and the most."""
+    """Return amounts of dynamic shared memory in bytes, at most `most`.
+
+    They are none, those at which a block fewer fits, random ones, and the most.
+    """
     wanted = {0, most, *(choose.randrange(most + 1) for _ in range(6))}
     for blocks in (1, 2, 3, 5, 8, 13, 32):
         each = limits.shared // blocks // limits.shared_piece * limits.shared_piece
@@ -123,7 +131,7 @@ def sizes(choose: random.Random, limits: Limits, static: int, most: int) -> set[
 
 
 class Driver:
-    """The few calls that are needed, on the first GPU."""
+    """The few calls of the driver that are needed, on the first GPU."""
 
     def __init__(self) -> None:
         self._cuda = load_driver()
@@ -166,7 +174,7 @@ class Driver:
 def asked(
     driver: Driver, limits: Limits, choose: random.Random
 ) -> Iterator[tuple[int, Case]]:
-    """Ask about every kernel; give (carve-out, case)."""
+    """Ask about every kernel; yield (carve-out, case)."""
     for kind in kinds(choose):
         kernel = driver.kernel(ptx(kind))
         static = driver.get(kernel, SHARED)
@@ -179,7 +187,7 @@ def asked(
             driver.set(kernel, CARVEOUT, carveout)
             for threads in THREADS:
                 if kind.bounds.startswith(".maxntid") and threads > most_threads:
-                    continue  # the bound forbids it, whatever there is room for
+                    continue  # the bound forbids it, even if there is room
                 for dynamic in dynamics:
                     blocks = driver.blocks(kernel, threads, dynamic)
                     yield carveout, Case(registers, static, dynamic, threads, blocks)
@@ -191,7 +199,7 @@ def ours(capability: tuple[int, int], case: Case) -> int:
 
 
 def kept(cases: list[Case], choose: random.Random) -> list[Case]:
-    """A choice in which no number of blocks is rare."""
+    """Return a choice of cases in which no number of blocks is rare."""
     by_blocks: dict[int, list[Case]] = {}
     for case in sorted(set(cases)):
         by_blocks.setdefault(case.blocks, []).append(case)

@@ -2,12 +2,12 @@
 
     python -m verification.stopwatch OUT.json
 
-Before each call the stopwatch empties the L2 cache. Two things can go wrong: the cache
-is left full of data that still have to go to memory, and they go there on the call's
-time; or it still holds some of what the call reads. So the same kernels are timed
-after several ways of emptying it. Where Nsight Compute is on the PATH, it counts the
-bytes that memory moves during each. All of it takes about 20 s. The exit status is 1
-where the stopwatch that weft uses fails, 2 where there is no GPU to try it on.
+Before each call the stopwatch empties the L2 cache. Two things can go wrong. The cache
+may be left full of data that must still be written to memory, which then happens in the
+call's time; or it may still hold some of what the call reads. So the same kernels are
+timed after several ways of emptying the cache. If Nsight Compute is on the PATH, it
+counts the bytes that memory moves during each. All of this takes about 20 s. The exit
+status is 1 if the stopwatch that weft uses fails, 2 if there is no GPU to try it on.
 
 What a call has written and left in L2 is not waited for. The rows of `write` and `copy`
 show how much that is; nothing is asserted of them.
@@ -35,28 +35,28 @@ from verification import reports
 from weft import device, timing, units
 
 MIB = 1 << 20
-THREADS = 1 << 20  # a power of two, so that they divide the sizes
-SIZES = {  # kernel: bytes it reads, bytes it writes
+THREADS = 1 << 20  # a power of two, so that it divides the sizes
+SIZES = {  # by kernel: bytes that it reads, bytes that it writes
     "read 1 GiB": (1024 * MIB, 0),
     "read 64 MiB": (64 * MIB, 0),
     "write 64 MiB": (0, 64 * MIB),
     "copy 512 MiB": (512 * MIB, 512 * MIB),
 }
-OURS = "weft"  # the way that the stopwatch empties the cache
-READS = (1, 2, 3, 4)  # times the size of L2
+OURS = "weft"  # the stopwatch's own way of emptying the cache
+READS = (1, 2, 3, 4)  # multiples of the size of L2
 WAYS = ("none", "write 2x", *(f"read {k}x" for k in READS), OURS)
 COUNTED = 3  # launches of each kernel under Nsight Compute
 METRICS = {"read": "dram__bytes_read", "written": "dram__bytes_write"}
 LIMIT = 90  # seconds that Nsight Compute may take
 
-DIRTY = 0.02  # of the bytes a kernel reads may be written meanwhile, by others
-COLD = 0.95  # of the bytes it reads have to come from memory
+DIRTY = 0.02  # of the bytes that a kernel reads, written meanwhile by something else
+COLD = 0.95  # of the bytes that it reads, at least, must come from memory
 SLOWER = 1.02  # times as long as after the longest eviction
 
 
 @cuda.jit(cache=True)
 def timed_read(x, out):
-    """Read x, four elements a turn; write nothing, but the compiler cannot know."""
+    """Read x, four elements per iteration, so that the compiler keeps the loads."""
     step = cuda.gridsize(1)
     total = float32(0)
     for i in range(cuda.grid(1), x.size, 4 * step):
@@ -74,7 +74,7 @@ def timed_write(x, out):
 
 @cuda.jit(cache=True)
 def timed_copy(x, out):
-    """out = x, four elements a turn."""
+    """Copy x to out, four elements per iteration."""
     step = cuda.gridsize(1)
     for i in range(cuda.grid(1), x.size, 4 * step):
         a, b, c, d = x[i], x[i + step], x[i + 2 * step], x[i + 3 * step]
@@ -86,7 +86,7 @@ def timed_copy(x, out):
 class Row:
     """One kernel after one way of emptying the cache; None for what was not counted.
 
-    ms, spread: its time; read, written: bytes that memory moved during it.
+    ms: its time; spread: of its time; read, written: bytes that memory moved meanwhile.
     """
 
     way: str
@@ -98,7 +98,7 @@ class Row:
 
 
 def kernels(torch: Any) -> dict[str, Callable[[], object]]:
-    """Return what is timed, by name: kernels that are launched on the whole grid."""
+    """Return what is timed, by name: kernels launched on the whole grid."""
     big = torch.zeros(1024 * MIB // 4, device="cuda")
     array = cuda.as_cuda_array
     whole, part = array(big), array(big[: 64 * MIB // 4])
@@ -113,7 +113,7 @@ def kernels(torch: Any) -> dict[str, Callable[[], object]]:
 
 
 def evictions(torch: Any) -> dict[str, Callable[[], object]]:
-    """Return the ways to empty the cache; "none" is not among them."""
+    """Return the ways to empty the cache, by name, without "none"."""
     l2 = torch.cuda.get_device_properties(0).L2_cache_size
     dirty = torch.empty(2 * l2, dtype=torch.int8, device="cuda")
     ways: dict[str, Callable[[], object]] = {"write 2x": dirty.zero_}
@@ -123,10 +123,10 @@ def evictions(torch: Any) -> dict[str, Callable[[], object]]:
 
 
 def timed(torch: Any) -> dict[tuple[str, str], timing.Timing]:
-    """Time every kernel after every eviction: (way, kernel) -> its time."""
+    """Time every kernel after every eviction; return the times by (way, kernel)."""
     functions = kernels(torch)
     found = {}
-    for name, function in functions.items():  # it evicts what it wants itself
+    for name, function in functions.items():  # as the eviction is part of the function
         again = timing.EventStopwatch(function)
         found["none", name] = timing.measure({name: function}, again)[name]
     for way, evict in evictions(torch).items():
@@ -144,9 +144,9 @@ def plan() -> Iterator[tuple[str, str]]:
 
 
 def launch_all(torch: Any) -> None:
-    """Launch everything of the plan, for Nsight Compute, which counts.
+    """Launch everything in the plan, for Nsight Compute to count.
 
-    Before each launch the cache is filled with what has to be written, as by the
+    Before each launch the cache is filled with data that must be written, as by a
     candidate that was timed before.
     """
     functions, ways = kernels(torch), evictions(torch)
@@ -159,7 +159,7 @@ def launch_all(torch: Any) -> None:
 
 
 def ncu(report: Path) -> list[str]:
-    """Return the command that launches everything and counts what memory moves."""
+    """Return the command that launches everything and counts the bytes memory moves."""
     return [
         *("ncu", "--replay-mode", "application", "--cache-control", "none"),
         *("--clock-control", "none", "--kernel-name-base", "demangled"),
@@ -171,7 +171,7 @@ def ncu(report: Path) -> list[str]:
 
 
 def counted() -> tuple[dict[tuple[str, str], dict[str, int]], str]:
-    """Return what memory moves in each launch, medians; or nothing, and why."""
+    """Return the median bytes that memory moves in each launch, or {} and why."""
     if not shutil.which("ncu"):
         return {}, "ncu is not on the PATH"
     with tempfile.TemporaryDirectory() as folder:
@@ -192,7 +192,7 @@ def counted() -> tuple[dict[tuple[str, str], dict[str, int]], str]:
 def paired(
     launches: list[dict[str, int]],
 ) -> tuple[dict[tuple[str, str], dict[str, int]], str]:
-    """Return the medians of the launches of each pair of the plan; or nothing, why."""
+    """Return the median of each pair's launches in the plan, or {} and why."""
     pairs = list(plan())
     if len(launches) != len(pairs):
         return {}, f"ncu saw {len(launches)} launches, not {len(pairs)}"
@@ -211,7 +211,7 @@ def paired(
 
 
 def judged(rows: list[Row]) -> list[str]:
-    """Return what is wrong with the stopwatch that weft uses, in sentences."""
+    """Return a sentence on each fault of the stopwatch that weft uses."""
     at = {(row.way, row.kernel): row for row in rows}
     wrong = []
     for name, (size, writes) in SIZES.items():
@@ -237,7 +237,7 @@ def judged(rows: list[Row]) -> list[str]:
 
 
 def table(rows: list[Row]) -> str:
-    """Return the rows as text, a line each."""
+    """Return the rows as text, one line each."""
 
     def share(moved: int | None, size: int) -> str:
         if moved is None:
@@ -258,7 +258,7 @@ def table(rows: list[Row]) -> str:
 def write(
     path: Path, gpu: device.Device, rows: list[Row], wrong: list[str], why: str
 ) -> None:
-    """Write what was found as JSON."""
+    """Write the results as JSON."""
     from weft import versions
 
     contents = {
@@ -276,7 +276,7 @@ def write(
 
 
 def main() -> int:
-    """Time, count, print; return 1 if the stopwatch is not clean, 2 without a GPU."""
+    """Time, count and print; return 1 if the stopwatch is faulty, 2 without a GPU."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", type=Path, nargs="?", help="JSON to write")
     parser.add_argument("--launch", action="store_true", help="what ncu runs")

@@ -1,4 +1,4 @@
-"""Calls of cuFFT and cuRAND, whose answers a GPU has recorded.
+"""Calls of cuFFT and cuRAND, whose answers were recorded on a GPU.
 
     python -m verification.transform_calls verification/transform_calls.json
 
@@ -22,12 +22,13 @@ from weft.libraries.binding import LibraryError
 from weft.libraries.cufft import Type
 
 LAYOUTS = 60
-FLOATS = {Type.C2C: (2, 2), Type.R2C: (1, 2), Type.C2R: (2, 1)}  # per element, sides
+# floats per element, by side
+FLOATS = {Type.C2C: (2, 2), Type.R2C: (1, 2), Type.C2R: (2, 1)}
 
 
 @dataclass(frozen=True)
 class Side:
-    """Where the elements of one side are, as `make_plan_many` takes it."""
+    """The layout of one side's elements, as `make_plan_many` takes it."""
 
     sizes: tuple[int, ...]
     embed: tuple[int, ...]
@@ -35,7 +36,7 @@ class Side:
     dist: int
 
     def places(self, batch: int) -> Any:
-        """The number of every element: (batch, *sizes)."""
+        """Return the index of every element in memory: (batch, *sizes)."""
         index = np.indices((batch, *self.sizes))
         steps = [math.prod(self.embed[d + 1 :]) for d in range(len(self.sizes))]
         inside = sum(i * s for i, s in zip(index[1:], steps, strict=True))
@@ -43,7 +44,7 @@ class Side:
 
 
 def side(rng: np.random.Generator, sizes: tuple[int, ...], batch: int) -> Side:
-    """A random layout: the transforms one after the other, or interleaved."""
+    """Return a random layout: transforms one after the other, or interleaved."""
     embed = tuple(n + int(rng.integers(3)) for n in sizes)
     if rng.integers(2):
         return Side(sizes, embed, batch + int(rng.integers(3)), 1)
@@ -52,7 +53,7 @@ def side(rng: np.random.Generator, sizes: tuple[int, ...], batch: int) -> Side:
 
 
 def layout(world: World, number: int) -> list[float]:
-    """What a plan with a random layout leaves in the output, gaps included."""
+    """Return the output of a plan with a random layout, including its gaps."""
     rng = np.random.default_rng(number)
     kind = list(FLOATS)[number % 3]
     n = tuple(int(rng.integers(2, 9)) for _ in range(1 + number // 3 % 2))
@@ -62,7 +63,7 @@ def layout(world: World, number: int) -> list[float]:
     x = rng.integers(-9, 10, (batch, *n)).astype(np.complex64)
     if kind == Type.C2C:
         x += 1j * rng.integers(-9, 10, x.shape)
-    elif kind == Type.C2R:  # what a real transform has given
+    elif kind == Type.C2R:  # made by a real transform
         axes = tuple(range(1, len(n) + 1))
         x = np.fft.rfftn(x.real, axes=axes).astype(np.complex64)
     floats = FLOATS[kind]
@@ -94,13 +95,13 @@ def execute(plan: int, kind: int, source: int, target: int, number: int) -> None
 
 
 def shown(world: World, array: Any) -> list[float]:
-    """The numbers of an array, to three places."""
+    """Return the numbers of an array, to three decimal places."""
     found: list[float] = np.asarray(world.back(array)).ravel().round(3).tolist()
     return found
 
 
 def in_place(world: World, n: int) -> list[float]:
-    """What real transforms of two rows leave in an array of padded rows, and back."""
+    """Return what real transforms of two padded rows give in place, and back again."""
     width, rng = 2 * (n // 2 + 1), np.random.default_rng(n)
     rows = rng.integers(-9, 10, (2, width)).astype(np.float32)
     array = world.keep(world.place(torch.from_numpy(rows)))
@@ -116,7 +117,7 @@ def in_place(world: World, n: int) -> list[float]:
 
 
 def numbers(world: World, generator: int, count: int) -> list[float]:
-    """The next numbers of a generator."""
+    """Return the next `count` numbers of a generator."""
     out = world.keep(world.place(torch.zeros(count)))
     curand.generate_uniform(generator, out.data_ptr(), count)
     found: list[float] = np.asarray(world.back(out)).tolist()
@@ -124,7 +125,7 @@ def numbers(world: World, generator: int, count: int) -> list[float]:
 
 
 def seeded(world: World, what: str) -> list[list[float]]:
-    """Numbers before and after a generator gets a seed, an offset or an ordering."""
+    """Return numbers before and after a generator gets a seed, offset or ordering."""
     generator = curand.create_generator(curand.RngType.PSEUDO_PHILOX4_32_10)
     curand.set_pseudo_random_generator_seed(generator, 42)
     curand.set_generator_offset(generator, 8)
@@ -149,7 +150,7 @@ CASES: dict[str, tuple[Any, Any]] = {
 
 
 def answer(world: World, case: str) -> Any:
-    """What the library that is in use gives for one case: numbers, or a status."""
+    """Return what the library in use gives for one case: numbers, or a status."""
     function, change = CASES[case]
     try:
         return function(world, change)

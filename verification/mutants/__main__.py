@@ -3,13 +3,13 @@
     python -m verification.mutants [LAB ...]
 
 makes mutants of the right kernels, asks the compiler, the simulator and the lab's own
-check about each, and writes results/mutants/<lab>.json. What did not change since is
-not asked again. It takes about half an hour for all labs, on one core.
+check about each, and writes results/mutants/<lab>.json. What has not changed since the
+last run is not asked again. All labs take about half an hour, on one core.
 
     python -m verification.mutants --report [LAB ...]
 
-lists what is written there: the wrong ones that are accepted, the right ones that are
-refused, and the score of each lab.
+lists the results: wrong mutants that are accepted, right ones that are rejected, and
+the score of each lab.
 
     --solution N, --others N    mutants of each solution, and of its other right kernels
 """
@@ -33,11 +33,11 @@ from verification.mutants.making import Mutant, Right, chosen, mutants, rights
 from verification.mutants.report import report
 
 PER_SOLUTION, PER_EXERCISE = 40, 16
-MOST_SECONDS = 20  # of a core, for one question about one mutant
+MOST_SECONDS = 20  # of a core, for one question on one mutant
 
 
 class Jury:
-    """All that is asked about the mutants of one exercise."""
+    """Asks all questions about the mutants of one exercise."""
 
     def __init__(
         self, right_ones: list[Right], kept: Kept, compiler: ptx.Compiler
@@ -47,7 +47,7 @@ class Jury:
         self._ptx: dict[str, str] = {}
 
     def facts(self, mutant: Mutant) -> dict[str, Any]:
-        """The entry of a mutant."""
+        """Return the entry of a mutant."""
         found = dict(self.ask("check", mutant, self.check))
         found["values"] = self.ask("values", mutant, self.values)
         found["ptx"] = self.ask("ptx", mutant, self.compiled)
@@ -100,21 +100,21 @@ class Jury:
 
 
 def changed(mutant: Mutant) -> str:
-    """The first line that is not what it was: as it is now."""
+    """Return the first changed line, as it is now."""
     before, now = mutant.of.source.splitlines(), mutant.source.splitlines()
     pairs = zip(before, now, strict=False)
     return next((n.strip() for b, n in pairs if b != n), "")
 
 
 def of_exercise(right_ones: list[Right], args: argparse.Namespace) -> list[Mutant]:
-    """The mutants that are asked about."""
+    """Return the mutants of an exercise to ask about."""
     mine = [m for r in right_ones if r.name == "solution" for m in mutants(r)]
     others = [m for r in right_ones if r.name != "solution" for m in mutants(r)]
     return chosen(mine, args.solution) + chosen(others, args.others)
 
 
 def judge(lab: str, args: argparse.Namespace, compiler: ptx.Compiler) -> None:
-    """Ask about a lab's mutants, and write down what was said."""
+    """Ask about a lab's mutants, and write the answers."""
     kept = Kept(lab)
     entries: dict[str, Any] = {}
     digests: dict[str, str] = {}

@@ -1,7 +1,7 @@
-"""What was found out is kept, so that nobody has to ask twice.
+"""Keep the answers about mutants, so that nothing is asked twice.
 
-An answer belongs to the code of a mutant, to the cells of its lab, and to the files
-that computed it. It is asked again once one of these has changed.
+An answer depends on the code of a mutant, the cells of its lab, and the files that
+computed it. It is asked again once one of these has changed.
 """
 
 import ast
@@ -23,7 +23,7 @@ MINE = ROOT / "verification" / "mutants"
 
 @cache
 def of_files(*patterns: str) -> str:
-    """A digest of all files of the repository that match."""
+    """Return a digest of all files of the repository that match."""
     found = sorted(path for p in patterns for path in ROOT.glob(p))
     return digest(path.read_bytes() for path in found)
 
@@ -37,7 +37,7 @@ def digest(parts: Iterable[bytes]) -> str:
 
 @cache
 def of_lab(lab: str, exercise: str) -> str:
-    """A digest of what a mutant finds defined, and of its check, without the words.
+    """Return a digest of what a mutant's cell and check use, without messages.
 
     What a check says of a rejected answer does not decide whether it is rejected.
     """
@@ -53,7 +53,7 @@ def of_lab(lab: str, exercise: str) -> str:
 
 
 class _Reasons(ast.NodeTransformer):
-    """Takes out functions that return nothing but sentences, and `because=`."""
+    """Removes functions that only return sentences, and `because=` arguments."""
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST | None:
         said = [n.value for n in ast.walk(node) if isinstance(n, ast.Return)]
@@ -72,7 +72,10 @@ def _is_text(node: ast.expr | None) -> bool:
 
 
 def without_reasons(source: str) -> str:
-    """Return Python source without what it says of wrong answers, else the source."""
+    """Return Python source without what it says of wrong answers.
+
+    Source that is not Python is returned unchanged.
+    """
     try:
         tree = ast.parse(source)
     except SyntaxError:
@@ -81,7 +84,7 @@ def without_reasons(source: str) -> str:
 
 
 def of_exercise(rights: list[Right]) -> str:
-    """A digest of the right kernels of an exercise, and of what `of_lab` covers."""
+    """Return a digest of an exercise's right kernels, and of what `of_lab` covers."""
     codes = (ast.dump(ast.parse(wordless(r.source))).encode() for r in rights)
     return digest([of_lab(rights[0].lab, rights[0].exercise).encode(), *codes])
 
@@ -125,7 +128,7 @@ class Kept:
     def get(
         self, tool: str, mutant: Mutant, rights: list[Right], ask: Callable[[], Any]
     ) -> Any:
-        """The answer of a tool; `ask` gives it if it is not known."""
+        """Return a tool's answer; call `ask` if it is not known."""
         right = mutant.of
         parts = [tool, of_tool(tool), of_lab(right.lab, right.exercise), mutant.digest]
         parts += [right.exercise]

@@ -1,9 +1,9 @@
-"""Write down the mutants that a GPU should look at, with all that it takes to run them.
+"""Write the mutants that a GPU should run, with all that it needs to run them.
 
     python -m verification.mutants.export JOBS [LAB ...] [--killed N]
 
-All that the check accepts, or refuses though nothing shows that they are wrong; of
-the others N, and no two of one exercise, operator and verdict.
+These are all mutants that the check accepts, or rejects although nothing shows that
+they are wrong. Of the others it takes N, spread over exercises, operators and verdicts.
 """
 
 import argparse
@@ -24,19 +24,23 @@ from verification.mutants import facts
 from verification.mutants.facts import WRONG, Fact
 from verification.mutants.making import mutants, rights
 
-# A GPU has nothing to say of these, or would wait for them.
+# A GPU can say nothing of these, or would wait for them.
 LEFT_OUT = ("type", "exception", "endless-loop", "timeout")
 
 
 def open_question(fact: Fact) -> bool:
-    """Whether a GPU may know more: the check accepts it, or nothing says why not."""
+    """Return whether a GPU may tell more: no other result shows that it is wrong.
+
+    That is so if the check accepts the mutant, or rejects it and the simulator finds no
+    wrong value.
+    """
     if fact.ptx != "other":
         return False
     return not fact.refused or not fact.values.startswith("wrong")
 
 
 def sample(found: list[Fact], count: int) -> list[Fact]:
-    """Rejected mutants that are wrong, of all exercises, operators and verdicts."""
+    """Return up to `count` rejected wrong mutants, of varied operators and kinds."""
     kinds: dict[tuple[str, str], list[Fact]] = {}
     for fact in found:
         killed = fact.truth == WRONG and fact.refused and fact.ptx == "other"
@@ -50,7 +54,7 @@ def sample(found: list[Fact], count: int) -> list[Fact]:
 
 
 def jobs(labs: list[str], killed: int) -> dict[str, Any]:
-    """What `on_gpu` reads: cells, checks, and the kernels of each exercise."""
+    """Return what `on_gpu` reads: cells, checks, and the kernels of each exercise."""
     found: dict[str, Any] = {"labs": {}, "checks": {}, "exercises": {}, "mutants": []}
     everything = [fact for lab in labs for fact in facts.read(ROOT, lab)]
     wanted = {f.name for f in everything if open_question(f)}

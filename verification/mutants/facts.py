@@ -1,9 +1,9 @@
-"""What is known of each mutant, and what follows from it; without Numba or a GPU.
+"""What is known of each mutant, and what follows; needs neither Numba nor a GPU.
 
 results/mutants/<lab>.json holds the facts, which `python -m verification.mutants`
-writes; results/mutants.<gpu>.json what a GPU and NVIDIA's tools said of some of them;
-verification/mutants/explained.toml says why some are accepted that are wrong, and why
-some are refused that nothing shows to be wrong.
+writes. results/mutants.<gpu>.json holds what a GPU and NVIDIA's tools said of some
+mutants. verification/mutants/explained.toml says why some wrong mutants are accepted,
+and why some are rejected that nothing shows to be wrong.
 """
 
 import json
@@ -18,7 +18,7 @@ from weft.checking.kinds import KINDS
 
 WRONG, EQUIVALENT, RIGHT = "wrong", "equivalent", "right"
 
-# Verdicts that an exercise announces as a limit: they refuse what is right, too.
+# Verdicts that reject right kernels, too: an exercise announces them as limits.
 LIMITS = {kind for kind, row in KINDS.items() if row.headline.startswith("right, but")}
 LIMITS |= {"library"}
 
@@ -28,9 +28,9 @@ BEHIND = {"24_attention"}
 
 @dataclass(frozen=True)
 class Cause:
-    """Why the mutants of these names are "accepted", or "refused": see `part`.
+    """Why the mutants with these names are accepted, or rejected, as `part` says.
 
-    truth: WRONG or RIGHT, where neither the simulator nor a GPU can tell.
+    truth: WRONG or RIGHT, if neither the simulator nor a GPU can tell.
     """
 
     part: str
@@ -45,12 +45,12 @@ class Cause:
 
 @dataclass(frozen=True)
 class Fact:
-    """One mutant: the facts, and where its place is.
+    """One mutant: the facts about it.
 
-    check: the kind of the verdict; lines: those it names; values: "right", or "wrong:
-    what in which run"; ptx: "same", "other", or "refused: …"; text: the changed line;
-    gpu: what a GPU said, "" where it was not asked; cause: why it is accepted although
-    it is wrong, or refused although nothing shows that.
+    check: the kind of the verdict. lines: the lines that it names. values: "right", or
+    "wrong: what in which run". ptx: "same", "other", or "refused: …". text: the changed
+    line. gpu: what a GPU said, or "" if it was not asked. cause: why the mutant is
+    accepted although it is wrong, or rejected although nothing shows that it is.
     """
 
     name: str
@@ -80,7 +80,7 @@ class Fact:
 
     @property
     def truth(self) -> str:
-        """WRONG, EQUIVALENT (the compiler makes the same of it) or RIGHT."""
+        """WRONG, EQUIVALENT (the compiler makes the same PTX of it) or RIGHT."""
         if self.cause is not None and self.cause.truth:
             return self.cause.truth
         if self.ptx == "same":
@@ -91,28 +91,28 @@ class Fact:
 
     @property
     def refused(self) -> bool:
-        """Whether there is a verdict that is no pass: not an error, nor time up."""
+        """Whether the check rejects it, rather than pass, raise or run out of time."""
         return self.check not in ("pass", "timeout") and self.check[:6] != "raised"
 
     @property
     def survives(self) -> bool:
-        """Wrong, and the check accepts it."""
+        """Whether it is wrong, and the check accepts it."""
         return self.truth == WRONG and not self.refused
 
     @property
     def contested(self) -> bool:
-        """Right, as far as is known, and refused for another reason than its cost."""
+        """Whether it is right, as far as known, but rejected, and not for its cost."""
         return self.truth != WRONG and self.refused and self.check not in LIMITS
 
     @property
     def costly(self) -> bool:
-        """Right, and refused by a limit that the exercise states."""
+        """Whether it is right, and rejected by a limit that the exercise states."""
         return self.truth != WRONG and self.check in LIMITS
 
 
 @dataclass
 class Score:
-    """How the check of a lab, or of all, does."""
+    """How well the check of a lab, or of all labs, does, in numbers of mutants."""
 
     mutants: int = 0
     equivalent: int = 0
@@ -166,7 +166,7 @@ def causes(root: Path) -> list[Cause]:
 
 
 def read(root: Path, lab: str = "*") -> list[Fact]:
-    """The facts about a lab, or about all."""
+    """Return the facts about a lab's mutants; about all labs' by default."""
     gpu: dict[str, str] = {}
     for path in sorted((root / "results").glob("mutants.*.json")):
         gpu |= {
@@ -193,14 +193,14 @@ def read(root: Path, lab: str = "*") -> list[Fact]:
 
 
 def digests(root: Path, lab: str) -> dict[str, str]:
-    """Of the exercises of a lab, when the facts were found; see `caching`."""
+    """Return the digests of a lab's exercises for which facts exist; see `caching`."""
     path = root / "results" / "mutants" / f"{lab}.json"
     found: dict[str, str] = json.loads(path.read_text("utf-8")).get("of", {})
     return found
 
 
 def written(data: dict[str, Any]) -> str:
-    """As JSON, a line for each mutant."""
+    """Return the facts as JSON, with a line for each mutant."""
     rows = (
         f"  {json.dumps(k)}: {json.dumps(v, ensure_ascii=False)}"
         for k, v in data["mutants"].items()

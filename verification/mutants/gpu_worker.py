@@ -2,15 +2,16 @@
 
     python -m verification.mutants.gpu_worker JOBS TODO LOG [--once]
 
-TODO lists what to launch: for each exercise its right kernels, then mutants. LOG gets
-a line of JSON before each mutant and one after it, so that its reader knows which
-one hangs. The process ends when a kernel has broken the CUDA context.
+TODO lists what to launch: for each exercise its right kernels, then mutants. LOG gets a
+line of JSON before each mutant and one after it, so that its reader knows which one
+hangs. The process ends when a kernel has broken the CUDA context.
 
-A kernel is launched on all settings in which the right kernels are right, some of them
-large, REPEATED times each, and compared. With --once, under a tool of NVIDIA's, it is
-launched once, and nothing is compared.
+A kernel is launched with all settings in which the right kernels are right, some of
+them large, REPEATED times each, and its results are compared. With --once, for NVIDIA's
+tools, it is launched once, and nothing is compared.
 
-Needs Numba, NumPy and `weft`; of this repository it uses nothing of the checks.
+The module needs Numba, NumPy and `weft`; of this repository it uses no part of the
+checks.
 """
 
 import argparse
@@ -47,14 +48,14 @@ _jit = cuda.jit
 
 
 def jit(function: Any = None, **options: Any) -> Any:
-    """`cuda.jit` with line numbers for the tools, compiled once for all of them."""
+    """Return `cuda.jit` of a function, with line numbers, cached for all tools."""
     if options.get("device"):
         return _jit(function, **options)
     return _jit(function, **{"lineinfo": True, "cache": True} | options)
 
 
 class Course:
-    """The exercises and mutants of a file of jobs, and how to make kernels of them."""
+    """The exercises and mutants of a jobs file, and how to make kernels of them."""
 
     def __init__(self, path: Path) -> None:
         text = path.read_text(encoding="utf-8")
@@ -64,7 +65,7 @@ class Course:
         self.folder.mkdir(exist_ok=True)
 
     def kernel(self, number: int) -> tuple[Any, dict[str, Any]]:
-        """The kernel of a mutant, called `m<number>`, and what its check asks."""
+        """Return a mutant's kernel, named `m<number>`, and its check's arguments."""
         mutant = self.jobs["mutants"][number]
         exercise = mutant["exercise"]
         lab, name = exercise.split("/")
@@ -81,12 +82,12 @@ class Course:
         return kernel, asked
 
     def run(self, text: str, name: str, scope: dict[str, Any]) -> None:
-        """Run a cell."""
+        """Run a cell, given by its text."""
         with redirect_stdout(StringIO()):
             exec(compile(text, str(self.file(text, name)), "exec"), scope)
 
     def leniently(self, text: str, name: str, scope: dict[str, Any]) -> None:
-        """Run a cell; a statement that fails, such as an import, is left out."""
+        """Run a cell, but skip each statement that fails, such as an import."""
         path = str(self.file(text, name))
         for statement in ast.parse(text).body:
             code = compile(ast.Module([statement], []), path, "exec")
@@ -94,7 +95,7 @@ class Course:
                 exec(code, scope)
 
     def file(self, text: str, name: str) -> Path:
-        """A file with this text: Numba's cache belongs to files."""
+        """Return a file with this text, as Numba's cache belongs to files."""
         path = self.folder / name
         if not path.exists():
             new = path.with_suffix(f".{os.getpid()}")
@@ -104,7 +105,7 @@ class Course:
 
 
 def launch(kernel: Any, made: Data) -> tuple[list[Any], list[Array]]:
-    """Launch a kernel; give its inputs and outputs afterwards."""
+    """Launch a kernel; return its inputs and outputs afterwards."""
     given = [cuda.to_device(v) if is_array(v) else v for v in made.inputs]
     outputs = [cuda.to_device(o) for o in made.outputs]
     cuda.synchronize()
@@ -119,16 +120,16 @@ def is_array(value: Any) -> bool:
 
 
 class Trial:
-    """A setting in which the right kernels are right, and how far they are off."""
+    """A setting in which the right kernels are right, and their errors."""
 
     def __init__(self, setting: Setting, made: Data, noise: list[float]) -> None:
         self.setting, self.data, self.noise = setting, made, noise
 
 
 def wanted(asked: dict[str, Any], exercise: str) -> Iterator[list[Setting]]:
-    """Groups of settings, as in the simulator, and of large ones."""
+    """Yield groups of settings: those of the simulator, then large ones."""
     yield from settings(asked, exercise)
-    if meaning.simulating():  # to try this file out
+    if meaning.simulating():  # for trying this file out
         return
     large = max((parts(s) for s in asked["sizes"]), key=np.prod)
     times = (tuple(f * n for n in large) for f in (8, 33))
@@ -141,7 +142,7 @@ def wanted(asked: dict[str, Any], exercise: str) -> Iterator[list[Setting]]:
 def trials(
     rights: list[Any], asked: dict[str, Any], exercise: str, note: Any
 ) -> list[Trial]:
-    """The settings in which all right kernels are right."""
+    """Return the settings in which all right kernels are right."""
     tolerance = asked.get("tolerance", 1e-5)
     found = []
     for group in wanted(asked, exercise.split("/")[1]):
@@ -182,7 +183,7 @@ def promised(
 
 
 def verdict(kernel: Any, runs: list[Trial], tolerance: float) -> str:
-    """ "right", or "wrong: value at <setting>"."""
+    """Return "right", or what is wrong, as in "wrong: value at <setting>"."""
     for trial in runs:
         for _ in range(REPEATED):
             inputs, outputs = launch(kernel, trial.data)
@@ -198,11 +199,11 @@ def verdict(kernel: Any, runs: list[Trial], tolerance: float) -> str:
 
 
 def once(kernel: Any, asked: dict[str, Any]) -> str:
-    """Launch on the largest listed size, under a tool."""
+    """Launch once, on the largest listed size, for a tool; return what happens."""
     size = max((parts(s) for s in asked["sizes"]), key=np.prod)
     made = data(asked, Setting(size))
     given = [cuda.to_device(v) if is_array(v) else v for v in made.inputs]
-    # What the kernel must write is left as it is: initcheck looks at that.
+    # Outputs that the kernel must write are left uninitialized, for initcheck to see.
     fresh = cuda.device_array_like if asked.get("out") is None else cuda.to_device
     outputs = [fresh(o) for o in made.outputs]
     cuda.synchronize()
@@ -220,7 +221,7 @@ def context_lives() -> bool:
 
 
 def words(error: Exception) -> str:
-    """What CUDA or Numba raised, briefly."""
+    """Return CUDA's error code, or the name of the exception."""
     text = " ".join(str(error).split())
     code = re.search(r"CUDA_ERROR_\w+", text)
     return code[0] if code else type(error).__name__
@@ -234,7 +235,8 @@ def main() -> int:
     parser.add_argument("--once", action="store_true")
     args = parser.parse_args()
     cuda.jit = jit
-    weft.GPU = False  # the cells before an exercise need not fill the GPU's memory
+    # so that the cells before an exercise do not fill the GPU's memory
+    weft.GPU = False
     course = Course(args.jobs)
     with args.log.open("a", encoding="utf-8", buffering=1) as log:
         for exercise, rights, mutants in json.loads(args.todo.read_text()):
@@ -251,7 +253,7 @@ def work(
     tool: bool,
     log: Any,
 ) -> bool:
-    """Launch the mutants of an exercise; say whether the CUDA context is lost."""
+    """Launch an exercise's mutants; return whether the CUDA context is lost."""
 
     def note(**entry: Any) -> None:
         log.write(json.dumps(entry) + "\n")

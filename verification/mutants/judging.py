@@ -1,4 +1,4 @@
-"""What the lab's own check says of a mutant."""
+"""Ask the lab's own check about a mutant."""
 
 import os
 import signal
@@ -16,15 +16,15 @@ Said = dict[str, Any]
 
 
 class TimeIsUp(BaseException):
-    """Not an Exception, or a check would take it for the kernel's."""
+    """Time is up; not an Exception, which a check would attribute to the kernel."""
 
 
 @contextmanager
 def within(seconds: float) -> Iterator[None]:
-    """Raise TimeIsUp in what computes for longer, whatever else the machine does.
+    """Raise TimeIsUp in a computation that takes longer.
 
-    seconds: of a core, in this process. The compilers are other processes; who waits
-    for one says how long.
+    seconds: of CPU time, in this process. Compilers run in other processes; whoever
+    waits for one limits that time.
     """
 
     def up(signum: int, frame: FrameType | None) -> None:
@@ -41,7 +41,7 @@ def within(seconds: float) -> Iterator[None]:
 
 @contextmanager
 def unobserved() -> Iterator[None]:
-    """Let no check mark progress, raise for a failure, or print."""
+    """Keep checks from marking progress, raising for a failure, and printing."""
     strict, passed = os.environ.pop("WEFT_STRICT", None), lesson.passed
     lesson.passed = lambda *_: None  # type: ignore[assignment]
     try:
@@ -54,7 +54,7 @@ def unobserved() -> Iterator[None]:
 
 
 def verdict(task: Task, lab: str, exercise: str) -> Said:
-    """The kind of the verdict, and the lines that it names."""
+    """Return the kind of the verdict, and the numbers of the lines that it names."""
     with unobserved():
         found = cells.run(cells.checks(lab)[exercise], "<check>", task.scope)
     lines = sorted({place.line for place, _ in found.places})

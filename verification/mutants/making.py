@@ -1,8 +1,8 @@
-"""Every mutant of the labs' right kernels, and a choice among them.
+"""Make every mutant of the labs' right kernels, and choose among them.
 
-A mutant is called `<lab>/<exercise>/<kernel>/<operator>@<line>.<number>`: the kernel is
-`solution` or the file of the answer, the line is that of the place in its cell, and
-the number tells mutants of one operator and line apart.
+A mutant's name is `<lab>/<exercise>/<kernel>/<operator>@<line>.<number>`. The kernel is
+`solution` or the file of the answer, the line is that of the changed place in its cell,
+and the number tells apart the mutants of one operator and line.
 """
 
 import ast
@@ -35,7 +35,7 @@ class Right:
 
 @dataclass(frozen=True)
 class Mutant:
-    """A right kernel that was changed in one place."""
+    """A right kernel that has been changed in one place."""
 
     of: Right
     operator: str
@@ -49,18 +49,18 @@ class Mutant:
 
     @cached_property
     def digest(self) -> str:
-        """Of its code: comments do not count."""
+        """A digest of its code; comments do not count."""
         code = ast.dump(ast.parse(self.source))
         return hashlib.sha256(code.encode()).hexdigest()[:16]
 
     @property
     def order(self) -> bytes:
-        """A number that does not depend on the other mutants."""
+        """A sort key that does not depend on the other mutants."""
         return hashlib.sha256(self.label.encode()).digest()
 
 
 def rights(lab: str) -> list[Right]:
-    """The right kernels of a lab; what is no `@cuda.jit` kernel is left out."""
+    """Return a lab's right kernels; functions without `@cuda.jit` are left out."""
     found = []
     for exercise in cells.checks(lab):
         pattern = re.compile(rf"^def {exercise}\(", re.MULTILINE)
@@ -81,7 +81,7 @@ def is_kernel(right: Right) -> bool:
 
 
 def mutants(right: Right) -> Iterator[Mutant]:
-    """All mutants of a kernel, without those that are no Python, or the same twice."""
+    """Yield a kernel's mutants, without duplicates and those that are not Python."""
     cell = Cell(right.source)
     numbers: Counter[tuple[str, int]] = Counter()
     seen = {ast.dump(cell.tree)}
@@ -102,7 +102,10 @@ def mutants(right: Right) -> Iterator[Mutant]:
 
 
 def chosen(found: list[Mutant], count: int) -> list[Mutant]:
-    """`count` of them, all operators in turn; of more mutants they are a part."""
+    """Return `count` mutants, of all operators in turn.
+
+    A larger count adds mutants to those of a smaller one.
+    """
     rows: dict[str, list[Mutant]] = {}
     for mutant in sorted(found, key=lambda m: m.order):
         rows.setdefault(mutant.operator, []).append(mutant)

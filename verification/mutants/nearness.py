@@ -1,16 +1,18 @@
-"""Whether results are right: a comparison that owes nothing to that of the checks."""
+"""Whether results are right, by a comparison that is independent of the checks'."""
 
 from typing import Any
 
 import numpy as np
 
 Array = np.ndarray[Any, Any]
-SLACK = 8  # how many times the right kernels' own error is still an error like theirs
-ENDLESS = 1e18  # numbers beyond it stand for infinity, as the lowest of float32 does
+# a multiple of the right kernels' own error that still counts as such an error
+SLACK = 8
+# larger numbers stand for infinity, as the lowest number of float32 does
+ENDLESS = 1e18
 
 
 def errors(got: Array, wanted: Array) -> Array:
-    """How far off each element is: 0 where both are the same, NaN included."""
+    """Return each element's error: 0 if both are the same, including NaN."""
     exact = got == wanted
     if got.dtype.kind in "fc":
         exact |= np.isnan(got) & np.isnan(wanted)
@@ -23,15 +25,16 @@ def errors(got: Array, wanted: Array) -> Array:
 
 
 def sizes(wanted: Array) -> Array:
-    """The magnitudes of the ordinary elements, those by which errors are judged."""
+    """Return the magnitudes of ordinary elements, by which errors are judged."""
     magnitudes: Array = np.abs(wanted)
     return magnitudes[magnitudes < ENDLESS]
 
 
 def right(got: Array, wanted: Array, tolerance: float, noise: float) -> bool:
-    """Whether each element is near what is wanted: relative to itself.
+    """Return whether each element is near the wanted one, relative to itself.
 
-    An error that the right kernels make as well, anywhere, is none.
+    noise: the right kernels' own largest error; an error of that size is accepted
+    anywhere.
     """
     if got.shape != wanted.shape:
         return False

@@ -3,10 +3,10 @@
     python -m verification.mutants.export JOBS                  here
     python -m verification.mutants.on_gpu JOBS OUT --minutes 8  on the GPU's machine
 
-JOBS is a file of JSON with all that is needed. OUT gets `mutants.<gpu>.json`, one line
-for each mutant: what came out, what each tool found, and what follows. It is committed
-in results/. A mutant that hangs or breaks the CUDA context ends its process, and the
-next one goes on after it.
+JOBS is a JSON file with all that is needed. OUT gets `mutants.<gpu>.json`, with a line
+for each mutant: the result, what each tool found, and what follows. It is committed in
+results/. A mutant that hangs or breaks the CUDA context ends its process, and the next
+process goes on after it.
 """
 
 import argparse
@@ -26,8 +26,8 @@ from verification.measure import ALL_RACES, CONTINUE, SANITIZER
 from verification.mutants.facts import written
 from verification.reports import HEADLINE, headline
 
-SILENT = 25  # seconds without a word, after which a process counts as hanging
-UNDER_TOOL = 60  # the same under a tool
+SILENT = 25  # seconds without output, after which a process counts as hanging
+UNDER_TOOL = 60  # seconds, likewise, under a tool
 MOST_PROCESSES = 200  # one after the other
 SHARE = 0.5  # of the time, for launches without a tool
 KERNEL = re.compile(r"corpus::m(\d+)\b|\bm(\d+)\.py:\d+")
@@ -42,7 +42,7 @@ Todo = list[tuple[str, list[int], list[int]]]
 
 
 def dealt(todo: Todo, hands: int) -> list[Todo]:
-    """The exercises, in parts of about the same number of mutants."""
+    """Deal the exercises into parts with about the same number of mutants."""
     parts: list[Todo] = [[] for _ in range(hands)]
     for one in sorted(todo, key=lambda t: -len(t[2])):
         min(parts, key=lambda p: sum(4 + len(t[2]) for t in p)).append(one)
@@ -50,7 +50,7 @@ def dealt(todo: Todo, hands: int) -> list[Todo]:
 
 
 class Hand:
-    """One process at a time, and what its log says."""
+    """Runs processes, one at a time, and reads their logs."""
 
     def __init__(self, jobs: Path, folder: Path, tool: str) -> None:
         self.jobs, self.folder, self.tool = jobs, folder, tool
@@ -59,7 +59,7 @@ class Hand:
         folder.mkdir(parents=True, exist_ok=True)
 
     def run(self, todo: Todo, until: float) -> None:
-        """Launch all of `todo`, in as many processes as it takes."""
+        """Launch all of `todo`, in as many processes as needed."""
         for attempt in range(MOST_PROCESSES):
             if not todo or time.monotonic() > until:
                 return
@@ -68,7 +68,7 @@ class Hand:
             names.write_text(json.dumps(todo))
             end = self.process(names, log, attempt, until)
             at = self.read(log)
-            if end and isinstance(at, int):  # otherwise only our time was up
+            if end and isinstance(at, int):  # else only our time was up
                 self.said[at] = end
             elif end and at:
                 self.failed[at] = end
@@ -76,10 +76,10 @@ class Hand:
             todo = [one for one in todo if one[2] and one[0] not in self.failed]
 
     def process(self, todo: Path, log: Path, attempt: int, until: float) -> str:
-        """Run a process; say what became of a mutant that it was still at.
+        """Run a process; return what happened to the mutant that it did not finish.
 
-        It "hangs" if the process said nothing for too long, and otherwise "dies"; ""
-        if time was up.
+        The mutant "hangs" if the process was silent for too long, or else it "dies"; ""
+        means that time was up.
         """
         words = [sys.executable, "-m", "verification.mutants.gpu_worker"]
         words += [str(self.jobs), str(todo), str(log)]
@@ -104,7 +104,7 @@ class Hand:
         return "dies"
 
     def read(self, log: Path) -> int | str:
-        """Note what a log says; give the mutant, or the exercise, that is not ended."""
+        """Record a log's results; return the unfinished mutant or exercise, or ""."""
         lines = log.read_text().splitlines() if log.exists() else []
         entries = [json.loads(line) for line in lines if line.endswith("}")]
         for entry in entries:
@@ -119,7 +119,7 @@ class Hand:
 
 
 def play(job: "Job", todo: Todo, tool: str, hands: int, until: float) -> list[Hand]:
-    """Deal the work to so many processes, and wait for them."""
+    """Deal the work to `hands` processes, and wait for them."""
     parts = dealt(todo, hands)
     name = tool or "plain"
     mine = [Hand(job.path, job.work / f"{name}{k}", tool) for k in range(len(parts))]
@@ -132,7 +132,7 @@ def play(job: "Job", todo: Todo, tool: str, hands: int, until: float) -> list[Ha
 
 
 def findings(folder: Path) -> dict[int, set[str]]:
-    """What a tool found, by mutant; races told as information are left out."""
+    """Return what a tool found, by mutant, without races reported as information."""
     found: dict[int, set[str]] = defaultdict(set)
     for report in sorted(folder.glob("report.*.txt")):
         text = report.read_text(encoding="utf-8", errors="replace")
@@ -151,9 +151,10 @@ def findings(folder: Path) -> dict[int, set[str]]:
 
 
 def truth(said: str, tools: dict[str, list[str]], usual: dict[str, set[str]]) -> str:
-    """What follows: "right", "wrong: …", or "" where nothing does.
+    """Return what follows: "right", "wrong: …", or "" if nothing does.
 
-    usual: what the tools say of the exercise's right kernels.
+    said: the worker's result. tools: each tool's findings. usual: what the tools report
+    on the exercise's right kernels.
     """
     if said.startswith("wrong"):
         return said
@@ -167,7 +168,7 @@ def truth(said: str, tools: dict[str, list[str]], usual: dict[str, set[str]]) ->
 
 
 def device() -> str:
-    """The GPU and its driver."""
+    """Return the name of the GPU and its driver's version."""
     words = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
     try:
         done = subprocess.run(words, capture_output=True, text=True, check=False)
@@ -177,7 +178,7 @@ def device() -> str:
 
 
 class Job:
-    """What is to be done, and what was found."""
+    """What is to be done, and what has been found."""
 
     def __init__(self, path: Path, work: Path, cores: int, minutes: float) -> None:
         self.path, self.work, self.cores = path, work, cores
@@ -191,17 +192,18 @@ class Job:
         ]
         self.said: dict[int, str] = {}
         self.failed: dict[str, str] = {}
-        self.tools: dict[str, dict[int, set[str]]] = {}  # what each found
+        # by tool: what it found on each mutant
+        self.tools: dict[str, dict[int, set[str]]] = {}
 
     def launch(self) -> None:
-        """Without a tool: which of them compute the right values."""
+        """Run the mutants without a tool, to see which compute the right values."""
         until = self.begun + SHARE * self.seconds
         for hand in play(self, self.todo, "", max(2, self.cores - 2), until):
             self.said |= hand.said
             self.failed |= hand.failed
 
     def inspect(self) -> None:
-        """Under the tools, side by side: the right kernels, and what seems right."""
+        """Run right kernels, and mutants that seem right, under all tools at once."""
         until = self.begun + self.seconds
         chosen: Todo = [
             (e, r[:1], [*r, *(m for m in ms if self.said.get(m) == "right")])
@@ -217,7 +219,7 @@ class Job:
                     found[number] |= what
 
     def entries(self) -> dict[str, Any]:
-        """A line for each mutant, and for each right kernel."""
+        """Return an entry for each mutant and each right kernel."""
         found = {}
         for _, rights, ms in self.todo:
             usual = {

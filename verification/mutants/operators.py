@@ -1,7 +1,8 @@
 """The ways in which a right kernel is changed in one place.
 
-Each operator is a small function: it gets the cell and one node of a kernel's body, and
-yields the edits that each make one mutant. Its name is part of the mutant's.
+Each operator is a small function: given the cell and one node of a kernel's body, it
+yields the edits, each tuple of which makes one mutant. Its name is part of the mutant's
+name.
 """
 
 import ast
@@ -21,17 +22,17 @@ def operator(function: Operator) -> Operator:
 
 
 def called(node: ast.AST) -> str:
-    """The dotted name of what a call calls, "" for anything else."""
+    """Return the dotted name of the function that is called; "" for other nodes."""
     return ast.unparse(node.func) if isinstance(node, ast.Call) else ""
 
 
 def number(value: int) -> str:
-    """A number as an expression of its own."""
+    """Return a number as an expression, with brackets if it is negative."""
     return str(value) if value >= 0 else f"({value})"
 
 
 def plus(node: ast.expr, more: int) -> ast.expr:
-    """`node + more`, or `node - 1`."""
+    """Return `node + more`, or `node - 1`."""
     sign: ast.operator = ast.Add() if more > 0 else ast.Sub()
     return ast.BinOp(node, sign, ast.Constant(abs(more)))
 
@@ -41,7 +42,7 @@ def plus(node: ast.expr, more: int) -> ast.expr:
 
 @operator
 def off_by_one(cell: Cell, node: ast.AST) -> Found:
-    """An integer is one more, or one less."""
+    """Increase or decrease an integer by one."""
     if isinstance(node, ast.Constant) and type(node.value) is int:
         for more in (1, -1):
             yield (put(node, number(node.value + more)),)
@@ -49,7 +50,7 @@ def off_by_one(cell: Cell, node: ast.AST) -> Found:
 
 @operator
 def other_number(cell: Cell, node: ast.AST) -> Found:
-    """A number with a point is one more: the factor, or the value a sum begins with."""
+    """Increase a float by one: a factor, or the initial value of a sum."""
     if isinstance(node, ast.Constant) and type(node.value) is float:
         yield (put(node, repr(node.value + 1)),)
 
@@ -72,7 +73,7 @@ OTHER_SIGN: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
 
 @operator
 def other_sign(cell: Cell, node: ast.AST) -> Found:
-    """`+` for `-`, `//` for `/`, `&` for `|`, and so on."""
+    """Replace `-` by `+`, `/` by `//`, `|` by `&`, and so on."""
     if isinstance(node, ast.BinOp):
         for other in OTHER_SIGN.get(type(node.op), ()):
             yield (put(node, ast.BinOp(node.left, other(), node.right)),)
@@ -83,7 +84,7 @@ def other_sign(cell: Cell, node: ast.AST) -> Found:
 
 @operator
 def one_operand(cell: Cell, node: ast.AST) -> Found:
-    """One side of a sum, a product or a remainder is left out."""
+    """Leave out one side of a sum, a product or another binary operation."""
     if isinstance(node, ast.BinOp):
         yield (put(node, node.left),)
         if isinstance(node.op, ast.Add | ast.Mult):
@@ -92,7 +93,7 @@ def one_operand(cell: Cell, node: ast.AST) -> Found:
 
 @operator
 def sides_swapped(cell: Cell, node: ast.AST) -> Found:
-    """`a - b` is `b - a`, and so with the others for which the order counts."""
+    """Make `a - b` into `b - a`; likewise for operations whose order counts."""
     ordered = ast.Sub | ast.Div | ast.FloorDiv | ast.Mod | ast.LShift | ast.RShift
     if isinstance(node, ast.BinOp) and isinstance(node.op, ordered):
         yield (put(node, ast.BinOp(node.right, node.op, node.left)),)
@@ -100,7 +101,7 @@ def sides_swapped(cell: Cell, node: ast.AST) -> Found:
 
 @operator
 def floor_for_ceiling(cell: Cell, node: ast.AST) -> Found:
-    """`-(-n // size)` is `n // size`."""
+    """Make `-(-n // size)` into `n // size`."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         inner = node.operand
         if isinstance(inner, ast.BinOp) and isinstance(inner.left, ast.UnaryOp):
@@ -110,14 +111,14 @@ def floor_for_ceiling(cell: Cell, node: ast.AST) -> Found:
 
 @operator
 def sign_dropped(cell: Cell, node: ast.AST) -> Found:
-    """`-x` is `x`, `not x` is `x`."""
+    """Make `-x` or `not x` into `x`."""
     if isinstance(node, ast.UnaryOp) and not isinstance(node.operand, ast.BinOp):
         yield (put(node, node.operand),)
 
 
 @operator
 def overwritten(cell: Cell, node: ast.AST) -> Found:
-    """`total += x` is `total = x`."""
+    """Make `total += x` into `total = x`."""
     if isinstance(node, ast.AugAssign):
         yield (put(node, f"{cell.text(node.target)} = {cell.text(node.value)}"),)
 
@@ -136,7 +137,7 @@ OTHER_COMPARISON: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
 
 @operator
 def other_comparison(cell: Cell, node: ast.AST) -> Found:
-    """`<` for `<=`, `==` for `!=`, and so on."""
+    """Replace `<` by `<=`, `==` by `!=`, and so on."""
     if isinstance(node, ast.Compare):
         for k, op in enumerate(node.ops):
             for other in OTHER_COMPARISON.get(type(op), ()):
@@ -146,7 +147,7 @@ def other_comparison(cell: Cell, node: ast.AST) -> Found:
 
 @operator
 def half_the_condition(cell: Cell, node: ast.AST) -> Found:
-    """One part of an `and` or an `or` is left out."""
+    """Leave out one part of an `and` or an `or`."""
     if isinstance(node, ast.BoolOp):
         for k in range(len(node.values)):
             left = [*node.values[:k], *node.values[k + 1 :]]
@@ -163,14 +164,14 @@ def or_for_and(cell: Cell, node: ast.AST) -> Found:
 
 @operator
 def no_guard(cell: Cell, node: ast.AST) -> Found:
-    """What an `if` guards is done in any case."""
+    """Make the condition of an `if` always true."""
     if isinstance(node, ast.If | ast.IfExp):
         yield (put(node.test, "True"),)
 
 
 @operator
 def no_else(cell: Cell, node: ast.AST) -> Found:
-    """What an `if` guards is never done."""
+    """Make the condition of an `if` always false."""
     if isinstance(node, ast.If | ast.IfExp):
         yield (put(node.test, "False"),)
 
@@ -183,7 +184,7 @@ PLACES = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 
 @operator
 def other_axis(cell: Cell, node: ast.AST) -> Found:
-    """`y` for `x` of threadIdx, blockIdx, blockDim or gridDim."""
+    """Replace `x` by `y`, or the like, in threadIdx, blockIdx, blockDim or gridDim."""
     if not isinstance(node, ast.Attribute) or node.attr not in AXES:
         return
     if ast.unparse(node.value).removeprefix("cuda.") in PLACES:
@@ -192,7 +193,7 @@ def other_axis(cell: Cell, node: ast.AST) -> Found:
 
 @operator
 def other_position(cell: Cell, node: ast.AST) -> Found:
-    """`blockIdx` for `threadIdx`, `gridDim` for `blockDim`, a thread for a grid."""
+    """Replace `threadIdx` by `blockIdx`, `blockDim` by `gridDim`, or the like."""
     others = ("blockIdx", "threadIdx", "gridDim", "blockDim")
     swaps = dict(zip(PLACES, others, strict=True))
     if isinstance(node, ast.Attribute) and node.attr in swaps:
@@ -207,7 +208,7 @@ def other_position(cell: Cell, node: ast.AST) -> Found:
 
 @operator
 def indices_swapped(cell: Cell, node: ast.AST) -> Found:
-    """`x[i, j]` is `x[j, i]`."""
+    """Make `x[i, j]` into `x[j, i]`."""
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple):
         parts = node.slice.elts
         for k in range(len(parts) - 1):
@@ -220,7 +221,7 @@ def indices_swapped(cell: Cell, node: ast.AST) -> Found:
 
 @operator
 def neighbour(cell: Cell, node: ast.AST) -> Found:
-    """An index leads one further."""
+    """Add one to an index."""
     if isinstance(node, ast.Subscript):
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         for part in parts:
@@ -230,7 +231,7 @@ def neighbour(cell: Cell, node: ast.AST) -> Found:
 
 @operator
 def targets_swapped(cell: Cell, node: ast.AST) -> Found:
-    """`row, col = …` is `col, row = …`."""
+    """Make `row, col = …` into `col, row = …`."""
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple):
         names = node.targets[0].elts
         if len(names) == 2:
@@ -240,14 +241,14 @@ def targets_swapped(cell: Cell, node: ast.AST) -> Found:
 
 @operator
 def sibling(cell: Cell, node: ast.AST) -> Found:
-    """A name that was assigned together with another gives way to that one, once."""
+    """Replace a name, once, by another that is assigned together with it."""
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
         for other in siblings(cell, node):
             yield (put(node, other),)
 
 
 def siblings(cell: Cell, node: ast.Name) -> Iterator[str]:
-    """The other names next to `node` where it is assigned, or a parameter."""
+    """Return the other names that are assigned, or are parameters, beside a name."""
     top: ast.AST = node
     while top in cell.parents and not isinstance(top, ast.FunctionDef):
         top = cell.parents[top]
@@ -272,7 +273,7 @@ COMMUTATIVE = ("min", "max", "math.fma", "cuda.fma", "range")
 
 @operator
 def arguments_swapped(cell: Cell, node: ast.AST) -> Found:
-    """Two neighbouring arguments of a call are swapped."""
+    """Swap two neighbouring arguments of a call."""
     if not isinstance(node, ast.Call) or called(node) in COMMUTATIVE:
         return
     for one, other in zip(node.args, node.args[1:], strict=False):
@@ -282,7 +283,7 @@ def arguments_swapped(cell: Cell, node: ast.AST) -> Found:
 
 @operator
 def other_function(cell: Cell, node: ast.AST) -> Found:
-    """`min` for `max`, `any_sync` for `all_sync`, `atomic.min` for `atomic.max`."""
+    """Replace `min` by `max`, `any_sync` by `all_sync`, and so on."""
     pairs = {"min": "max", "max": "min", "any_sync": "all_sync", "all_sync": "any_sync"}
     pairs |= {"floor": "ceil", "ceil": "floor", "inc": "add", "sub": "add"}
     if isinstance(node, ast.Call):
@@ -301,7 +302,7 @@ SHUFFLES = {
 
 @operator
 def other_shuffle(cell: Cell, node: ast.AST) -> Found:
-    """`shfl_up_sync` for `shfl_down_sync`, and so on."""
+    """Replace `shfl_down_sync` by `shfl_up_sync`, and so on."""
     name = called(node).removeprefix("cuda.")
     for other in SHUFFLES.get(name, ()):
         assert isinstance(node, ast.Call)
@@ -310,7 +311,7 @@ def other_shuffle(cell: Cell, node: ast.AST) -> Found:
 
 @operator
 def other_distance(cell: Cell, node: ast.AST) -> Found:
-    """A shuffle goes one lane further, or twice as far."""
+    """Make a shuffle reach one lane further, or twice as far."""
     if called(node).removeprefix("cuda.") in SHUFFLES:
         assert isinstance(node, ast.Call)
         far = node.args[-1]
@@ -320,7 +321,7 @@ def other_distance(cell: Cell, node: ast.AST) -> Found:
 
 @operator
 def other_mask(cell: Cell, node: ast.AST) -> Found:
-    """A mask names half of the lanes, or all but one."""
+    """Make a mask name half of the lanes, or all but one."""
     if called(node).endswith("_sync") and called(node).startswith("cuda."):
         assert isinstance(node, ast.Call)
         for mask in ("0xFFFF", "0x7FFFFFFF"):
@@ -329,7 +330,7 @@ def other_mask(cell: Cell, node: ast.AST) -> Found:
 
 @operator
 def plain_update(cell: Cell, node: ast.AST) -> Found:
-    """An atomic update is a plain one."""
+    """Make an atomic update a plain one."""
     signs = {"add": "+", "sub": "-", "or_": "|", "and_": "&", "xor": "^"}
     if not isinstance(node, ast.Expr | ast.Assign) or not isinstance(
         node.value, ast.Call
@@ -357,7 +358,7 @@ def plain_update(cell: Cell, node: ast.AST) -> Found:
 
 @operator
 def other_range(cell: Cell, node: ast.AST) -> Found:
-    """A loop begins one later, or ends one earlier or later; its step doubles."""
+    """Make a loop begin one later, end one earlier or later, or double its step."""
     if called(node) != "range":
         return
     assert isinstance(node, ast.Call)
@@ -388,7 +389,7 @@ OTHER_TYPE = {
 
 @operator
 def other_type(cell: Cell, node: ast.AST) -> Found:
-    """A type is wider, narrower or has a sign."""
+    """Make a type wider or narrower, or change whether it is signed."""
     name = ast.unparse(node) if isinstance(node, ast.Name | ast.Attribute) else ""
     module, _, short = name.rpartition(".")
     if module in ("", "np") and isinstance(getattr(node, "ctx", None), ast.Load):
@@ -398,7 +399,7 @@ def other_type(cell: Cell, node: ast.AST) -> Found:
 
 @operator
 def other_start(cell: Cell, node: ast.AST) -> Found:
-    """A sum or an extreme begins with 1, or with 0."""
+    """Make a sum begin with 1, or an extreme with 0."""
     if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
         return
     value = node.value
@@ -415,7 +416,7 @@ def other_start(cell: Cell, node: ast.AST) -> Found:
 
 @operator
 def dropped(cell: Cell, node: ast.AST) -> Found:
-    """One statement is left out: a store, an update, a call, a `return`."""
+    """Leave out one statement: a store, an update, a call or a `return`."""
     if not isinstance(node, ast.Assign | ast.AugAssign | ast.Expr | ast.Return):
         return
     if is_sync(node):
@@ -428,7 +429,7 @@ def dropped(cell: Cell, node: ast.AST) -> Found:
 
 
 def again(cell: Cell, node: ast.Assign) -> bool:
-    """Whether what is assigned has a value without this, too."""
+    """Return whether the target of an assignment has a value without it."""
     target = node.targets[0]
     if isinstance(target, ast.Subscript):
         return True
@@ -448,7 +449,7 @@ def is_load(node: ast.Name) -> bool:
 
 @operator
 def break_dropped(cell: Cell, node: ast.AST) -> Found:
-    """A `break` or a `continue` is left out."""
+    """Leave out a `break` or a `continue`."""
     if isinstance(node, ast.Break | ast.Continue):
         yield (put(node, "pass"),)
 
@@ -463,7 +464,7 @@ SYNCS = (
 
 
 def is_sync(node: ast.AST) -> bool:
-    """Whether a statement is a barrier, a fence or a wait for copies."""
+    """Return whether a statement is a barrier, a fence or a wait for copies."""
     return isinstance(node, ast.Expr) and called(node.value) in SYNCS
 
 
@@ -473,14 +474,14 @@ def is_barrier(node: ast.AST) -> bool:
 
 @operator
 def barrier_dropped(cell: Cell, node: ast.AST) -> Found:
-    """A barrier, a `syncwarp` or a fence is left out."""
+    """Leave out a barrier, a `syncwarp`, a fence or a wait."""
     if is_sync(node):
         yield (put(node, "pass"),)
 
 
 @operator
 def barrier_weakened(cell: Cell, node: ast.AST) -> Found:
-    """`syncwarp` for `syncthreads`; a fence for the block, not for the device."""
+    """Replace `syncthreads` by `syncwarp`, or a fence by a narrower one."""
     weaker = {
         "cuda.syncthreads": "cuda.syncwarp",
         "cuda.threadfence": "cuda.threadfence_block",
@@ -494,7 +495,7 @@ def barrier_weakened(cell: Cell, node: ast.AST) -> Found:
 
 @operator
 def barrier_moved(cell: Cell, node: ast.AST) -> Found:
-    """A barrier or a fence changes places with the statement before, or after."""
+    """Exchange a barrier or a fence with the statement before or after it."""
     if not is_sync(node):
         return
     block = cell.block_of(node)
@@ -507,7 +508,7 @@ def barrier_moved(cell: Cell, node: ast.AST) -> Found:
 
 @operator
 def barrier_in_branch(cell: Cell, node: ast.AST) -> Found:
-    """A barrier moves to the end of the `if` or the loop before it."""
+    """Move a barrier to the end of the `if` or the loop before it."""
     if not is_sync(node):
         return
     block = cell.block_of(node)
@@ -524,7 +525,7 @@ def barrier_in_branch(cell: Cell, node: ast.AST) -> Found:
 
 @operator
 def out_of_the_block(cell: Cell, node: ast.AST) -> Found:
-    """The last statement of a loop, or a barrier in one or in an `if`, comes after."""
+    """Move a loop's last statement, or a barrier in a block, behind the block."""
     parent = cell.parents[node]
     if not isinstance(node, ast.stmt) or not isinstance(parent, BLOCKS):
         return
@@ -542,7 +543,7 @@ BLOCKS = ast.If | ast.For | ast.While
 
 
 def moved(text: str, columns: int) -> str:
-    """A statement whose lines after the first begin so many columns further right."""
+    """Return a statement with the lines after its first moved right by `columns`."""
     first, *rows = text.splitlines()
     shifted = [
         " " * columns + row if columns > 0 else row[-columns:] if row.strip() else row
@@ -553,7 +554,7 @@ def moved(text: str, columns: int) -> str:
 
 @operator
 def into_the_loop(cell: Cell, node: ast.AST) -> Found:
-    """What comes before a loop is done in each of its rounds."""
+    """Move the statement before a loop into the loop."""
     if not isinstance(node, ast.For | ast.While):
         return
     block = cell.block_of(node)
@@ -568,7 +569,7 @@ def into_the_loop(cell: Cell, node: ast.AST) -> Found:
 
 @operator
 def returns_early(cell: Cell, node: ast.AST) -> Found:
-    """Threads that have nothing to do in an `if` return there and then."""
+    """Make threads return early if an `if` gives them nothing to do."""
     if not isinstance(node, ast.If) or node.orelse:
         return
     parent = cell.parents[node]

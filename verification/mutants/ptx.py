@@ -1,6 +1,6 @@
-"""What Numba's compiler makes of a kernel: for a mutant with the same PTX, nothing.
+"""The PTX that Numba makes of a kernel; equal PTX means an equivalent mutant.
 
-Numba compiles in a process of its own, since it runs as a simulator here. As a script,
+Numba compiles in another process, since here it runs as a simulator. Run as a script,
 this file is that process.
 """
 
@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-CAPABILITY = (9, 0)  # an H200's
+CAPABILITY = (9, 0)  # of an H200
 
 NAME = re.compile(r"\b_Z\w+|\b__nv_\w+|\$?[A-Za-z_]\w*(?:cudapy|__static)\w*")
 NOISE = re.compile(r"^\s*(\.(loc|file|section)\b.*)?$")
 
 
 def plain(ptx: str) -> str:
-    """PTX without comments, line numbers and the compiler's names."""
+    """Return PTX without comments, line numbers and compiler-made names."""
     ptx = re.split(r"^\s*\.section\s+\.debug", ptx, maxsplit=1, flags=re.M)[0]
     names: dict[str, str] = {}
 
@@ -40,7 +40,7 @@ class Compiler:
         self._process: subprocess.Popen[bytes] | None = None
 
     def digest(self, kernel: Any, args: tuple[Any, ...]) -> str:
-        """The digest of a kernel's PTX; "refused: …", or "skipped: …"."""
+        """Return the digest of a kernel's PTX, or "refused: …", or "skipped: …"."""
         from weft.compiling.packing import Unpackable, pack
         from weft.compiling.worker import read, write
 
@@ -73,7 +73,7 @@ class Compiler:
 
 
 def answer(said: dict[str, Any], ptx: str) -> str:
-    """What `Compiler.digest` gives. said: what the checks' own compiler says."""
+    """Return the result of `Compiler.digest` for what the checks' compiler answered."""
     if "error" in said:
         return f"refused: {said['error']}"
     if "capabilities" in said:
@@ -83,7 +83,7 @@ def answer(said: dict[str, Any], ptx: str) -> str:
 
 def main() -> None:
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # nothing else may go there
+    os.dup2(2, 1)  # so that nothing else is written to stdout
     for name in [name for name in os.environ if "CUDASIM" in name]:
         del os.environ[name]
     # `weft` itself would choose the simulator.
@@ -91,7 +91,7 @@ def main() -> None:
     worker: Any = importlib.import_module("worker")
 
     class Reading(worker.Compiler):  # type: ignore[misc]
-        """The checks' own compiler, for one capability; it keeps the PTX."""
+        """The checks' own compiler, which here keeps the PTX."""
 
         text = ""
 

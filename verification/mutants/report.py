@@ -1,4 +1,4 @@
-"""The score of each lab in words, and the mutants that need a look."""
+"""Print the score of each lab, and the mutants that need a look."""
 
 from collections.abc import Iterator
 from itertools import groupby

@@ -1,7 +1,7 @@
-"""Launches in the simulator whose threads run in other orders than the usual one.
+"""Launches in the simulator with other orders of threads than the usual one.
 
-A GPU promises no order, so each of these is one in which a kernel must be right. They
-have nothing of the sanitizer: what comes out is all that counts.
+A GPU promises no order, so a kernel must be right in each of these. They have none of
+the sanitizer's checks: only the results count.
 """
 
 import ast
@@ -17,18 +17,18 @@ from weft.simulator.running.threads import PAUSE, Thread
 from weft.simulator.translation import syntax
 
 PAUSES = (1, 1, 1, 2, 8)
-PATIENCE = 60_000  # iterations without progress, after which a loop is called endless
-BETWEEN = "__between__"  # what a kernel calls where another thread may come in between
+PATIENCE = 60_000  # iterations without progress, after which a loop counts as endless
+BETWEEN = "__between__"  # a kernel calls it where another thread may come in between
 
 
 class Forwards(Run):
-    """The simulator's own order."""
+    """Runs threads in the simulator's own order."""
 
     patience = PATIENCE
 
 
 class Backwards(Run):
-    """The last thread of the last block is first."""
+    """Runs the last thread of the last block first."""
 
     patience = PATIENCE
 
@@ -42,10 +42,10 @@ class Backwards(Run):
 
 
 class Gaps(ast.NodeTransformer):
-    """Put a call of `BETWEEN` around every statement that reads or writes elements.
+    """Puts a call of `BETWEEN` around every statement that reads or writes elements.
 
     A statement that does both becomes two: `x[i] = y[j]` reads, gives way, and writes.
-    What one call does, such as an atomic operation, is not interrupted.
+    A single call, such as an atomic operation, is not interrupted.
     """
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ class Gaps(ast.NodeTransformer):
         return node
 
     def _apart(self, node: ast.stmt) -> list[ast.stmt]:
-        """A statement with what comes before, between its accesses, and after."""
+        """Return a statement with the calls before, between and after its accesses."""
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Subscript):
             old = copy.deepcopy(node.target)
             old.ctx = ast.Load()
@@ -79,7 +79,7 @@ class Gaps(ast.NodeTransformer):
 
 
 def _reads(node: ast.AST) -> bool:
-    """Whether a statement reads an element."""
+    """Return whether a statement reads an element."""
     return any(
         isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Load)
         for part in ast.walk(node)
@@ -87,12 +87,12 @@ def _reads(node: ast.AST) -> bool:
 
 
 def _between(node: ast.stmt, loaded: bool) -> ast.stmt:
-    """A call that may give way. It is spelt like an operation that always can."""
+    """Return a call that may give way, written like an operation that always can."""
     return syntax.statements(f"{BETWEEN}.nanosleep({int(loaded)})", node)[0]
 
 
 class Interrupted(Run):
-    """Threads in random order, and often interrupted between two accesses."""
+    """Runs threads in random order, often interrupted between two accesses."""
 
     patience = PATIENCE
     seed = 1
@@ -103,22 +103,22 @@ class Interrupted(Run):
     ) -> None:
         self.random = random.Random(self.seed)
         super().__init__(fn, grid, block, dynamic_shared, self.random.random() < 0.5)
-        self._delays: dict[Thread, int] = {}  # turns for which a thread still waits
+        self._delays: dict[Thread, int] = {}  # turns that a thread still waits
 
     def notes(self) -> dict[str, Any]:
         return {BETWEEN: self}
 
     def nanosleep(self, loaded: int) -> None:
-        """The current thread may let others run; loaded: it has just read."""
+        """Perhaps let other threads run; loaded: the current one has just read."""
         self.sometimes(bool(loaded))
 
     def sometimes(self, loaded: bool) -> None:
-        """Let the others run first, at times for long."""
+        """Perhaps let the others run first, sometimes for many turns."""
         if self.random.random() < 0.3:
             self.wait_for(self.random.choice(PAUSES))
 
     def wait_for(self, turns: int) -> None:
-        """Let the others run, so often."""
+        """Let the others run for so many turns."""
         self._delays[self.current] = turns - 1
         self.pause()
 
@@ -128,7 +128,7 @@ class Interrupted(Run):
         super()._resume(mixed)
 
     def _delayed(self, thread: Thread) -> bool:
-        """Whether a thread goes on waiting."""
+        """Return whether a thread keeps waiting."""
         left = self._delays.get(thread, 0)
         if not left or thread.waiting is not PAUSE:
             return False
@@ -136,13 +136,13 @@ class Interrupted(Run):
         return True
 
     def _advance(self, meetings: Meetings, more: bool) -> None:
-        """Mostly begin another block before those that have begun go on."""
+        """Usually begin another block before those that have begun go on."""
         if not more or self.random.random() >= 0.7:
             super()._advance(meetings, more)
 
 
 class Stepwise(Interrupted):
-    """All blocks at once, each thread one load further at a time."""
+    """Runs all blocks at once, each thread one load further at a time."""
 
     def _advance(self, meetings: Meetings, more: bool) -> None:
         if not more:
@@ -154,7 +154,7 @@ class Stepwise(Interrupted):
 
 
 class Apart(Interrupted):
-    """One warp, mostly the first, runs as far as it comes, while all others wait."""
+    """Runs one warp, usually the first, as far as possible, while the others wait."""
 
     change = None
 

@@ -1,7 +1,7 @@
-"""On what an exercise is tried: sizes, data and launches that its check does not use.
+"""Settings to try an exercise in: sizes, data and launches that its check does not use.
 
-Reads the arguments of `check`, and uses nothing of the checks, nor anything beyond
-NumPy: a GPU's machine needs no more.
+The module reads the arguments of `check`. It uses no part of the checks, and only NumPy
+besides: a GPU's machine needs no more.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ def parts(value: Any) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class Setting:
-    """On what a kernel is run: a size, how its data differ, how its launch differs."""
+    """How a kernel is run: a size, how its data differ, how its launch differs."""
 
     size: tuple[int, ...]
     data: str = ""
@@ -37,9 +37,9 @@ class Setting:
 
 
 def settings(asked: dict[str, Any], exercise: str) -> Iterator[list[Setting]]:
-    """Settings in which the exercise may hold, in groups; in each the best are first.
+    """Yield groups of settings in which an exercise may hold, the best first.
 
-    Whether it does hold in one of them, the right kernels say.
+    Whether it does hold in one, its right kernels show.
     """
     listed = [parts(size) for size in asked["sizes"]]
     large = max(listed, key=np.prod)
@@ -51,7 +51,7 @@ def settings(asked: dict[str, Any], exercise: str) -> Iterator[list[Setting]]:
 
 
 def unlisted(listed: list[tuple[int, ...]], exercise: str) -> Iterator[tuple[int, ...]]:
-    """Sizes that a check does not list: a little off, larger, the axes exchanged."""
+    """Yield sizes that a check does not list: similar, larger, with axes exchanged."""
     if (size := lesson.unseen(exercise)) is not None:
         yield parts(size)
     large = max(listed, key=np.prod)
@@ -72,13 +72,13 @@ def unlisted(listed: list[tuple[int, ...]], exercise: str) -> Iterator[tuple[int
 
 
 def threads(launch: Any) -> int:
-    """How many threads a launch starts."""
+    """Return how many threads a launch starts."""
     grid, block, *_ = launch
     return int(np.prod(parts(grid)) * np.prod(parts(block)))
 
 
 def most_threads(asked: dict[str, Any]) -> int:
-    """How many a launch may start to be simulated."""
+    """Return how many threads a launch may start in the simulator."""
     listed = (threads(asked["launch"](*parts(size))) for size in asked["sizes"])
     return max(MOST_THREADS, *listed)
 
@@ -89,7 +89,7 @@ DATA = (*FACTORS, *SEEDS)
 
 
 def varied(values: tuple[Any, ...], data: str) -> tuple[Any, ...]:
-    """The inputs, those with a point negated or larger."""
+    """Return the inputs, with floats negated or larger if `data` says so."""
     factor = FACTORS.get(data, 1)
     return tuple((v * factor).astype(v.dtype) if has_point(v) else v for v in values)
 
@@ -102,7 +102,7 @@ LAUNCHES = ("one block more", "half the blocks")
 
 
 def launched(config: Any, launch: str) -> tuple[Any, ...]:
-    """A configuration, with more blocks along x, or fewer."""
+    """Return a configuration with more or fewer blocks along x, as `launch` says."""
     grid, *rest = config
     x, *others = parts(grid)
     if launch == "one block more":
@@ -114,7 +114,7 @@ def launched(config: Any, launch: str) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class Data:
-    """The inputs of a setting, what should come out, and where it goes."""
+    """A setting's launch, its inputs, its right results, and its outputs."""
 
     config: tuple[Any, ...]
     inputs: tuple[Any, ...]
@@ -122,7 +122,7 @@ class Data:
     outputs: tuple[Array, ...]
 
     def arguments(self) -> tuple[tuple[Any, ...], tuple[Array, ...]]:
-        """Fresh inputs and outputs, for one launch."""
+        """Return fresh inputs and outputs for one launch."""
         return copied(self.inputs), tuple(o.copy() for o in self.outputs)
 
 
@@ -150,14 +150,14 @@ def copied(values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def widened(value: Any) -> Any:
-    """A value in double precision."""
+    """Return a value in double precision if it is a float, else unchanged."""
     if isinstance(value, np.ndarray | np.floating) and value.dtype.kind == "f":
         return value.astype(np.float64)
     return value
 
 
 def unset(like: Array) -> Array:
-    """An array that holds nothing a kernel could mean: NaN, or an odd number."""
+    """Return an array without meaningful values: NaN, or an odd number."""
     empty = np.empty(like.shape, like.dtype)
     empty[...] = np.nan if like.dtype.kind in "fc" else 85
     return empty

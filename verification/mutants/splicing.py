@@ -1,4 +1,4 @@
-"""A cell's source and its tree, and how one place of it is replaced by other text.
+"""A cell's source and tree, and how to replace one place by other text.
 
 Only the place itself changes, so everything on other lines keeps its number.
 """
@@ -13,7 +13,7 @@ Function = ast.FunctionDef
 
 @dataclass(frozen=True)
 class Edit:
-    """Replace the bytes from `start` to `end`, (line, column) each, by `text`."""
+    """Replaces the text from `start` to `end`, each (line, byte column), by `text`."""
 
     start: tuple[int, int]
     end: tuple[int, int]
@@ -47,7 +47,7 @@ class Cell:
 
     @cached_property
     def functions(self) -> list[Function]:
-        """The functions that `cuda.jit` compiles."""
+        """The functions with a `cuda.jit` decorator."""
         return [
             node
             for node in self.tree.body
@@ -56,7 +56,7 @@ class Cell:
         ]
 
     def nodes(self) -> Iterator[tuple[Function, ast.AST]]:
-        """Everything in the bodies of the functions, docstrings left out."""
+        """Yield all nodes in functions' bodies, with the function; no docstrings."""
         for function in self.functions:
             for statement in function.body:
                 if is_text(statement):
@@ -65,11 +65,11 @@ class Cell:
                     yield function, node
 
     def text(self, node: ast.AST) -> str:
-        """A node as it is written."""
+        """Return a node's source text."""
         return ast.get_source_segment(self.source, node) or ""
 
     def block_of(self, statement: ast.AST) -> list[ast.stmt]:
-        """The statements among which `statement` stands."""
+        """Return the list of statements that contains `statement`."""
         parent = self.parents[statement]
         for field in ("body", "orelse", "finalbody"):
             block = getattr(parent, field, None)
@@ -78,7 +78,7 @@ class Cell:
         raise ValueError("this node is no statement of a block")
 
     def spliced(self, edits: Edits) -> str:
-        """The source with all of `edits` made; they must not overlap."""
+        """Return the source after `edits`, which must not overlap."""
         rows = self.rows
         starts = [0]
         for row in rows:
@@ -93,12 +93,12 @@ class Cell:
 
 
 def is_text(statement: ast.AST) -> bool:
-    """Whether a statement is a docstring, or another text that does nothing."""
+    """Return whether a statement is a docstring, or another constant."""
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
 def put(node: ast.AST, new: ast.AST | str) -> Edit:
-    """Replace a node. An expression that is computed gets brackets."""
+    """Return the edit that replaces a node; a compound expression gets brackets."""
     if isinstance(new, str):
         text = new
     else:

@@ -1,4 +1,4 @@
-"""A mutant in its lab: the cells that come before it, and what its check asks."""
+"""Run a mutant in its lab: the cells before it, and then its check's cell."""
 
 from contextlib import redirect_stdout
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ from verification.mutants.making import Right
 
 
 class NotTyped(Exception):
-    """The cell ends in an error of its own: there is no kernel."""
+    """The cell raises an error of its own, so there is no kernel."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """A kernel in its lab, and what its check was asked."""
+    """A kernel in its lab, and the arguments of its check."""
 
     kernel: Any
     asked: dict[str, Any]
@@ -23,7 +23,10 @@ class Task:
 
 
 def task(right: Right, source: str, name: str = "<mutant>") -> Task:
-    """Run a cell as a learner's, then the check's, which only notes its arguments."""
+    """Run a learner's cell, then the check's; return its arguments, unchecked.
+
+    Raises NotTyped if the cell ends in an error.
+    """
     noted: dict[str, Any] = {}
 
     def note(kernel: Any, *rest: Any, **asked: Any) -> None:

@@ -1,8 +1,8 @@
-"""Whether a kernel computes the right values: found out without any check.
+"""Whether a kernel computes the right values, found without any check.
 
-A kernel is run in the plain simulator, in several orders of its threads, on sizes, data
-and launches that its check does not use, and compared with the exercise's own formula.
-Of these a setting counts only if all right kernels of the exercise are right in it:
+A kernel is run in the plain simulator, in several orders of its threads, with sizes,
+data and launches that its check does not use, and compared with the exercise's own
+formula. A setting counts only if all right kernels of the exercise are right in it, as
 that is what the exercise promises.
 """
 
@@ -32,9 +32,9 @@ ORDERS = ("stepwise", "a warp ahead", "backwards", "interrupted")
 
 @dataclass(frozen=True)
 class Trial:
-    """One run that a right kernel passes.
+    """One run that the right kernels pass.
 
-    noise: the largest error of the right kernels, for each output.
+    noise: the right kernels' largest error, for each output.
     """
 
     setting: Setting
@@ -48,11 +48,11 @@ class Trial:
 
 
 class Wrong(Exception):
-    """What showed that a kernel is wrong."""
+    """A kernel is wrong; the message says what showed it."""
 
 
 def outputs_of(task: Task, made: Data, order: str) -> tuple[Array, ...]:
-    """Launch a kernel; give what it wrote. Raises `Wrong`."""
+    """Launch a kernel; return its outputs. Raises `Wrong`."""
     inputs, outputs = made.arguments()
     try:
         simulate(
@@ -70,7 +70,7 @@ def outputs_of(task: Task, made: Data, order: str) -> tuple[Array, ...]:
 
 
 def trials(right_ones: list[Right]) -> list[Trial]:
-    """The runs in which all right kernels of an exercise are right."""
+    """Return the runs in which all right kernels of an exercise are right."""
     tasks = [task(r, r.source, f"<{r.label}>") for r in right_ones]
     asked = tasks[0].asked
     most = most_threads(asked)
@@ -97,10 +97,10 @@ def trials(right_ones: list[Right]) -> list[Trial]:
 
 
 def possible(asked: dict[str, Any], setting: Setting, most: int) -> Data | None:
-    """The data of a setting; None if there is none, or its launch is too large."""
+    """Return a setting's data; None if it has none, or its launch is too large."""
     try:
         made = data(asked, setting)
-    except Exception:  # the exercise's own functions want other sizes
+    except Exception:  # as the exercise's own functions want other sizes
         return None
     return made if threads(made.config) <= most else None
 
@@ -108,7 +108,7 @@ def possible(asked: dict[str, Any], setting: Setting, most: int) -> Data | None:
 def promised(
     tasks: list[Task], setting: Setting, order: str, made: Data
 ) -> Trial | None:
-    """The trial, if all the right kernels pass it."""
+    """Return the trial if all the right kernels pass it, or else None."""
     tolerance = tasks[0].asked.get("tolerance", 1e-5)
     noise = [0.0] * len(made.outputs)
     for each in tasks:
@@ -130,7 +130,7 @@ def promised(
 
 
 def verdict(task: Task, runs: list[Trial]) -> str:
-    """ "right", or "wrong: <what> in <which trial>"."""
+    """Return "right", or what is wrong, as in "wrong: value at <trial>"."""
     tolerance = task.asked.get("tolerance", 1e-5)
     for trial in runs:
         try:
