@@ -163,7 +163,7 @@ def keep(programs: list[Program]) -> None:
 
 
 def note(kind: str, **what: Any) -> None:
-    """Write a run to `RECORD`, in place of the last one of its kind."""
+    """Write a run to `RECORD` instead of the last one of its kind."""
     runs = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
     runs[kind] = what | {"by": computed_by(), "date": time.strftime("%Y-%m-%d")}
     RECORD.write_text(json.dumps(runs, indent=1) + "\n", encoding="utf-8")

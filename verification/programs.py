@@ -31,7 +31,7 @@ from weft.simulator.arithmetic.numbers import (
     unified,
 )
 
-COUNT = 24  # of values in each array
+COUNT = 24  # values in each array
 BATCH = 20  # results of one program
 DRAWN = {n: number for n, number in NUMBERS.items() if n not in ("f16", "c64", "c128")}
 ARRAYS = {f"x_{name}": number for name, number in DRAWN.items()}

@@ -23,8 +23,8 @@ class TimeIsUp(BaseException):
 def within(seconds: float) -> Iterator[None]:
     """Raise TimeIsUp in a computation that takes longer.
 
-    seconds: of CPU time, in this process. Compilers run in other processes; whoever
-    waits for one limits that time.
+    seconds: of CPU time, in this process. Compilers run in other processes; the code
+    that waits for one limits that time.
     """
 
     def up(signum: int, frame: FrameType | None) -> None:

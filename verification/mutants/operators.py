@@ -32,7 +32,7 @@ def number(value: int) -> str:
 
 
 def plus(node: ast.expr, more: int) -> ast.expr:
-    """Return `node + more`, or `node - 1`."""
+    """Return `node + more`, as a subtraction if `more` is negative."""
     sign: ast.operator = ast.Add() if more > 0 else ast.Sub()
     return ast.BinOp(node, sign, ast.Constant(abs(more)))
 
@@ -184,7 +184,7 @@ PLACES = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 
 @operator
 def other_axis(cell: Cell, node: ast.AST) -> Found:
-    """Replace `x` by `y`, or the like, in threadIdx, blockIdx, blockDim or gridDim."""
+    """Replace an axis by another one, in threadIdx, blockIdx, blockDim or gridDim."""
     if not isinstance(node, ast.Attribute) or node.attr not in AXES:
         return
     if ast.unparse(node.value).removeprefix("cuda.") in PLACES:
@@ -193,7 +193,7 @@ def other_axis(cell: Cell, node: ast.AST) -> Found:
 
 @operator
 def other_position(cell: Cell, node: ast.AST) -> Found:
-    """Replace `threadIdx` by `blockIdx`, `blockDim` by `gridDim`, or the like."""
+    """Replace an index or a size by another, as `threadIdx` by `blockIdx`."""
     others = ("blockIdx", "threadIdx", "gridDim", "blockDim")
     swaps = dict(zip(PLACES, others, strict=True))
     if isinstance(node, ast.Attribute) and node.attr in swaps:
