@@ -7,7 +7,7 @@ from weft.checking.kinds import KINDS
 
 from .questions import ExamError, Question
 
-CHOICES = 5  # verdicts to choose from, at a question
+CHOICES = 5  # verdicts to choose from, for each question
 
 
 def draw(

@@ -47,7 +47,7 @@ def exercise_of(kernel: Kernel) -> KernelExercise:
 
 
 def launch(exercise: KernelExercise) -> bool:
-    """Launch on the last size; return whether it is right. Raises CUDA's errors."""
+    """Launch on the last size; return whether outputs are right. Raises CUDA errors."""
     case = exercise.case(exercise.sizes[-1])
     given = [cuda.to_device(v) if is_array(v) else v for v in case.inputs]
     # Outputs that the kernel must write are left uninitialized, for initcheck to see.

@@ -13,7 +13,7 @@ from typing import Any, SupportsInt
 
 from weft import device
 
-HANDLE = 0x57EA3  # of the stream that a check pretends to have, without a GPU
+HANDLE = 0x57EA3  # the handle of the stream that a check simulates without a GPU
 LEGACY = 1  # CU_STREAM_LEGACY, another number for the default stream
 
 _pretended = False

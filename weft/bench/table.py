@@ -17,7 +17,11 @@ class Measurements:
     """
 
     def __init__(self, lab: str | None, host: bool, again: Callable[[], Rows]) -> None:
-        """Prepare. lab: whose record to check against; host: whether by its clock."""
+        """Prepare.
+
+        lab: the lab whose record claims are checked against. host: whether the host's
+        clock measured the times.
+        """
         self.lab = lab
         self.host = host
         self._again = again
@@ -139,7 +143,7 @@ class Table:
         self._settle(what, bounds, measured, recorded, host)
 
     def _expect_share(self, name: str, bounds: claims.Bounds) -> None:
-        """Claim which share of the ceiling a row reaches."""
+        """Claim what share of the ceiling a row reaches."""
         if not self.ceiling:
             raise LearnerError("this table has no ceiling: give compare a ceiling=")
         row = self[name]

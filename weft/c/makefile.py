@@ -99,7 +99,7 @@ def _step(source: Source, folder: Path, given: set[str], step: Step) -> None:
 def _failed(
     source: Source, row: str, file: str, step: Step, places: list[Note], **told: Any
 ) -> Failed:
-    """Return the failure that a row of the table words, for a file after a step."""
+    """Return the failure with the text of a row, on a file after a step."""
     told |= {"file": file, "command": step.command, "touch": step.touch}
     return Failed(words.verdict(source.name, row, places, when=step.when, **told))
 

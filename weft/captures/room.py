@@ -341,7 +341,7 @@ class Run:
         return places or returns(self.function)
 
     def failed(self, row: str, places: list[Note] | None = None, **told: Any) -> Failed:
-        """Return the failure that a row of `room.toml` words."""
+        """Return the failure with the text of a row of `room.toml`."""
         found: Verdict = words.verdict(self.exercise.name, row, places or [], **told)
         return Failed(found.but(when=self.when))
 

@@ -412,7 +412,7 @@ class Called:
         return [(self.source.place(n), "") for n in lines[:4]]
 
     def failed(self, row: str, places: Sequence[Note] = (), **told: Any) -> Failed:
-        """Return the failure that a row of `hosted.toml` words."""
+        """Return the failure with the text of a row of `hosted.toml`."""
         told |= {"of": self.call.of}
         found = words.verdict(self.source.name, row, places, **told)
         return Failed(found.but(when=self.call.when))

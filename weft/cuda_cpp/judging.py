@@ -196,7 +196,7 @@ class Judge:
         return f"thread {named(thread)} of block {named(block)}"
 
     def _worded(self, row: str, left: Left, index: int, **told: Any) -> Verdict:
-        """Return the verdict that a row words, on an element of an array."""
+        """Return the verdict with the text of a row, on an element of an array."""
         told |= {
             "array": left.name,
             "index": index,

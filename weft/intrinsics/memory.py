@@ -4,7 +4,7 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import Any
 
-name_of = cache(str)  # of a type: NumPy is slow to format one
+name_of = cache(str)  # the name of a dtype; NumPy is slow to format one
 
 
 class Misaligned(ValueError):

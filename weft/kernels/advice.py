@@ -93,7 +93,7 @@ def find_swapped_parameters(trial: Trial, facts: Facts, verdict: Verdict) -> Ver
 
 
 def by_name(exercise: KernelExercise, case: KernelCase) -> tuple[int, ...] | None:
-    """Return which argument each parameter has the name of; None if the order is right.
+    """Return, for each parameter, the argument with its name; None if in order.
 
     Also returns None if the names do not decide it.
     """

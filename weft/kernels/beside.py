@@ -142,7 +142,8 @@ def collision(trace: Trace, race: Race) -> Verdict | None:
         mine, other, apart = two, one, second
     copies = other.row in trace.bulk.copies
     if copies and other is one and mine.operation == READ:
-        return None  # it reads what a copy brings: said of every reader
+        # a read of what a copy brings; the verdict on copies covers every such read
+        return None
     stores = apart.call.startswith("tma_store")
     if int(trace.space[mine.row]) == GLOBAL:
         row = "stored-beside"

@@ -350,7 +350,10 @@ def operands(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def given_back(node: ast.AST) -> list[str]:
-    """Return the name that a statement assigns a call's result to, if no array's."""
+    """Return the name to which a statement assigns a call's result, in a list.
+
+    The list is empty for any other statement, and for a call that makes an array.
+    """
     match node:
         case ast.Assign(targets=[ast.Name(name)], value=ast.Call(func=called)):
             return [] if getattr(called, "attr", "") == "array" else [name]

@@ -117,7 +117,7 @@ class Result:
 
 
 def owners(trace: Trace, name: str, output: Array) -> Owners | None:
-    """Find the owners of `output`; None where not every block was recorded."""
+    """Find the owners of `output`; None if not every block was recorded."""
     if trace.blocks < trace.all_blocks or name not in trace.bases:
         return None
     steps = zip(np.indices(output.shape), output.strides, strict=True)

@@ -199,8 +199,9 @@ def elements(
 def stale(trace: Trace, row: int) -> tuple[str, list[Note]]:
     """Say that the thread of a store has read a value left from an earlier stage.
 
-    Of the elements that it read on one line between two barriers, one was stored before
-    the last stage, while the same line has stored to the others again.
+    The thread read several elements on one line between two barriers. One of these was
+    stored before the last stage; the same line has since stored to others, but not to
+    it.
     """
     mine = (trace.block == trace.block[row]) & (trace.thread == trace.thread[row])
     mine &= (trace.space == SHARED) & (trace.operation == READ)

@@ -47,7 +47,7 @@ def judge(trial: Trial, done: Done) -> None:
 def compared(
     verdict: Verdict, wrong: str, outputs: Sequence[Output], trial: Trial
 ) -> Verdict:
-    """Add which of the other outputs are right."""
+    """Return the verdict with a sentence on which other outputs are right."""
     others = [output for output in outputs if output[0] != wrong]
     tolerance = trial.exercise.tolerance
     right = [f"`{n}`" for n, got, aim in others if agrees(got, aim, tolerance)]

@@ -47,7 +47,7 @@ def in_the_cell(trial: Trial) -> list[FunctionType]:
 
 
 def thrown_away(function: FunctionType) -> Iterator[tuple[int, str]]:
-    """Yield the lines that call a function only for its result, and discard that."""
+    """Yield the lines that call a function without effect, and discard its result."""
     scope = scope_of(function)
     helpers = device_functions(function)
     for node, _above in statements(function):

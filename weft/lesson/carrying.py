@@ -80,7 +80,10 @@ def _brought(path: Path, text: str) -> dict[str, dict[str, Any]]:
 
 
 def _merge(brought: dict[str, Any], here: dict[str, Any]) -> None:
-    """Add entries: lab → exercise → when; and row → what was predicted, and when."""
+    """Add entries to those here; of two for the same thing, the earlier one counts.
+
+    Progress is lab → exercise → when; predictions are row → a prediction, and when.
+    """
     for key, entry in brought.items():
         mine = here.get(key)
         if not isinstance(mine, dict):

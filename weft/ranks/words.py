@@ -23,7 +23,7 @@ class RankFault(Exception):
 
 
 def fault(row: str, places: list[Note], **told: object) -> RankFault:
-    """Make the error that ends a run, as a row words it."""
+    """Make the error that ends a run, with the text of a row."""
     said = {"kind": "deadlock", **words(row, **told)}
     return RankFault(**said, places=places)
 
@@ -132,7 +132,7 @@ def pairs(works: Sequence[Work]) -> str:
 def one_sided(row: str, work: Work) -> RankFault:
     """Return the fault of a call that only one rank has begun.
 
-    row: the row that words it.
+    row: the row with its text.
     """
     return fault(
         row,

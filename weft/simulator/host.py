@@ -28,7 +28,7 @@ MULTIPROCESSORS = 132  # as on an H200; programs size launches by it
 
 
 Check = Callable[[Trace], None]
-_checks: list[Check] = []  # at most one
+_checks: list[Check] = []  # one function, or none
 
 
 def check_launches(check: Check | None) -> None:

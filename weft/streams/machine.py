@@ -151,7 +151,8 @@ class Machine:
         self.operations: list[Operation] = []
         self.conflicts: list[Conflict] = []
         self.waits: list[Wait] = []
-        self.launches: list[tuple[Place, int]] = []  # and the threads per block
+        # the line of each launch, and its threads per block
+        self.launches: list[tuple[Place, int]] = []
         self.implicit: list[tuple[str, Place]] = []  # host arrays passed to kernels
         self.strays: list[tuple[Place, str]] = []  # events in the default stream
         self.pins: list[Place] = []  # where pinned memory was allocated

@@ -172,7 +172,10 @@ class Run:
             raise self.failed("no-kernel")
 
     def failed(self, row: str, places: Sequence[Note] = (), **fields: Any) -> Failed:
-        """Return the error that ends a check, as a row of `wording.toml` words it."""
+        """Return the error that ends a check, with a text of `wording.toml`.
+
+        row: the row with the text.
+        """
         said = wording.verdict(self.name, row, places, when=self.when, **fields)
         return Failed(said)
 
@@ -229,7 +232,8 @@ def timed(exercise: HostExercise) -> Facts:
         if abs(float(got) * calls - ms * calls) > 0.05 * ms + asked_more:
             raise Failed(wording.clock(exercise.name, float(got), ms, before, machine))
         idle = machine.now - machine.default.end
-        # a pause that long does not replace a wait: let work take longer
+        # a pause as long as the work does not replace a wait, so let the work take
+        # longer
         if idle > ms and number < listed:
             cases.append((3 * machine.now, 0))
     count = len(exercise.timer)

@@ -121,7 +121,8 @@ class ufunc:
             others = spread(b, shape)
         try:
             return list(map(function, spread(a, shape), others))
-        except (ZeroDivisionError, ValueError, OverflowError):  # of the fast ones
+        # raised by the fast functions
+        except (ZeroDivisionError, ValueError, OverflowError):
             others = spread(b, shape)
             return list(map(self._function, spread(a, shape), others))
 

@@ -246,7 +246,7 @@ class Expressions:
     def _binop(self, node: ast.BinOp) -> Kind:
         a, b = self.kind(node.left), self.kind(node.right)
         name = OPERATORS.get(type(node.op))
-        if name is None:  # @
+        if name is None:  # the operator `@`
             return REFUSED
         node.by = self.fixed(node.right)  # type: ignore[attr-defined]
         return two(name, a, b, self.constant(node.right))

@@ -158,7 +158,7 @@ class Function:
         if isinstance(node.target, ast.Name):
             old = self._names.kind(node.target.id)
             node.old = old  # type: ignore[attr-defined]
-            if not name:  # @=
+            if not name:  # the operator `@`
                 self._names.give(node.target.id, REFUSED)
                 return
             found = two(name, old, value, self._expressions.constant(node.value))

@@ -114,7 +114,10 @@ class Atomic:
 
 
 def _kinds(name: str, array: Array, index: Any, value: Any) -> frozenset[str]:
-    """Return the names by which the counters count it; see `Trace.atomics`."""
+    """Return the names by which the counters count an operation.
+
+    See `Trace.atomics`.
+    """
     kinds, kind = {name}, array.dtype
     if name == "add" and kind.kind in "iu" and kind.itemsize == 4 and value == 1:
         kinds.add("one")

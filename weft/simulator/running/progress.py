@@ -58,7 +58,8 @@ class Progress:
         self._rounds = 0
         # whether to stop looking, and no longer to stop at every poll
         self._weary = False
-        self._worried = False  # since a thread has ended
+        # whether the launch has looked stuck since a thread last ended
+        self._worried = False
 
     def moved(self) -> None:
         """Record that threads have met, at a barrier or in a warp."""

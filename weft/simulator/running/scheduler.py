@@ -111,7 +111,7 @@ class Run:
 
     patience, most = 2_000_000, 300_000_000
     noting_of = Noting.NONE  # how much the kernel records
-    change: type[ast.NodeTransformer] | None = None  # to its source
+    change: type[ast.NodeTransformer] | None = None  # a change to the kernel's source
 
     def __init__(
         self,

@@ -55,8 +55,9 @@ class NotedRun(WatchedRun):
         self._touched = 0
         self._more: list[Spot] = []  # spots found as the kernel runs
         self._done, self._next_look = 0, LOOK
-        self._numbers: dict[Any, int] = {}  # of these
-        self._unmarked: set[int] = set()  # lists of iterations
+        # of these spots: the number of the list of each
+        self._numbers: dict[Any, int] = {}
+        self._unmarked: set[int] = set()  # the numbers of the lists of iterations
 
     def bind(self, given: tuple[Kind, ...]) -> None:
         super().bind(given)

@@ -25,7 +25,7 @@ class StaleRun(TracedRun):
     def __init__(self, places: frozenset[Place], *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._stale = places
-        # values, by the array's number
+        # initial values, by the array's number
         self._first: dict[int, np.ndarray[Any, Any]] = {}
         self._touched: set[tuple[Any, int]] = set()
         write = self.note

@@ -191,7 +191,7 @@ def pieces(notes: Notes) -> Iterator[Memory]:
 
 
 def meet(notes: Notes, some: set[int], others: set[int]) -> bool:
-    """Return whether regions share memory."""
+    """Return whether any of the regions `some` shares memory with one of `others`."""
     if some & others:
         return True
     pairs = ((notes.regions[a], notes.regions[b]) for a in some for b in others)

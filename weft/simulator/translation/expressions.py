@@ -27,7 +27,7 @@ from weft.simulator.translation.values import all_numbers
 class Expressions(Atomics):
     """Translates expressions."""
 
-    _shared = 0  # arrays so far
+    _shared = 0  # shared arrays so far
     _calls = 0  # calls of device functions so far
 
     def expr(self, node: ast.expr, raw: bool = False) -> ast.expr:

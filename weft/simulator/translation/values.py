@@ -35,8 +35,9 @@ class Values:
         self.made = Made()
         self._temporary = 0
         self._lifting = True
-        self.used: set[int] = set()  # the lists that are noted in
-        self.reads: dict[str, list[int]] = {}  # of arrays, by name
+        # the numbers of the lists in which something is noted
+        self.used: set[int] = set()
+        self.reads: dict[str, list[int]] = {}  # by array: the lists that note its reads
         self._bare: frozenset[str] = frozenset()  # arrays without aliases
         self.around: Around | None = None if function.is_kernel else Around.call()
         # Whether all lanes that reach a place are there for the same k-th time.
