@@ -38,7 +38,7 @@ from grading.namespaces import Apart
 READY = b"ready"
 STOP = b"stop"
 LONGEST = 1 << 16  # bytes of the longest order
-FILES = 4  # at most, for a new process
+FILES = 4  # descriptors, at most, for a new process
 SOURCE = Path(__file__).parents[1] / "weft" / "compiling" / "worker.py"
 
 Run = Callable[..., None]  # takes file descriptors

@@ -97,7 +97,7 @@ LOAD_LINE = "tma_load(tile, 0, map_x, col, row, bars, 0)"
 STORE_LINE = "tma_store(map_y, col, row, tile, 0)"
 EXPECT = "mbarrier_arrive_expect_tx(bars, 0, NBYTES)"
 LARGE = Box(shape=(128, 128), kind="uint8")
-# of each matrix that boxes come from or go to; the pitch in elements
+# of each matrix that boxes come from or go to; the pitch counts elements
 ROWS, COLUMNS, PITCH = 21, 150, 160
 PLANES = 3
 

@@ -26,7 +26,7 @@ from numba import cuda, float32, float64, int8, int16, int32  # isort: skip
 from weft.intrinsics import load4, store4
 
 LANES = np.arange(32)
-BYTES = 8192  # of the array that is accessed
+BYTES = 8192  # size of the array that is accessed
 KINDS = {1: int8, 2: int16, 4: float32, 8: float64}
 WIDTHS = (1, 2, 4, 8, 16)
 

@@ -24,7 +24,7 @@ def counted() -> Iterator[Counter[str]]:
         found.update(done - before)
 
 
-MOST_ITERATIONS = 30_000_000  # for all loops in all launches of one check
+MOST_ITERATIONS = 30_000_000  # iterations of all loops in all launches of one check
 
 _begun: list[int] = []  # what had been done when each check in progress began
 

@@ -28,8 +28,8 @@ from verification.reports import HEADLINE, headline
 
 SILENT = 25  # seconds without output, after which a process counts as hanging
 UNDER_TOOL = 60  # seconds, likewise, under a tool
-MOST_PROCESSES = 200  # one after the other
-SHARE = 0.5  # of the time, for launches without a tool
+MOST_PROCESSES = 200  # most processes, one after the other
+SHARE = 0.5  # share of the time that launches without a tool may take
 KERNEL = re.compile(r"corpus::m(\d+)\b|\bm(\d+)\.py:\d+")
 
 TOOLS = {

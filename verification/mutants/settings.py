@@ -14,7 +14,7 @@ import numpy as np
 from weft import lesson
 
 Array = np.ndarray[Any, Any]
-MOST_THREADS = 3_000  # of a launch that is simulated
+MOST_THREADS = 3_000  # threads of a launch that is simulated
 SEED = 77
 
 

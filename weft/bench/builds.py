@@ -7,7 +7,7 @@ from weft import device, lesson
 from weft.bench import results
 from weft.device.occupancy import occupancy
 
-UNITS = {  # by which results describe a build, in the order of its fields
+UNITS = {  # how results describe a build's numbers, in the order of its fields
     "registers": "",
     "local memory": "B",
     "shared memory": "B",

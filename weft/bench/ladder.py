@@ -86,7 +86,7 @@ def html(table: Shown) -> str:
     """Return a table for a notebook or a page."""
     shown = columns(table)
     bars = [_bar(table, row) for row in table.rows]
-    if not table.ceiling and any(bars):  # of speeds, in a separate column
+    if not table.ceiling and any(bars):  # bars of speeds, in a separate column
         shown.insert(0, ("speed", lambda row: ""))
     nowrap = "white-space:nowrap"
     rows = []

@@ -13,7 +13,7 @@ import numpy as np
 from weft import effort
 from weft.c import compiler, driver
 
-SECONDS = 30  # of wall time; the program itself ends after CPU_SECONDS of work
+SECONDS = 30  # of wall time; the program itself ends after CPU_SECONDS of computation
 ATTEMPTS = 5
 ASAN = {
     "detect_leaks": "1",

@@ -152,7 +152,8 @@ class Graph:
     place: Place | None = None  # where it was captured
     done: bool = False
     replays: int = 0
-    waits: list[Any] = field(default_factory=list)  # of the host, during the capture
+    # the host's waits during the capture
+    waits: list[Any] = field(default_factory=list)
 
     def replay(self) -> None:
         """Run the graph on the current stream. Raises RuntimeError before a capture."""

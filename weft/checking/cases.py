@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 Arrays = tuple[Any, ...]
-SEED = 20_26  # for the cases that an exercise lists
+SEED = 20_26  # of the cases that an exercise lists
 
 
 @dataclass(frozen=True)

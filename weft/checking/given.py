@@ -31,7 +31,7 @@ from weft.wording import kind_of
 Names = Mapping[str, list[str]]
 originals.watch("numpy.random", "numpy.linalg", "numpy.fft")
 GONE = object()  # stands for the value of a name that is missing
-# of an exercise, besides the one that makes its inputs
+# an exercise's functions, besides the one that makes its inputs
 FUNCTIONS = ("spec", "launch", "out")
 
 

@@ -21,7 +21,7 @@ from typing import IO, Any
 Job = dict[str, Any]
 Lowered = tuple[Any, dict[str, Any]]  # NVVM's input: modules, and its options
 
-MOST_BYTES = 1 << 28  # of a message
+MOST_BYTES = 1 << 28  # of the longest message
 OLDEST = (7, 5)
 NEWEST = ((10, 0), (9, 0), (8, 9), (8, 6), (8, 0))
 

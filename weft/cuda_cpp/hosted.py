@@ -279,7 +279,7 @@ class Called:
     source: Source
     call: Call
     ran: programs.Ran
-    rank: tuple[int, int]  # of the block and the thread that ran last
+    rank: tuple[int, int]  # the ranks of the block and the thread that ran last
 
     @property
     def launches(self) -> list[Launch]:

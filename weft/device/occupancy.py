@@ -11,7 +11,7 @@ compute capability; for allocation units, `cuda_occupancy.h` of the CUDA Toolkit
 from dataclasses import dataclass
 
 WARP = 32
-REGISTERS = 64 * 1024  # of 32 bits, per SM; also the most a block may have
+REGISTERS = 64 * 1024  # registers of 32 bits per SM; a block may have them all
 MOST_REGISTERS = 255  # per thread
 MOST_THREADS = 1024  # per block
 PARTITIONS = 4  # of an SM, each with a quarter of the registers

@@ -17,7 +17,7 @@ from weft.intrinsics.instructions import (
 )
 from weft.intrinsics.registry import Effect, operation
 
-MOST_TRIES = 2_000_000  # of a wait, on a GPU; each one itself takes some time
+MOST_TRIES = 2_000_000  # tries of a wait on a GPU; each one itself takes some time
 
 _WAIT = (
     "{ .reg .pred p; .reg .u32 n; mov.u32 n, 0; "

@@ -17,7 +17,8 @@ from weft.intrinsics.boxes import swizzled
 
 Array = np.ndarray[Any, Any]
 
-ROWS, THREADS, DEPTH_BYTES = 64, 128, 32  # of one instruction
+# of one instruction: rows of a, threads, bytes along k
+ROWS, THREADS, DEPTH_BYTES = 64, 128, 32
 REACH = 1 << 18  # bytes of shared memory that a descriptor can address
 _SWIZZLES = {0: 0, 1: 128, 2: 64, 3: 32}
 _KINDS = {swizzle: code for code, swizzle in _SWIZZLES.items()}

@@ -101,7 +101,7 @@ def at_barriers(
         return []
     block = rank(verdict.block, trace.grid_size)
     one = rank(verdict.thread, trace.block_size)
-    run = run_again(trial, backwards, {len(trace): 0})  # to its end
+    run = run_again(trial, backwards, {len(trace): 0})  # to the end of the launch
     waiting = run.waiting(block) if run else {}
     others = [n for n in sorted(waiting) if waiting[n][0] != waiting.get(one, [0])[0]]
     if one not in waiting or not others:

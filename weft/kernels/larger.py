@@ -29,7 +29,7 @@ ONE_AXIS = (2_100, 1_100, 300, 150, 70)  # what to try for a size of one number
 AXES = (1_100, 300, 150, 70)  # and for one axis of several
 LAPS = 40  # iterations per thread, if the launch does not grow with the size
 MOST_THREADS, MOST_ELEMENTS = 4_600, 60_000
-MOST_WORK = 500_000  # of all larger cases, roughly in microseconds
+MOST_WORK = 500_000  # work of all larger cases, roughly in microseconds
 WEIGHTS = {"threads": 20, "turns": 6, "iterations": 2}
 
 

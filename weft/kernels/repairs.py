@@ -30,7 +30,7 @@ from weft.simulator import Fault
 from weft.simulator.launch import simulate
 
 WORK = 800_000  # the most threads, turns and iterations of all runs together
-EACH = 20_000  # the same, added for translating a kernel
+EACH = 20_000  # work added for each run, for translating a kernel
 ORDER = "What comes first in this index, and what second?"
 AXIS = "Along which axis does it count, and along which should it?"
 WHEN = "In which cases is this condition true, and in which should it be?"

@@ -27,7 +27,7 @@ from weft.simulator import Fault
 from weft.simulator.launch import simulate
 from weft.simulator.trace.trace import Trace
 
-CONTENTS = (0, 1, 77_777)  # of memory that no thread has written
+CONTENTS = (0, 1, 77_777)  # contents of memory that no thread has written
 IN_DOUBLE = 1e-9  # relative error below which a kernel has computed in double precision
 SHRINKS = 0.01  # the part of a difference that may remain if it was rounding
 HINT = (

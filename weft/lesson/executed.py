@@ -14,7 +14,7 @@ from weft import markup
 
 EDITED = "You have edited that cell since. Run it, and then this check."
 GIVES = re.compile(r"^(?:(?:def|class)\s+(\w+)|(\w+)\s*=(?!=))", re.MULTILINE)
-MODULUS = 2**32 - 5  # of a digest: the largest prime in 32 bits
+MODULUS = 2**32 - 5  # digests are taken modulo this, the largest prime in 32 bits
 
 # A cell's number is in its prompt, and its text in CodeMirror's state, because the page
 # itself contains only the visible lines. If either is not found, nothing is shown.

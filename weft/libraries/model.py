@@ -45,7 +45,8 @@ class Call:
     matrices: tuple[Matrix, ...] = ()  # as the library reads them
     # for cuDNN: name, address, description
     tensors: tuple[tuple[str, int, Tensor], ...] = ()
-    arguments: Mapping[str, Any] = field(default_factory=dict)  # of a matrix product
+    # the arguments of a matrix product
+    arguments: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass

@@ -13,7 +13,7 @@ from weft.sanitizer import unwritten
 from weft.simulator.trace.trace import READ, WRITE
 from weft.wording import several
 
-MOST_CONFIGS = 8  # of an autotuned program that are tried
+MOST_CONFIGS = 8  # configurations of an autotuned program that are tried
 OTHER_ORDER = "Where program 0 comes first, it is right."
 
 

@@ -22,7 +22,7 @@ from weft.streams.twin import Bench, Watched
 
 ENGINES = ("copy in", "kernel", "copy out")
 MARKS = "0123456789abcdefghijklmnopqrstuvwxyz"
-COLOURS = ("#4878a8", "#c9772e", "#2a8f5c", "#8a63a8")  # by stream
+COLOURS = ("#4878a8", "#c9772e", "#2a8f5c", "#8a63a8")  # of bars, by stream
 WIDE = 64  # characters of a lane in a terminal
 
 

@@ -23,7 +23,7 @@ from weft.wording import sentence
 
 REFERENCE = (9, 0)  # the compute capability without a GPU
 OLDEST = (8, 0)  # the lowest for which cuTile compiles
-SECONDS = 60.0  # for one kernel; a tile that does not fit can take five
+SECONDS = 60.0  # for one kernel; one with a tile that does not fit can take five
 ALIGNED = 4096  # along each axis of an array of unknown size
 
 

@@ -25,7 +25,8 @@ from weft.wording import sentence
 
 # errors of a compiler that is missing
 NOT_THE_PROGRAM = (ImportError, MemoryError, OSError)
-CAPABILITIES = (80, 90)  # of Ampere, the oldest that Triton supports, and of Hopper
+# capabilities of Ampere, the oldest that Triton supports, and of Hopper
+CAPABILITIES = (80, 90)
 
 
 def compile_stage(exercise: ProgramExercise) -> list[str]:

@@ -21,7 +21,7 @@ from weft.checking.step_limit import counted
 from weft.places import Place, led_to, place
 from weft.programs.trace import Dim
 
-MOST_LINES = 3_000  # of the learner's lines that one program may run; about 3 s
+MOST_LINES = 3_000  # the learner's lines that one program may run; about 3 s
 
 
 class Session:

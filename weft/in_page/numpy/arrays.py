@@ -697,7 +697,7 @@ def gathered(a: ndarray, parts: list[Any]) -> tuple[list[int], tuple[int, ...]]:
     together = chosen == list(range(chosen[0], chosen[-1] + 1))
     place = chosen[0] if together else 0
     axes = iter(zip(a.shape, a.strides, strict=True))
-    # of slices: the position of the axis, the byte offsets
+    # for each slice: the position of its axis, its byte offsets
     jumps: list[tuple[int, list[int]]] = []
     moved = [0] * math.prod(side)
     for k, part in enumerate(parts):

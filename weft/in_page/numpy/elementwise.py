@@ -34,7 +34,7 @@ class ufunc:
     """A function of one or two numbers, which also applies to arrays.
 
     function: on Python numbers. gives: the result's type, from the arguments' common
-    type. of: the type to convert the arguments to, from their common type.
+    type.
     """
 
     __module__ = "numpy"
@@ -50,7 +50,8 @@ class ufunc:
         self.nargs = nin + 1
         self._function, self._gives = function, gives
         self.types = [f"{'d' * nin}->d"]
-        self._known: dict[Any, tuple[bool, Any]] = {}  # of single numbers
+        # by the types of two numbers: are they floats, and the result's type
+        self._known: dict[Any, tuple[bool, Any]] = {}
 
     def __repr__(self) -> str:
         return f"<ufunc '{self.__name__}'>"
@@ -121,7 +122,7 @@ class ufunc:
             others = spread(b, shape)
         try:
             return list(map(function, spread(a, shape), others))
-        # raised by the fast functions
+        # from a fast function
         except (ZeroDivisionError, ValueError, OverflowError):
             others = spread(b, shape)
             return list(map(self._function, spread(a, shape), others))

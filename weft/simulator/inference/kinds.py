@@ -151,7 +151,8 @@ ERROR = Special("exception")
 REFUSED = Special("refused")  # Numba has no type for it
 NEVER = Special("never")  # no value gets here, as far as is known yet
 
-Cast = Number | tuple["Cast | None", ...]  # to a number; for a tuple, part by part
+# a conversion to a number type; for a tuple, part by part
+Cast = Number | tuple["Cast | None", ...]
 Kind = (
     Num
     | Record

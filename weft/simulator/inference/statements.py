@@ -37,7 +37,8 @@ from weft.simulator.inference.kinds import (
 )
 from weft.simulator.inference.outside import kind_of
 
-Casts = dict[str, tuple[Cast, bool]]  # and whether the name may be unset
+# name → its conversion, and whether the name may be unset
+Casts = dict[str, tuple[Cast, bool]]
 _MOST_TURNS = 40  # passes over a loop until its variables' types are stable
 
 

@@ -45,7 +45,7 @@ class Loop:
         return at_home and self.first <= place.line <= self.last
 
 
-known: list[Loop] = []  # by their numbers
+known: list[Loop] = []  # loops by their numbers
 
 
 def mark(definition: ast.FunctionDef, fn: FunctionType, first: int) -> None:

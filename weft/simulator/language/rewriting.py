@@ -26,7 +26,7 @@ from weft.simulator.translation.made import Access, Body, Given, Position, Scope
 from weft.simulator.translation.notes import MarkArithmetic, Noting, Spotted
 from weft.simulator.translation.statements import Statements
 
-_MOST_NOTES = 50_000  # in all functions of one launch
+_MOST_NOTES = 50_000  # notes in all functions of one launch
 
 
 @dataclass(frozen=True)

@@ -37,8 +37,9 @@ from weft.simulator.inference.outside import kind_of
 from weft.simulator.translation import syntax
 
 FOLLOW = "__weft_follow__"
-BARRIER = "__weft_barrier_"  # and a number: each barrier in a kernel has its own name
-LOOPED = f"{BARRIER}in_a_loop_"  # the same, if it is in a loop
+# followed by a number, as each barrier in a kernel has its own name
+BARRIER = "__weft_barrier_"
+LOOPED = f"{BARRIER}in_a_loop_"  # the same for a barrier in a loop
 FULL = 0xFFFFFFFF
 
 # The number of arguments of a warp operation besides the mask.

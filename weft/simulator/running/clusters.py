@@ -80,7 +80,7 @@ class Clusters:
         self._run, self._phases = run, phases
         self._blocks: dict[int, Block] = {}
         self._meetings: dict[int, Meeting] = {}
-        # at which turn, for threads that have not waited since
+        # the turn at which threads arrived that have not waited since
         self._arrived: dict[Thread, int] = {}
         self.meets = False  # whether a thread has reached the barrier of a cluster
 

@@ -25,7 +25,7 @@ class Columns:
     def __init__(self, grid: Dim3, block: Dim3) -> None:
         self._grid, self._block = grid, block
         self._seats = seats(block)
-        self._own: dict[str, list[int]] = {}  # of `threadIdx`, by axis
+        self._own: dict[str, list[int]] = {}  # by axis: each thread's `threadIdx`
 
     def column(self, block: Dim3, what: str) -> Iterable[int]:
         """Return each thread's "threadIdx_x", "grid_y", "laneid", ... in a block."""

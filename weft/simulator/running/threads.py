@@ -97,8 +97,9 @@ class Block:
         self.index = index
         self.number = number
         self.shared: dict[tuple[CodeType, int], Array] = {}
-        self.kept: dict[int, Array] = {}  # the same, by the kernel's numbers for them
-        self.windows: list[Any] = []  # on its shared memory: `windows.Window`
+        # shared arrays, by the kernel's numbers for them
+        self.kept: dict[int, Array] = {}
+        self.windows: list[Any] = []  # windows on its shared memory: `windows.Window`
         self.static_bytes = 0
         self.dynamic = np.empty(dynamic_shared // 4 + 1, np.float32)
         self.threads = [Thread(self, seat) for seat in seats]

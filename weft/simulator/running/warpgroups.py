@@ -147,9 +147,10 @@ class Warpgroups:
         self._run = run
         self._groups: dict[tuple[int, int], Warpgroup] = {}
         self._gatherings = Gatherings(run.gather)
-        self._sums: dict[Key, Numbers] = {}  # of products in flight
+        self._sums: dict[Key, Numbers] = {}  # by array: the sums of products in flight
         self._fences: dict[Thread, int] = {}
-        self._left: dict[Key, tuple[bytes, int]] = {}  # as a product left registers
+        # by array: its contents after a product, and its thread's fences so far
+        self._left: dict[Key, tuple[bytes, int]] = {}
 
     # Descriptors
 

@@ -21,7 +21,7 @@ from weft.simulator.translation import syntax
 ITERATION = "__iteration__"  # the caller's iteration
 WITHIN = "__within__"  # called with the iteration of the next access
 DURING = "__during__"  # called with that of all following accesses; None after them
-_BITS = 32  # for the iterations of one loop
+_BITS = 32  # bits for the iterations of one loop
 _SAME = frozenset(["blockDim", "gridDim", "blockIdx"])  # equal in all lanes of a warp
 _OF_ARRAYS = frozenset(["shape", "size", "ndim"])
 

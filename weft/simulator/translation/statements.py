@@ -44,7 +44,7 @@ class Statements(Expressions):
         super().__init__(function, own, self._arguments - given_in(definition))
         outside = {name for name in mentioned(definition.body) if self._is_known(name)}
         self._sameness = Sameness(definition, self.kept | outside)
-        self._loops = 0  # so far
+        self._loops = 0  # loops so far
         body = self.block(definition.body)
         self._mentioned = mentioned(body)
         first: list[ast.stmt] = []
