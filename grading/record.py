@@ -29,8 +29,7 @@ class Record:
                     read = json.loads(line)
                     marks = [Mark(**mark) for mark in read["marks"]]
                     result = Result(**(read | {"marks": marks}))
-                # the run stopped while it was being written
-                except (ValueError, TypeError, KeyError):
+                except (ValueError, TypeError, KeyError):  # half written
                     continue
                 self._known[result.key] = result
 

@@ -122,8 +122,7 @@ class ufunc:
             others = spread(b, shape)
         try:
             return list(map(function, spread(a, shape), others))
-        # from a fast function
-        except (ZeroDivisionError, ValueError, OverflowError):
+        except (ZeroDivisionError, ValueError, OverflowError):  # from a fast function
             others = spread(b, shape)
             return list(map(self._function, spread(a, shape), others))
 
