@@ -1,4 +1,4 @@
-"""The same function on a real GPU, with an event before and after each operation."""
+"""Run host code on a real GPU, with an event before and after each operation."""
 
 from collections.abc import Callable
 from types import FunctionType

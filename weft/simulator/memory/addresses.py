@@ -82,8 +82,8 @@ class Addresses:
     def _base(self, space: str, key: Any, low: int, high: int) -> int:
         """Return the address at which memory from `low` to `high` begins in its space.
 
-        Global arrays share addresses if the host's arrays do; those of different blocks
-        or threads share them if the same call made them.
+        Global arrays share addresses if the host's arrays do. Shared or local arrays of
+        different blocks or threads share them if the same call made them.
         """
         if space == "global":
             for start, end, base in self._regions:

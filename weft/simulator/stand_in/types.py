@@ -107,7 +107,7 @@ class Boolean(Type):
 
 
 class Nothing(Type):
-    """The type of a kernel's result, which has none."""
+    """The type of the result of a kernel, which returns nothing."""
 
 
 @dataclass(frozen=True, repr=False)
