@@ -84,7 +84,7 @@ def rows(text: str) -> list[list[str]]:
     A line without indentation is a key; one that ends with `|` continues on the next. A
     line with four spaces begins the next text of its row, one with more continues it.
 
-    >>> rows("first\n    One\n      text.\n    Another.\nsecond\n    A third.")
+    >>> rows("first\\n    One\\n      text.\\n    Another.\\nsecond\\n    A third.")
     [['first', 'One text.', 'Another.'], ['second', 'A third.']]
     """
     found: list[list[str]] = []
