@@ -28,9 +28,11 @@ from weft.kernels.requests import exploring, find_costly_lines
 from weft.kernels.trial import Trial, configure
 from weft.simulator import Fault
 from weft.simulator.launch import simulate
+from weft.simulator.running.scheduler import Run
 
 WORK = 800_000  # the most threads, turns and iterations of all runs together
 EACH = 20_000  # work added for each run, for translating a kernel
+PATIENCE = 20_000  # fruitless iterations of a thread, after which a change is no cure
 ORDER = "What comes first in this index, and what second?"
 AXIS = "Along which axis does it count, and along which should it?"
 WHEN = "In which cases is this condition true, and in which should it be?"
@@ -138,6 +140,12 @@ def is_cured(trial: Trial, function: FunctionType, other: ast.stmt) -> bool:
         )
 
 
+class Tried(Run):
+    """A launch of a changed kernel, whose loops may now have no end."""
+
+    patience = PATIENCE
+
+
 def is_right(trial: Trial, case: KernelCase, kernel: Any) -> bool:
     """Return whether a kernel computes the right outputs in a launch."""
     outputs = trial.exercise.fresh(case)
@@ -148,6 +156,7 @@ def is_right(trial: Trial, case: KernelCase, kernel: Any) -> bool:
             trial.config,
             given,
             readonly=frozenset(range(len(given) - len(outputs))),
+            make_run=Tried,
         )
     except Fault:
         return False

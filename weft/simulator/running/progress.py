@@ -18,6 +18,7 @@ from weft.simulator.language import loops
 from weft.simulator.memory.arrays import Array
 from weft.simulator.running.positions import Positions
 from weft.simulator.running.threads import PAUSE, Block, Thread
+from weft.simulator.translation.iterations import COUNTERS
 
 TURN = 64  # iterations after which a `while` lets others run
 AHEAD = 4096  # iterations after which a thread that runs ahead lets others run
@@ -190,7 +191,7 @@ def state_of(
                     yield from (
                         held(value)
                         for name, value in frame.f_locals.items()
-                        if name != loops.ROUNDS
+                        if name != loops.ROUNDS and not name.startswith(COUNTERS)
                     )
 
 

@@ -19,6 +19,8 @@ from weft.simulator.inference.kinds import Conversion, Named
 from weft.simulator.translation import syntax
 
 ITERATION = "__iteration__"  # the caller's iteration
+COUNTER = "__iteration_of_{}__"  # that of a loop with this number
+COUNTERS = ITERATION.rstrip("_")  # how the names of all these variables begin
 WITHIN = "__within__"  # called with the iteration of the next access
 DURING = "__during__"  # called with that of all following accesses; None after them
 _BITS = 32  # bits for the iterations of one loop

@@ -17,6 +17,7 @@ from weft.simulator.translation.accesses import (
 )
 from weft.simulator.translation.expressions import Expressions
 from weft.simulator.translation.iterations import (
+    COUNTER,
     DURING,
     ITERATION,
     Around,
@@ -466,7 +467,7 @@ class Statements(Expressions):
     def _begun(self, node: ast.For | ast.While) -> Around:
         """Begin a loop: insert the statement before it, and return its `Around`."""
         self._loops += 1
-        around = Around(f"__i{self._loops}", self.around, node.body[0])
+        around = Around(COUNTER.format(self._loops), self.around, node.body[0])
         self.out.append(around.begins)
         return around
 
