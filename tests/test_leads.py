@@ -905,7 +905,10 @@ def test_given_code_that_stores_is_followed_to_the_learners_lines() -> None:
     assert note_on(verdict, "sums[i, j] +=") == "`sums` is set here"
     assert "s = col0" not in [place.text[:8] for place, _ in verdict.places]
     own = verdict_on("scan_steps", ("while step < BLOCK", "while step < BLOCK // 2"))
-    assert len(own.places) == 1
+    assert [place.text for place, _ in own.places] == [
+        "out[i] = tile[t]",
+        "while step < BLOCK // 2:",
+    ]
 
 
 # float64 -----------------------------------------------------------------------------

@@ -30,7 +30,7 @@ from weft.simulator import Fault
 from weft.simulator.launch import simulate
 from weft.simulator.running.scheduler import Run
 
-WORK = 800_000  # the most threads, turns and iterations of all runs together
+WORK = 400_000  # the most threads, turns and iterations of all runs together
 EACH = 20_000  # work added for each run, for translating a kernel
 PATIENCE = 20_000  # fruitless iterations of a thread, after which a change is no cure
 ORDER = "What comes first in this index, and what second?"
