@@ -19,7 +19,7 @@ import numpy as np
 from weft.simulator.memory.arrays import Memory
 from weft.simulator.running.beside import Beside, Spans
 from weft.simulator.running.threads import Block, Thread
-from weft.simulator.trace.clocks import Clocks, Known, View, joined
+from weft.simulator.trace.clocks import Clocks, Known, View
 from weft.simulator.trace.log import WIDE
 from weft.simulator.trace.trace import ATOMIC, READ, WRITE, Apart, Held, Mismatch
 from weft.simulator.translation.notes import OPERATION
@@ -222,10 +222,7 @@ class TracedBeside(Beside):
         run.log.turn(self._clocks.of[run.current].index)
 
     def met(self, threads: list[Thread]) -> None:
-        rows = self._run.log.rows
-        known = joined([self._clocks.release(t, rows) for t in threads])
-        if known is None:
+        if not threads:
             return
-        for thread in threads:
-            self._clocks.acquire(thread, known)
+        self._clocks.agree(threads, self._run.log.rows)
         self._run.log.turn(self._clocks.of[self._run.current].index)

@@ -214,6 +214,12 @@ class Clocks:
                 before.append(view.known)
         return Known(blocks, threads).with_(joined(before) or NOTHING)
 
+    def agree(self, threads: list[Thread], row: int) -> None:
+        """Let each of some threads know all that any of them knows."""
+        known = self.told((self.of[thread], row) for thread in threads)
+        for thread in threads:
+            self._renew(thread, known=known)
+
     def apart(self, thread: Thread, number: int, known: Known) -> View:
         """Return a view of an operation that `thread` started and that runs alongside.
 
