@@ -191,7 +191,7 @@ def marked(kernel: Any) -> int:
 
 
 @pytest.mark.parametrize("launch", [record, simulate])
-@pytest.mark.parametrize("threads", [1, 32, 1024])
+@pytest.mark.parametrize("threads", [pytest.param(1, marks=pytest.mark.long), 32, 1024])
 @pytest.mark.parametrize(
     "kernel",
     [
@@ -269,7 +269,9 @@ def some_store_it_again(flag):
 
 
 @pytest.mark.parametrize("launch", [record, simulate])
-@pytest.mark.parametrize("config", [(1, 1), (4, 32), (1, 1024)])
+@pytest.mark.parametrize(
+    "config", [pytest.param((1, 1), marks=pytest.mark.long), (4, 32), (1, 1024)]
+)
 @pytest.mark.parametrize(
     "kernel",
     [
