@@ -1,5 +1,7 @@
 """Kernels in CUDA C++: run on the CPU thread by thread, and what is said of them."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ import weft  # noqa: F401  before Numba
 
 from weft import check  # isort: skip
 from weft.c import cell  # isort: skip
+from weft.checking.verdict import Failed  # isort: skip
 from weft.cuda_cpp import compiler, on_gpu, running  # isort: skip
 from weft.device import toolkit  # isort: skip
 
@@ -93,6 +96,8 @@ def test_a_write_past_the_end_is_told_from_a_read():
         (["__shared__ float t[32];"], "compile", "one thread after another"),
         (["out[i] = y[i];"], "compile", "`y` was not declared"),
         (["if i < n:", "    out[i] = 2 * x[i];"], "compile", "in parentheses"),
+        (["out[i] = max(x[i], 0);"], "compile", "different types"),
+        (["out[i] = x[min(i, n - 1LL)];"], "compile", "does not choose"),
     ],
 )
 def test_what_goes_wrong(lines, kind, says):
@@ -205,6 +210,35 @@ def test_nvrtc_has_no_headers():
     verdict = judged("#include <cstddef>\n" + TWICE)
     assert (verdict.kind, verdict.line) == ("compile", 2)
     assert "NVRTC comes without" in verdict.why
+
+
+@pytest.mark.parametrize(
+    ("call", "gives"),
+    [
+        ("max(x[i], 0.0f)", "float"),
+        ("max(x[i], 0.0)", "double"),
+        ("max(n, 7u)", "unsigned"),
+        ("min(true, short(n))", "int"),
+        ("min(n, 7LL)", None),
+        ("max(x[i], 0)", None),
+        ("max(7L, x[i])", None),
+        ("min(n, sizeof(x))", None),
+    ],
+)
+def test_min_and_max_take_the_types_that_nvrtcs_take(call, gives):
+    """gives: the type of the result, None if the compilers refuse the call."""
+    kind = gives or "float"
+    line = f'    static_assert(weft_same<decltype({call}), {kind}>, "");\n'
+    text = (
+        "template <class A, class B> static constexpr bool weft_same = false;\n"
+        "template <class A> static constexpr bool weft_same<A, A> = true;\n"
+    )
+    text += TWICE.replace("    if", f"{line}    if")
+    assert judged(text).kind == ("pass" if gives else "compile")
+    if on_gpu.has_nvrtc():
+        written, _ = cell("c", "twice.cu", text)
+        with nullcontext() if gives else pytest.raises(Failed):
+            on_gpu.compiled(written)
 
 
 def test_a_launch_has_three_dimensions():

@@ -24,16 +24,23 @@ static const uint3 &threadIdx = weft_thread, &blockIdx = weft_block;
 static const uint3 &blockDim = weft_block_size, &gridDim = weft_grid_size;
 static const int warpSize = 32;
 
-template <typename A, typename B>
-inline typename std::common_type<A, B>::type min(A a, B b)
-{
-    return b < a ? b : a;
-}
+/* CUDA's own overloads, so a call that nvcc finds ambiguous, such as `max(x[i], 0)`, is
+   ambiguous here. */
+#define WEFT_MIN_MAX(result, A, B)                                                     \
+    static inline result min(const A a, const B b) { return b < a ? b : a; }           \
+    static inline result max(const A a, const B b) { return a < b ? b : a; }
+#define WEFT_MIN_MAX_OF_INTEGERS(type)                                                 \
+    WEFT_MIN_MAX(type, type, type)                                                     \
+    WEFT_MIN_MAX(unsigned type, unsigned type, unsigned type)                          \
+    WEFT_MIN_MAX(unsigned type, type, unsigned type)                                   \
+    WEFT_MIN_MAX(unsigned type, unsigned type, type)
 
-template <typename A, typename B>
-inline typename std::common_type<A, B>::type max(A a, B b)
-{
-    return a < b ? b : a;
-}
+WEFT_MIN_MAX_OF_INTEGERS(int)
+WEFT_MIN_MAX_OF_INTEGERS(long)
+WEFT_MIN_MAX_OF_INTEGERS(long long)
+WEFT_MIN_MAX(float, float, float)
+WEFT_MIN_MAX(double, double, double)
+WEFT_MIN_MAX(double, float, double)
+WEFT_MIN_MAX(double, double, float)
 
 #endif
