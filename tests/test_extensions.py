@@ -123,6 +123,39 @@ def test_what_goes_wrong(changes, kind, says):
     assert says in f"{verdict.message} {verdict.explanation}", verdict
 
 
+@pytest.mark.parametrize(
+    ("launch", "kind", "says"),
+    [
+        (
+            "32, (n + 31) / 32",
+            "launch",
+            "With the two numbers swapped, 1,563 blocks of 32",
+        ),
+        ("1, n", "launch", "has 1 block of 50,000 threads."),
+        (
+            "(n < 64 * 32 ? n / 32 + 1 : 64), 32",
+            "unwritten",
+            "47,952 of 50,000 elements",
+        ),
+    ],
+)
+def test_a_large_launch_is_judged_without_a_gpu(launch, kind, says):
+    verdict = judged(("(n + 31) / 32, 32", launch), full=50_000)
+    assert (verdict.kind, verdict.when, verdict.line) == (kind, "size 50,000", 19)
+    assert says in f"{verdict.message} {verdict.explanation}", verdict
+
+
+def test_a_large_launch_runs_its_threads_only_if_they_are_few(monkeypatch):
+    ran = []
+    run = hosted.programs.run
+    monkeypatch.setattr(hosted.programs, "run", lambda *a: ran.append(a[1]) or run(*a))
+    assert judged(full=50_000)
+    assert max(map(len, ran)) < 10_000
+    loop = "for (; i < n; i += int64_t(gridDim.x) * blockDim.x)"
+    assert judged(("if (i < n)", loop), ("(n + 31) / 32, 32", "8, 32"), full=50_000)
+    assert max(map(len, ran)) > 200_000
+
+
 def test_numbers_reach_the_function_with_their_types():
     changes = [
         ("at::Tensor &x)\n{", "at::Tensor &x, double a, int64_t k)\n{"),

@@ -40,7 +40,7 @@ static void weft_give(char kind, size_t size, const void *p, size_t count)
    bytes that is the file "where", so a crash leaves it behind. */
 static void *weft_open(int argc, char **argv, rlim_t seconds, size_t bytes)
 {
-    struct rlimit cpu = {seconds, seconds + 2}, size = {1 << 24, 1 << 24};
+    struct rlimit cpu = {seconds, seconds + 2}, size = {1 << 26, 1 << 26};
     signal(SIGXCPU, weft_late);
     setrlimit(RLIMIT_CPU, &cpu);
     setrlimit(RLIMIT_FSIZE, &size);

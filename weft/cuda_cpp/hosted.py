@@ -8,8 +8,8 @@ called with tensors of many kinds; `host.cpp` reports what it launched, and wher
 import re
 import struct
 import tempfile
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -27,6 +27,7 @@ from weft.cuda_cpp import compiler, running
 from weft.cuda_cpp.exercise import CudaCppExercise
 from weft.cuda_cpp.judging import Judge
 from weft.places import Note
+from weft.wording import several
 
 Array = np.ndarray[Any, Any]
 
@@ -42,6 +43,7 @@ HEADERS = (
     "cuda_runtime_api.h torch/all.h torch/extension.h torch/library.h torch/torch.h "
     "torch/types.h"
 ).split()
+WARP, MOST = 32, 1024  # threads per warp, and the most per block
 SIDE = 1  # the number of a stream other than the default one
 # exit status of the stand-in if a kernel gets an address outside device memory
 STRAY = 94
@@ -134,7 +136,8 @@ class Call:
     inputs: arrays, whose strides are the tensors', and numbers. devices: that of each
     input, -1 for host memory. case: has the right results; None for inputs that must be
     refused. refused: the row of `hosted.toml` for a function that accepts them. of: the
-    name of the input that is special.
+    name of the input that is special. dry: whether only the launch is judged: the arrays have
+    a size, but no data, and no thread runs.
     """
 
     when: str
@@ -144,17 +147,18 @@ class Call:
     refused: str = ""
     of: str = ""
     strided: bool = False
+    dry: bool = False
 
     @property
     def packed(self) -> bytes:
         """The call in the format that the program reads."""
-        data = struct.pack("=q", SIDE)
+        data = struct.pack("=2q", SIDE, self.dry)
         for value, device in zip(self.inputs, self.devices, strict=True):
-            data += _packed(value, device)
+            data += _packed(value, device, self.dry)
         return data
 
 
-def _packed(value: Any, device: int) -> bytes:
+def _packed(value: Any, device: int, dry: bool) -> bytes:
     if not isinstance(value, np.ndarray):
         return struct.pack("=d" if isinstance(value, float) else "=q", value)
     size = value.itemsize
@@ -163,7 +167,7 @@ def _packed(value: Any, device: int) -> bytes:
     whole = np.lib.stride_tricks.as_strided(value, (count,), (size,))
     strides = [stride // size for stride in value.strides]
     head = [KINDS[value.dtype], device, value.ndim, *value.shape, *strides, count]
-    return struct.pack(f"={len(head)}q", *head) + whole.tobytes()
+    return struct.pack(f"={len(head)}q", *head) + (b"" if dry else whole.tobytes())
 
 
 def strided(array: Array) -> Array:
@@ -232,6 +236,11 @@ class Launch:
     fits: bool
     checked: bool
 
+    @property
+    def threads(self) -> int:
+        """How many threads there are in all."""
+        return int(np.prod(self.grid) * np.prod(self.block))
+
 
 def reported(said: str) -> list[Launch]:
     """Return the launches of a run, from its output."""
@@ -258,10 +267,8 @@ class Result:
     inputs: list[Array]
 
 
-def result_of(ran: programs.Ran, call: Call) -> Result | None:
-    """Return what the program wrote; None if the function raised an error."""
-    if not ran.results:
-        return None
+def result_of(ran: programs.Ran, call: Call) -> Result:
+    """Return what the program wrote, if the function has raised no error."""
     head, value, *rest = ran.results
     kind, device, shares, *shape = map(int, head)
     arrays = [a for a in call.inputs if isinstance(a, np.ndarray)]
@@ -304,13 +311,13 @@ class Called:
             self.refusal()
             return
         self.stopped()
-        result = result_of(self.ran, self.call)
-        if result is None:
+        if not self.ran.results:
             lines = re.findall(r"^weft: refused (\d+)$", self.ran.said, re.M)[-1:]
             places = [(self.source.place(int(line)), "") for line in lines]
             raise self.failed("raised", places, said=self.raised or "")
-        self.values(result)
-        self.manner()
+        if not self.call.dry:
+            self.values(result_of(self.ran, self.call))
+            self.manner()
 
     def refusal(self) -> None:
         """Check a call with inputs that the function must refuse."""
@@ -324,11 +331,7 @@ class Called:
         """Check a run that did not complete, or whose launch was impossible."""
         for launch in self.launches:
             if not launch.fits:
-                count = self.wanted.size
-                row = "no-blocks" if count == 0 else "rounded-down"
-                row = row if 0 in launch.grid else "too-large"
-                told = {"blocks": launch.grid, "each": launch.block, "count": count}
-                raise self.failed(row, self.launch_lines, **told)
+                raise self.unfit(launch)
         if stray := re.search(
             r"^weft: stray \d+ (\S+) (\d+) (\w*)$", self.ran.said, re.M
         ):
@@ -341,6 +344,24 @@ class Called:
         if found is not None:
             places = [*found.places, *self.launch_lines]
             raise Failed(found.but(when=self.call.when, places=places))
+
+    def unfit(self, launch: Launch) -> Failed:
+        """Return the verdict on a launch that CUDA refuses."""
+        count = self.wanted.size
+        blocks, each = int(np.prod(launch.grid)), int(np.prod(launch.block))
+        if 0 in launch.grid:
+            row = "rounded-down" if count else "no-blocks"
+        else:
+            swapped = WARP <= blocks <= MOST < each and blocks * each >= count
+            row = "swapped" if swapped else "too-large"
+        told = {
+            "count": several(count, "element"),
+            "blocks": shown(launch.grid, "block"),
+            "each": shown(launch.block, "thread"),
+            "swapped": f"{shown(launch.block, 'block')} of "
+            + shown(launch.grid, "thread"),
+        }
+        return self.failed(row, self.launch_lines, **told)
 
     def _outside(self) -> Verdict | None:
         """Return the verdict on a thread that accessed memory outside its arrays."""
@@ -376,8 +397,7 @@ class Called:
             raise self.failed("strided", self.launch_lines, **told)
         empty = np.isnan(result.value) & ~np.isnan(wanted)
         if empty.any():
-            last = self.launches[-1]
-            threads = int(np.prod(last.grid) * np.prod(last.block))
+            threads = self.launches[-1].threads
             told = {"missing": f"{int(empty.sum()):,}", "threads": f"{threads:,}"}
             told["count"] = f"{wanted.size:,}"
             row = "unwritten" if threads < wanted.size else "unwritten-by-enough"
@@ -418,6 +438,13 @@ class Called:
         return Failed(found.but(when=self.call.when))
 
 
+def shown(size: tuple[int, ...], what: str) -> str:
+    """Write how many blocks or threads there are: `1 block`, `16 × 32 threads`."""
+    while size[-1] == 1 and len(size) > 1:
+        size = size[:-1]
+    return f"{' × '.join(f'{n:,}' for n in size)} {what}{'s' * (size != (1,))}"
+
+
 def judged(exercise: CudaCppExercise, source: Source, cases: Sequence[Case]) -> str:
     """Call the function in all ways. Returns a fact; raises `Failed`."""
     with tempfile.TemporaryDirectory() as name:
@@ -430,17 +457,38 @@ def judged(exercise: CudaCppExercise, source: Source, cases: Sequence[Case]) -> 
         text = program(source.file, exercise.host)
         other = compiler_words.other_function(source, exercise.host)
         compiler.made(source, text, folder, other)
-        count = 0
-        for call in calls(exercise, cases):
+
+        def made(call: Call) -> Called:
             where = folder / "where"
             where.unlink(missing_ok=True)
             ran = programs.run(folder / "program", call.packed)
             rank = (
                 struct.unpack("=2I", where.read_bytes()) if where.exists() else (0, 0)
             )
-            Called(exercise, source, call, ran, rank).judge()
+            return Called(exercise, source, call, ran, rank)
+
+        count = 0
+        for call in calls(exercise, cases):
+            made(call).judge()
             count += call.case is None
+        if exercise.full is not None:
+            judge_full_size(exercise, made)
     return (
         "the launch is on the current stream and GPU, and its error is asked for; "
         f"{count} kinds of wrong inputs are refused"
     )
+
+
+def judge_full_size(exercise: CudaCppExercise, made: Callable[[Call], Called]) -> None:
+    """Judge the launch for the size of a GPU. Raises `Failed`.
+
+    Its threads run only if they are fewer than the elements, for then each may take
+    several. made: makes a call.
+    """
+    case = exercise.case(exercise.full)
+    devices = (0,) * len(case.inputs)
+    called = made(Call(case.label, case.inputs, devices, case, dry=True))
+    called.judge()
+    threads = sum(launch.threads for launch in called.launches)
+    if threads < called.wanted.size:
+        made(replace(called.call, dry=False)).judge()
