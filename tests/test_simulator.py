@@ -417,6 +417,47 @@ def test_an_array_in_a_kernel_has_no_methods() -> None:
     assert "loop" in fault.why
 
 
+def test_min_max_and_sum_of_a_single_number_are_not_compiled() -> None:
+    @cuda.jit
+    def largest(x, out):
+        out[0] = max(x[0, 1])
+
+    @cuda.jit
+    def smallest(x, out):
+        out[0] = min(x)
+
+    @cuda.jit
+    def total(x, out):
+        out[0] = sum(x[0, 1], out[0])
+
+    x, out = np.ones((1, 2), np.float32), np.zeros(1, np.float32)
+    said = {
+        largest: (
+            "`max` is given `x[0, 1]`, which is one number",
+            "the largest so far",
+        ),
+        smallest: ("`min` is given `x`, which has 2 dimensions", "takes two numbers"),
+        total: ("`sum` is given `x[0, 1]`, which is one number", "in a loop"),
+    }
+    for kernel, (message, why) in said.items():
+        fault = fault_of(kernel, (1, 1), x, out)
+        assert (fault.kind, fault.message) == ("type", message)
+        assert why in fault.why
+        assert fault.places[0].line == line_of(kernel, "out[0] = ")
+
+
+def test_min_max_and_sum_go_over_an_array_of_any_length() -> None:
+    @cuda.jit
+    def kernel(x, out):
+        row = cuda.blockIdx.x
+        out[row] = max(x[row]) + 10 * min(x[row]) + sum(x[row]) + max((x[row, 0],))
+
+    for columns in (1, 3):
+        x, out = np.full((2, columns), 2, np.float32), np.zeros(2, np.float32)
+        simulate(kernel, (2, 1), (x, out))
+        assert out.tolist() == [24 + 2 * columns] * 2
+
+
 def test_an_exception_is_reported_with_its_line() -> None:
     @cuda.jit
     def kernel(x):

@@ -150,10 +150,34 @@ def function(owner: str, name: str) -> Function:
     return apply
 
 
+class Single(TypeError):
+    """One number for `min`, `max` or `sum`, which Numba does not compile.
+
+    text: how the kernel writes it. ndim: of an array, which has several dimensions.
+    """
+
+    def __init__(self, name: str, text: str = "", ndim: int = 0) -> None:
+        super().__init__(f"{name} of one number is nothing that Numba compiles")
+        self.name, self.text, self.ndim = name, text, ndim
+
+
+def single(_: Any, name: str, text: str, ndim: int) -> Any:
+    """Refuse what a kernel gives to `min`, `max` or `sum`. Raises Single."""
+    raise Single(name, text, ndim)
+
+
 def _extreme(name: str) -> Function:
     """Return `min` or `max`, for several numbers or a tuple of them."""
     several = function("builtins", name)
-    return lambda *values: several(*(values if len(values) > 1 else values[0]))
+
+    def apply(*values: Any) -> Any:
+        if len(values) == 1:
+            if number_of(values[0]) is not None:
+                raise Single(name)
+            values = tuple(values[0])
+        return values[0] if len(values) == 1 else several(*values)
+
+    return apply
 
 
 def total(values: Any, start: Any = 0) -> Any:

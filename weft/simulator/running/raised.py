@@ -9,6 +9,7 @@ from typing import Any
 from weft.intrinsics.memory import Misaligned
 from weft.places import Place, led_to, place
 from weft.python_errors import advice, in_plain_words
+from weft.simulator.arithmetic.by_name import Single
 from weft.simulator.faults import Fault
 from weft.simulator.memory.arrays import Array, Said, refused, refused_store
 from weft.simulator.running.namespace import Cuda
@@ -47,6 +48,8 @@ def raised(where: Positions, error: BaseException, thread: Thread) -> Fault:
         why = "Numba knows no such exception. What should happen here is an `if`."
     if isinstance(error, Misaligned):
         kind, message, why = "misaligned", error.message, error.why
+    if isinstance(error, Single):
+        kind, message, why = "type", *of_single(error)
     if isinstance(error, AttributeError) and isinstance(error.obj, Array):
         message = f"AttributeError: in a kernel an array has no `{error.name}`"
         why = (
@@ -55,6 +58,24 @@ def raised(where: Positions, error: BaseException, thread: Thread) -> Fault:
         )
     fault = where.fault(kind, message, why, led_to(places), thread)
     return replace(fault, met_none=kind == "exception" and "NoneType" in said)
+
+
+def of_single(error: Single) -> tuple[str, str]:
+    """Say what a kernel has given to `min`, `max` or `sum`, and what these take."""
+    what = f"`{error.text}`, which " if error.text else "something that "
+    what += f"has {error.ndim} dimensions" if error.ndim else "is one number"
+    message = f"`{error.name}` is given {what}"
+    if error.name == "sum":
+        return message, (
+            "`sum` takes an array of one dimension. A thread that reads one element at "
+            "a time adds each to a sum of its own, in a loop."
+        )
+    which = "largest" if error.name == "max" else "smallest"
+    return message, (
+        f"`{error.name}` takes two numbers, or an array of one dimension. For the "
+        f"{which} of many elements, a thread goes over them in a loop, and compares "
+        f"each with the {which} so far."
+    )
 
 
 def refused_access(where: Positions, trace: dict[FrameType, int]) -> Said | None:

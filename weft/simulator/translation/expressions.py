@@ -189,7 +189,12 @@ class Expressions(Atomics):
         if owner == "cuda" and name.startswith("atomic."):
             return self.atomic(node, name.removeprefix("atomic."))
         given = [kind(a) for a in node.args]
+        text = ast.unparse(node.args[0]) if node.args else ""
         made = self.several(node.args)
+        if owner == "builtins" and _is_single(name, given):
+            ndim = getattr(given[0], "ndim", 0)
+            why = (syntax.constant(part, node) for part in (name, text, ndim))
+            return self.pure("single", node, made[0], *why)
         operation = None
         if given and all_numbers(given):
             found = [k.number for k in given if isinstance(k, Num)]
@@ -280,6 +285,16 @@ _OF_PYTHON = frozenset(
     "len enumerate zip range iter next print isinstance tuple slice type".split()
 )
 _SHAPED = frozenset([("cuda", "shared.array"), ("cuda", "local.array")])
+
+
+def _is_single(name: str, given: list[Kind]) -> bool:
+    """Return whether `min`, `max` or `sum` gets a number, or an array of arrays."""
+    if not (name == "sum" and given) and not (
+        name in ("min", "max") and len(given) == 1
+    ):
+        return False
+    one = given[0]
+    return isinstance(one, Num) or (isinstance(one, Arr) and one.ndim > 1)
 
 
 def _is_real(node: ast.expr) -> bool:

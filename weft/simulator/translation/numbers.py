@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from weft.simulator.arithmetic.bits import round32
-from weft.simulator.arithmetic.by_name import Operand, plain, shown
+from weft.simulator.arithmetic.by_name import Operand, plain, shown, single
 from weft.simulator.arithmetic.conversions import finish
 from weft.simulator.arithmetic.numbers import Number
 from weft.simulator.arithmetic.operations import quotient
@@ -74,6 +74,7 @@ FUNCTIONS: dict[str, Any] = {
     "each": each,
     "from_data": from_data,
     "operand": Operand,
+    "single": single,
 }
 
 __all__ = [
