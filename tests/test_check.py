@@ -750,9 +750,30 @@ def test_a_thread_that_loads_too_much_is_named() -> None:
     assert "One thread loads 24 elements" in refused.message
     assert refused.places[0][0].text == "total += x[row, col]"
     assert refused.places[0][1] == "24 loads of x by one thread"
+    assert "same elements" not in refused.why
     assert refused.block == (0, 0)
     assert verdict(one_for_all, 24)
     assert "at most 8 loads per thread" in repr(verdict(pieces, 8))
+
+
+def test_threads_of_a_warp_that_all_load_the_same_are_told_so() -> None:
+    @cuda.jit
+    def sums(x, out):
+        total = float32(0)
+        for k in range(x.shape[1]):
+            total += x[cuda.blockIdx.x, k]
+        out[cuda.blockIdx.x, cuda.threadIdx.x] = total
+
+    refused = check(
+        sums,
+        spec=lambda x: np.repeat(x.sum(axis=1, keepdims=True), 32, axis=1),
+        inputs=lambda rng, rows, cols: rng.random((rows, cols), np.float32),
+        sizes=[(2, 40)],
+        launch=lambda rows, _: (rows, 32),
+        limits={"loads": 2},
+    )
+    assert refused.kind == "loads"
+    assert refused.why.startswith("All 32 threads of its warp load the same elements")
 
 
 def test_a_thread_that_loads_too_much_of_shared_memory_is_named() -> None:

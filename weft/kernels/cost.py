@@ -15,7 +15,7 @@ from weft.kernels.requests import conflicts, sectors
 from weft.kernels.sharing import handed_over, shared_bytes, unguarded_loads
 from weft.kernels.trial import configure, traced
 from weft.places import Place
-from weft.simulator.trace.columns import Columns
+from weft.simulator.trace.columns import Columns, distinct
 from weft.simulator.trace.recorded import Recorded
 from weft.simulator.trace.trace import GLOBAL, READ, SHARED, Trace
 from weft.wording import several
@@ -152,6 +152,11 @@ def too_many_loads(
     what = f"loads {several(len(mine), 'element')}"
     if (last.size[mine] > widths).any():  # some load several elements at once
         what = f"makes {several(len(mine), 'load')}"
+    if lanes := all_alike(last, mine, named[0][0]):
+        why = (
+            f"All {lanes} threads of its warp load the same elements on this line. "
+            f"Which of them are a thread's own share? {why}"
+        )
     return exercise.verdict(
         "loads",
         f"One thread {what} from {memory} memory, one after the other; "
@@ -172,6 +177,26 @@ def by_line(last: Trace, mine: Columns) -> list[tuple[Place, str, int]]:
         )
     )
     return [(place, array, n) for (place, array), n in times.most_common()]
+
+
+def all_alike(last: Trace, mine: Columns, place: Place) -> int:
+    """Count the lanes of a warp that load what one loads at a place; 0 if not all do.
+
+    mine: the loads of the one. A single element is no work that could be shared.
+    """
+    sites = [replace(p, expression="") == place for p in last.places]
+    view, mine = last.view, mine[np.array(sites)[last.site[mine]]]
+    block, warp, number = map(last.of_views, ("block", "warp", "number"))
+    same = (block == block[view[mine[0]]]) & (warp == warp[view[mine[0]]])
+    rows = np.flatnonzero(np.array(sites)[last.site] & same[view])
+    rows = rows[
+        (last.operation[rows] == READ) & (last.space[rows] == last.space[mine[0]])
+    ]
+    cells = np.unique(last.address[mine])
+    each, _ = distinct(number[view[rows]], last.address[rows])
+    lanes, counts = np.unique(each, return_counts=True)
+    wide = len(lanes) > 1 and len(cells) > 1 and (counts == len(cells)).all()
+    return len(lanes) * int(wide and np.isin(last.address[rows], cells).all())
 
 
 def needless(last: Trace, mine: Columns) -> Columns:
