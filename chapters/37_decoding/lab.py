@@ -181,7 +181,7 @@ check(
     launch=lambda heads, keys: (heads, 32),
     full=(32, 2000),
     tolerance=1e-3,
-    limits={"float64": 0},
+    limits={"float64": 0, "loads": 200},
     because=checks.badly_attended,
 )
 
@@ -272,7 +272,7 @@ check(
     launch=lambda seqs, heads, slices, keys: ((slices, heads, seqs), 32),
     full=(4, 32, 16, 2000),
     tolerance=1e-3,
-    limits={"float64": 0},
+    limits={"float64": 0, "loads": 60},
     because=checks.badly_sliced,
 )
 
