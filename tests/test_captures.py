@@ -241,6 +241,48 @@ def replays_once_more(step, x):
     return replay
 
 
+@pytest.mark.parametrize("copied", ["at once", "before each replay", "never"])
+def test_a_tensor_is_filled_before_anything_but_a_capture_reads_it(copied):
+    def graphed(step, x):
+        held, graph = torch.empty_like(x), torch.cuda.CUDAGraph()
+        if copied == "at once":
+            held.copy_(x)
+            step(held)
+        with torch.cuda.graph(graph):
+            loss = step(held)
+
+        def replay(x):
+            if copied != "never":
+                held.copy_(x)
+            graph.replay()
+            return loss.clone()
+
+        return replay
+
+    verdict = judged(graphed)
+    if copied != "never":
+        assert verdict, verdict
+        return
+    assert verdict.kind == "uninitialised"
+    assert verdict.message.startswith("The replay reads a tensor that `empty_like`")
+    texts = [place.text for place, _ in verdict.places]
+    assert "torch.empty_like(x)" in texts[0]
+    assert texts[1] == "graph.replay()"
+
+
+def test_shapes_and_stores_are_no_reads():
+    here = model()
+    with here.in_place():
+        x, y = torch.empty(3), torch.empty(3)
+        torch.zeros_like(x)
+        y[1:].fill_(2)
+        torch.add(y, 1, out=x)
+        (x + y).sum()
+        assert not here.unfilled
+        torch.empty(2) + 1
+    assert [found.what for found in here.unfilled] == ["empty"]
+
+
 @pytest.mark.parametrize(
     ("graphed", "kind", "says"),
     [

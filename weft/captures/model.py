@@ -20,6 +20,14 @@ from torch.utils._pytree import tree_leaves
 
 from weft.places import Place
 
+# Operators that reserve memory, and all that look at a tensor's shape alone.
+RESERVE = frozenset(
+    "empty empty_like empty_permuted empty_strided new_empty new_empty_strided".split()
+)
+SHAPED = RESERVE | frozenset(
+    "zeros_like ones_like full_like new_zeros new_ones new_full".split()
+)
+
 Clock = dict[str, int]  # stream → how many of its operations are known to be done
 Where = Callable[[], Place | None]
 
@@ -46,6 +54,20 @@ class Conflict:
 
     first: Access
     later: Access
+
+
+@dataclass(frozen=True)
+class Unfilled:
+    """A read of memory that was reserved, and that nothing has been stored in.
+
+    what: the operator that reserved it. made, read: where. replayed: whether a graph
+    reads it.
+    """
+
+    what: str
+    made: Place | None
+    read: Place | None
+    replayed: bool
 
 
 @dataclass(frozen=True)
@@ -213,6 +235,8 @@ class Model(TorchDispatchMode):  # type: ignore[no-untyped-call]
         # the original contents of memory that a capture changes
         self._saved: dict[int, Any] = {}
         self._fresh: set[int] = set()  # memory allocated during a capture
+        self.unfilled: list[Unfilled] = []
+        self._reserved: dict[int, tuple[str, Place | None]] = {}  # nothing stored yet
 
     # The functions that a program calls
 
@@ -284,17 +308,45 @@ class Model(TorchDispatchMode):  # type: ignore[no-untyped-call]
         for each in (*given, *made):
             self._held[key(each)] = each.untyped_storage()
         view = not made and not changed and bool(tensors(out))
+        name = str(function.overloadpacket.__name__)
         if self.capturing is not None:
             self._fresh |= {key(each) for each in made}
             node = Node(function, args, kwargs, out, self.where())
             self.capturing.nodes.append(node)
         elif not view:
-            name = str(function.overloadpacket.__name__)
+            self._reserve(name, made)
+            if name not in SHAPED:
+                self._fill(given, changed)
             writes = {key(each) for each in (*changed, *made)}
             self.note(before - writes, writes, name)
             if name == "_local_scalar_dense":  # the host waits for it
                 self.current.synchronize()
         return out
+
+    def _reserve(self, name: str, made: list[torch.Tensor]) -> None:
+        """Note memory that an operator has only reserved.
+
+        It gets zeros, so a step that reads it ends in the same way at every run.
+        """
+        if name in RESERVE:
+            for each in made:
+                self._reserved[key(each)] = name, self.where()
+                with _disable_current_modes():
+                    each.zero_()
+
+    def _fill(
+        self,
+        given: list[torch.Tensor],
+        changed: list[torch.Tensor],
+        replayed: bool = False,
+    ) -> None:
+        """Note that an operator reads some tensors, and stores in those it changes."""
+        stored = {key(each) for each in changed}
+        for each in {key(each) for each in given} - stored:
+            if reserved := self._reserved.pop(each, None):
+                self.unfilled.append(Unfilled(*reserved, self.where(), replayed))
+        for each in stored:
+            self._reserved.pop(each, None)
 
     def note(self, reads: set[int], writes: set[int], what: str) -> None:
         """Record a use of memory by the current stream; check it against earlier."""
@@ -355,8 +407,11 @@ class Model(TorchDispatchMode):  # type: ignore[no-untyped-call]
         reads: set[int] = set()
         writes: set[int] = set()
         for node in graph.nodes:
-            given = {key(each) for each in tensors((node.args, node.kwargs))}
+            operands = tensors((node.args, node.kwargs))
+            given = {key(each) for each in operands}
             changed = written(node.function, node.args, node.kwargs)
+            if node.name not in SHAPED:
+                self._fill(operands, changed, replayed=True)
             made = {key(each) for each in tensors(node.out)} - given
             writes |= {key(each) for each in changed} | made
             reads |= given

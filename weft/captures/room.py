@@ -224,6 +224,12 @@ class Run:
             raise self.failed("no-graph", returns(self.function))
         for heard in (each for graph in graphs for each in graph.waits):
             raise self.failed("waits", [(heard.place, "")], what=heard.what)
+        for found in self.model.unfilled[:1]:
+            places = [(found.made, "reserved"), (found.read, "read")]
+            who = "The replay" if found.replayed else "The step"
+            told = {"who": who, "what": found.what}
+            places = [(place, note) for place, note in places if place is not None]
+            raise self.failed("unfilled", places, **told)
         if self.model.conflicts:
             found = self.model.conflicts[0]
             places = [
