@@ -213,6 +213,40 @@ def shared_sum(x, y, out, TILE: Constant):
 
 
 @ct.kernel
+def by_constants(x, y, out, TILE: Constant):
+    i = ct.bid(0)
+    a = ct.load(x, index=(i,), shape=(TILE,))
+    b = ct.load(y, index=(i,), shape=(TILE,))
+    s = a[0] + b[0]
+    ct.store(out, index=(i,), tile=s)
+
+
+@ct.kernel
+def by_number(x, y, out, TILE: Constant):
+    i = ct.bid(0)
+    a = ct.load(x, index=(i,), shape=(TILE,))
+    b = ct.load(y, index=(i,), shape=(TILE,))
+    s = ct.full((TILE,), 0, dtype=ct.float32)
+    for k in range(TILE):
+        s = s + a[k] + b[k]
+    ct.store(out, index=(i,), tile=s)
+
+
+@ct.kernel
+def as_arrays(x, y, out, TILE: Constant):
+    i = ct.bid(0)
+    a = x[i]
+    ct.store(out, index=(i,), tile=a + y[i])
+
+
+@ct.kernel
+def stored_to(x, y, out, TILE: Constant):
+    i = ct.bid(0)
+    a = ct.load(x, index=(i,), shape=(TILE,))
+    out[i] = a
+
+
+@ct.kernel
 def hundred(x, y, out, TILE: Constant):
     a = ct.load(x, index=(ct.bid(0),), shape=(100,))
     ct.store(out, index=(ct.bid(0),), tile=a)
@@ -292,6 +326,10 @@ WRONG = [
     (into_input, ADD, "input-written", "ct.store(y", "an input"),
     (shared_sum, ADD, "uninitialised", "first = ct.load(out", "an output"),
     (hundred, ADD, "program", "a = ct.load(x", "a power of two"),
+    (by_constants, ADD, "program", "s = a[0] + b[0]", "with whole tiles"),
+    (by_number, ADD, "program", "s = s + a[k] + b[k]", "with whole tiles"),
+    (as_arrays, ADD, "program", "a = x[i]", "returns tile `i` of the array"),
+    (stored_to, ADD, "program", "out[i] = a", "writes tile `t` there"),
     (unannotated, ADD, "program", "a = ct.load(x", "ct.Constant[int]"),
     (two_shapes, ADD, "program", "ct.store(out", "shapes do not fit"),
     (forever, ADD, "endless-loop", "a = a + 1", "200,000"),
