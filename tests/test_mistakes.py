@@ -116,3 +116,48 @@ def test_threads_needed(factor: float, why: str) -> None:
 )
 def test_numbers_that_are_written_into_the_answer(answer: float, why: str) -> None:
     assert why in mistakes.threads_needed(100, 0.3, 64, answer)
+
+
+@pytest.mark.parametrize(
+    ("lab", "given", "changes"),
+    [
+        (
+            "24_attention",
+            (3, 100, 8, 32),
+            {
+                "": lambda flops, naive, fused: (flops, naive, fused),
+                "`naive` and `fused` are exchanged": lambda a, b, c: (a, c, b),
+                "order should be (flops, naive, fused).": lambda a, b, c: (c, a, b),
+                "the value that `fused` should have": lambda a, b, c: (a, c, c),
+                "each product counts twice": lambda a, b, c: (2 * a, b, c),
+                "count as one": lambda a, b, c: (a // 2, b, c),
+                "has 4 bytes": lambda a, b, c: (a, 2 * b, 2 * c),
+                "and not their bytes": lambda a, b, c: (a, b, c // 2),
+                "one head alone": lambda a, b, c: (a // 3, b // 3, c // 3),
+            },
+        ),
+        (
+            "37_decoding",
+            ([100, 7, 33], 4, 2, 16),
+            {
+                "": lambda flops, once, apart: (flops, once, apart),
+                "`once` and `apart` are exchanged": lambda a, b, c: (a, c, b),
+                "the value that `apart` should have": lambda a, b, c: (a, c, c),
+                "as operations": lambda a, b, c: (2 * a, b, c),
+                "has 4 bytes": lambda a, b, c: (a, b, 2 * c),
+                "and not their bytes": lambda a, b, c: (a, b // 2, c // 2),
+            },
+        ),
+    ],
+)
+def test_counted_operations_and_bytes(lab, given, changes) -> None:
+    of = Chapter(lab).checks
+    for why, change in changes.items():
+        found = of.why_other_costs(*given, change(*of.counted(*given)))
+        assert why in found if why else not found
+    assert of.why_other_costs(*given, [1, 2, 3]) == ""
+    right = of.counted(*given)
+    assert of.compare_costs([np.int64(each) for each in right], right) == ""
+    for got in (7, [1, 2], [None, 2, "3"]):
+        assert of.why_other_costs(*given, got) == ""
+        assert "Return 3 numbers" in of.compare_costs(got, right)

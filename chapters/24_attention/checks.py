@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 
+from weft.checking.named_numbers import compared, explained
+
 from .kernels import HEAD, KEYS, TILE, D
 
 
@@ -38,50 +40,47 @@ def counted(heads, seq, d, tile):
     return tuple(heads * each for each in (flops, naive, fused))
 
 
+COSTS = "flops", "naive", "fused"
+
+
 def compare_costs(got, wanted):
-    """Say which of the three numbers is wrong, and perhaps why."""
-    if not isinstance(got, tuple | list) or len(got) != 3:
-        return "Return three numbers: (flops, naive, fused)."
-    for name, mine, right in zip(("flops", "naive", "fused"), got, wanted, strict=True):
-        if mine == right:
-            continue
-        share = mine / right
-        if share == 0.5:
-            common = {
-                "flops": "a multiplication and an addition count as two, and "
-                "there are two products",
-                "naive": "a number has 2 bytes",
-                "fused": "a number has 2 bytes",
-            }[name]
-            return f"`{name}` is half of what it should be: {common}."
-        if share == 2:
-            return f"`{name}` is twice what it should be."
-        return f"`{name}` is {mine:,}; counted one by one it is {right:,}."
-    return ""
+    """Say which of the three numbers is wrong."""
+    return compared(COSTS, got, wanted)
 
 
 def why_other_costs(heads, seq, d, tile, got):
-    """Say what wrong bytes leave out or count too often, if that explains them."""
-    if not isinstance(got, tuple | list) or len(got) != 3:
-        return ""
+    """Say what wrong numbers leave out or count too often, if that explains them."""
     wanted = counted(heads, seq, d, tile)
     matrix, rows = 2 * heads * seq * seq, 2 * heads * seq * d
     full, blocks = seq // tile, -(-seq // tile)
+    flops = 4 * heads * seq * seq * d
     others = {
+        ("flops", flops // 2): "a multiplication and an addition count as one, or one "
+        "of the two products is left out",
+        ("flops", 2 * flops): "each product counts twice, or the 2 bytes of a number "
+        "count as operations",
+        ("flops", flops // seq * tile): "queries meet the keys of one tile alone",
         ("naive", 4 * rows + 2 * matrix): "`S` and `P` are each moved once",
         ("naive", 4 * rows + 3 * matrix): "`S` and `P` are moved three times in all",
         ("naive", 4 * matrix): "only `S` and `P` are moved",
+        ("naive", 3 * rows + 4 * matrix): "`q`, `k`, `v` or the output is left out",
         ("fused", 4 * rows): "`k` and `v` are read once, and not by each block",
+        ("fused", 2 * rows + blocks * rows): "each block reads only one of `k` and `v`",
+        ("fused", rows + 2 * blocks * rows): "`q` or the output is left out",
+        ("fused", 2 * blocks * rows): "`q` and the output are left out",
+        ("fused", 4 * blocks * rows): "each block reads all of `q`, and writes all of "
+        "the output",
         ("fused", 2 * rows + 2 * full * rows): "the last, shorter block is left out",
         ("fused", 4 * heads * blocks * tile * d + 2 * blocks * rows): "the last block "
         "has as many rows as the others",
     }
-    for name, mine, right in zip(("flops", "naive", "fused"), got, wanted, strict=True):
-        if mine != right:
-            if what := others.get((name, mine)):
-                return f"`{name}` is {mine:,} if {what}. It should be {right:,}."
-            return ""
-    return ""
+    for name, right in zip(COSTS[1:], wanted[1:], strict=True):
+        others[name, right // 2] = "numbers are counted, and not their bytes"
+        others[name, 2 * right] = "a number has 4 bytes, or each is moved twice"
+    if heads > 1:
+        one, by_name = "one head alone is counted", zip(COSTS, wanted, strict=True)
+        others |= {(name, right // heads): one for name, right in by_name}
+    return explained(COSTS, got, wanted, others)
 
 
 def rows_of(rng, heads, seq):

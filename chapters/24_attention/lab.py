@@ -117,7 +117,7 @@ def costs(heads, seq, d, tile):
 check(
     costs,
     spec=checks.counted,
-    inputs=[(1, 64, 16, 32), (3, 100, 8, 32), (2, 1000, 128, 128)],
+    inputs=[(1, 128, 16, 32), (3, 100, 8, 32), (2, 1000, 128, 128)],
     same=checks.compare_costs,
     because=checks.why_other_costs,
 )

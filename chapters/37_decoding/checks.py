@@ -5,6 +5,8 @@ import math
 
 import numpy as np
 
+from weft.checking.named_numbers import compared, explained
+
 from .kernels import GROUP, LOWEST, PAGE, D
 
 MOST_LOADS = 50  # by one thread of `paged_group`, for sequences of 13 keys in 2 slices
@@ -21,51 +23,46 @@ def counted(lengths, heads, kv_heads, d):
     return flops, once, apart
 
 
+COSTS = "flops", "once", "apart"
+
+
 def compare_costs(got, wanted):
-    """Say which of the three numbers is wrong, and perhaps why."""
-    if not isinstance(got, tuple | list) or len(got) != 3:
-        return "Return three numbers: (flops, once, apart)."
-    for name, mine, right in zip(("flops", "once", "apart"), got, wanted, strict=True):
-        if mine == right:
-            continue
-        if name == "flops" and 2 * mine == right:
-            return (
-                "`flops` is half of what it should be: a multiplication and an "
-                "addition count as two, and there are two products."
-            )
-        if 2 * mine == right:
-            return f"`{name}` is half of what it should be: a number has 2 bytes."
-        if mine == 2 * right:
-            return f"`{name}` is twice what it should be."
-        return f"`{name}` is {mine:,}; counted one by one it is {right:,}."
-    return ""
+    """Say which of the three numbers is wrong."""
+    return compared(COSTS, got, wanted)
 
 
 def why_other_costs(lengths, heads, kv_heads, d, got):
     """Say what wrong numbers leave out or count too often, if that explains them."""
-    if not isinstance(got, tuple | list) or len(got) != 3:
-        return ""
     wanted = counted(lengths, heads, kv_heads, d)
     keys, ends = sum(lengths), 4 * heads * len(lengths) * d
-    most = max(lengths) * len(lengths)
+    most, flops = max(lengths) * len(lengths), wanted[0]
     others = {
+        ("flops", flops // 2): "a multiplication and an addition count as one, or one "
+        "of the two products is left out",
+        ("flops", 2 * flops): "each product counts twice, or the 2 bytes of a number "
+        "count as operations",
         ("flops", 4 * kv_heads * keys * d): "each key/value head has one query",
         ("flops", 4 * heads * most * d): "all sequences are as long as the longest",
     }
     for name, readers in ("once", kv_heads), ("apart", heads):
         cache = 4 * readers * keys * d
         others |= {
+            (name, (cache + ends) // 2): "numbers are counted, and not their bytes",
+            (name, 2 * (cache + ends)): "a number has 4 bytes, or each is moved twice",
             (name, cache): "queries and outputs are left out",
             (name, cache + ends // 2): "only the queries or only the outputs count",
             (name, cache + 4 * heads * d): "one sequence alone has queries and outputs",
             (name, cache // 2 + ends): "keys are read, and values are not",
         }
-    for name, mine, right in zip(("flops", "once", "apart"), got, wanted, strict=True):
-        if mine != right:
-            if what := others.get((name, mine)):
-                return f"`{name}` is {mine:,} if {what}. It should be {right:,}."
-            return ""
-    return ""
+    others["once", 4 * kv_heads * (keys + len(lengths)) * d] = (
+        "each key/value head has one query and one output"
+    )
+    if len(lengths) > 1:
+        others |= {
+            ("flops", 4 * heads * length * d): "one sequence alone is counted"
+            for length in lengths
+        }
+    return explained(COSTS, got, wanted, others)
 
 
 def attended(
