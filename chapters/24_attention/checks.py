@@ -99,20 +99,29 @@ def far_below(q, k):
     q[1::2, ::2, 0] = -300
 
 
-def by_tiles(q, k, v, keys, *, seen=None, scale=1, **options):
+def by_tiles(q, k, v, keys, *, seen=None, scale=1, turned="", **options):
     """Return attention by tiles of `keys` keys, with something left out or wrong.
 
     seen: whether a key's number, of any, counts; by default all within the sequence.
-    scale: how often scores are scaled. options: of `over_tiles`.
+    scale: how often scores are scaled. turned: "k" or "v" if their tiles, which are
+    squares then, are read with rows and columns exchanged. options: of `over_tiles`.
     """
     seq, d = q.shape[1:]
     padded = -(-seq // keys) * keys
     q, k, v = (np.pad(x, ((0, 0), (0, padded - seq), (0, 0))) for x in (q, k, v))
+    k = turned_tiles(k, keys) if "k" in turned else k
+    v = turned_tiles(v, keys) if "v" in turned else v
     s = (q * np.float32(d ** (-0.5 * scale))) @ k.transpose(0, 2, 1)
     number = np.arange(padded)
     s = np.where((number < seq) if seen is None else seen(number), s, np.float32(-1e30))
     out, lse = over_tiles(s, v, keys, **options)
     return out[:, :seq], lse[:, :seq]
+
+
+def turned_tiles(x, keys):
+    """Return x (heads, seq, keys) with each tile of keys × keys transposed."""
+    tiles = x.reshape(len(x), -1, keys, keys)
+    return tiles.transpose(0, 1, 3, 2).reshape(x.shape)
 
 
 def over_tiles(s, v, keys, *, old="all", highest=None, factor=None, power=np.exp):
@@ -212,7 +221,13 @@ def left_out(q, k, v, out, lse):
             return ""
         if np.allclose(right * weight[..., None], out, 1e-3, 1e-3):
             return "This is the result if the sums are not divided by `weight`."
-    return slipped(q, k, v, KEYS, out, {"rtol": 1e-3, "atol": 1e-3})
+    turned = {
+        "`tk[c, j]` is read for element `c` of key `j`": {"turned": "k"},
+        "`tv[c, j]` is read for element `c` of value `j`": {"turned": "v"},
+        "both tiles are read with rows and columns exchanged": {"turned": "kv"},
+    }
+    more = turned if KEYS == D else {}
+    return slipped(q, k, v, KEYS, out, {"rtol": 1e-3, "atol": 1e-3}, more)
 
 
 def seen_tiles(first, rows, keys, seq, causal):
