@@ -38,6 +38,7 @@ FUNCTIONS = frozenset({"grid", "gridsize", "lanemask_lt", "shfl_down_sync"})
         (NameError("", name="laneid"), "if laneid == 0:", "`cuda.laneid`"),
         (UnboundLocalError("", name="s"), "out[i] = s", "has skipped"),
         (IndexError("invalid index to scalar variable."), "alpha[i]", "no elements"),
+        (TypeError("'int' object is not subscriptable"), "f(a, b[:2])", "no elements"),
     ],
 )
 def test_the_word_fits_the_line(error: Exception, line: str, told: str) -> None:

@@ -183,6 +183,22 @@ def test_a_row_must_begin_on_a_boundary_and_be_shared() -> None:
         simulate(far, (1, 32), (x, out))
 
 
+def test_a_call_with_too_few_or_too_many_arguments_is_told_what_there_are() -> None:
+    @cuda.jit
+    def few(x):
+        ldmatrix_x4(x[cuda.threadIdx.x, 0])
+
+    @cuda.jit
+    def many(x):
+        ldmatrix_x4(x, cuda.threadIdx.x, 0)
+
+    x = np.zeros((32, 8), np.int32)
+    said = r"`ldmatrix_x4` takes `tile` and `index`, and this call has "
+    for kernel, passed in (few, "1 argument"), (many, "3 arguments"):
+        with pytest.raises(Fault, match=said + passed):
+            simulate(kernel, (1, 32), (x,))
+
+
 def test_what_is_no_fragment_is_refused() -> None:
     @cuda.jit
     def kernel(x):

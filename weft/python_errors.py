@@ -30,6 +30,11 @@ def advice(error: Exception, text: str, functions: frozenset[str]) -> str:
         return "What comes before the brackets is a number, which has no elements."
     if not isinstance(error, TypeError):
         return ""
+    if re.match(r"'(int|float|bool)' object is not subscriptable", str(error)):
+        return (
+            "What comes before the brackets is one number, which has no elements. "
+            "Which line assigns it, and does it read one element or several?"
+        )
     if said := power(error):
         return said
     for name in re.findall(rf"{CUDA}(?![\w.(])", text):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from inspect import signature
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,6 +17,23 @@ from weft.simulator.running.phases import Phases
 from weft.simulator.running.protocol import Launched, Waiting
 from weft.simulator.running.special import Special
 from weft.simulator.running.warps import FULL, Exchange
+from weft.wording import joined, several
+
+
+def first(operation: Operation, lane: int, given: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Take a lane's first step in an operation. Raises TypeError, for the learner."""
+    assert operation.first is not None
+    try:
+        values: tuple[Any, ...] = operation.first(lane, *given)
+    except TypeError:
+        takes = list(signature(operation.first).parameters)[1:]
+        if len(given) == len(takes):
+            raise
+        names = joined(f"`{name}`" for name in takes)
+        passed = several(len(given), "argument")
+        message = f"`{operation.name}` takes {names}, and this call has {passed}"
+        raise TypeError(message) from None
+    return values
 
 
 class Intrinsics:
@@ -102,7 +120,7 @@ class Intrinsics:
             mask, values = (FULL, args) if whole else (int(args[0]) & FULL, args[1:])
             given = values
             if operation.first is not None:
-                values = operation.first(self._run.current.lane, *given)
+                values = first(operation, self._run.current.lane, given)
             reply = yield exchange, mask, values
             if operation.last is None:
                 return reply
