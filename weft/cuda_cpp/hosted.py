@@ -136,8 +136,8 @@ class Call:
     inputs: arrays, whose strides are the tensors', and numbers. devices: that of each
     input, -1 for host memory. case: has the right results; None for inputs that must be
     refused. refused: the row of `hosted.toml` for a function that accepts them. of: the
-    name of the input that is special. dry: whether only the launch is judged: the arrays
-    have a size, but no data, and no thread runs.
+    name of the input that is special. dry: whether only the launch is judged, so that
+    arrays have a size, but no data, and no thread runs.
     """
 
     when: str
