@@ -31,7 +31,7 @@ def tile_scores(q, k, causal, scores):
         for i in range(4):
             col = start + int32(8 * n + i % 2) + int32(2) * t
             query = row + int32(i // 2 * 8)
-            s[n, i] *= SCALE2
+            s[n, i] *= SCALE2  # <- here
             if col >= seq or (causal and col > query):
-                s[n, i] = NOTHING  # <- here
+                s[n, i] = NOTHING
     put_scores(scores, s, head, row, start, t)
