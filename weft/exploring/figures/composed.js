@@ -137,10 +137,10 @@ const name = ({ shape, stride }) => `${written(shape)}:${written(stride)}`;
 function words(state, { a, b, layout, why, c, picked, placed }) {
   const k = picked[c];
   const through =
-    `B leads from ${written(idx2crd(c, b.shape))} to number ${sum(c, b)} = ${k}, which is ` +
-    `coordinate ${written(idx2crd(k, a.shape))} of A. A leads on to ${sum(k, a)} = ${placed[c]}.`;
+    `B maps ${written(idx2crd(c, b.shape))} to number ${sum(c, b)} = ${k}, which is ` +
+    `coordinate ${written(idx2crd(k, a.shape))} of A. A maps this number to ${sum(k, a)} = ${placed[c]}.`;
   if (layout)
-    return `${through} The composition ${name(layout)} gets there at once: ${sum(c, layout)} = ${placed[c]}.`;
+    return `${through} The composition ${name(layout)} gives the same index directly: ${sum(c, layout)} = ${placed[c]}.`;
   const some = placed.slice(0, 6).join(", ");
   const more = placed.length > 6 ? " …" : "";
   return `${through} No layout has the indices ${some}${more}: ${why}.`;
