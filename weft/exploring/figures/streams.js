@@ -39,14 +39,14 @@ function draw(state, width) {
     text(Math.min(end, width - 4), foot + 14, `${per(total)} ms`, end > width / 2 ? "end strong" : "strong"),
   );
   const least = Math.max(state.copy, state.work);
-  const what = state.work > state.copy ? "the kernels" : "the bus";
+  const what = state.work > state.copy ? "the SMs" : "the bus";
   const said = !state.pinned
     ? "From pageable memory the host copies through a buffer of its own and waits. No number of streams helps."
     : state.streams === 1
       ? "In one stream everything stays in order: while data travels, no kernel runs."
       : state.pieces === 1
         ? "There is one piece, so there is nothing to overlap it with."
-        : `Pieces overlap. At best ${what} would be busy all the time: ${per(least)} ms.`;
+        : `Pieces overlap. At best, ${what} would be busy all the time, for ${per(least)} ms.`;
   return {
     picture: picture(width, foot + 20, out),
     numbers: [
