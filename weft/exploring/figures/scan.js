@@ -52,10 +52,10 @@ function words(method, step, kind, gap, added) {
   if (method === "steps")
     return step === LEVELS
       ? "Each cell holds the sum of everything up to its own place: the inclusive scan."
-      : `Each cell holds the sum of up to ${2 * gap} elements, as many more as it had.`;
+      : `Each cell holds the sum of up to ${2 * gap} elements, twice as many as before.`;
   if (kind === "up")
-    return `${counted(added, "cell has", "cells have")} a sum of ${2 * gap}; the others are left alone.`;
-  if (kind === "zero") return "Nothing comes before the whole. The sum of all is given up for that.";
+    return `${counted(added, "cell now holds the sum", "cells now hold sums")} of ${2 * gap} elements; the others have not changed.`;
+  if (kind === "zero") return "Nothing comes before the whole array, so 0 replaces the sum of everything.";
   if (step === LAST.tree)
     return "Each cell holds the sum of what comes before its place: the exclusive scan.";
   return `${counted(2 * added, "cell holds", "cells hold")} what comes before their ${gap === 1 ? "element" : `${gap} elements`}.`;

@@ -78,17 +78,17 @@ function draw({ tree, step }, width) {
 
 function words(tree, step, { warps, idle, passes }, adds) {
   if (!step) return `${BLOCK} numbers are in shared memory, one for each thread.`;
-  const end = step === STEPS ? " Place 0 holds the sum." : "";
+  const end = step === STEPS ? " Element 0 holds the sum." : "";
   if (passes > 1)
     return (
-      `The lanes are neighbours and their places are not: ${passes} of the words that a ` +
+      `The lanes are neighbours, but their elements are not: ${passes} of the words that a ` +
       `warp needs at once are in the same bank.${end}`
     );
   if (idle && warps > 1)
-    return `${plural(warps, "warp")} take the time of an addition, for ${plural(adds, "lane")} that add.${end}`;
+    return `${plural(warps, "warp")} take the time of an addition, although only ${plural(adds, "lane adds", "lanes add")}.${end}`;
   if (idle)
-    return `One warp is left, and ${plural(adds, "lane")} in it. Here every tree is wasteful; shuffles need no memory for it.${end}`;
-  return `Lanes that add are neighbours, their places are in different banks, and the other warps skip the step.${end}`;
+    return `One warp is left, in which ${plural(adds, "lane adds", "lanes add")}. From here on, every tree leaves lanes idle; shuffles can finish the sum without shared memory.${end}`;
+  return `The lanes that add are neighbours, their elements are in different banks, and the other warps skip the step.${end}`;
 }
 
 export default figure({
