@@ -83,7 +83,7 @@ function words({ step, correct }, now, all) {
   if (!grown) return `No score of tile ${step - 1} is above the maximum, so the factor is 1, and nothing changes.${end}`;
   if (!correct)
     return `Tile ${step - 1} has a larger score. The weights of earlier tiles are relative to the old maximum: they are too large.`;
-  return `Tile ${step - 1} has a larger score. What has been added, the sum of the weights and the output, is multiplied by ${two(now.factor)}.${end}`;
+  return `Tile ${step - 1} has a larger score. What has been added up so far (the sum of the weights, and the output) is multiplied by ${two(now.factor)}.${end}`;
 }
 
 export default figure({
