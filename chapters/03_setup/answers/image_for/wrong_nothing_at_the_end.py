@@ -1,4 +1,4 @@
-# verdict: answer
+# verdict: wrong-value
 # If there is none, there is none.
 def image_for(capability, images):
     """Return the image that a GPU of this capability uses, or "no image"."""

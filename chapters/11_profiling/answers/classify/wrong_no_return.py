@@ -1,4 +1,4 @@
-# verdict: answer
+# verdict: wrong-value
 # The last line is the value.
 def classify(program):
     """Return what a program waits for."""

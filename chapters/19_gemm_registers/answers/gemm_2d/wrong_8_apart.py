@@ -12,7 +12,7 @@ def gemm_2d(alpha, a, b, beta, c):
     col0 = int32(cuda.blockIdx.x) * int32(BN)
     t = int32(cuda.threadIdx.x)
 
-    x, y = t % int32(8), t // int32(8)  # <- here
+    x, y = t % int32(8), t // int32(8)
     for i in range(TM):
         for j in range(TN):
             sums[i, j] = float32(0)
@@ -30,7 +30,7 @@ def gemm_2d(alpha, a, b, beta, c):
             for i in range(TM):
                 fa[i] = ta[y + int32(i * (BM // TM)), p]
             for j in range(TN):
-                fb[j] = tb[p, x + int32(j * (8))]
+                fb[j] = tb[p, x + int32(j * (8))]  # <- here
             for i in range(TM):
                 for j in range(TN):
                     sums[i, j] += fa[i] * fb[j]

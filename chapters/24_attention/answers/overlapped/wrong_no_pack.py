@@ -27,9 +27,9 @@ def overlapped(q, k, v, out, lse):
         top1, weight1, factor1 = soften_row(s, top1, weight1, 2)
         wgmma_wait(0)
         hold(o, 32)
-        hold_words(p, 16)  # <- here
+        hold_words(p, 16)
         for n in range(8):
-            o[4 * n] *= factor0
+            o[4 * n] *= factor0  # <- here
             o[4 * n + 1] *= factor0
             o[4 * n + 2] *= factor1
             o[4 * n + 3] *= factor1

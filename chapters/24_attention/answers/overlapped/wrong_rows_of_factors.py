@@ -33,9 +33,9 @@ def overlapped(q, k, v, out, lse):
             o[4 * n + 1] *= factor1
             o[4 * n + 2] *= factor0
             o[4 * n + 3] *= factor1
-        pack_words(p, s)  # <- here
+        pack_words(p, s)
 
     # 3 lines
-    last_tile(o, p, memory, count - int32(1))
+    last_tile(o, p, memory, count - int32(1))  # <- here
     put_fragments(out, lse, o, 0, top0, weight0)
     put_fragments(out, lse, o, 2, top1, weight1)
