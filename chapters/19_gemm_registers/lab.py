@@ -468,9 +468,9 @@ ladder
 # **A square** needs only a quarter of a load per multiply-add, but is slower. The
 # estimate counted passes and instructions, but no time spent *waiting*. In each
 # iteration, a thread loads four elements of `a` and four of `b`, each after a guard,
-# which is a branch, and stores each element before it loads the next. The compiler does
-# not move a load across the branch before it, so the thread waits for the eight loads
-# one after the other. On an H200 a load takes about 0.35 µs (chapter 13), so eight
+# which is a branch, and stores each element before it loads the next. The compiler
+# keeps the loads and stores in this order, so the thread waits for the eight loads one
+# after the other. On an H200 a load takes about 0.35 µs (chapter 13), so eight
 # loads take 2.8 µs. The 1024 blocks run in 8 waves of 132, with 512 iterations each, so
 # waiting takes 8 × 512 × 2.8 µs = 11 ms, of 18 ms. This estimate is a little too high:
 # according to the profiler, a warp spends 2.6 of its 5.8 cycles per instruction waiting
