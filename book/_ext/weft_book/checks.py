@@ -386,7 +386,8 @@ def html_of(exercise: Data, up: str, works: bool) -> str:
     title = escape(exercise["title"])
     number = lab.partition("_")[0]
     link = f'<a href="{up}labs/{lab}.html">lab {number}</a>'
-    told = "<p>Enable JavaScript to write and check your answer here.</p>" if works else ""
+    needed = "<p>Enable JavaScript to write and check your answer here.</p>"
+    told = needed if works else ""
     data = f' data-check="{lab}.{name}"' if works else ""
     return (
         f'<div class="weft-check" id="check-{name}"{data}>'
