@@ -27,6 +27,7 @@ from weft.cuda_cpp import compiler, running
 from weft.cuda_cpp.exercise import CudaCppExercise
 from weft.cuda_cpp.judging import Judge
 from weft.places import Note
+from weft.simulator.limits import MAX_THREADS, WARP
 from weft.wording import several
 
 Array = np.ndarray[Any, Any]
@@ -43,7 +44,6 @@ HEADERS = (
     "cuda_runtime_api.h torch/all.h torch/extension.h torch/library.h torch/torch.h "
     "torch/types.h"
 ).split()
-WARP, MOST = 32, 1024  # threads per warp, and the most per block
 SIDE = 1  # the number of a stream other than the default one
 # exit status of the stand-in if a kernel gets an address outside device memory
 STRAY = 94
@@ -352,7 +352,7 @@ class Called:
         if 0 in launch.grid:
             row = "rounded-down" if count else "no-blocks"
         else:
-            swapped = WARP <= blocks <= MOST < each and blocks * each >= count
+            swapped = WARP <= blocks <= MAX_THREADS < each and blocks * each >= count
             row = "swapped" if swapped else "too-large"
         told = {
             "count": several(count, "element"),

@@ -184,11 +184,11 @@ def all_alike(last: Trace, mine: Columns, place: Place) -> int:
 
     mine: the loads of the one. A single element is no work that could be shared.
     """
-    sites = [replace(p, expression="") == place for p in last.places]
-    view, mine = last.view, mine[np.array(sites)[last.site[mine]]]
+    sites = np.array([replace(p, expression="") == place for p in last.places])
+    view, mine = last.view, mine[sites[last.site[mine]]]
     block, warp, number = map(last.of_views, ("block", "warp", "number"))
     same = (block == block[view[mine[0]]]) & (warp == warp[view[mine[0]]])
-    rows = np.flatnonzero(np.array(sites)[last.site] & same[view])
+    rows = np.flatnonzero(sites[last.site] & same[view])
     rows = rows[
         (last.operation[rows] == READ) & (last.space[rows] == last.space[mine[0]])
     ]
