@@ -1,15 +1,20 @@
 """The simulator is quick enough to be used without a thought.
 
-Seconds say little on a busy machine, so each simulator's processor time is divided by
-that of a loop of Python, timed in the same process before and after each launch. The
-limits are half of what was measured. How long one waits depends on the cores that other
-programs leave: Numba's threads fight for the interpreter, the longer the more cores are
-free. That number is the benchmark's alone, see benchmarks/simulator_speed.py; here it
-is only seen that our simulator starts no threads that could fight.
+Seconds say little on a busy machine, and little about another one. So two things are
+looked at. How many instructions Python executes for a launch is the same on every
+machine. And each simulator's processor time is divided by that of a loop of Python,
+timed in the same process before and after each launch; even so, one kind of processor
+gives half the ratio of another, hence limits of a fifth of what was once measured. How
+long one waits depends on the cores that other programs leave: Numba's threads fight for
+the interpreter, the longer the more cores are free. That number is the benchmark's
+alone, see benchmarks/simulator_speed.py; here it is only seen that our simulator starts
+no threads that could fight.
 """
 
 import os
+import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +35,10 @@ pytestmark = pytest.mark.skipif(weft.GPU, reason="Numba's simulator does not run
 def test_many_times_as_fast_as_numbas_simulator(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """56 times, and 27 with a trace in which hazards are looked for."""
+    """56 times, and 27 with a trace in which hazards are looked for, on one machine.
+
+    On two others it was 24 to 36 times, and 13 to 18.
+    """
     pytest.importorskip("resource")
     if not hasattr(os, "sched_setaffinity"):
         pytest.skip("needs Linux, to run on one core")
@@ -41,8 +49,45 @@ def test_many_times_as_fast_as_numbas_simulator(
         which: simulator_speed.apart(which, "matmul", 64, pinned=True)["relative"]
         for which in ("numba", "ours", "sanitised")
     }
-    assert found["numba"] / found["ours"] > 28, found
-    assert found["numba"] / found["sanitised"] > 13, found
+    assert found["numba"] / found["ours"] > 10, found
+    assert found["numba"] / found["sanitised"] > 5, found
+
+
+@pytest.mark.parametrize(("way", "most"), [("ours", 66), ("sanitised", 138)])
+def test_a_multiplication_takes_few_of_pythons_instructions(
+    way: str, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """55, and 115 with a trace in which hazards are looked for, in Python 3.11."""
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    import simulator_speed
+    from launches import TILE, matmul
+
+    size = 2 * TILE
+    a = np.ones((size, size), np.float32)
+    given = (a, a, np.zeros_like(a))
+    launch = simulator_speed.way(way)
+    launch(matmul, ((2, 2), (TILE, TILE)), given)  # compiled and kept from here on
+    executed = instructions(lambda: launch(matmul, ((2, 2), (TILE, TILE)), given))
+    assert size**3 < executed < most * size**3
+
+
+def instructions(do: Callable[[], object]) -> int:
+    """How many of Python's instructions `do` executes in this thread."""
+    executed = 0
+
+    def seen(frame: Any, event: str, _: object) -> Any:
+        nonlocal executed
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        executed += event == "opcode"
+        return seen
+
+    before = sys.gettrace()
+    sys.settrace(seen)
+    try:
+        do()
+    finally:
+        sys.settrace(before)
+    return executed
 
 
 @pytest.mark.parametrize("launch", [simulate, record])
