@@ -22,6 +22,8 @@ thread of the operating system, and takes the same time on any number of cores.
 `simulator_speed.json` keeps a series of these numbers for each way in which our
 simulator has run threads, with the commit that was measured: as greenlets, and as
 generators. The plot and the pages show the last. `backends.py` compares the two.
+"another processor" has four more runs of the matmul on another machine, where both
+ratios are lower.
 """
 
 import json

@@ -44,6 +44,10 @@ body { background: none; }
 .bd-article h1 { break-before: page; }
 .bd-article :is(h1, h2, h3) { break-after: avoid; }
 .weft-check { break-inside: avoid-page; }
+/* A repeating gradient is printed as a bitmap of the page's size. */
+.weft-baseline .weft-fill, .bd-article h2::after { background: var(--weft-weft); }
+:is(.weft-wide, .weft-frame, .weft-formula, .pst-scrollable-table-container),
+.bd-article .highlight pre { background-image: none !important; }
 .front { padding-top: 28vh; break-after: page; }
 .front h1, .contents h1 { break-before: auto !important; }
 .contents li { display: flex; gap: 0.6rem; list-style: none; }

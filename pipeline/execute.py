@@ -22,6 +22,8 @@ from nbclient.exceptions import (
 )
 from nbformat import NotebookNode
 
+from weft import lesson
+
 from . import PipelineError, measured, notebook
 from .machine import environment, simulated
 from .publishing import listed, lost, only_shown, publish
@@ -154,25 +156,47 @@ def refresh(root: Path, stem: str, timeout: int = CELL_TIMEOUT) -> int:
     """Fill in missing outputs of solutions/NN.ipynb; return how many cells got one.
 
     The outputs come from a run in the simulator, whose tables show what the reference
-    GPU measured. So text, checks and helpers may change without a GPU. The stamp and
-    all other outputs stay; the stamp notes the day. timeout: in seconds for a cell.
+    GPU measured. So text, checks and helpers may change without a GPU. A quiz that the
+    lesson words differently by now needs no run. The stamp and all other outputs stay;
+    the stamp notes the day. timeout: in seconds for a cell.
     """
     path, old = notebook.solution(root, stem), notebook.up_to_date(root, stem)
     waiting = [n for n, cell in enumerate(old.cells) if _waits(cell)]
-    if not waiting:
+    asked = _ask_again(old, stem)
+    if not waiting and not asked:
         return 0
-    nb = notebook.read_script(notebook.script(root, stem))
-    _run(nb, root, stem, environment(root, **simulated(True)), timeout)
-    tuple(_take_stderr(nb))
-    _scrub(nb, root)
-    for number in waiting:
-        old.cells[number].outputs = nb.cells[number].outputs
+    if waiting:
+        nb = notebook.read_script(notebook.script(root, stem))
+        _run(nb, root, stem, environment(root, **simulated(True)), timeout)
+        tuple(_take_stderr(nb))
+        _scrub(nb, root)
+        for number in waiting:
+            old.cells[number].outputs = nb.cells[number].outputs
     code = (cell for cell in old.cells if cell.cell_type == "code")
     for count, cell in enumerate(code, 1):
         cell.execution_count = count
     stamp = dict(old.metadata.weft) | {"refreshed": date.today().isoformat()}
     notebook.write(notebook.canonical(old, stamp), path)
-    return len(waiting)
+    return len(waiting) + asked
+
+
+def _ask_again(nb: NotebookNode, stem: str) -> int:
+    """Put the lesson's quiz in the place of an older one; return how many differed."""
+    shown = [
+        output.data
+        for cell in nb.cells
+        if cell.source.strip() == "quiz()"
+        for output in cell.get("outputs", ())
+        if output.output_type == "execute_result"
+    ]
+    if not shown:
+        return 0
+    quiz = lesson.quiz(stem)
+    now = {"text/html": quiz._repr_html_(), "text/plain": repr(quiz)}
+    older = [data for data in shown if dict(data) != now]
+    for data in older:
+        data.update(now)
+    return len(older)
 
 
 def _waits(cell: NotebookNode) -> bool:

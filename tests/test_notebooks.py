@@ -19,7 +19,7 @@ from budget import MOST
 from IPython.core.inputtransformer2 import TransformerManager
 
 from pipeline import labs, measured, notebook
-from weft import cells
+from weft import cells, lesson
 from weft.bench.results import REFERENCE
 from weft.lesson import syllabus
 
@@ -269,6 +269,18 @@ def test_stamp_and_results_belong_to_this_code(stem):
     # Another GPU may have run an earlier version, as long as no row of it is gone.
     for gpu, found in rows.items():
         assert found <= rows[REFERENCE], f"{gpu}: {found - rows[REFERENCE]}"
+
+
+def test_the_quiz_is_the_lessons(stem):
+    quiz = lesson.quiz(stem)
+    shown = [
+        output.data
+        for cell in executed(stem).cells
+        if cell.source == "quiz()"
+        for output in cell.outputs
+    ]
+    now = {"text/html": quiz._repr_html_(), "text/plain": repr(quiz)}
+    assert shown == [now], f"make refresh labs LAB={stem}"
 
 
 def test_outputs_are_fit_to_publish(stem):

@@ -26,6 +26,7 @@ def test_the_page_is_short() -> None:
 
 EARLIER, LAST = KEPT["series"]
 BACKENDS = KEPT["backends"]["rows"]
+ELSEWHERE = KEPT["another processor"]
 
 
 def each(which: str) -> float:
@@ -66,6 +67,10 @@ def mean(above: str, way: str, below: str = "generators") -> float:
         (r"adds ([\d.]+) µs", 1e6 * LAST["rows"][1] / LAST["rows"][0]),
         (r"takes (\d+) times as much processor", LAST["one core"]["ratio"]),
         (r"or (\d+) times as much as a check", LAST["one core"]["sanitised_ratio"]),
+        (r"ratios were (\d+) to", min(ELSEWHERE["ratio"])),
+        (r"ratios were 24 to (\d+)", max(ELSEWHERE["ratio"])),
+        (r"36 and (\d+) to", min(ELSEWHERE["sanitised_ratio"])),
+        (r"36 and 13 to (\d+)", max(ELSEWHERE["sanitised_ratio"])),
         (r"means are (\d+) and", mean("numba", "plain")),
         (r"means are 80 and (\d+)", mean("numba", "checked")),
         (r"wait ([\d.]+) times as long as",
@@ -82,13 +87,16 @@ def test_numbers_on_the_page(words: str, measured: float) -> None:
 
 def test_numbers_of_the_readme() -> None:
     found = re.search(
-        r"takes ([\d.]+) seconds of a core; .* takes (\d+) times as long to run it",
+        r"takes ([\d.]+) to ([\d.]+) seconds of a core; "
+        r".* takes (\d+) to (\d+) times as long to run it",
         " ".join(README.split()),
     )
     assert found
     kept = LAST["one core"]
-    assert float(found[1]) == pytest.approx(kept["sanitised"], rel=0.15)
-    assert float(found[2]) == pytest.approx(kept["sanitised_ratio"], rel=0.05)
+    seconds = [kept["sanitised"], *ELSEWHERE["sanitised"]]
+    ratios = [kept["sanitised_ratio"], *ELSEWHERE["sanitised_ratio"]]
+    wanted = min(seconds), max(seconds), min(ratios), max(ratios)
+    assert [float(n) for n in found.groups()] == pytest.approx(wanted, rel=0.2)
 
 
 def test_generators_are_quicker_than_greenlets() -> None:

@@ -136,8 +136,8 @@ def in_float16(a, b, error):
     if not np.all(np.abs(error) <= 1.5e-3 * parts):
         return ""
     return (
-        "Large parts of these sums cancel, and what is wrong is about what float16 "
-        "loses of them. In which type are the sums kept?"
+        "Large parts of these sums cancel, and the error is about as large as what "
+        "float16 loses. In which type are the sums kept?"
     )
 
 

@@ -172,11 +172,13 @@ def test_a_search_transfers_little(open_page: Callable, site: str, query: str) -
     def texts() -> int:
         return sum(bool(re.search("/_search/(book|labs)/", one.url)) for one in done)
 
+    before, now = (0, 0), (texts(), filled.count())
     for _ in range(PATIENCE):
-        if texts() == filled.count():
+        if before == now and now[0] == now[1]:
             break
-        page.wait_for_timeout(50)
-    assert 1 <= texts() == filled.count() < 10  # those in sight
+        page.wait_for_timeout(100)
+        before, now = now, (texts(), filled.count())
+    assert 1 <= now[0] == now[1] < 10  # those in sight
 
     shown.locator("li").last.scroll_into_view_if_needed()
     shown.locator("li").last.locator("p:not(:empty)").wait_for()

@@ -35,13 +35,13 @@ WIDE = registry.names(elements=4)
 
 NUMBER = (
     "The measurements compile this kernel with other sizes. A name then has another "
-    "value, but a number does not. With names instead of what is shown the kernel "
-    "is right: which name does each number stand for?"
+    "value, but a number does not. With names instead of what is shown, the "
+    "kernel is right: which name should replace each number?"
 )
 NAME = (
     "The measurements compile this kernel with other sizes. Names that have the same "
     "value in your run then have different ones. With another name instead of "
-    "what is shown the kernel is right: which size is meant?"
+    "what is shown, the kernel is right: which size is meant?"
 )
 SOMETHING = (
     "The measurements compile this kernel with other sizes, and something in it fits "

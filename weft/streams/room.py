@@ -307,7 +307,7 @@ def limits(run: Run) -> Facts:
         if pageable or factor < held["overlap"]:
             raise Failed(wording.serial(name, machine, held["overlap"]))
         facts.append(
-            f"in the model {factor:.2f} times as fast as one thing after the other"
+            f"in the model {factor:.2f} times as fast as without any overlap"
         )
     return facts
 

@@ -140,14 +140,14 @@ def proven(kernels: Sequence[Kernel], classes: int, labs: int) -> list[tuple[str
     """Return how many kernels the checks judge, and of what."""
     wrong, right = split(kernels)
     return [
-        (wrong, "wrong kernels, each refused for the reason stated"),
+        (wrong, "wrong kernels, each rejected for the reason stated"),
         (right, "right kernels, each accepted"),
         (f"{classes} + {labs}", "classes of mistakes, and labs"),
     ]
 
 
 def mutants_proven(found: Score) -> tuple[str, str]:
-    what = f"of {counted(found.wrong, 'wrong mutant')} refused"
+    what = f"of {counted(found.wrong, 'wrong mutant')} rejected"
     return f"{found.rejected:,}", what
 
 

@@ -53,7 +53,7 @@ def by_lab(root: Path, found: list[Fact]) -> str:
         ("kinds", "most often as"),
     ]
     count = (
-        f"{counted(len(rows) - 1, 'lab')}, {share(score(found))} of the wrong refused"
+        f"{counted(len(rows) - 1, 'lab')}, {share(score(found))} of the wrong mutants rejected"
     )
     return group("mutants/labs", "Lab by lab", count, table(columns, rows, kind=WIDE))
 

@@ -51,9 +51,9 @@ function draw(state, width) {
     picture: picture(width, foot + 44, out),
     numbers: [
       [`${state.step} of ${all}`, "steps"],
-      [`${last.length} of ${ranks}`, "ranks send in this one"],
-      [`${two(most)} n`, "bytes sent by the busiest"],
-      [`${latencies} α + ${two(sizes)} n/β`, "the time of all steps"],
+      [`${last.length} of ${ranks}`, "ranks send in this step"],
+      [`${two(most)} n`, "bytes sent by the busiest rank"],
+      [`${latencies} α + ${two(sizes)} n/β`, "time for all steps"],
     ],
     said: words(state, all, last, most),
   };
@@ -69,7 +69,7 @@ function words({ method, ranks, step }, all, last, most) {
   if (method === "ring" && step === all / 2)
     return "Each rank has one chunk of the whole sum: a reduce-scatter. From now on, complete chunks go around.";
   if (method === "tree" && step === all / 2)
-    return "Rank 0 has the whole sum. It goes back the way that it came.";
+    return "Rank 0 has the whole sum. It is sent back the way it came.";
   const adds = last[0].adds ? "adds it to its own" : "replaces its own";
   return `${counted(last.length, "rank sends", "ranks send")} ${what}. The receiver ${adds}.`;
 }

@@ -68,8 +68,8 @@ function words(engine, now, done, bad) {
   if (done) return "Each node was visited after all nodes that were computed from it. The gradient of x counts both paths.";
   if (engine === "early" && last === "a")
     return "Node a was met first, so it is visited first. It passes on 1, although a share is missing.";
-  if (last === "c" && engine === "right") return "Now both shares of a are there. They are added, and a is ready.";
-  if (last === "d" && engine === "right") return "Node a has one share, but two edges lead to it. So c comes first.";
+  if (last === "c" && engine === "right") return "Now both shares of a have arrived. They are added, and a is ready.";
+  if (last === "d" && engine === "right") return "Node a has received one share, but two edges lead to it. So c comes first.";
   return `Node ${last} has passed its gradient on, a share along each of its edges.`;
 }
 

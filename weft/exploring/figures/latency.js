@@ -59,7 +59,7 @@ function draw(state, width) {
       ? `The scheduler is idle whenever all warps wait; ${counted(more, "more warp")} would fill the time.`
       : state.ways > 1
         ? "The scheduler is never idle, but it issues the same instructions once for each way through the branch, with the other lanes switched off."
-        : "There is always a warp that is ready: the latency does not show. More warps would change nothing.";
+        : "There is always a warp that is ready, so the latency is hidden. More warps would change nothing.";
   return {
     picture: picture(width, y + 24, out),
     numbers: [

@@ -59,7 +59,7 @@ function draw(state, width) {
       ? `A block like this cannot run at all: an SM has too few ${all === "warps" ? "warps" : all} for it.`
       : found.share === 1
         ? "Every warp slot is taken."
-        : `What keeps the next block out: ${all}. ${counted(found.has.warps - found.warps, "warp slot")} ${found.has.warps - found.warps === 1 ? "stays" : "stay"} empty.`;
+        : `Limited by ${all}: no further block fits. ${counted(found.has.warps - found.warps, "warp slot")} ${found.has.warps - found.warps === 1 ? "stays" : "stay"} empty.`;
   return {
     picture: picture(width, y - 4, out),
     numbers: [

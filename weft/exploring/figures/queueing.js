@@ -43,7 +43,7 @@ function draw(state, width) {
     picture: picture(width, foot + 24, out),
     numbers: [
       [`${number(now.total)} µs`, `for ${STEPS} steps of ${KERNELS} kernels`],
-      [`${number(100 * busy)} %`, "of it, the GPU works", busy < 0.5 && "bad"],
+      [`${number(100 * busy)} %`, "of the time, the GPU works", busy < 0.5 && "bad"],
       [number(plain.total / now.total, 2), "times as fast as kernel by kernel"],
     ],
     said: words(state),

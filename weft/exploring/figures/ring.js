@@ -105,7 +105,7 @@ function words({ stages, first }, now) {
   if (first !== "right" || !now.order)
     return first === "producer"
       ? "No wait for parity 0 returns in phase 0: the phase before it counts as odd."
-      : "Nothing has happened yet, and a wait for parity 1 returns already: the phase before phase 0 counts as odd.";
+      : "Nothing has happened yet, but a wait for parity 1 returns at once: the phase before phase 0 counts as odd.";
   const freed = (consumer.tile - 1) % stages;
   const arrived = producer.tile - now.copies.length - 1;
   if (now.last === "c" && !consumer.using)
@@ -113,7 +113,7 @@ function words({ stages, first }, now) {
   if (now.last === "c")
     return `The consumer uses tile ${consumer.tile}. Until it arrives at empty[${consumer.stage}], no copy into that stage can begin.`;
   if (now.last === "b")
-    return `Tile ${arrived} is there. No arrival and no byte is missing at full[${arrived % stages}], so its phase is complete.`;
+    return `Tile ${arrived} has arrived. No arrival and no byte is missing at full[${arrived % stages}], so its phase is complete.`;
   if (producer.waits)
     return `The ring is full. The producer waits until tile ${producer.tile - stages} has been used.`;
   return `The producer has arrived at full[${(producer.tile - 1) % stages}], but ${BYTES / KB} KB are missing, so the phase is not complete.`;

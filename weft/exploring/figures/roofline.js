@@ -126,7 +126,7 @@ function draw(state, width) {
     said:
       bound === "memory"
         ? `Memory is the limit. Below ${per(ridge)} FLOP per byte, every byte that you avoid moving makes the kernel faster.`
-        : `Arithmetic is the limit. From ${per(ridge)} FLOP per byte up, moving fewer bytes does not help.`,
+        : `Arithmetic is the limit. Above ${per(ridge)} FLOP per byte, moving fewer bytes does not help.`,
   };
 }
 

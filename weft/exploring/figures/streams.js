@@ -41,12 +41,12 @@ function draw(state, width) {
   const least = Math.max(state.copy, state.work);
   const what = state.work > state.copy ? "the SMs" : "the bus";
   const said = !state.pinned
-    ? "From pageable memory the host copies through a buffer of its own and waits. No number of streams helps."
+    ? "The host copies pageable memory through its own buffer, and waits. More streams do not help."
     : state.streams === 1
-      ? "In one stream everything stays in order: while data travels, no kernel runs."
+      ? "In one stream, everything runs in order: no kernel runs while data is copied."
       : state.pieces === 1
         ? "There is one piece, so there is nothing to overlap it with."
-        : `Pieces overlap. At best, ${what} would be busy all the time, for ${per(least)} ms.`;
+        : `Pieces overlap. At best, ${what} would be busy throughout, and the whole would take ${per(least)} ms.`;
   return {
     picture: picture(width, foot + 20, out),
     numbers: [

@@ -119,7 +119,7 @@ function words(view, free, strides) {
       `${isContiguous(view) ? ". The view is contiguous." : ", although the view is not contiguous."}`
     );
   if (down === 0)
-    return `${moved}With stride 0, every row is the same numbers. No single stride repeats a row, so reshape(-1) has to copy it.`;
+    return `${moved}With stride 0, every row has the same numbers. No single stride repeats a row, so reshape(-1) has to copy it.`;
   return (
     `${moved}A row spans ${columns} × ${across} = ${columns * across} places of the storage, but a step down ` +
     `moves by ${down}: the dimensions do not merge, and reshape(-1) has to copy.`

@@ -85,7 +85,7 @@ function words(tree, step, { warps, idle, passes }, adds) {
       `warp needs at once are in the same bank.${end}`
     );
   if (idle && warps > 1)
-    return `${plural(warps, "warp")} take the time of an addition, although only ${plural(adds, "lane adds", "lanes add")}.${end}`;
+    return `${plural(warps, "warp")} spend time on an addition, although only ${plural(adds, "lane adds", "lanes add")}.${end}`;
   if (idle)
     return `One warp is left, in which ${plural(adds, "lane adds", "lanes add")}. From here on, every tree leaves lanes idle; shuffles can finish the sum without shared memory.${end}`;
   return `The lanes that add are neighbours, their elements are in different banks, and the other warps skip the step.${end}`;

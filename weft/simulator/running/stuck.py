@@ -186,8 +186,9 @@ def absent_lane(where: Positions, group: list[Thread], absent: AbsentLane) -> Fa
     site = where.instruction(reader)
     if mask >> absent.source & 1:
         why = (
-            f"the mask names lane {absent.source}, but it never came here: an `if` led "
-            f"it past this line, a loop was over for it, or a `return` ended it."
+            f"the mask names lane {absent.source}, but that lane never came "
+            f"here: an `if` led it past this line, its loop had ended, or a `return` "
+            f"ended it."
         )
     else:
         why = f"the mask 0x{mask:08x} does not name lane {absent.source}."
