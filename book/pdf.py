@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 from posixpath import join, normpath
+from string import ascii_lowercase
 from typing import Any
 from urllib.parse import urldefrag, urlsplit
 
@@ -54,6 +55,12 @@ body { background: none; }
 .contents li a { flex: 1; }
 .contents ul { padding: 0; margin: 0 0 0.8rem; break-inside: avoid; }
 .contents p { margin: 0.8rem 0 0.2rem; font-weight: 700; break-after: avoid; }
+.weft-gpus, .choices { break-inside: avoid; }
+.choices p { margin: 0.25rem 0; }
+.choices p + p { margin-left: 1.2rem; }
+.bd-article summary { list-style: none; }
+.answers { margin-top: 1.4rem; font-size: 0.88em; }
+.answers p { margin: 0.25rem 0; }
 """
 FOOT = (
     '<div style="width:100%;text-align:center;font:8pt sans-serif;color:#555">'
@@ -115,8 +122,47 @@ def article(html: Path, page: str, pages: set[str]) -> Tag:
             each["href"] = link(page, str(each["href"]), pages)
         if each.name == "img" and not str(each["src"]).startswith("data:"):
             each["src"] = normpath(join(page, "..", str(each["src"])))
+    for check in text.select(".weft-check[id]"):
+        _send_to_website(soup, check, page)
+    for quiz in text.select(".weft-quiz"):
+        _answer_below(soup, quiz)
     text["id"] = page
     return text
+
+
+def _send_to_website(soup: BeautifulSoup, check: Tag, page: str) -> None:
+    """Say where the exercise can be checked, as it cannot be on paper."""
+    place = str(check["id"]).removeprefix(f"{page}--")
+    for said in check.select(".weft-check-head + div > p"):
+        link = soup.new_tag("a", href=f"{PUBLIC}/{page}.html#{place}")
+        link.string = "on this page of the website"
+        said.clear()
+        said.extend(["Write and check your answer ", link, ", or in the lab."])
+
+
+def _answer_below(soup: BeautifulSoup, quiz: Tag) -> None:
+    """Give a quiz's choices letters, and put what they hide at the end of the quiz."""
+    answers = soup.new_tag("div", attrs={"class": "answers"})
+    number, letters, choices = "", iter(""), answers
+    for each in quiz.select("p:has(> strong:first-child), details"):
+        if each.name == "details" and each.summary and each.p:
+            letter = next(letters)
+            choices.append(_paragraph(soup, f"{letter}) ", each.summary))
+            answers.append(_paragraph(soup, f"{number} {letter}) ", each.p))
+            each.decompose()
+        elif each.strong and each.find_parent("details") is None:
+            number, letters = each.strong.get_text(), iter(ascii_lowercase)
+            choices = soup.new_tag("div", attrs={"class": "choices"})
+            each.insert_before(choices)
+            choices.append(each)
+    quiz.append(answers)
+
+
+def _paragraph(soup: BeautifulSoup, words: str, text: Tag) -> Tag:
+    """Return a paragraph that begins with `words` and goes on as `text` does."""
+    said = soup.new_tag("p")
+    said.extend([words, *list(text.contents)])
+    return said
 
 
 def title_of(text: Tag) -> str:

@@ -14,6 +14,12 @@ PAGE = """<!DOCTYPE html><html><head>
 <link rel="stylesheet" href="../_static/weft.css"></head><body>
 <article class="bd-article"><section id="{id}"><h1>{title}<a class="headerlink"
 href="#{id}">#</a></h1>{text}</section></article></body></html>"""
+QUIZ = """<div class="weft-quiz"><div><p><strong>1.</strong> What is 1 + 1?</p>
+<details><summary>Two.</summary><p><strong>✓ Right.</strong> One more.</p></details>
+<details><summary>One.</summary><p><strong>✗ Not this one.</strong> Add.</p></details>
+</div></div>"""
+CHECK = """<div class="weft-check" id="check-add">
+<div class="weft-check-head"><b>Add</b></div><div><pre>def add(): ...</pre><p>Enable JavaScript.</p></div></div>"""
 LONG = '<p style="break-after: page">A page of its own.</p>' * 3
 
 
@@ -23,7 +29,10 @@ def built(tmp_path: Path) -> Path:
     texts = {
         "index": ("A book", '<p>Read <a href="02_b.html#b">the second</a>.</p>'),
         "01_a": ("First", LONG + '<input name="gpu" id="gpu">'),
-        "02_b": ("Second", '<p><a href="../labs/02_b.html">Its lab</a></p>'),
+        "02_b": (
+            "Second",
+            '<p><a href="../labs/02_b.html">Its lab</a></p>' + QUIZ + CHECK,
+        ),
     }
     (tmp_path / "book").mkdir()
     for name, (title, text) in texts.items():
@@ -62,6 +71,18 @@ def test_what_pages_have_in_common_stays_apart(built: Path) -> None:
     assert 'name="book/01_a--gpu"' in html
     assert "headerlink" not in html
     assert '<a href="#book/02_b">02 · Second</a><span>7</span>' in html
+
+
+def test_a_quiz_is_answered_below_its_choices(built: Path) -> None:
+    text = pdf.article(built, "book/02_b", {"book/02_b"})
+    said = " ".join(text.get_text(" ").split())
+    assert "1. What is 1 + 1? a) Two. b) One. 1. a) ✓ Right. One more. 1. b) ✗" in said
+
+
+def test_a_check_is_on_the_website(built: Path) -> None:
+    text = pdf.article(built, "book/02_b", {"book/02_b"})
+    assert "JavaScript" not in text.get_text()
+    assert text.select(f'a[href="{pdf.PUBLIC}/book/02_b.html#check-add"]')
 
 
 def test_the_contents_have_the_numbers_of_the_pages(
