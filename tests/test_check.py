@@ -215,7 +215,7 @@ def test_two_left_out_and_a_launch_of_two_dimensions() -> None:
         launch=lambda rows, cols: ((-(-cols // 4), -(-rows // 2)), (4, 2)),
     )
     assert verdict.message == (
-        "out[0, 7] is never written, and neither is 1 other of the 9 elements."
+        "out[0, 7] is never written, nor is 1 other of the 9 elements."
     )
     assert "3 × 1 blocks of 4 × 2 threads, 12 along x and 2 along y" in verdict.why
 
@@ -292,7 +292,7 @@ def test_unwritten_outputs_are_counted() -> None:
 
     verdict = on_vectors(add)
     assert verdict.kind == "unwritten"
-    assert "out[32] is never written, and neither are 67 others" in verdict.message
+    assert "out[32] is never written, nor are 67 others" in verdict.message
 
 
 def test_integer_outputs_are_watched_too() -> None:
@@ -932,7 +932,7 @@ def test_too_many_barriers_are_counted() -> None:
 
     refused = verdict(64)
     assert refused.kind == "barriers"
-    assert "wait for each other 65 times; 64 times would be enough" in refused.message
+    assert "wait for each other 65 times, where 64 would be enough" in refused.message
     assert refused.line == careful.py_func.__code__.co_firstlineno + 9
     assert refused.places[0][1] == "64 barriers per block"
     assert [note for _, note in refused.places[1:]] == ["1 barrier per block"]

@@ -193,14 +193,14 @@ def test_a_step_back_marks_its_line_in_the_editor(watched: Any, under: str) -> N
     assert check.press().get_attribute("data-kind") == "wrong-value"
     at_first = check.marked()
     step = check.place.locator(".weft-history li:visible")
-    check.place.get_by_text("Step back through how it came about").click()
+    check.place.get_by_text("Step back through what led to this").click()
     assert "writes" in step.inner_text()
     assert check.marked() == ["5"]
     check.button("Back").click()
     check.button("Back").click()
     assert "reads a[0]" in step.inner_text()
     assert check.marked() == ["4"]
-    check.place.get_by_text("Step back through how it came about").click()
+    check.place.get_by_text("Step back through what led to this").click()
     step.wait_for(state="hidden")
     check.place.locator(".cm-gutterElement.weft-marked").first.wait_for()
     assert check.marked() == at_first

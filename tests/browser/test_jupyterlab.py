@@ -171,7 +171,7 @@ def test_a_learner_meets_the_verdict_and_then_passes(
     page.keyboard.press("Control+Enter")
     check.locator('.weft-verdict[data-kind="out-of-bounds"]').wait_for()
     steps = check.locator(".weft-history li:visible")
-    check.get_by_text("Step back through how it came about").click()
+    check.get_by_text("Step back through what led to this").click()
     check.get_by_role("button", name="Back").click()
     assert steps.count() == 1
     assert "writes" in steps.inner_text()

@@ -19,7 +19,8 @@ QUIZ = """<div class="weft-quiz"><div><p><strong>1.</strong> What is 1 + 1?</p>
 <details><summary>One.</summary><p><strong>✗ Not this one.</strong> Add.</p></details>
 </div></div>"""
 CHECK = """<div class="weft-check" id="check-add">
-<div class="weft-check-head"><b>Add</b></div><div><pre>def add(): ...</pre><p>Enable JavaScript.</p></div></div>"""
+<div class="weft-check-head"><b>Add</b></div>
+<div><pre>def add(): ...</pre><p>Enable JavaScript.</p></div></div>"""
 LONG = '<p style="break-after: page">A page of its own.</p>' * 3
 
 

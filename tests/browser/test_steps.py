@@ -49,7 +49,7 @@ def test_steps_back_from_the_fault(
     page = watched.page
     page.set_content(PAGE)
     assert page.locator("li:visible").count() == 0, "it is closed at first"
-    page.get_by_text("Step back through how it came about").click()
+    page.get_by_text("Step back through what led to this").click()
     assert seen(page) == ["line 4: thread 1 writes 3 to t[1]", "line 4"]
     assert page.locator("li:visible").get_by_text("Thread 1 is early.").count() == 1
 
@@ -78,7 +78,7 @@ def test_without_scripts_there_is_a_list(browser: Any) -> None:
     try:
         page = context.new_page()
         page.set_content(PAGE)
-        page.get_by_text("Step back through how it came about").click()
+        page.get_by_text("Step back through what led to this").click()
         assert page.locator("li:visible").count() == len(VERDICT.past)
         assert page.locator("input:visible, button:visible").count() == 0
     finally:

@@ -111,7 +111,7 @@ def html_of(history: History) -> str:
     return (
         '<details class="weft-history" style="max-width:46rem;line-height:1.45;'
         'border-left:4px solid #c8473c;padding:.3em .9em;margin:-.3em 0 .3em">'
-        "<summary>Step back through how it came about "
+        "<summary>Step back through what led to this "
         f"({several(last, 'step')})</summary>{controls}{_code(steps)}"
         f'<ol aria-live="polite" style="margin:.5em 0;padding-left:2em">{items}</ol>'
         f"</details><script>{SCRIPT}</script>"

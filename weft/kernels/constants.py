@@ -34,9 +34,9 @@ PURE = {"int", "min", "max", "abs", "round", "int32", "int64", "uint32", "float3
 WIDE = registry.names(elements=4)
 
 NUMBER = (
-    "The measurements compile this kernel with other sizes. A name then has another "
-    "value, but a number does not. With names instead of what is shown, the "
-    "kernel is right: which name should replace each number?"
+    "The measurements compile this kernel with other sizes. A name then has a "
+    "different value, but a literal number stays the same. With names in place of the "
+    "numbers shown, the kernel is right: which name should replace each number?"
 )
 NAME = (
     "The measurements compile this kernel with other sizes. Names that have the same "

@@ -264,8 +264,8 @@ def too_many_barriers(
     enough = exercise.limits["barriers"]
     return exercise.verdict(
         "barriers",
-        f"The threads of a block wait for each other {most:,} times; "
-        f"{'once' if enough == 1 else several(enough, 'time')} would be enough.",
+        f"The threads of a block wait for each other {most:,} times, "
+        f"where {'once' if enough == 1 else f'{enough:g}'} would be enough.",
         "At a barrier all warps of the block wait for the slowest. What has been "
         "written since the previous barrier, and which other thread reads it?",
         [(place, f"{several(n, 'barrier')} per block") for place, n in mine[:LINES]],
@@ -319,7 +319,7 @@ def too_few_lanes(exercise: KernelExercise, line: Line) -> Verdict:
     return exercise.verdict(
         "divergence",
         f"When a warp {verb} {line.array} here, {lanes} of its 32 lanes take part, on "
-        "average; the others wait for their turn on another line.",
+        "average; the others wait to execute another line.",
         "Some lanes of the warp took another branch. What does the branch depend "
         "on, and is that the same for all 32 lanes?",
         [(line.place, f"{several(line.lanes_per_request, 'lane')} per request")],

@@ -99,7 +99,7 @@ def left_out(name: str, marks: Array) -> str:
         others = "is 1 other"
         if len(missing) > 2:
             others = f"are {len(missing) - 1:,} others"
-        message += f", and neither {others} of the {marks.size:,} elements"
+        message += f", nor {others} of the {marks.size:,} elements"
     return f"{message}."
 
 

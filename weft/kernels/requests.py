@@ -261,8 +261,8 @@ def meeting(last: Trace, request: Request) -> str:
     ]
     lanes = who(last, rows)
     return (
-        f"Here {lanes} both need bank {first % 32}: {touch[0]}, and {touch[1]}. What "
-        f"decides that these words are {abs(second - first)} apart?"
+        f"Here {lanes} both need bank {first % 32}: {touch[0]}, and {touch[1]}. Why "
+        f"are these words {abs(second - first)} apart?"
     )
 
 

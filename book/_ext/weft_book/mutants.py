@@ -52,9 +52,8 @@ def by_lab(root: Path, found: list[Fact]) -> str:
         ("count", "share"),
         ("kinds", "most often as"),
     ]
-    count = (
-        f"{counted(len(rows) - 1, 'lab')}, {share(score(found))} of the wrong mutants rejected"
-    )
+    labs = counted(len(rows) - 1, "lab")
+    count = f"{labs}, {share(score(found))} of the wrong mutants rejected"
     return group("mutants/labs", "Lab by lab", count, table(columns, rows, kind=WIDE))
 
 

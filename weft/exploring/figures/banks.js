@@ -140,8 +140,8 @@ export function draw(state, width) {
   const said =
     conflicts > 0
       ? `The busiest bank has ${counted(busiest, "word")} to deliver` +
-        `${parts.length > 1 ? ", in each part of the request" : ""}: ` +
-        `${counted(taken, "pass", "passes")}, where ${number(fewest)} would be enough.`
+        `${parts.length > 1 ? ", in each part of the request" : ""}, ` +
+        `so the request takes ${counted(taken, "pass", "passes")} instead of ${number(fewest)}.`
       : new Set(addresses).size === 1
         ? "All lanes ask for the same word. It is read once and sent to all of them."
         : `No bank is asked twice in a pass. ${fewest > 1 ? `A pass moves 128 bytes, so ${number(fewest)} passes are the minimum.` : "One pass serves the whole warp."}`;

@@ -56,7 +56,7 @@ function draw(state, width) {
   const more = wanted - state.warps;
   const said =
     share < 1
-      ? `The scheduler is idle whenever all warps wait; ${counted(more, "more warp")} would fill the time.`
+      ? `The scheduler is idle whenever all warps are waiting; ${counted(more, "more warp")} would fill the gaps.`
       : state.ways > 1
         ? "The scheduler is never idle, but it issues the same instructions once for each way through the branch, with the other lanes switched off."
         : "There is always a warp that is ready, so the latency is hidden. More warps would change nothing.";

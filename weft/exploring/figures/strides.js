@@ -114,14 +114,14 @@ function words(view, free, strides) {
     return `${moved}A dimension of size 1 does not count, so there is nothing to merge.`;
   if (free)
     return (
-      `${moved}A row spans ${columns} × ${across} = ${down} places of the storage, and so does a step ` +
-      `down: the two dimensions merge into ${rows * columns} elements with stride ${strides[0]}` +
+      `${moved}A row spans ${columns} × ${across} = ${down} places in the storage, and so does a step ` +
+      `down: the two dimensions merge into one of ${rows * columns} elements with stride ${strides[0]}` +
       `${isContiguous(view) ? ". The view is contiguous." : ", although the view is not contiguous."}`
     );
   if (down === 0)
     return `${moved}With stride 0, every row has the same numbers. No single stride repeats a row, so reshape(-1) has to copy it.`;
   return (
-    `${moved}A row spans ${columns} × ${across} = ${columns * across} places of the storage, but a step down ` +
+    `${moved}A row spans ${columns} × ${across} = ${columns * across} places in the storage, but a step down ` +
     `moves by ${down}: the dimensions do not merge, and reshape(-1) has to copy.`
   );
 }
