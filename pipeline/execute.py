@@ -181,7 +181,7 @@ def refresh(root: Path, stem: str, timeout: int = CELL_TIMEOUT) -> int:
 
 
 def _ask_again(nb: NotebookNode, stem: str) -> int:
-    """Put the lesson's quiz in the place of an older one; return how many differed."""
+    """Replace quizzes that differ from the lesson's; return how many did."""
     shown = [
         output.data
         for cell in nb.cells

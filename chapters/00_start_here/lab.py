@@ -36,8 +36,8 @@ chapter = weft.lab("00_start_here")
 # ## Your first edit
 #
 # A **kernel** is a function that a GPU runs many times at once. Each run is a
-# **thread**, and the only difference between one thread and another is its number.
-# `cuda.grid(1)` returns that number.
+# **thread**, and threads differ only in their numbers. `cuda.grid(1)` returns a
+# thread's number.
 #
 # Here thread `i` is responsible for element `i`: it reads `x[i]` and must write twice
 # that value to `out[i]`. The kernel is complete except for the one line that does this.
@@ -83,21 +83,22 @@ check(
 # `check` ran **your** kernel and compared every element with the `spec`, a line of
 # NumPy that says what the result should be. In the call, `sizes` lists the numbers of
 # elements to try, and `launch` says how many threads to start for each size; later labs
-# explain how. The result is a **verdict**. A check runs in stages, and stops at the
-# first stage that fails:
+# explain the formula. The result is a **verdict**. A check runs in stages, and stops at
+# the first stage that fails:
 #
-# 1. in the simulator, on small and awkward sizes, inspecting every read and write;
-# 2. on the GPU at full size, if there is a GPU;
-# 3. in labs about speed, counting what your memory accesses cost.
+# 1. it runs the kernel in the simulator, on small and awkward sizes, and inspects every
+#    read and write;
+# 2. it runs the kernel on the GPU at full size, if there is a GPU;
+# 3. in labs about speed, it adds up what your memory accesses cost.
 #
 # In the verdict of a kernel that passes, “2 sizes and one not listed” means that the
-# check ran all `sizes` and one more that the call does not show, and “1 larger case”
-# means that it also ran a far larger size.
+# check ran the two `sizes` in the call and one more, and “1 larger case” means that it
+# also ran a far larger size.
 #
 # The verdict of a kernel that fails names the bug, the line and the thread. It does not
-# give the answer away. If you are stuck, there are several hints for each exercise,
-# from a nudge to almost the whole answer. Ask for the first one now. Run the same cell
-# again for the next one.
+# give the answer away. Each exercise has several hints for when you are stuck, from a
+# nudge to almost the whole answer. Ask for the first one now. Run the same cell again
+# for the next one.
 
 # %%
 hint("double")
@@ -206,7 +207,7 @@ check(
 # wrote. How fast is `double`, compared with `torch.mul`? A guess of 0.01 means a
 # hundredth of its speed, and 1.0 means the same speed. Replace `None` with your guess,
 # then run the cell. Without a GPU, the table shows times from the **reference GPU**, an
-# H200, like the tables of the book. (The code that measures is in `measure.py`, in the
+# H200, as the tables of the book do. (The code that measures is in `measure.py`, in the
 # chapter's folder, `chapters/00_start_here`; chapter 5 explains such code.)
 
 # %%

@@ -7,8 +7,8 @@
 #
 # - say which of two processors will finish first, and why, before you time them;
 # - write the host's part of a GPU program: send, launch and fetch;
-# - find the size from which a GPU pays off, with its copies included;
-# - compute what more workers can do for a program, and what they cannot;
+# - find the size from which a GPU pays off, copies included;
+# - compute how many times as fast a program is with more workers, and what limits that;
 # - compute how many threads it takes to keep a memory busy.
 #
 # **You need** about 60 minutes, and lab 00. You do not need a GPU: without one, the
@@ -142,10 +142,10 @@ alone.expect("one thread of the CPU", at_least=5, times="one thread of the GPU")
 #
 # Now take the numbers from 1 to 1,048,576, and use everything that each processor has.
 # The CPU splits them among several threads, and the cell tries out which number of
-# threads is fastest. That need not be all of them: often two of them share a core, and
-# if other programs are running, the slowest thread holds up the others. The GPU gets
-# one thread per number and runs your kernel: once with the numbers already in its
-# memory, and once including both copies, the numbers to the GPU and the results back.
+# threads is fastest. It need not be the largest: often two threads share a core, and if
+# other programs are running, the slowest thread holds up the others. The GPU gets one
+# thread per number and runs your kernel: once with the numbers already in its memory,
+# and once including both copies, of the numbers to the GPU and of the results back.
 #
 # How many times as fast as *many* CPU threads is the GPU? (If exercise 1 is still open,
 # the cell times a kernel that does nothing, and does that very quickly.)
@@ -307,7 +307,7 @@ check(
 
 # %%
 def amdahl(serial, workers):
-    """Return how many times as fast `workers` are as one."""
+    """Return the speed-up of `workers` workers over one."""
     # about 2 lines
     # BEGIN SOLUTION
     hours = serial + (1 - serial) / workers
@@ -355,7 +355,7 @@ check(
 
 # %%
 def gustafson(serial, workers):
-    """Return how many hours one needs for what `workers` do in an hour."""
+    """Return the hours one worker needs for what `workers` do in an hour."""
     # about 1 line
     # BEGIN SOLUTION
     return serial + (1 - serial) * workers
@@ -413,7 +413,7 @@ chapter.measure.both_laws(amdahl, gustafson)
 
 # %%
 def threads_needed(latency, bandwidth, each):
-    """Return how many threads have to wait at once for a busy memory."""
+    """Return how many threads have to wait at once to keep the memory busy."""
     # about 2 lines
     # BEGIN SOLUTION
     under_way = latency * 1e-9 * bandwidth * 1e12  # bytes
@@ -449,8 +449,8 @@ check(
 # ## More measurements
 #
 # You have done the exercises. The rest of the lab is for the curious: two sections of
-# measurements, with predictions, which use your functions. Their code is in
-# `measure.py`, in `chapters/01_why_gpus`.
+# predictions and measurements, which use your functions. Their code is in `measure.py`,
+# in `chapters/01_why_gpus`.
 #
 # The solution and the chapter's page explain what each table shows.
 
@@ -579,7 +579,7 @@ chapter.measure.apply_threads_needed(threads_needed, far_off, wide)
 # ## If you want more
 #
 # - In `in_turn_gpu`, launch 2, 4, 8, … threads instead of one, each with its share of
-#   the thousand numbers. How many threads does it take to match one thread of the CPU?
+#   the thousand numbers. How many GPU threads does it take to match one CPU thread?
 # - Find the crossover of `steps` more exactly, by bisection between two sizes.
 # - Add a fourth race: sorting, `np.sort` against `torch.sort`. Where do you expect the
 #   crossover, with the copies and without them?
@@ -591,7 +591,7 @@ chapter.measure.apply_threads_needed(threads_needed, far_off, wide)
 # 1. A CPU is built for latency: one thing, soon. A GPU is built for throughput: many
 #    things at once, each of them slowly.
 # 2. A GPU program allocates, sends, launches and fetches. Each step takes time.
-# 3. Whether a GPU pays off depends on the size, and on how much work it does per byte
+# 3. Whether a GPU pays off depends on the size, and on the amount of work per byte
 #    copied.
 # 4. What cannot be shared sets the limit (Amdahl), unless the problem grows with the
 #    machine (Gustafson).

@@ -8,7 +8,7 @@
 # - run one model in several ways, and say which kernels each of them launches;
 # - write one of its layers as your own kernel;
 # - say in one number whether two programs compute the same results;
-# - fix a function that an exporter would freeze;
+# - fix a function whose decisions an exporter would freeze;
 # - compute what an experiment costs on a rented GPU, and what to change first.
 #
 # **You need** about 70 minutes. You do not need a GPU: without one, the exercises run
@@ -47,7 +47,7 @@ checks = chapter.checks
 # The model has three linear layers, with a ReLU after each of the first two; 64 numbers
 # go in, and 10 come out. A network can hardly be smaller. It is not trained: the
 # weights are random, and so are the data. That makes no difference to the machine,
-# which moves as many bytes, and adds up as many products, as in a trained model.
+# which moves as many bytes, and adds up as many products, as for a trained model.
 #
 # Read `forward` as a recipe. `nn.Linear` multiplies by a matrix of weights and adds a
 # bias; ReLU replaces negative numbers by 0.
@@ -158,10 +158,9 @@ check(
 # Use a **relative error**: how far off is the worst element, compared with the largest
 # magnitude among the wanted elements? Return that ratio. Some outputs come as float16
 # or as bytes, in which a difference may overflow, so compute in float64. An output with
-# another shape than the wanted one, or with a NaN, cannot be compared at all, so its
-# error is infinite, `math.inf`. If all wanted numbers are zero, there is no magnitude
-# to compare with. Then the error is 0 for an output of zeros, and infinite for any
-# other.
+# the wrong shape, or with a NaN, cannot be compared at all, so its error is infinite,
+# `math.inf`. If all wanted numbers are zero, there is no magnitude to compare with.
+# Then the error is 0 for an output of zeros, and infinite for any other.
 #
 # ```python
 # relative_error(pair)    # pair.got, pair.wanted: NumPy arrays -> a float
@@ -235,10 +234,10 @@ chapter.measure.print_operations()
 # of them with a single call.
 #
 # The last way is **by hand**. The first layer is your kernel. The second layer is a
-# kernel in **Triton**, which is, like Numba, a language for kernels embedded in Python
-# (and has nothing to do with the Triton Inference Server). A Triton program handles a
-# tile of the output, M × N numbers at a time, and `tl.dot` multiplies tiles. The third
-# layer is PyTorch's own.
+# kernel in **Triton**. Like Numba, Triton is a kernel language embedded in Python (and
+# has nothing to do with the Triton Inference Server). A Triton program handles a tile
+# of the output, M × N numbers at a time, and `tl.dot` multiplies tiles. The third layer
+# is PyTorch's own.
 #
 # The Triton kernel is `triton_layer` in `measure.py`, in `chapters/02_ecosystem`. Do
 # not try to understand every line; chapter 29 takes this kernel apart. Find the parts
@@ -253,9 +252,9 @@ chapter.measure.use(linear_relu)  # as the first layer "by hand"
 chapter.measure.judge(chapter.measure.doors, relative_error)
 
 # %% [markdown]
-# Two more ways are fast because their results are *not* the same: in **TF32**, the GPU
-# rounds the factors of a product to 11 significant bits, and in **bfloat16**, every
-# number has 8. Guess their errors before you run the cell.
+# Two more ways gain speed from shorter numbers, so their results are *not* the same: in
+# **TF32**, the GPU rounds the factors of a product to 11 significant bits, and in
+# **bfloat16**, every number has 8. Guess their errors before you run the cell.
 
 # %%
 chapter.measure.judge_formats(relative_error)
@@ -348,9 +347,9 @@ small.expect("compile, CUDA graph", at_least=1.2)
 #
 # For each letter, return the way in which the model was run: "eager", "eager, CUDA
 # graph", "compile, CUDA graph", "bfloat16" or "by hand". Then there are two more
-# questions: in which kernel is the first layer's bias added, in A and in C? The answer
-# is "the product", "the ReLU" or "one of its own". The check gives a reason where it
-# disagrees.
+# questions: in which kernel is the first layer's bias added in A, and in which in C?
+# The answer is "the product", "the ReLU" or "one of its own". The check gives a reason
+# where it disagrees.
 #
 # ```python
 # read_record(question)    # "A", …, "E", "bias in A", "bias in C" -> a text
@@ -389,11 +388,11 @@ check(read_record, **answers("read_record"))
 # %% [markdown]
 # ## 4 · What an exporter sees
 #
-# An exporter has no use for your Python. It runs the function once, with a stand-in for
-# the array that records every operation, and keeps the record. The file `exporter.py`
-# in `chapters/02_ecosystem` has an exporter in fewer than a hundred lines; read it from
-# the bottom up. `torch.export`, `jax.jit` and `torch.compile` are more sophisticated,
-# but built on the same idea.
+# An exporter has no use for your Python. It runs the function once, on a stand-in array
+# that records every operation, and keeps the record. The file `exporter.py` in
+# `chapters/02_ecosystem` contains an exporter of fewer than a hundred lines; read it
+# from the bottom up. `torch.export`, `jax.jit` and `torch.compile` are more
+# sophisticated, but built on the same idea.
 
 # %% [markdown]
 # Here is a function that runs before the model: it scales a batch down if any element
@@ -490,8 +489,8 @@ prepare.graph
 #   of the time, data are loaded, checkpoints are written, and results are inspected;
 # - `idle` minutes during which you pay and nothing runs: set-up, downloads, and the
 #   time until you notice that the run has finished;
-# - `gpus` GPUs, rented together, at `price` cents per GPU per hour. Every hour that has
-#   begun is charged in full.
+# - `gpus` GPUs, rented together, at `price` cents per GPU per hour. A partial hour is
+#   charged as a full one.
 #
 # The check computes the bill hour by hour, as a clerk would. Write a function that
 # computes the same bill without a loop. It returns whole cents.
@@ -546,8 +545,8 @@ for change in ({}, faster, {"busy": 60}):
 # %% [markdown]
 # ## More measurements
 #
-# You have done the exercises. The rest of the lab is for the curious: two measurements,
-# each with a prediction, the records of your own machine, two real exporters, and a
+# You have done the exercises. The rest of the lab is for the curious: two measurements
+# (each with a prediction), the records of your own machine, two real exporters, and a
 # price. The code of the measurements is in `measure.py` in `chapters/02_ecosystem`.
 #
 # The solution and the chapter's page explain what each table shows.
@@ -555,8 +554,8 @@ for change in ({}, faster, {"busy": 60}):
 # %% [markdown]
 # ### A batch of 8192
 #
-# A batch of 8192 is 256 times the work. The arithmetic alone now takes 0.36 ms in
-# float32. What happens to the differences between the ways?
+# A batch of 8192 takes 256 times as much work as one of 32. The arithmetic alone now
+# takes 0.36 ms in float32. What happens to the differences between the ways?
 
 # %%
 guess = {
@@ -692,9 +691,9 @@ assert same
 # %% [markdown]
 # ### The price of a million answers
 #
-# Your tables say how long a batch takes. A million answers require 1,000,000 batches
-# divided by the batch size. For each way of running the model, the cell prints how many
-# seconds of rented GPU time that takes.
+# Your tables say how long a batch takes. The number of batches for a million answers is
+# 1,000,000 divided by the batch size. For each way of running the model, the cell
+# prints how many seconds of rented GPU time they take.
 
 # %%
 for table, batch in ((small, 32), (large, chapter.measure.MANY)):
@@ -719,8 +718,8 @@ for table, batch in ((small, 32), (large, chapter.measure.MANY)):
 # 4. An exporter keeps operations on arrays. An `if`, a `len` and a `float()` are
 #    evaluated once, on the example.
 # 5. A bill is a time multiplied by the number of GPUs and their price. The time is what
-#    the steps take, divided by the share, plus the idle time. Measure the share before
-#    you pay for a faster GPU.
+#    the steps take, divided by the share `busy`, plus the idle time. Measure the share
+#    before you pay for a faster GPU.
 
 # %% [markdown]
 # ## If you want more

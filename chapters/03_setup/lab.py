@@ -71,7 +71,7 @@ checks = chapter.checks
 
 # %%
 def ask(function, *arguments):
-    """Return the number that a function of the driver answers, or -status."""
+    """Return the answer of a driver function, or -status."""
     # about 3 lines
     # BEGIN SOLUTION
     number = ctypes.c_int()
@@ -343,7 +343,8 @@ check(global_bytes, spec=checks.counted, inputs=checks.listings)
 #
 # `machine.copy` is in bytes per second, `machine.fp32` in operations per second. Among
 # the cases are `vector_add` on 2^26 elements and the product of two 4096 × 4096
-# matrices, on a T4 and on an H200. Which of these four cases does arithmetic limit?
+# matrices, on a T4 and on an H200. In which of these four cases is arithmetic the
+# limit?
 #
 # Stuck? `hint("least_ms")`.
 
@@ -498,8 +499,8 @@ if weft.device.find().capability >= (8, 0):
 # %% [markdown]
 # ## If you want more
 #
-# - Give `load` in `measure.py` PTX for a GPU newer than yours (`compute_120`, for
-#   example). Which status does it return?
+# - Pass PTX for a GPU newer than yours (`compute_120`, for example) to `load` in
+#   `measure.py`. Which status does it return?
 # - `weft.device.ceilings(again=True)` measures again. How much do two measurements
 #   differ? How much do they differ while another program uses the GPU?
 # - Look up your GPU's data sheet. Which of its rates does it give for "boost" clocks,
@@ -513,9 +514,8 @@ if weft.device.find().capability >= (8, 0):
 # 3. The driver must be at least as new as the toolkit, and there must be code for the
 #    GPU: most error messages are about one of these two conditions.
 # 4. PTX shows how many bytes a kernel moves, before it runs.
-# 5. Two measured rates describe a machine, and its bytes and operations describe a
-#    kernel. The longer of the two resulting times is the least that the kernel can
-#    take.
+# 5. A machine is described by two measured rates, a kernel by its bytes and operations.
+#    The longer of the two resulting times is the least that the kernel can take.
 
 # %%
 quiz()

@@ -585,10 +585,10 @@ check(build, files=checks.FILES, steps=checks.STEPS)
 # ## When it crashes: gdb
 #
 # Following a pointer that leads nowhere usually ends the program with a *segmentation
-# fault*, and without a line number. A program compiled with `-g` records which line its
-# machine code came from, and the debugger **gdb** stops it where the fault happens.
-# `bt` shows which function called which, `print` shows the value of any expression, and
-# `frame 1` goes to the caller.
+# fault*, and without a line number. A program compiled with `-g` records which source
+# line each instruction came from, and the debugger **gdb** stops it where the fault
+# happens. `bt` shows which function called which, `print` shows the value of any
+# expression, and `frame 1` goes to the caller.
 #
 # Below, `find` walks along a list, and the program looks for a colour that is not in
 # it.

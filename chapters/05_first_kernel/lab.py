@@ -458,14 +458,15 @@ check(
 # memory sets the limit. Divide the bytes by your GPU's copy bandwidth, which
 # `weft.doctor()` measures, and you have the least time possible.
 #
-# The table also has your kernel in CUDA C++ and in Triton, as the chapter's page prints
-# them. (Triton needs compute capability 8.0.) How close does your `vector_add` come to
-# the speed of `torch.add`? Does it matter which language the same lines are written in?
-# Replace each `None` with your guess (1.0 is PyTorch's speed, 0.5 half of it), then run
-# the cell. The ceiling is a plain copy that moves the same number of bytes.
+# The table also has the same kernel in CUDA C++ and in Triton, as printed on the
+# chapter's page. (Triton needs compute capability 8.0.) How close does your
+# `vector_add` come to the speed of `torch.add`? Does it matter which language the same
+# lines are written in? Replace each `None` with your guess (1.0 is PyTorch's speed, 0.5
+# half of it), then run the cell. The ceiling is a plain copy that moves the same number
+# of bytes.
 #
-# If you have not solved exercise 2 yet, the cell times a kernel that does nothing, very
-# quickly.
+# If you have not solved exercise 2 yet, the cell times a kernel that does nothing, and
+# does that very quickly.
 
 # %%
 guess = {"Numba": None, "CUDA C++": None}
@@ -500,8 +501,8 @@ large.expect("torch.add", at_least=1.05, times="CUDA C++")
 # ### Less and less work
 #
 # Here is your kernel again, launched once for each size, on fewer and fewer elements.
-# From 2^26 to 2^10, the work shrinks by a factor of 65,536. How many times as fast is
-# the smallest launch?
+# From 2^26 to 2^10, the work shrinks by a factor of 65,536. How many times as fast as
+# the largest launch is the smallest?
 
 # %%
 guess = {"2^10": None}
@@ -524,9 +525,9 @@ one.expect("2^26", at_least=1 / 1000, times="2^10")  # 65,536 times
 #
 # So far you have seen what a launch costs the GPU. It also costs the host time: Python
 # inspects the arguments, finds the compiled kernel and calls the driver. With
-# `host=True`, the times are measured on the host. Each row of the table is the time per
-# launch when many launches follow one another, each on 1024 elements. Does the language
-# matter now?
+# `host=True`, the times are measured on the host. Each row of the table shows the time
+# per launch when many launches follow one another, each on 1024 elements. Does the
+# language matter now?
 
 # %%
 guess = {"Numba": None, "CUDA C++": None}

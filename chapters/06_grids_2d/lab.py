@@ -211,8 +211,8 @@ pictures.show(picture=picture, grey=pictures.run(grey, picture))
 # Compute the cost by hand first. Memory is fetched in **sectors** of 32 bytes. If lanes
 # run along the fast index, a warp reads 32 × 4 = 128 bytes in one piece, which is 4
 # sectors. If they run along the slow index, the warp reads from 32 places, which is 32
-# sectors, and needs only 4 bytes of each. One kernel of the table begins with `col, row
-# = cuda.grid(2)`, so x is the column, and the other one with `row, col = cuda.grid(2)`.
+# sectors, and needs only 4 bytes of each. One kernel in the table begins with `col, row
+# = cuda.grid(2)`, so x is the column; the other begins with `row, col = cuda.grid(2)`.
 # How fast will the four combinations of layout and kernel be, compared with
 # `torch.mul`? (The matrix is 8192 × 8192: 268 MB read, 268 MB written.)
 #
@@ -393,8 +393,8 @@ pictures.show(grey=plain, blurred=blurred)
 # ```
 #
 # `a.shape[1]` is `k`. The kernel must work for any shape. Sum into a local variable
-# that begins as `float32(0)`, and write `out` once. The check counts a thread's loads,
-# two per iteration, and looks for 64-bit arithmetic.
+# that begins as `float32(0)`, and write to `out` once. The check counts a thread's
+# loads, two per iteration, and looks for 64-bit arithmetic.
 #
 # Stuck? `hint("matmul")`.
 
@@ -562,7 +562,7 @@ colours.expect("grey, interleaved", at_least=0.8, times="grey, planar")
 colours.expect("grey, interleaved", ceiling=0.7)
 
 # %% [markdown] tags=["solution"]
-# The layout makes next to no difference here. The first of the three loads brings 12
+# The layout makes next to no difference here. The first of the three loads fetches 12
 # sectors, and the other two find their values in the L1 cache, a small memory in each
 # SM that keeps what was read last. There are many sectors per request, but every byte
 # of them is used a moment later. Count sectors for a *thread's work*, not for one line.
@@ -626,18 +626,18 @@ indices
 #   TFLOP/s.
 # - Bytes, with each matrix moved once: 3 × 4 × 2048^2 = 50 MB, which take 0.01 ms at
 #   4.8 TB/s. So arithmetic is by far the stricter limit for a product of this size.
-# - Requests: the kernel makes two loads for every multiplication and addition. Assume
-#   that a multiprocessor (SM) serves one request of a warp per clock cycle. Two
-#   requests take two cycles, and bring the numbers for 32 × 2 = 64 operations. The
-#   arithmetic units could do 256 operations in *one* cycle. So expect an eighth of the
-#   peak at the very best.
+# - Requests: the kernel makes two loads for every multiply-add. Assume that a
+#   multiprocessor (SM) serves one request of a warp per clock cycle. Two requests take
+#   two cycles, and load the numbers for 32 × 2 = 64 operations. The arithmetic units
+#   could do 256 operations in *one* cycle. So expect an eighth of the peak at the very
+#   best.
 #
 # How fast is `matmul`, compared with `torch.matmul`? How fast is it in CUDA C++? And on
 # column-major matrices? For column-major matrices, the same kernel gets transposed
 # views, since `c.T = b.T @ a.T`.
 #
-# PyTorch calls cuBLAS, in true float32: TF32, which rounds the fractions of the
-# inputs to 10 bits to use the tensor cores (units for small matrix products), is off.
+# PyTorch calls cuBLAS in true float32, with TF32 off. (TF32 rounds the fractions of the
+# inputs to 10 bits to use the tensor cores, units for small matrix products.)
 
 # %%
 guess = {"matmul": None, "column-major": None, "CUDA C++": None}
@@ -653,10 +653,9 @@ products.expect("torch.matmul", at_least=5, times="CUDA C++")
 
 # %% [markdown] tags=["solution"]
 # The C++ kernel reaches four fifths of what the last calculation allows: it makes two
-# requests for each multiplication and addition. That limit does not apply to cuBLAS,
-# which fetches each element once and uses it many times; `matmul` loads every element
-# of `a` 2048 times. Chapters 18 and 19 close that gap, with shared memory and with
-# registers.
+# requests for each multiply-add. That limit does not apply to cuBLAS, which fetches
+# each element once and uses it many times; `matmul` loads every element of `a` 2048
+# times. Chapters 18 and 19 close that gap, with shared memory and with registers.
 #
 # On column-major matrices the lanes run down columns of the output and of one of the
 # inputs, so again there are 32 sectors where 4 would do.
@@ -689,8 +688,8 @@ typed
 # %% [markdown]
 # ### One launch or a thousand
 #
-# 1024 products of 64 × 64 × 64 are 0.54 billion operations. You can do them with one
-# call of `torch.bmm`, with one launch of your kernel, or in a Python loop over your
+# 1024 products of 64 × 64 × 64 are 0.54 billion operations. You can compute them with
+# one call of `torch.bmm`, with one launch of your kernel, or in a Python loop over your
 # `matmul` or over `torch.matmul`. Remember what a launch costs (chapter 5). How fast is
 # your single launch, compared with `torch.bmm` (1.0), and how fast are 1024 launches?
 

@@ -5,7 +5,7 @@
 #
 # **After this lab, you can**
 #
-# - send data to the GPU and fetch the results, and copy no byte more than you must;
+# - send data to the GPU and fetch the results, and copy no more than you must;
 # - say which kind of host memory a copy needs, and what that memory costs;
 # - time a kernel, and tell its time from the time that the launch takes;
 # - overlap copies with kernels, and read the overlap off a timeline;
@@ -46,8 +46,9 @@ checks = chapter.checks
 # the whole lab. What changes is the Python around it, the **host's** side: what is
 # copied, when, in which order, and what waits for what.
 #
-# Given: the kernel, `cool`, the number of threads in its blocks, and `blocks(n)`, which
-# returns how many of these blocks cover `n` elements. The cell prints the kernel.
+# Given: the kernel `cool`; `THREADS`, the number of threads in its blocks; and
+# `blocks(n)`, which returns how many of these blocks cover `n` elements. The cell
+# prints the kernel.
 
 # %% tags=["given"]
 STEPS = 4  # more of them later, when time matters
@@ -68,8 +69,8 @@ print(inspect.getsource(cool.py_func))
 # 3. `d_out.copy_to_host()` brings the result back, as a new NumPy array.
 # 4. The memory on the device is freed when nothing refers to it any more.
 #
-# The check counts what crosses the bus: `x` has to cross it once, the result once, and
-# nothing else at all. It also requires blocks of at least 32 threads; `THREADS` is
+# The check counts what crosses the bus: `x` has to cross it once and the result once,
+# and nothing else may. It also requires blocks of at least 32 threads; `THREADS` is
 # enough.
 #
 # ```python
@@ -182,9 +183,9 @@ check(milliseconds, timer=[(12.5, 0), (0.5, 0), (3, 8)])
 # ```
 #
 # `x` and `out` are **pinned**: the operating system may not move or swap out their
-# pages, and the bus can read from them. So a call that copies in a stream returns at
-# once, as a launch does. What you queue is executed some time later. **When your
-# function returns, `out` must be complete**: `stream.synchronize()` waits for one
+# pages, and the bus can read from them. So a call that queues a copy in a stream
+# returns at once, as a launch does. What you queue is executed some time later. **When
+# your function returns, `out` must be complete**: `stream.synchronize()` waits for one
 # stream, `cuda.synchronize()` for all. The last piece may be smaller, and a short array
 # has fewer pieces.
 #
@@ -300,8 +301,8 @@ overlap.expect("one stream", at_least=1.5, times="pageable")
 # ## 4 · One stream for each job
 #
 # There is another way to divide the work: one stream brings pieces in, one computes,
-# and one takes results away. The order *within* a piece now runs across streams, and
-# nothing enforces it unless you say so.
+# and one takes results away. The steps *within* a piece are now in different streams,
+# and nothing enforces their order unless you do.
 #
 # ```python
 # event = cuda.event(timing=False)    # an order, no time
@@ -379,7 +380,7 @@ check(
 #
 # The starter is right for two pieces, but not for more. Run the check, read which line
 # runs ahead of which, and add the **one line** that is missing. `cuda.synchronize()` in
-# the loop would not do: everything would wait for everything, and the check will say
+# the loop would not do: everything would wait for everything, and the check would say
 # so.
 #
 # ```python
@@ -479,13 +480,14 @@ sent.expect("pinned", at_least=20, times="pinned", of=few)  # GB/s
 # %% [markdown]
 # ### What memory costs
 #
-# Why not pin all memory? The first table allocates memory for 2^24 float32 (67 MB) on
-# the device, as pinned memory, and as a plain NumPy array of ones, and frees it. The
-# second table fetches 268 MB from the device: into a new array, as `copy_to_host()`
-# makes it, into a NumPy array that has been used before, and into a pinned array. How
-# fast is allocating pinned memory, compared with device memory? Is `new` any slower
-# than `used`? Express your guesses as the tables do, relative to `device` and to `new`:
-# 2 means half the time, and 0.01 a hundred times as long.
+# Why not pin all memory? For the first table, memory for 2^24 float32 (67 MB) is
+# allocated on the device, as pinned memory, and as a plain NumPy array of ones, and
+# then freed. For the second table, 268 MB are fetched from the device: into a new
+# array, as `copy_to_host()` makes it, into a NumPy array that has been used before, and
+# into a pinned array. How fast is allocating pinned memory, compared with device
+# memory? Is `new` any slower than `used`? Express your guesses as the tables do,
+# relative to `device` and to `new`: 2 means half the time, and 0.01 a hundred times as
+# long.
 
 # %%
 guess = {"pinned": None}
@@ -519,8 +521,8 @@ fetched.expect("pinned", at_least=1.8, times="used")
 # **Unified** (managed) memory has one address on both sides, and the driver moves each
 # page to the side that accesses it.
 #
-# A kernel adds up 2^22 float32 (17 MB). The host has just written to them, one number
-# into each page of 4 KB:
+# A kernel adds up 2^22 float32 (17 MB). The host has just written one number into each
+# of their 4 KB pages. There are five ways to the sum:
 #
 # - `copy`: from pinned memory to the device, then the sum;
 # - `mapped`: the sum, over the bus;
@@ -606,8 +608,8 @@ short.expect("synchronise", at_least=0.9)
 # Without the events, is the result wrong? The cell below copies a result back in a
 # separate stream, with nothing to order the copy after the kernel, and does so five
 # times. What share of the elements will be old if the kernel takes about as long as the
-# copy? What share if the kernel takes four times as long? And what share if everything
-# is in order, but the host reads `out` without waiting?
+# copy? What share if the kernel takes four times as long? And what share if copy and
+# kernel are in one stream, but the host reads `out` without waiting?
 #
 # (The simulator does one thing after another: there, nothing is ever old.)
 
@@ -729,7 +731,7 @@ threaded.expect("1 thread", at_least=1.0, times="4 threads")
 # 3. A launch returns at once, and so does a copy in a stream from pinned memory.
 #    Without waiting, you time only the launch, and read results that are not there yet.
 # 4. Work in one stream runs in order. Between two streams there is no order unless an
-#    event makes one. The default stream orders more than you want.
+#    event makes one. The default stream enforces more order than you want.
 # 5. A buffer that a queued copy reads or writes is in use until the copy has finished.
 
 # %%

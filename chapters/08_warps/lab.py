@@ -38,7 +38,7 @@ checks = chapter.checks
 # ## 1 · Who is in my warp
 #
 # The hardware numbers the threads of a block consecutively, and cuts that sequence into
-# warps of 32. `x` runs fastest, then `y`. In a block of 8 × 6 threads:
+# warps of 32. `x` varies fastest, then `y`. In a block of 8 × 6 threads:
 #
 # | threadIdx (x, y) | number in the block | warp | lane |
 # | --- | ---: | ---: | ---: |
@@ -225,17 +225,17 @@ parity.expect("even_odd", at_least=1.6, times="obvious")
 # will write it is `0xFFFFFFFF`, all 32 lanes.
 #
 # With `delta = 16`, lanes 0 to 15 get the values of lanes 16 to 31 and can add them to
-# their own. Then the sum of 32 values is the sum of 16. How many such steps does it
-# take until one value is left?
+# their own. That reduces the sum of 32 values to a sum of 16. How many such steps does
+# it take until one value is left?
 #
 # ```python
 # warp_sum(x, out)    # (n,) -> (n / 32,)  float32; n a multiple of 64
 # ```
 #
-# There is one element of `out` for every 32 elements of `x`, and one thread for each
-# element of `x`, which loads it once. Do not use atomics (chapter 9): they add in
-# memory, and this exercise is about doing without. A kernel reads its lane from
-# `cuda.laneid`, which is a number and not a call. Stuck? `hint("warp_sum")`.
+# `out` has one element for every 32 elements of `x`. Each element of `x` has its own
+# thread, which loads it once. Do not use atomics (chapter 9): they add in memory, and
+# this exercise is about doing without. A kernel reads its lane from `cuda.laneid`,
+# which is a number and not a call. Stuck? `hint("warp_sum")`.
 
 # %% tags=["given"]
 FULL = 0xFFFFFFFF  # all 32 lanes
@@ -243,7 +243,7 @@ FULL = 0xFFFFFFFF  # all 32 lanes
 # %%
 @cuda.jit
 def warp_sum(x, out):
-    """Write the sum of each 32 neighbours of x into out."""
+    """Write the sum of each group of 32 elements of x into out."""
     i = cuda.grid(1)
     value = x[i]
 
@@ -379,7 +379,7 @@ check(
 # %%
 @cuda.jit
 def warp_filter(x, out, counts):
-    """Move the positive elements of each 32 to the front; count them."""
+    """Move each group of 32's positive elements to the front; count them."""
     i = cuda.grid(1)
     keep = i < x.size and x[i] > float32(0)
 
@@ -439,7 +439,7 @@ WARPS = 8  # in a block of 256
 # %%
 @cuda.jit
 def block_sum(x, out):
-    """Write the sum of each 256 neighbours of x into out."""
+    """Write the sum of each group of 256 elements of x into out."""
     sums = cuda.shared.array(WARPS, float32)
     i = cuda.grid(1)
     warp, lane = cuda.threadIdx.x // 32, cuda.threadIdx.x % 32
@@ -507,9 +507,10 @@ print(chapter.kernels.source(2))
 # Every branch does 64 × 16 = 1024 multiply-adds, and every thread takes exactly one
 # branch. (The inner loop has a fixed length, so the compiler unrolls it.) `which` holds
 # the branch that each thread takes. In the rows named *paths*, it is the lane number
-# modulo the number of paths, so the lanes of every warp spread over all paths. The last
-# two rows use the kernels with 8 and with 32 branches again, but now `which` is the
-# *warp* number modulo 8 or 32: all branches are taken, and each warp takes only one.
+# modulo the number of paths, so the lanes of every warp are spread over all paths. The
+# last two rows use the kernels with 8 and with 32 branches again, but now `which` is
+# the *warp* number modulo 8 or 32: all branches are taken, and each warp takes only
+# one.
 #
 # Compute the time without divergence first. 2^22 threads do 1024 multiply-adds each.
 # These are 2^32 multiply-adds, or 2^27 instructions for whole warps. An H200 has 132
@@ -700,8 +701,8 @@ for row in total:
 # %% [markdown]
 # ### A filter for a whole array, if order does not matter
 #
-# If the order does not matter, it is enough that each place in `out` is used once. In
-# the plain way, each thread that keeps an element gets a place from a counter, with an
+# If the order does not matter, it is enough that each place in `out` is used once.
+# Without a vote, each thread that keeps an element gets a place from a counter, with an
 # atomic addition. With a vote, one lane can get the places for its whole warp, and with
 # shared memory, one thread can get them for its whole block.
 
@@ -751,13 +752,12 @@ print("turned round:", (out.copy_to_host() == np.arange(256)[::-1]).all())
 # %% [markdown]
 # ### Clusters, and what waiting costs
 #
-# GPUs from compute capability 9.0 on have one more level between block and grid: a
-# **cluster** of up to 8 blocks that run at the same time, near one another, can wait
-# for one another, and can read and write each other's shared memory. Numba does not
-# support clusters, so their kernels are CUDA C++. In the first of them, each block
-# writes its number into its own shared memory, and reads the number of the next block
-# in its cluster. The next cell prints what the blocks have read, if the GPU has
-# clusters.
+# GPUs from compute capability 9.0 on have one more level between block and grid, the
+# **cluster**: up to 8 blocks that run at the same time, close together. They can wait
+# for one another, and read and write each other's shared memory. Numba does not support
+# clusters, so their kernels are CUDA C++. In the first of them, each block writes its
+# number into its own shared memory, and reads the number of the next block in its
+# cluster. The next cell prints what the blocks have read, if the GPU has clusters.
 #
 # It also times four barriers, by scope: a warp, a block of 256 threads, a cluster of 8
 # such blocks, and a grid of 128 such blocks. Each of these kernels does nothing but
@@ -787,9 +787,9 @@ if chapter.measure.has_clusters:
 # %% [markdown]
 # ## What you learned
 #
-# 1. A warp is 32 threads with consecutive numbers in the block, `x` fastest.
-# 2. Divergence costs the number of different paths within a warp; between warps a
-#    branch is free, and a short `if` is not a branch.
+# 1. A warp is 32 threads with consecutive numbers in the block; `x` varies fastest.
+# 2. A warp that diverges pays for each different path; between warps a branch is free,
+#    and a short `if` is not a branch.
 # 3. Every lane that a mask names must reach the operation: let lanes without an element
 #    contribute the neutral one; guard loads and stores, never a shuffle.
 # 4. Shuffles add up a warp in five steps; a ballot, `popc` and `lanemask_lt` filter it.
@@ -808,7 +808,7 @@ if chapter.measure.has_clusters:
 #   shuffle.
 # - Give one path of the first measurement twice the length. Predict the time for 2, 4
 #   and 32 paths.
-# - On a GPU, look at the machine code of `two_sides(4)` and `two_sides(8)`:
+# - On a GPU, look at the machine code of `two_sides(4)` and `two_sides(8)`, with
 #   `inspect_sass()` of a compiled kernel. Find the predicates (`@P0`), and the branch.
 
 # %%

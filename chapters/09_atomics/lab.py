@@ -45,7 +45,7 @@ chapter = weft.lab("09_atomics")
 #
 # The fix is an **atomic operation**. `cuda.atomic.add(array, index, value)` does what
 # `array[index] += value` does, but it reads, changes and writes the element in one
-# step, and no other thread can come in between. The call returns the *old* value, which
+# step, and no other thread can get in between. The call returns the *old* value, which
 # you do not need here.
 #
 # ```python
@@ -265,7 +265,7 @@ check(
 # %%
 @cuda.jit
 def histogram_words(words, out):
-    """Count the bytes in words, four to each, into out."""
+    """Count the bytes of the words, four in each, into out."""
     counts = cuda.shared.array(BINS, int32)
     t = cuda.threadIdx.x
 
@@ -347,19 +347,19 @@ wide["int64"]
 # %% [markdown]
 # ## 5 · A copy for each lane
 #
-# In a **weighted** histogram a pixel adds its own weight instead of 1: `out[x[i]]
-# += weights[i]`. (Examples are the light of all the stars of a class, the loss over all
-# the tokens of a word, and the gradient over all the uses of an embedding.) The weights
-# are float32, and there is no fast instruction for adding floats in shared memory. The
-# machine code is a loop: read the bin, add, and write the sum back if no other thread
-# has changed the bin meanwhile; otherwise try again. Lanes with the same bin take
-# turns.
+# In a **weighted** histogram a pixel adds its own weight instead of 1: `out[x[i]] +=
+# weights[i]`. (Examples are the light of all the stars of a class, the loss over all
+# the occurrences of a word, and the gradient over all the uses of an embedding.) The
+# weights are float32, and there is no fast instruction for adding floats in shared
+# memory. The machine code is a loop: read the bin, add, and write the sum back if no
+# other thread has changed the bin meanwhile; otherwise try again. Lanes with the same
+# bin take turns.
 #
 # So privatise once more: keep 32 copies of the bins, one for each lane, `counts[bin,
 # lane]`. Then no two lanes of a warp ever need the same element, and the copies also
 # avoid bank conflicts. Shared memory has 32 **banks**: word `w` is in bank `w % 32`,
 # and a bank serves one word at a time. `counts[bin, lane]` is word `32 * bin + lane`,
-# which is in bank `lane`, whatever the bin. The lanes of a warp are always in 32
+# which is in bank `lane`, whatever the bin. The lanes of a warp always access 32
 # different banks.
 #
 # If two lanes need different words in the same bank, that is a **bank conflict**. The
@@ -385,7 +385,7 @@ COPIES = 32
 # %%
 @cuda.jit
 def histogram_weighted(x, weights, out):
-    """Add each weight to the bin of its x, in a copy for each lane."""
+    """Add each weight to the bin of its x, in the lane's own copy."""
     counts = cuda.shared.array((BINS, COPIES), float32)
     t = cuda.threadIdx.x
     lane = t % COPIES
@@ -782,7 +782,7 @@ if weft.GPU:
 
 # %%
 def lockstep(lanes, release_inside, laps=1000):
-    """Return the iterations all lanes need, or None if they never finish."""
+    """Return how many iterations all lanes need; None if they never finish."""
     locked, spinning = False, set(range(lanes))
     for lap in range(1, laps + 1):
         for lane in sorted(spinning):  # the atomic serves lane by lane

@@ -172,7 +172,7 @@ check(
 # number of rows instead, a square still comes out right, and a test that uses only
 # squares never notices.
 #
-# No tool can detect this: every access is inside the array, in order, and to
+# No tool can detect this: every access is inside the array, free of races, and to
 # initialised memory. The program is legal, but computes the wrong thing. Only a
 # comparison with what *should* come out finds the bug, and only at a shape whose sides
 # differ. That is why this course's checks use ragged sizes.
@@ -316,7 +316,7 @@ BLOCK = 128
 # %% tags=["broken"]
 @cuda.jit
 def block_max(x, out):
-    """Write the largest of each BLOCK elements of x into out."""
+    """Write the largest of each group of BLOCK elements of x into out."""
     tile = cuda.shared.array(BLOCK, float32)
     t = cuda.threadIdx.x
     i = cuda.grid(1)
@@ -388,7 +388,7 @@ BINS = 16
 # %% tags=["broken"]
 @cuda.jit
 def count_bins(x, out):
-    """Add to out how often each of 0 to BINS - 1 is in x."""
+    """Add to out how often each number from 0 to BINS - 1 occurs in x."""
     mine = cuda.shared.array(BINS, int32)
     t = cuda.threadIdx.x
     i = cuda.grid(1)
@@ -460,7 +460,7 @@ WIDE = 64
 # %% tags=["broken"]
 @cuda.jit
 def mirror(x, out):
-    """Reverse each WIDE elements of x; the last ones may be fewer."""
+    """Reverse each stretch of WIDE elements of x; the last may be shorter."""
     tile = cuda.shared.array(WIDE, float32)
     t = cuda.threadIdx.x
     start = cuda.blockIdx.x * WIDE

@@ -6,7 +6,7 @@
 # **After this lab, you can**
 #
 # - time a launch with events, and say what each other way of timing measures;
-# - compute the least time of a kernel from its bytes and its operations;
+# - compute a kernel's least possible time from its bytes and its operations;
 # - tell from measurements what a program waits for: launches, memory, arithmetic or
 #   latency;
 # - read a profiler's counters, and know what to do where that is not permitted;
@@ -70,7 +70,7 @@ checks = chapter.checks
 
 # %%
 def gpu_time(gpu):
-    """Return the median ms that the GPU needs for gpu.launch(), of 20."""
+    """Return the median of the GPU's times for 20 gpu.launch() calls, in ms."""
     # about 9 lines
     # BEGIN SOLUTION
     gpu.launch()
@@ -167,8 +167,8 @@ print(copy, product, sep="\n\n")
 # are read and 4 are written, and a step of Newton's method has 5 operations.
 #
 # The next cell does the divisions. `busy` is the share of the waiting time in which the
-# GPU works. The last two columns divide each of the two least times by the GPU's time.
-# They show how close the program comes to each roof.
+# GPU works. The last two columns divide each of the roofline's two times by the GPU's
+# time. They show how close the program comes to each roof.
 
 # %%
 chapter.measure.near_roofs(waited, alone, copy, product)
@@ -247,7 +247,7 @@ check(classify, **answers("classify"))
 # The springs wait for the host. There are two cures: record the launches once and start
 # them together (a **CUDA graph**), or make fewer of them. Each mass has its own spring
 # and is independent of the others, so a thread can do all the steps of its mass without
-# leaving the kernel. Position and speed stay in two variables, which are registers.
+# leaving the kernel. Position and speed stay in two variables, that is, in registers.
 #
 # Put both loads before the first step, and both stores after the last. The check counts
 # the loads of each thread and allows 2.
@@ -654,9 +654,9 @@ if weft.on_gpu("the chapter shows a recorded timeline"):
 #
 # 1. A launch returns before the kernel runs. Time with events, after a warm-up, and
 #    take the median. Queue a short kernel after something long.
-# 2. Divide the bytes by the copy's rate and the operations by the product's rate: the
-#    larger quotient is the least time. Compare the measured time with it to see how
-#    much there is to gain.
+# 2. Divide the bytes by the copy's rate and the operations by the product's rate: no
+#    kernel takes less than the larger quotient. Compare the measured time with it to
+#    see how much there is to gain.
 # 3. Ask in order: is the GPU busy? Is a roof near? Is a unit busy? If the GPU is busy
 #    but the other two answers are no, the class is latency.
 # 4. Fewer launches, fewer bytes, cheaper arithmetic, more threads: each cures one

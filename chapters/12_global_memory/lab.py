@@ -38,9 +38,9 @@ checks = chapter.checks
 #
 # A copy is the simplest thing that a kernel can do: every byte is read once and written
 # once. Here each thread copies `PIECE` elements. Which elements should it take? The
-# obvious choice is eight neighbours, as you would give them to the cores of a CPU:
-# elements 0 to 7 to thread 0, elements 8 to 15 to thread 1, and so on. The kernel below
-# does that, and its results are right. Run the check and read what it says.
+# obvious choice is eight neighbours per thread, as for the cores of a CPU: elements 0
+# to 7 to thread 0, elements 8 to 15 to thread 1, and so on. The kernel below does that,
+# and its results are right. Run the check and read what it says.
 #
 # What counts is not what one thread does over time, but what the 32 **lanes** of a
 # **warp** do in the same instruction. Memory answers in **sectors** of 32 bytes. A load
@@ -54,7 +54,7 @@ checks = chapter.checks
 #
 # Fix the kernel. Each thread should still copy eight elements, but in every iteration
 # of the loop neighbouring threads should take neighbouring elements. In the hints, a
-# block still copies `blockDim.x * PIECE` consecutive elements; other orders are right
+# block still copies `blockDim.x * PIECE` consecutive elements; other orders are allowed
 # too. The check tries blocks of 64 and of 96 threads, and allows each thread `PIECE`
 # loads.
 #
@@ -192,7 +192,7 @@ check(
 #
 # All of them use every byte that they move. How fast are they, compared with `copy_`?
 # Predict, and replace each `None` with your number: 1.0 is as fast as `copy_`. (Until
-# you have done exercise 2, the row `copy4` times a kernel that does nothing, quickly.)
+# you have done exercise 2, the kernel in the row `copy4` does nothing, quickly.)
 
 # %%
 guess = {"neighbours": None, "one each": None, "copy4": None}
@@ -238,7 +238,7 @@ copies.expect("copy4", ceiling=0.95)
 #
 # Convert an array of structs into a struct of arrays. A thread takes one particle,
 # whose four numbers are 16 consecutive bytes and begin on a boundary of 16. So one
-# `load4(p, (row, column))` fetches them, and the whole warp uses all of its 16 sectors.
+# `load4(p, (row, column))` fetches them, and a warp uses every byte of its 16 sectors.
 # Then come four stores, one into each row of `out`, each of them coalesced.
 #
 # ```python
@@ -356,7 +356,7 @@ check(
 # %%
 @cuda.jit
 def chase(link, steps, out):
-    """Follow that many links from place 0; out[0] is where they end."""
+    """Follow `steps` links from place 0; out[0] is where they end."""
     i = uint32(0)
 
     # about 3 lines
@@ -378,10 +378,10 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Three things keep such a kernel honest. The result is stored, or else the compiler
-# would drop the loop. The order is random, or else a neighbouring sector might already
-# be on its way. And the place is unsigned: Numba tests whether a signed index is
-# negative, and those instructions would be timed too, once per load.
+# Three things keep such a kernel honest. The result is stored; otherwise the compiler
+# would drop the loop. The order is random; otherwise a neighbouring sector might
+# already be on its way. And the place is unsigned: Numba tests whether a signed index
+# is negative, and those instructions would be timed too, once per load.
 
 # %% [markdown]
 # ## 6 · Constant memory
@@ -400,7 +400,7 @@ check(
 # polynomial(x, out)    # (n,) -> (n,)  float32
 # ```
 #
-# Use no float64, which the check rejects. Stuck? `hint("polynomial")`.
+# Do not use float64: the check rejects it. Stuck? `hint("polynomial")`.
 
 # %% tags=["given"]
 COEFFICIENTS = np.array(
@@ -461,11 +461,11 @@ check(
 # four loads before the first store, so that enough bytes are in flight.)
 #
 # Count on paper how many sectors one load moves at each stride. The cell lets Python
-# count them, and takes its count as the prediction:
+# count them, and uses its count as the prediction:
 
 # %%
 def sectors(addresses, size=4):
-    """Return how many sectors a request for size bytes each moves."""
+    """Return the sectors moved by a request for size bytes at each address."""
     return len({(a + k) // 32 for a in addresses for k in range(size)})
 
 
@@ -755,8 +755,9 @@ if weft.device.find().l2 > 1 << 25 or not weft.GPU:  # others are smaller
 #
 # Now read the same levels with all threads, 16 bytes per lane: how many bytes per
 # second come out of registers, shared memory, L1, L2 and memory? All rows read the same
-# number of bytes. (The lanes of a warp change places from one iteration to the next, or
-# else the compiler would read only once.) Guess, in multiples of the last row.
+# number of bytes. (The lanes of a warp change places from one iteration to the next,
+# because otherwise the compiler would keep only one read.) Guess the rates as multiples
+# of the last row's.
 
 # %%
 guess = {"L2": None, "L1": None, "registers": None}
@@ -821,13 +822,13 @@ looked.expect("global, own", at_least=2, times="constant, own")
 # ## What you learned
 #
 # 1. A warp's load moves whole sectors of 32 bytes. Count the distinct sectors, and you
-#    can predict a stride or a layout before you measure it.
+#    can predict the cost of a stride or a layout before you measure it.
 # 2. L2 fetches 64 bytes at a time, a sector written in part is read first, and random
-#    accesses cost more than their bytes. Where a prediction fails, look at the
-#    counters.
+#    accesses take longer than their bytes suggest. Where a prediction fails, look at
+#    the counters.
 # 3. Coalesced is not enough: keep 16 bytes in flight per thread. 128-bit accesses do
 #    that with a quarter of the instructions.
-# 4. Use structs whole, or keep columns; make random accesses long.
+# 4. Load structs whole, or store columns; make random accesses long.
 # 5. L1, L2 and memory differ in latency and in rate. Other warps hide latency; nothing
 #    hides a low rate. Constant memory is for what all lanes need at the same time.
 
@@ -836,8 +837,8 @@ looked.expect("global, own", at_least=2, times="constant, own")
 #
 # - Copy from `x[1:]`, which begins 4 bytes off a boundary: `load4` does not work there,
 #   but `store4` still does. How fast are four loads and one wide store?
-# - Gather random rows of 1, 2, 4, …, 256 float32, always 2^25 elements in all. Where
-#   does the memory's page begin to show?
+# - Gather random rows of 1, 2, 4, …, 256 float32, always 2^25 elements in all. At what
+#   length do the pages of the memory chips begin to show?
 # - Write `to_columns` and its inverse for structs of 8 float32.
 # - Shuffle the indices of `in order` within windows of 32, of 4096 and of 2^16
 #   elements. Which of these slow the gather down, and what does the size of L2 have to

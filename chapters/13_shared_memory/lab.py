@@ -228,7 +228,7 @@ check(
 
 # %%
 def passes(words):
-    """Return how many passes serve these words of one request."""
+    """Return how many passes a request for these words takes."""
     banks = [word % 32 for word in set(words)]
     return max(banks.count(bank) for bank in banks)
 
@@ -385,7 +385,7 @@ check(
 # 32 KB. Whatever a thread computes once (`left`, `top`, the clamped column, most of the
 # addresses) now serves four elements.
 #
-# With an `if` around the load, the kernel is also right, but slower. In its machine
+# With an `if` around the load, the kernel is still correct, but slower. In its machine
 # code, each load is followed by its store to the tile. The store has to wait for the
 # load, and the next load comes only after the store. Without the `if`, there are four
 # loads and then four stores.
@@ -479,9 +479,10 @@ check(
 #    `a[i], b[i], c[i], d[i]`, so you only have to name the values in this order when
 #    you store them.
 # 3. It puts the square into the tile **already transposed**, at square-row `tx` and
-#    square-column `ty`, with four calls of `store4(tile, (row, col), a, b, c, d)`.
+#    square-column `ty`, with four calls to `store4(tile, (row, col), a, b, c, d)`.
 # 4. After the barrier, it takes out the square at square-row `ty` and square-column
-#    `tx` with four calls of `load4`, and writes it to `out` with four of `store4`.
+#    `tx` with four calls to `load4`, and writes it to `out` with four calls to
+#    `store4`.
 #
 # The tile is 64 wide, so squares above one another are in the same banks. Padding by
 # one word would not help, because then rows would no longer begin at multiples of 16
@@ -570,8 +571,8 @@ check(
 # %% [markdown]
 # ## Measure: every kernel so far
 #
-# This table has all your kernels, the two naive ones, and three for comparison: `torch`
-# copies a transposed view, `torch.compile` generates and tunes a kernel, and
+# This table has all your kernels, the two naive ones, and three rows for comparison:
+# `torch` copies a transposed view, `torch.compile` generates and tunes a kernel, and
 # `cublasSgeam` is the transpose of NVIDIA's cuBLAS. How close does your last kernel
 # come to the copy? Write your guesses as multiples of PyTorch's speed. A kernel that
 # you have not written yet does nothing, and does it very quickly, so ignore its row.
@@ -738,11 +739,11 @@ print(f"padded keeps          {kept / 1e3:6.1f} KB in flight per SM")
 # ### A shape that does not divide
 #
 # In a matrix of 8191 × 8193, no tile at the edge is whole, and hardly any row begins at
-# a multiple of 128 bytes. Three rows in four do not even begin at a multiple of 16, so
-# `transpose_fast` cannot run. Do what libraries do: use the fast kernel where the shape
-# allows it, and a general kernel otherwise. So `ours` is `transpose_rows` here. The
-# rows `blocks down` and `tall tiles` are two more kernels, from `kernels.py`. The first
-# starts the blocks in another order. What does that change for the stores?
+# a multiple of 128 bytes. Three rows in four do not even begin at a multiple of 16
+# bytes, so `transpose_fast` cannot run. Do what libraries do: use the fast kernel where
+# the shape allows it, and a general kernel otherwise. So `ours` is `transpose_rows`
+# here. The rows `blocks down` and `tall tiles` are two more kernels, from `kernels.py`.
+# The first starts the blocks in another order. What does that change for the stores?
 
 # %%
 guess = {"ours": None}

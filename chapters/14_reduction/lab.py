@@ -74,7 +74,7 @@ assert abs(values.sum() / exact - 1) < 1e-6
 # cannot be faster than reading the array. So first measure how fast reading is.
 #
 # There are three candidates for the ceiling. The first is `torch.sum`. The second is
-# **CUB**, NVIDIA's library of such algorithms, called through CuPy where that is
+# **CUB**, NVIDIA's library of parallel algorithms, called through CuPy where that is
 # installed. The third is a kernel that reads everything and keeps nothing. Its threads
 # add up what they read, because otherwise the compiler would leave the loads out, but
 # they store the sum only in a case that does not occur.
@@ -89,7 +89,7 @@ reading
 
 # %% [markdown]
 # The fastest of the three is the ceiling for everything that follows. How many
-# instructions can a kernel spend without becoming slower than that? An SM of an H200
+# instructions can a kernel execute without becoming slower than that? An SM of an H200
 # has four schedulers. Each can issue one instruction, for 32 lanes, per clock cycle, at
 # 1.98 GHz.
 
@@ -150,7 +150,7 @@ LOWEST = np.float32(-np.inf)
 # %%
 @cuda.jit
 def sum_interleaved(x, out):
-    """Write the sum of each BLOCK consecutive elements of x into out."""
+    """Write the sum of each run of BLOCK elements of x into out."""
     tile = cuda.shared.array(BLOCK, float32)
     t = cuda.threadIdx.x
     i = cuda.grid(1)
@@ -213,7 +213,7 @@ check(
 
 # %%
 def passes(words):
-    """Return how many passes serve these words of one request."""
+    """Return how many passes a request for these words takes."""
     banks = [word % 32 for word in set(words)]
     return max(banks.count(bank) for bank in banks)
 
@@ -243,7 +243,7 @@ for level in range(8):
 # %%
 @cuda.jit
 def sum_sequential(x, out):
-    """Write the sum of each BLOCK elements of x into out, adding halves."""
+    """Write the sum of each BLOCK elements in a row into out, adding halves."""
     tile = cuda.shared.array(BLOCK, float32)
     t = cuda.threadIdx.x
     i = cuda.grid(1)
@@ -369,7 +369,7 @@ check(
 #
 # Write a **grid-stride loop**. The launch starts as many threads as the GPU holds, and
 # each thread goes through the array in steps of the whole grid, adding into a register.
-# This is **thread coarsening**. The tree comes only once, at the end of the kernel, so
+# This is **thread coarsening**. The tree runs only once, at the end of the kernel, so
 # its cost is spread over a thousand elements per thread.
 #
 # Two more ideas come from chapter 13. The first is to read sixteen bytes at a time:
@@ -531,9 +531,9 @@ if weft.GPU:
 # %% [markdown]
 # ## 5 · The last block
 #
-# Let no block add to a common number. Instead, each block writes its sum to its own
-# element, `parts[blockIdx.x]`, and when all sums have been written, *one* block adds up
-# `parts`, in an order that is always the same.
+# This time, no block adds to a common number. Instead, each block writes its sum to its
+# own element, `parts[blockIdx.x]`, and when all sums have been written, *one* block
+# adds up `parts`, in an order that is always the same.
 #
 # That block has to know when the last sum has been written. Within one launch, blocks
 # cannot wait for one another, because some may not have begun. But they can *count*.
@@ -543,9 +543,9 @@ if weft.GPU:
 # before = cuda.atomic.inc(arrived, 0, top)    # 0, 1, ... top, and 0 again
 # ```
 #
-# The call returns the value from before the addition. Pass `gridDim.x - 1` as `top`.
-# The block that gets `top` back knows that it is the last, and the counter is back at
-# 0, ready for the next launch.
+# The call returns the value before the addition. Pass `gridDim.x - 1` as `top`. The
+# block that gets `top` back knows that it is the last, and the counter is back at 0,
+# ready for the next launch.
 #
 # Thread 0 of each block
 #
@@ -553,12 +553,12 @@ if weft.GPU:
 # 2. calls `cuda.threadfence()`. Without this fence, the new count may become visible
 #    before the part does;
 # 3. counts, and stores in shared memory, in `last[0]`, whether the block is the last;
-# 4. calls `cuda.threadfence()` once more. Without this fence, it may read old parts
-#    from a cache.
+# 4. calls `cuda.threadfence()` once more. Without this fence, the last block may read
+#    old parts from a cache.
 #
 # Then comes a barrier, after which all threads of the block know whether it is the
 # last. In the last block, all threads add up `parts` together: a loop in steps of the
-# block, then `block_sum`, and thread 0 writes `out[0]`.
+# block size, then `block_sum`, and thread 0 writes `out[0]`.
 #
 # `thread_sum(x)`, the loop of exercise 4, is given.
 #
@@ -716,7 +716,7 @@ check(
 # not enough.
 #
 # Each step takes two shuffles where a sum takes one, and a comparison instead of an
-# addition. But the shuffles come only once per row, so the kernel can still run at
+# addition. But the shuffles run only once per row, so the kernel can still run at
 # nearly the rate of reading.
 
 # %% [markdown]
@@ -731,12 +731,12 @@ check(
 # %% [markdown]
 # ### Why all trees are slow
 #
-# This time, calculate instructions instead of bytes. A step of the tree takes a
-# comparison, an addition, two loads, a store, a barrier, and the loop's own work. That
-# makes about ten instructions, and there are eight steps. The budget is thirty
-# instructions. What does that say about `interleaved` and `sequential`? What do the
-# bank conflicts of `packed` add? What does `shuffle` still have to execute? Write down
-# the speeds that you expect, relative to `torch.sum`.
+# This time, count instructions instead of bytes. A step of the tree takes a comparison,
+# an addition, two loads, a store, a barrier, and the loop's own work. That makes about
+# ten instructions, and there are eight steps. The budget is thirty instructions. What
+# does that say about `interleaved` and `sequential`? What do the bank conflicts of
+# `packed` add? What does `shuffle` still have to execute? Write down the speeds that
+# you expect, relative to `torch.sum`.
 #
 # Each kernel is launched on x, then on the sums, and so on, so that 2^28 numbers become
 # 2^20, 2^12, 2^4 and 1. Each later launch has at most 1/256 of the work of the first.
@@ -865,7 +865,7 @@ precise
 # %% [markdown]
 # ### Does it repeat?
 #
-# Add the same array fifty times again, with the launch that was timed, and then with
+# Add up the same array fifty times again, with the launch that was timed, and then with
 # two launches of 264 blocks. How many different results does each of the three give? Do
 # they agree with one another?
 
@@ -955,8 +955,8 @@ if weft.GPU:
 # the cache yet. (`bench.stream()` is the stream on which a graph is recorded.)
 #
 # What is the least time that a small sum can take? It needs a launch within a graph,
-# two trips to memory (elements, then parts), two barriers and two fences. From which
-# size on is bandwidth the limit? Guess the speeds for the smallest size, relative to
+# two trips to memory (elements, then parts), two barriers and two fences. At what size
+# does bandwidth become the limit? Guess the speeds for the smallest size, relative to
 # `torch.sum`.
 
 # %%

@@ -75,7 +75,7 @@ scan_fours, store_tile = kernels.scan_fours, kernels.store_tile
 # | after delta 4 | 3 | 4 | 8 | 9 | 14 | 23 |
 #
 # This is the method of Hillis and Steele. `cuda.shfl_up_sync(FULL, value, delta)` gives
-# lane `k` the value of lane `k - delta`. A lane that has no lane `delta` to its left
+# lane `k` the value of lane `k - delta`. A lane with no lane `delta` places to its left
 # gets its own value back, and must not add it.
 #
 # ```python
@@ -90,7 +90,7 @@ FULL = 0xFFFFFFFF  # all 32 lanes
 # %%
 @cuda.jit
 def scan_warps(x, out):
-    """Write the running sums of each 32 neighbours of x into out."""
+    """Write the running sums of each group of 32 neighbours of x into out."""
     i = cuda.grid(1)
     value = x[i] if i < x.size else float32(0)
 
@@ -153,7 +153,7 @@ BLOCK = 256
 # %%
 @cuda.jit
 def scan_steps(x, out):
-    """Write the running sums of each BLOCK neighbours of x into out."""
+    """Write the running sums of each group of BLOCK elements into out."""
     tile = cuda.shared.array(BLOCK, float32)
     t = cuda.threadIdx.x
     i = cuda.grid(1)
@@ -231,7 +231,7 @@ check(
 # %%
 @cuda.jit
 def scan_tree(x, out):
-    """Write the exclusive sums of each BLOCK neighbours of x into out."""
+    """Write the exclusive sums of each group of BLOCK elements into out."""
     tile = cuda.shared.array(BLOCK, float32)
     t = cuda.threadIdx.x
     i = cuda.grid(1)
@@ -300,9 +300,9 @@ check(
 # 4. the sums over *blocks* are given: for each `b`, `ends[b]` is the sum of everything
 #    up to the end of block `b`.
 #
-# So a thread adds to each of its four running sums the sum of the blocks before, of the
-# warps before, and of the lanes before. A block processes `4 * blockDim.x` elements,
-# and n is a multiple of that. `load4(x, i)` returns four elements, from `x[i]` on.
+# So a thread adds to each of its four running sums the sums of the blocks, the warps
+# and the lanes before it. A block processes `4 * blockDim.x` elements, and n is a
+# multiple of that. `load4(x, i)` returns four elements, from `x[i]` on.
 # `store4(out, i, a, b, c, d)` stores four.
 #
 # ```python
@@ -657,8 +657,8 @@ if weft.GPU:
 #
 # Calculate first. Reading and writing 2^28 float32 moves 2.15 GB, and a copy moves just
 # as many bytes. How close to the copy does PyTorch's `torch.cumsum` come? For a vector
-# it calls **CUB**, NVIDIA's library of such algorithms. Write down how many times as
-# fast as `torch.cumsum` the copy is, then run the cell.
+# it calls **CUB**, NVIDIA's library of parallel algorithms. Write down how many times
+# as fast as `torch.cumsum` the copy is, then run the cell.
 
 # %%
 guess = {"copy": None}
@@ -688,8 +688,8 @@ ceilings.expect("copy", at_least=1.3)
 #
 # An SM of an H200 issues four instructions per cycle at 1.98 GHz, so in the copy's time
 # it can issue about 63 instructions for every 32 elements. One step in shared memory
-# takes ten or more, barriers included. Which of the four kernels will be the fastest?
-# How many times as fast as `steps` will each of the others be?
+# takes ten instructions or more, barriers included. Which of the four kernels will be
+# the fastest? How many times as fast as `steps` will each of the others be?
 
 # %%
 guess = {"tree": None, "warps": None, "fours": None}
@@ -735,7 +735,7 @@ trees_padded
 # the one before. So one kernel adds up each tile, the sums are scanned, and
 # `scan_tiles` does the rest. The sums of 2^28 elements in tiles of 2048 are 131,072
 # numbers, too many for one block, so they are scanned in the same way, by tiles. That
-# leaves 64 sums of sums, which one block can scan. In total these are five launches,
+# leaves 64 sums of sums, which one block can scan. In total, there are five launches,
 # and the three small ones take hardly any time.
 #
 # There is an older way: scan each tile first, and then add to each tile the sum of
@@ -744,11 +744,10 @@ trees_padded
 # Calculate first. The first way reads x, reads x again and writes `out`, which moves 12
 # bytes per element, whereas the copy moves 8. The second way reads and writes, and then
 # reads and writes again, which makes 16 bytes. What fraction of the copy's speed can
-# they reach at best?
+# each way reach at best?
 #
-# The table gives speeds in multiples of that of `torch.cumsum`. So multiply your two
-# fractions by the copy's speed in the first table, and enter the results as your
-# guesses.
+# The table gives speeds relative to `torch.cumsum`. So multiply your two fractions by
+# the copy's speed in the first table, and enter the results as your guesses.
 
 # %%
 guess = {"scan, then add": None, "add up, then scan": None}
@@ -779,7 +778,7 @@ if weft.GPU:
 # the elements. `torch.cumsum` scans the 262,144 counts, of which there is only one for
 # every thousand elements. That moves about 4 + 4 + 2 bytes per element. `copy` here
 # copies three quarters of x, which moves the 6 bytes per element that have to be moved
-# if half of them are kept.
+# if half of x is kept.
 
 # %%
 guess = {"torch, x[x > 0]": None, "three kernels": None}

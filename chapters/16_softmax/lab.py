@@ -9,14 +9,14 @@
 # - merge the pairs (maximum, sum) of two pieces of a row, in any order;
 # - read each row only once, whether a warp, a block or several blocks hold it;
 # - choose among these three ways for a given shape, and say what then limits the speed;
-# - write the backward pass with a warp per row, and read the code for blocks.
+# - write the backward pass with a warp per row, and read the version for blocks.
 #
 # **You need** about 110 minutes. You do not need a GPU: the exercises run in the
 # simulator, and without a GPU the measurements show times from the reference GPU, an
 # H200. If you use a GPU, it needs compute capability 7.5 or higher (8.0 for bfloat16)
-# and 6 GB of memory. From 8.0 on, it also needs 22 multiprocessors: with fewer, kernels
-# whose blocks wait for each other would wait for ever. The first cell tells you if your
-# GPU has fewer.
+# and 6 GB of memory. From 8.0 on, it also needs at least 22 multiprocessors: with
+# fewer, kernels whose blocks wait for each other would wait for ever. The first cell
+# tells you if your GPU has fewer.
 
 # %%
 try:
@@ -167,12 +167,10 @@ check(
 #
 # The maximum of an empty piece cannot be minus infinity, because merging two empty
 # pieces would then compute $-\infty - (-\infty)$, which is NaN. Use `LOWEST`. It is
-# finite, so the difference is 0, as it should be, and no element except -inf is below
-# it.
+# finite, so the difference is 0, as it should be. Only -inf is lower.
 #
-# Write `merge`, a device function that returns the two numbers of the merged pair. The
-# kernel below it calls `merge` for each row, with the row's pair in `a` and its pair in
-# `b`.
+# Write `merge`, a device function that returns the two numbers of the merged pair. For
+# each row, the kernel below it calls `merge` with the pairs in that row of `a` and `b`.
 #
 # ```python
 # merge(m, s, m2, s2)         # two pairs -> their pair
@@ -184,7 +182,7 @@ check(
 # %%
 @cuda.jit(device=True)
 def merge(m, s, m2, s2):
-    """Return maximum and sum of two pieces, given those of each."""
+    """Return the maximum and sum of two pieces together from those of each."""
     # about 2 lines
     # BEGIN SOLUTION
     top = max(m, m2)
@@ -305,8 +303,7 @@ check(
 # has room for 64 warps. So give the row to more threads: a block of 256, with 16 values
 # each.
 #
-# 1. each warp finds its own maximum, and its sum relative to **its own** maximum: a
-#    pair;
+# 1. each warp finds its pair: its maximum, and its sum relative to **its own** maximum;
 # 2. lane 0 of each warp puts the pair into shared memory;
 # 3. all threads wait at the **only** barrier;
 # 4. every warp loads the 8 pairs, into its lanes 0 to 7, and merges them: it finds the
@@ -315,7 +312,7 @@ check(
 # 5. each thread's powers are relative to its warp's maximum. A single factor, the same
 #    for all 16 powers, turns them into shares.
 #
-# `THREADS`, `WARPS` and the loads, of 16 bytes, are given. For the stores, use
+# `THREADS`, `WARPS` and the 16-byte loads are given. For the stores, use
 # `store4(out, (row, col), a, b, c, d)`, under the same condition as `load4`.
 #
 # ```python
@@ -564,8 +561,8 @@ square.expect("copy", at_least=1.3, times="three passes")
 # bfloat16 and for rows of any length. It is built from kernels like yours. Its code is
 # in four files:
 #
-# - `short_rows.py`: a warp and a block per row, as in exercises 3 and 4, with the
-#   numbers of pieces and threads as parameters;
+# - `short_rows.py`: a warp per row or a block per row, as in exercises 3 and 4, with
+#   the numbers of pieces and threads as parameters;
 # - `long_rows.py`: two kinds of kernels for rows that no block can hold. Either several
 #   blocks hold a row and wait for each other's pairs, or blocks stay on the GPU and
 #   take one row after another, in **teams**. The chapter's second page explains them
@@ -584,7 +581,7 @@ square.expect("copy", at_least=1.3, times="three passes")
 # seven more to get the last bits right. Here, six correct digits are enough, so the
 # kernels use `exp2`, with $e^x = 2^{x \cdot \log_2 e}$.
 #
-# The next cell compares each kind of kernel with NumPy once, guards and -inf included.
+# The next cell compares each kind of kernel with NumPy, and also tests guards and -inf.
 # A row that contains only -inf has to give NaN in both. The output has lines for a warp
 # per row, a block per row, several blocks per row (twice) and teams, and on a GPU also
 # for a row so long that the family gives it to several blocks. Each line shows the
@@ -672,12 +669,12 @@ compiled[8192]
 # In all of them, four blocks share an SM.
 #
 # Calculate first. Four blocks of 40 KB on each of 132 SMs hold 21.6 MB, which is 1/25
-# of the 537 MB of a matrix of 1024 × 131,072. So memory is idle 25 times, for as long
-# as it takes to compute a pair and to exchange it. At two microseconds each time, that
-# is 50 µs, on top of the time of the copy. With 76 KB, memory is idle 13 times. How
-# often is it idle in *out of step*? If *registers* is 1.0, guess how fast the other
-# four are for 1024 rows. What will change in the second and third table, for 128 rows?
-# (The third, in bfloat16, has only *out of step*, which is 1.0 there, and *teams*.)
+# of the 537 MB of a matrix of 1024 × 131,072. So memory is idle 25 times, while pairs
+# are computed and exchanged. At two microseconds each time, that is 50 µs, on top of
+# the time of the copy. With 76 KB, memory is idle 13 times. How often is it idle in
+# *out of step*? If *registers* is 1.0, guess how fast the other four are for 1024 rows.
+# What will change in the second and third table, for 128 rows? (The third, in bfloat16,
+# has only *out of step*, which is 1.0 there, and *teams*.)
 
 # %%
 guess = {"both stores": None, "out of step": None}
@@ -735,7 +732,7 @@ for (_, cols, _), table in gradients_of.items():
 
 # %% [markdown]
 # The next table shows the compiled kernels for long rows. Their *shared memory* holds a
-# part of each piece. *Local memory* would mean that some values did not fit in
+# part of each piece. Any *local memory* would mean that some values did not fit in
 # registers.
 
 # %%
@@ -759,8 +756,8 @@ bench.compiled("long rows", family.long_kernels)
 # of 2, so it reads each row only once, as long as the row fits in registers.
 #
 # How fast is the Triton kernel on rows of 1024, 8192 and 131,072? In the family, such
-# rows are held by a small block, a large block and several blocks. Again, 1.0 is as
-# fast as `torch.softmax`.
+# rows are held by a small block, a large block and several blocks, respectively. Again,
+# 1.0 is as fast as `torch.softmax`.
 
 # %%
 guess = {1024: {"Triton": None}, 8192: {"Triton": None}}
@@ -793,13 +790,13 @@ for table in in_triton.values():
 #    write once.
 # 3. A row is held by a warp, a block or several blocks, depending on its length. The
 #    idea is the same, and only the place where pairs are merged differs.
-# 4. Blocks can exchange words that are stored and loaded as a whole, if all of these
-#    blocks are on the GPU, or soon will be.
+# 4. Blocks can exchange pairs in words that are stored and loaded as a whole, if all of
+#    these blocks are on the GPU, or soon will be.
 # 5. The time in which a block neither loads nor stores has to be filled: by the other
 #    blocks of its SM, or, in a persistent block, by its own next rows.
 #
-# The chapter's second page explains items 4 and 5, and what the quiz's third question
-# is about.
+# The chapter's second page explains items 4 and 5, and the subject of the quiz's third
+# question.
 
 # %% [markdown]
 # ## If you want more
@@ -811,7 +808,7 @@ for table in in_triton.values():
 # - Process rows of 131,072 in pieces of 32 KB, or with five blocks on an SM: change
 #   `LONG` in `family.py`. Predict first whether this is faster, and why.
 # - Write teams for the backward pass. Each thread holds four units of 16 bytes of `y`
-#   and four of `dy`. In which of the four cases with long rows will they win?
+#   and four of `dy`. In which of the four cases with long rows will teams win?
 # - Where a row fits into the shared memory of a **cluster** (chapter 8), its blocks can
 #   exchange their pairs there instead of through L2. What would that save?
 # - Write a softmax of columns, `torch.softmax(x, 0)`. Which elements should each thread

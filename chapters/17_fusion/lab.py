@@ -5,8 +5,8 @@
 #
 # **After this lab, you can**
 #
-# - say how many launches and how many bytes a chain of operations takes, and how many
-#   would be enough;
+# - say how many launches a chain of operations needs and how many bytes it moves, and
+#   how many would be enough;
 # - fuse such a chain by hand, and say what fusion cannot save;
 # - generate random numbers instead of storing them, with the same mask forward and
 #   backward;
@@ -100,8 +100,8 @@ assert together > 3 * least
 # `bias`, and writes only `out`.
 #
 # Each thread takes four neighbouring elements of a row, with `load4` and `store4`
-# (chapter 12). The number of columns is a multiple of 4, and the grid's y axis is the
-# row.
+# (chapter 12). The number of columns is a multiple of 4, and the grid's y axis counts
+# the rows.
 #
 # ```python
 # bias_gelu(x, bias, out)    # (rows, cols), (cols,) -> (rows, cols)  float32
@@ -298,7 +298,8 @@ checks.compare_with_known_answers()
 #
 # A thread has up to `PIECES` = 4 pieces of four columns. Piece `k` begins at column
 # `first + k * width`, where `width` is four times the number of threads; a row has at
-# most `4 * width` columns, a multiple of 4. Some threads have fewer pieces, or none.
+# most `4 * width` columns, always a multiple of 4. Some threads have fewer pieces, or
+# none.
 #
 # `values` is an array of 16 registers; `values[4 * k + j]` is for element `j` of piece
 # `k`. `block_sum(value, turn)` adds up the values of all threads in the block and
@@ -307,7 +308,7 @@ checks.compare_with_known_answers()
 #
 # Use loops over `range(PIECES)` and `range(4)`, and compute every index from their loop
 # variables. Then the compiler knows which register each index refers to, and the check
-# makes sure that it does.
+# makes sure of this.
 #
 # The backward pass will need $r$ again, so one thread of the block writes it to
 # `rstd[row]`.
@@ -590,10 +591,10 @@ check(
 # $$d\gamma_j = \sum_{\text{rows}} dy_j \, \hat x_j, \qquad
 #    d\beta_j = \sum_{\text{rows}} dy_j$$
 #
-# There are 16,384 rows and 8192 sums. One thread per column would be only 4096 threads,
-# and an H200 holds more than a quarter of a million. With one atomic addition per
-# element for each of the two gradients, there would be 134 million additions, all to
-# the same 32 KB.
+# There are 16,384 rows and 8192 sums. One thread per column would mean only 4096
+# threads, but an H200 holds more than a quarter of a million. With one atomic addition
+# per element for each of the two gradients, there would be 134 million additions, all
+# to the same 32 KB.
 #
 # So, as in chapter 14, use **two stages**. The rows are distributed over `gridDim.y`
 # groups: group `p` takes the rows p, p + gridDim.y, p + 2 gridDim.y and so on. A thread
@@ -739,11 +740,11 @@ chains[1 << 26].expect("one kernel", at_least=20, times="PyTorch")
 # `layer` and `layer_backward` are the whole layer and its backward pass with respect to
 # `x`, in one kernel each. The backward pass takes `dy` through dropout and then through
 # GELU, whose slope is $\Phi(z) + z \, \varphi(z)$ with $z = x + \text{bias}$. That
-# needs `x`, but as the layer's input `x` is available anyway, so nothing else has to be
+# needs `x`, which is available anyway as the layer's input, so nothing else has to be
 # kept.
 
 # %% [markdown]
-# **Is there time for this arithmetic?** Hardly, on an H200: `layer` executes 55 warp
+# **Is there time for this arithmetic?** Barely, on an H200: `layer` executes 55 warp
 # instructions per 32 elements, while memory leaves time for about 60. So `lean_layer`
 # computes the GELU with fewer instructions, by a polynomial with nine coefficients and
 # one `exp2` (the chapter has the formula). How large is the error?
@@ -764,7 +765,7 @@ checks.compare_gradients(np.uint32([17, 1]))  # seed 17, step 1
 # %% [markdown]
 # ### The layer, forward and backward
 #
-# By hand, PyTorch's three forward kernels move 25 bytes per element, and the fused
+# On paper, PyTorch's three forward kernels move 25 bytes per element, and the fused
 # kernel moves 8. In the backward pass, PyTorch first goes through dropout, which reads
 # the gradient and the mask and writes a gradient. Then it goes through GELU, which
 # reads that gradient and the stored `x + bias`, and writes a gradient. How many bytes
@@ -901,8 +902,9 @@ registers_table.expect("yours", ceiling=0.88)
 # before it adds up the current row (`ahead`). The next row arrives in registers or,
 # where these are full, in shared memory.
 #
-# `norm_backward`, in the file of that name, makes these kernels. They compute LayerNorm
-# or RMSNorm (`centred` or not), for rows of `4 * pieces * threads` columns.
+# `norm_backward`, in the file of that name, makes these kernels. They compute the
+# gradients of LayerNorm or RMSNorm (`centred` or not), for rows of
+# `4 * pieces * threads` columns.
 
 # %% [markdown]
 # Does `norm_backward` compute the right gradients, for both norms and for each way of
@@ -916,7 +918,7 @@ checks.compare_norm_backward()
 # ### LayerNorm, backward
 #
 # The size is 16,384 × 4096. *Rows, then columns* runs your two kernels and the kernel
-# that adds up the parts. By hand, that moves five arrays, or 1.34 GB. *Both at once*
+# that adds up the parts. On paper, that moves five arrays, or 1.34 GB. *Both at once*
 # moves three arrays, or 0.81 GB, and so does the copy. PyTorch's own backward pass has
 # one kernel for the rows and others for the columns. If PyTorch is 1.0, what will the
 # table say?
@@ -994,8 +996,8 @@ variants_table.expect("two blocks", at_least=1.8, times="three blocks, ahead")
 # %% [markdown]
 # ### Where should the next row go?
 #
-# For 8192 columns, a thread has 16 elements. By hand, that is 80 registers, or 112 if
-# it loads ahead, plus whatever else it needs. In a block of 512 threads, each thread
+# For 8192 columns, a thread has 16 elements. On paper, that takes 80 registers, or 112
+# if it loads ahead, plus whatever else it needs. In a block of 512 threads, each thread
 # may have 128 registers, and one block fits on an SM. The next row of `dy` arrives in
 # registers; the next row of `x` arrives either there or in shared memory:
 #
@@ -1068,7 +1070,7 @@ for name, table in tables.items():
 # 2. A graph freezes its arguments. A value that changes from replay to replay has to be
 #    in memory.
 # 3. A random number can be a function of a position and a step. Then a mask need not be
-#    stored, and every launch makes the same mask.
+#    stored, and every launch in a step makes the same mask.
 # 4. Registers have no address, so an index that the compiler does not know costs memory
 #    accesses or comparisons. Values that do not fit in the registers are spilled. The
 #    compiled kernel reports both registers and local memory.
@@ -1078,10 +1080,10 @@ for name, table in tables.items():
 # %% [markdown]
 # ## If you want more
 #
-# - The gradient of `bias` in the layer is the column sums of `dx`. Fuse them into
-#   `layer_backward`, as *both at once* does. What has to change in its grid?
+# - The gradient of `bias` in the layer consists of the column sums of `dx`. Fuse them
+#   into `layer_backward`, as *both at once* does. What has to change in its grid?
 # - LayerNorm often follows `y = x + dropout(...)`. Fuse this residual connection into
-#   the norm. By hand, how many bytes does that save?
+#   the norm. On paper, how many bytes does that save?
 # - In bfloat16 (chapter 16: `bf16_low`, `bf16_pair`), half as many bytes move. For how
 #   many instructions per 32 elements is there time then? Which kernels of this lab
 #   would no longer be memory-bound?

@@ -573,7 +573,7 @@ check(
 
 # %%
 def busy(m, n, BM, BN, slots):
-    """Return what share of the work in all waves is wanted."""
+    """Return the share of the work in all waves that is useful."""
     # about 4 lines
     # BEGIN SOLUTION
     blocks = -(-m // BM) * -(-n // BN)
@@ -754,8 +754,8 @@ if loops.get("serpentine"):
 # %% [markdown]
 # ## If you want more
 #
-# - Add choices to the tuner. What do `SNAKE=0` and `STAGES=2` do to each choice? Are
-#   there better warp tiles than 64 × 64?
+# - Add choices to the tuner. How do `SNAKE=0` and `STAGES=2` change the speed of each
+#   choice? Are there better warp tiles than 64 × 64?
 # - A small result and a large k: 256 × 256 × 65,536 has eight tiles of 64 × 128 for 132
 #   SMs. Split k between blocks, let each block write its part, and let the last block
 #   add up the parts (**split-K**; chapter 14). What does `busy` return without

@@ -157,7 +157,7 @@ check(
 
 # %%
 def coalesce(layout):
-    """Return the same function with as few modes as possible."""
+    """Return an equivalent layout with as few modes as possible."""
     # about 12 lines
     # BEGIN SOLUTION
     sizes, strides = [], []
@@ -211,8 +211,8 @@ check(
 # Work through A's modes from the left, with two numbers that change on the way: how
 # many elements are still to be picked, and the step between them. A mode of A is
 #
-# - **skipped** if the step is a multiple of its size. When you count in the next mode,
-#   the step is smaller. By which factor?
+# - **skipped** if the step is a multiple of its size. In the next mode, the step is
+#   smaller. By which factor?
 # - **used** if its size is a multiple of the step. Work out how many of the elements
 #   are in this mode (never more than are still to be picked), and which stride they
 #   have. In the next mode, the step is 1.
@@ -517,9 +517,9 @@ chapter.measure.copied(copy)
 #     = 110010
 # ```
 #
-# All other bits stay the same. The lowest `base` bits never change, so groups of 2 to
-# the power of `base` neighbours stay together. The bits that are taken do not change
-# themselves, so swizzling twice gives back the index.
+# All other bits stay the same. The lowest `base` bits never change, so groups of
+# `2**base` neighbours stay together. The bits that are taken do not change themselves,
+# so swizzling twice gives back the index.
 #
 # `swizzle(index, bits, base, shift)` returns the new index. Stuck? `hint("swizzle")`.
 
@@ -625,9 +625,9 @@ figure("layout", layout="((4,8),(2,2)):((32,1),(16,8))", show="owner")
 #   the layout that leads from the index back to the number of the coordinate. With it,
 #   derive `thread_values` from two layouts, as CuTe does: one for the arrangement of
 #   the threads, and one for the arrangement of a thread's values.
-# - Write `logical_product(layout, tiler)`, which repeats a layout, with `complement`
-#   and `composition`. Make the tile of the 128-byte swizzle, which is 8 rows of 128
-#   bytes, and repeat it to 64 × 64 elements of 2 bytes.
+# - With `complement` and `composition`, write `logical_product(layout, tiler)`, which
+#   repeats a layout. Make the tile of the 128-byte swizzle, which is 8 rows of 128
+#   bytes, and repeat it until it covers 64 × 64 elements of 2 bytes.
 # - Compose `fragment` with the layouts of a shared tile, row-major and swizzled, and
 #   count the conflicts when the warp stores its results there. Which padding is best?
 # - Install `nvidia-cutlass-dsl`, which needs no GPU for this, and repeat exercises 2 to

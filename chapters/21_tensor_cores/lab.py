@@ -148,7 +148,7 @@ check(
 # gemm_warp(a, bt, c)   # int32 (m, k / 2), int32 (n, k / 2) -> float32 (m, n)
 # ```
 #
-# 16 divides m and k, and 8 divides n. Stuck? `hint("gemm_warp")`.
+# m and k are multiples of 16, and n is a multiple of 8. Stuck? `hint("gemm_warp")`.
 
 # %%
 @cuda.jit
@@ -211,7 +211,7 @@ check(
 # `ldmatrix_x4(tile, (row, word))` loads four small matrices of 8 rows, each row 16
 # bytes long: four words or eight float16. **Lane l does not receive the word at the
 # index it passes.** That index is where a row begins: lanes 0 to 7 pass the beginnings
-# of the eight rows of matrix 0, lanes 8 to 15 those of matrix 1, and so on. Of each
+# of the eight rows of matrix 0, lanes 8 to 15 those of matrix 1, and so on. From each
 # matrix, lane `4 * g + t` receives word t of row g, exactly as an `mma` fragment
 # requires. The result is a tuple of four words, one for each matrix, which can be
 # passed to `mma_f16` unchanged.
@@ -219,15 +219,15 @@ check(
 # `ldmatrix_x4_trans` transposes each of the four matrices, number by number: lane
 # `4 * g + t` receives the numbers in rows 2t and 2t + 1 of *column* g. Use it for
 # operands that are stored the other way around, where two neighbours along k are in the
-# same column, in two rows and two different words.
+# same column, but in different rows and words.
 #
 # In this exercise *both* operands are stored that way. Compute `c = x.T @ y`, the
 # gradient of a linear layer's weights: `x` is k × 16, `y` is k × 16, and `c` is 16 ×
 # 16. So `a` is `x.T` and `b` is `y`, and each step along k needs one fragment of `a`
 # and two of `b`, for columns 0 to 7 and 8 to 15. The given code copies `x` and `y` into
-# the tiles `tx` and `ty`. Write the two `ldmatrix`, in which each lane has to name the
-# right row, and the two `mma_f16`. A barrier has to follow, because the next step fills
-# the tiles again. After the loop, store both fragments of `c`:
+# the tiles `tx` and `ty`. Write the two `ldmatrix` calls, in which each lane has to
+# pass the right row, and the two `mma_f16` calls. A barrier has to follow, because the
+# next step fills the tiles again. After the loop, store both fragments of `c`:
 # `put_fragment(c, row, col, lane, left)` stores the fragment `left`.
 #
 # Which four matrices does `mma` require? The registers of `a` contain, in order: rows
@@ -298,7 +298,7 @@ check(
 
 # %% [markdown] tags=["solution"]
 # `.trans` transposes each 8 × 8 matrix internally, but does not change the order of the
-# four. So the place where matrix i is *stored* decides which lanes name its rows.
+# four. So the place where matrix i is *stored* decides which lanes pass its rows.
 # Register 1 of `a` contains rows 8–15 of `x.T`: in `x` these are columns 8–15, four
 # words to the right. Register 2 contains k 8–15: in `x` these are eight rows further
 # down.
@@ -313,9 +313,9 @@ check(
 #
 # Padding would prevent these conflicts. A **swizzle** prevents them without extra
 # memory. Divide a row into **pieces** of 16 bytes, and store piece p of row r at place
-# `p ^ f(r)` of that row, with a function f that differs between rows. For rows of eight
-# pieces (128 bytes), the usual choice is `f(r) = r % 8`: in any eight consecutive rows,
-# piece p is then at eight different places.
+# `p ^ f(r)` of that row, so that the place depends on r. For rows of eight pieces (128
+# bytes), the usual choice is `f(r) = r % 8`: in any eight consecutive rows, piece p is
+# then at eight different places.
 #
 # In this exercise, a row has only *four* pieces, or 64 bytes, and two rows fill all 32
 # banks. Find an f for which neither the 16-byte stores nor `ldmatrix` have conflicts,
@@ -401,13 +401,13 @@ check(
 #   `store4(tile, (row, word), p, q, s, u)` stores the four words.
 # - For each of the BK // 16 steps of 16 along k, load the NF fragments of `b` with
 #   `ldmatrix_x4_trans`, two fragments at a time. The rows of `tb` run along k: lane l
-#   names row `l % 16` of the step, and piece `l // 16` of the two pieces that contain
+#   passes row `l % 16` of the step, and piece `l // 16` of the two pieces that contain
 #   the 16 columns.
 # - In the same step, for each of the MF rows of fragments, load the fragment of `a`
 #   with `ldmatrix_x4`, as in exercise 4, and multiply it by all NF fragments of `b`.
 #
-# m can be any number. 8 divides n and k, so each piece is either entirely inside the
-# matrix or entirely outside.
+# m can be any number. n and k are multiples of 8, so each piece is either entirely
+# inside the matrix or entirely outside.
 #
 # ```python
 # gemm_tiled(a, b, c)   # int32 (m, k / 2), int32 (k, n / 2) -> float32 (m, n)
@@ -521,8 +521,8 @@ check(
 # Complete the loop. In each iteration, wait for the pair that is about to be
 # multiplied, start the copies into the free pair, multiply, and advance `read` and
 # `write` by one pair, from the last pair back to 0. After the loop, call `put`. You may
-# use only **one barrier per iteration**. Which pair is free, and from which point of
-# the loop on?
+# use only **one barrier per iteration**. Which pair is free, and from which point in
+# the loop?
 #
 # ```python
 # gemm_pipelined(a, b, c)   # as in exercise 5
@@ -623,7 +623,7 @@ check(
 # - `addresses`: `gemm_large`, in `kernels.py`, which uses the same tiles. It keeps one
 #   address for each operand and advances it by additions, whereas `fetch` computes each
 #   address from a row and a column.
-# - `grouped`: the same kernel, which takes eight rows of tiles at a time.
+# - `grouped`: the same kernel, with the tiles in groups of eight rows.
 # - `64 x 64`: `gemm_large` with four warps in a block and warp tiles of 64 × 64.
 # - `in turns`: the same kernel with two sets of fragments. The next step's set is
 #   loaded while the current one is multiplied.
@@ -713,9 +713,9 @@ sustained
 # %% [markdown]
 # ### Is it right?
 #
-# This cell runs five of the `gemm_large` kernels once more, on 1024 × 1024 matrices.
-# It compares each result with a product of the same numbers in float32, and 30 runs of
-# each kernel bit by bit.
+# This cell runs five of the `gemm_large` kernels once more, on 1024 × 1024 matrices. It
+# compares each result with a product of the same numbers in float32, and 30 runs of
+# each kernel with each other, bit by bit.
 
 # %%
 same = chapter.measure.verified()
@@ -782,10 +782,10 @@ if weft.GPU:
 # How fast is `mma.sync` when nothing has to be loaded? In the kernel of this table,
 # each warp has eight sums that do not depend on each other, and all operands are in
 # registers. All eight use the same fragment of `a`, and each has its own fragment of
-# `b`, so the compiler has nothing to move between two `mma`.
+# `b`, so the compiler has nothing to move between one `mma` and the next.
 #
-# Guess: how much faster is float8 than tf32? And is bfloat16 faster here than in
-# cuBLAS, on a product of 8192 × 8192 × 8192, which the ladder above measures?
+# Guess: how much faster is float8 than tf32? And is bfloat16 faster here than in the
+# product of 8192 × 8192 × 8192 that cuBLAS computes in the ladder above?
 
 # %%
 alone = chapter.measure.alone()
@@ -804,7 +804,7 @@ alone
 # - Compile `gemm_large` with `STAGES=2`, and then with `GROUP=1`. Predict the effect of
 #   each first.
 # - What has to change in `gemm_large` for tf32? (`.trans` moves numbers of 2 bytes, but
-#   a tf32 has 4.)
+#   tf32 numbers have 4.)
 # - Split the sum: add up 256 products in the tensor core, add the result to a second
 #   sum with an ordinary float32 addition, and start the next 256 products from zero.
 #   What happens to the error of the sum at k = 65,536, and to the speed?

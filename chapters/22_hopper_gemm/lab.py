@@ -115,8 +115,8 @@ check(
 #    sees the new mbarrier. Then all threads call `cuda.syncthreads()`, so that they see
 #    it too.
 # 2. One thread calls `mbarrier_arrive_expect_tx(bars, s, nbytes)`. This call is one
-#    arrival, and it also announces `nbytes` bytes. The phase is not complete before
-#    they have arrived too.
+#    arrival, and it also announces `nbytes` bytes. The phase is not complete until they
+#    have arrived too.
 # 3. That thread starts the copy.
 # 4. All threads call `mbarrier_wait(bars, s, parity)`, and then read the tile.
 #
@@ -309,7 +309,7 @@ BOX = 64  # numbers in a row of the box
 
 
 def delivered(x, row, col, rows):
-    """Return the shared memory after TMA has loaded a box of x."""
+    """Return the contents of shared memory after the TMA has loaded a box."""
     # about 9 lines
     # BEGIN SOLUTION
     tile = np.zeros(BOX * rows, x.dtype)
@@ -343,13 +343,13 @@ check(
 # **warpgroup** execute it together, and the multiplication goes on while they do other
 # things:
 #
-# 1. `wgmma_fence()` orders the registers of the thread before the products.
+# 1. `wgmma_fence()` orders the thread's accesses to its registers before the products.
 # 2. `wgmma_bf16(acc, TN, a, w, add)` starts the product of 64 rows at `a` and TN rows
 #    at `w`, for 16 numbers along k. The sums are in `acc`, in registers. If `add` is 0,
-#    the product replaces them, otherwise it is added to them.
+#    the product replaces them; otherwise, it is added to them.
 # 3. `wgmma_commit()` makes a group of the products that were started.
-# 4. `wgmma_wait(0)` waits for all groups. Before it returns, the sums may not be used,
-#    and operands may still be read.
+# 4. `wgmma_wait(0)` waits for all groups. Until it returns, do not use the sums; the
+#    products may still be reading operands.
 #
 # `a` and `w` are **descriptors**, integers of 64 bits that say where an operand is and
 # how it is swizzled. `descriptor(memory, at)` makes one for the tile at byte `at`. The
@@ -367,8 +367,8 @@ check(
 #   first 64 rows of `a`, which are 8192 bytes, and the second the other 64. `empty`
 #   expects **one arrival from each warpgroup**, namely from its thread 0 (`t == 0`).
 # - After the last stage of a tile, the consumers call
-#   `put_sums(c, acc, row, col, t, m, n)`, which stores the sums of a warpgroup with
-#   their first row and column.
+#   `put_sums(c, acc, row, col, t, m, n)`, which stores the sums of a warpgroup from
+#   `c[row, col]` on.
 #
 # The next tile of `c` begins with new sums, but the ring is not reset.
 #
@@ -488,7 +488,7 @@ check(
 # At the end of such a group, it jumps back to the leftmost column, so the data loaded
 # for the last columns are not reused. Write the **serpentine** order: groups 0, 2, 4, …
 # go from left to right, and groups 1, 3, 5, … from right to left. Within a column, the
-# rows always go down. The last group may have fewer rows.
+# order is always from top to bottom. The last group may have fewer rows.
 #
 # ```python
 # tile_at(number, rows, cols, group)   # -> (row, col)
@@ -531,8 +531,8 @@ check(
 # model of a 50 MB cache that evicts the least recently used data. Operands that are not
 # in this cache are loaded from memory.
 #
-# Guess first: what fraction of the bytes that `row by row` loads do the other orders
-# load?
+# Guess first: compared with `row by row`, what fraction of the bytes do the other
+# orders load?
 
 # %%
 guess = {"groups of 16": None, "groups of 16, serpentine": None}
@@ -632,7 +632,7 @@ smaller.expect("TMA store", at_least=0.985)
 # This cell runs the kernels of the ladder and of the shapes below, mostly on matrices
 # whose sizes no tile divides. Before each run, it fills the output and the 64 rows
 # below it with NaN. These 64 rows must still be NaN after the run. It compares every
-# element with a product in float32, and the results of 30 runs bit by bit.
+# element with a product in float32, and 30 runs with each other, bit by bit.
 
 # %%
 same = chapter.measure.verified()

@@ -297,8 +297,8 @@ explore(correlate_tiled)[1, (WIDE, HIGH)](
 #
 # The other one, `rows`, uses the idea of chapter 19, **thread coarsening**: a thread
 # computes eight results, one below the other. The thread keeps eight elements of x in
-# **registers** and moves down its column. For each element and each tap that it loads,
-# it does eight multiplications.
+# **registers** and moves down its column. In each step, it loads one element and one
+# tap, and does eight multiplications.
 
 # %%
 guess = {
@@ -530,8 +530,8 @@ print(np.abs(stockham(signal) - np.fft.fft(signal)).max())
 # and the writes of a pass, and again between these writes and the reads of the next
 # pass. Think about what would go wrong without the first wait, and without the second.
 # `table[m]` is w^m, for m below 1024, and `times(a, b)` multiplies two complex64.
-# (`a * b` would also do.) The check counts a thread's loads from global memory, two of
-# `x` and one of `table` per pass, and the barriers.
+# (`a * b` would also do.) The check counts a thread's loads from global memory (two of
+# `x`, and one of `table` per pass) and the barriers.
 #
 # ```python
 # fft_shared(x, table, out)    # (rows, 1024) complex64; one block of 512 per row
@@ -725,8 +725,8 @@ if errors:
 #
 # with a frame of zeros around x. Take a layer of a ResNet: 32 images of 56 × 56 pixels,
 # with 64 input channels and 64 output channels. Compute by hand: how many operations
-# does the layer need, and how many bytes do x, w and y have? How long do the operations
-# take at 67 TFLOP/s, and the bytes at 4.2 TB/s?
+# does the layer need, and how many bytes do x, w and y occupy? How long do the
+# operations take at 67 TFLOP/s, and the bytes at 4.2 TB/s?
 #
 # The table compares five ways to compute the layer.
 #
@@ -740,8 +740,8 @@ if errors:
 #   19.
 # - FFT: transforms of 64 × 64 points, and a product for each pair of channels at each
 #   frequency.
-# - cuDNN, in both layouts, which tries all its algorithms first and then uses the
-#   fastest.
+# - cuDNN, with channels first and channels last: it first tries all its algorithms,
+#   then uses the fastest.
 #
 # Which order do you expect?
 
@@ -792,10 +792,10 @@ layer.expect("layer_tiled", at_least=3, times="direct")
 #
 # In NumPy this takes three lines, which the next cell shows for 32 × 32 points. On the
 # GPU, it takes two kernels that use `transform` and also do steps 2 and 4. Each kernel
-# reads and writes all points once, so they take at least the time of two copies. Both
-# have to access columns: the first when it reads and when it writes, and the second
-# when it writes. A block takes four neighbouring columns, so it uses 32 bytes, a whole
-# sector, of each row.
+# reads and writes all points once, so together they take at least as long as two
+# copies. Both have to access columns: the first when it reads and when it writes, and
+# the second when it writes. A block takes four neighbouring columns, so it uses 32
+# bytes, a whole sector, of each row.
 
 # %%
 def four_steps(x, n):
@@ -833,13 +833,14 @@ large.expect("two kernels", at_least=0.65)
 # beyond the end reads from the start. Valid results are not affected, because there the
 # filter never extends beyond an end.
 #
-# `by_fft`, in `measure.py`, does this for whole images, with the complex conjugate,
-# since it computes a correlation. Its work hardly depends on the size of the filter,
-# whereas that of the direct kernels grows as k². So from some k on, the FFT is faster.
-# Count the operations for an image of 2048 × 2048: a real transform of n = 2^22 points
-# takes about 2.5 n log2(n) operations, and there are three transforms; a direct kernel
-# takes 2 k² n. For which k are these counts equal? For which k do you expect equal
-# times, given that the FFTs wait for memory and `rows` does not?
+# `filtered`, in `measure.py`, does this for whole images, with the complex conjugate of
+# the filter's transform, since it computes a correlation. Its work hardly depends on
+# the filter's width k, whereas that of the direct kernels grows as k². So from some k
+# on, the FFT is faster. Count the operations for an image of 2048 × 2048: a real
+# transform of n = 2^22 points takes about 2.5 n log2(n) operations, and there are three
+# transforms; a direct kernel takes 2 k² n. For which k are these counts equal? For
+# which k do you expect equal times, given that the FFTs wait for memory and `rows` does
+# not?
 
 # %%
 guess = {"rows": None, "FFT": None}
@@ -924,8 +925,8 @@ long.expect("filter_fused", at_least=2.3)
 # %% [markdown]
 # ## If you want more
 #
-# - Add a stride and a dilation to `correlate`: each is one factor. How does a stride of
-#   2 change the tile?
+# - Add a stride and a dilation to `correlate`: each is a factor in the indices. How
+#   does a stride of 2 change the tile?
 # - Apply a **separable** filter, which is an outer product of a column and a row, in
 #   two passes of k taps instead of one pass of k². How large must k be for two passes
 #   to be faster?
@@ -935,8 +936,8 @@ long.expect("filter_fused", at_least=2.3)
 #   compiled. How much faster does it make `rows`?
 # - Derive how to transform a *real* signal by a complex transform of half the length;
 #   then use `fft_registers` for 2048 real points.
-# - Write transforms of 2048 and of 512 points after the pattern of `transform`. Which
-#   radices and which padding do you need?
+# - Write transforms of 2048 and of 512 points, modelled on `transform`. Which radices
+#   and which padding do you need?
 # - Write the inverse transform in `columns` and `rows_to_columns`. Which signs change?
 
 # %%

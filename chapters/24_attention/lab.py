@@ -73,10 +73,10 @@ print("log-sum-exp:", lse[0])
 # ## 1 · Count first
 #
 # The scores of one head are a matrix of seq × seq. With 16,384 tokens and 2 bytes per
-# score, this matrix has 512 MB, whereas the head's `q`, `k`, `v` and output together
-# have 16 MB. A program that writes `S` to memory, reads it back for the softmax, writes
-# `P`, and reads `P` again for the second product spends most of its time on these two
-# matrices.
+# score, this matrix occupies 512 MB, whereas the head's `q`, `k`, `v` and output
+# together occupy 16 MB. A program that writes `S` to memory, reads it back for the
+# softmax, writes `P`, and reads `P` again for the second product spends most of its
+# time on these two matrices.
 #
 # **FlashAttention** never writes `S` or `P`. A block of threads keeps `tile` rows of
 # queries and goes over all keys and values, tile by tile. It keeps the scores of only
@@ -102,7 +102,7 @@ print("log-sum-exp:", lse[0])
 
 # %%
 def costs(heads, seq, d, tile):
-    """Return the operations, and the bytes of two ways, of attention."""
+    """Return the operations of attention, and the bytes of both programs."""
     # about 6 lines
     # BEGIN SOLUTION
     rows, matrix = 2 * seq * d, 2 * seq * seq
@@ -139,7 +139,7 @@ for seq in (1024, 4096, 16384):
 # has about one operation per byte for each row of the tile, which here makes 128. It
 # matters more, though, *where* the bytes come from. All blocks of a head read the same
 # `k` and `v`, at about the same time: 8 MB for 16,384 tokens, which stay in the L2
-# cache. `S` has 512 MB per head, which is far too much for that cache.
+# cache. `S` occupies 512 MB per head, which is far too much for that cache.
 
 # %% [markdown]
 # ## 2 · FlashAttention, on ordinary cores
@@ -280,8 +280,8 @@ check(
 # ```
 #
 # `rows` and `keys` need not be equal, and neither has to divide `seq`. Compute both
-# numbers without a loop, since a block needs them before it starts. (The check stops
-# after 20 lines of a call.) Stuck? `hint("key_tiles")`.
+# numbers without a loop, since a block needs them before it starts. (The check stops a
+# call after 20 executed lines.) Stuck? `hint("key_tiles")`.
 
 # %%
 def key_tiles(first, rows, keys, seq, causal):
@@ -527,7 +527,7 @@ check(
 # ## 6 · The second product
 #
 # The weights are the *left* operand of the second product. Its fragments consist of
-# words of two float16. For each 16 columns of `P`, that is, for each pair `i` of
+# words of two float16. For every 16 columns of `P`, that is, for each pair `i` of
 # pieces, they are
 #
 # | words | rows | columns |
@@ -538,7 +538,7 @@ check(
 # Compare this table with the fragments of the scores: **each lane already holds what it
 # needs**. `f16_pair(low, high)` combines two numbers into a word.
 #
-# Put the kernel together. Copy your lines of exercises 4 and 5 into it and write what
+# Put the kernel together. Copy your lines from exercises 4 and 5 into it and write what
 # is new:
 #
 # - `scores_of` computes the products and scales them, as you did in exercise 4. There
@@ -662,7 +662,7 @@ check(
 # The fastest kernel of this chapter multiplies with `wgmma` (chapter 22). Its products
 # are **asynchronous**: a warpgroup starts them, and does something else until they are
 # done. So the softmax of a tile can be computed while the tensor cores are busy with
-# the values of the tile before.
+# the values of the previous tile.
 #
 # Write the loop of this kernel, here with tiles of 64 keys. `load_tile` copies keys and
 # values of tile j to the places of tile j - 2. `first_tile` has computed the weights of
@@ -670,8 +670,8 @@ check(
 #
 # 1. start two groups of products: `start_scores(s, memory, j)`, and then
 #    `start_values(o, p, memory, i)` for the tile i whose weights are in `p`;
-# 2. wait for the scores only: `wgmma_wait(n)` waits for all groups but the last n.
-#    After a wait, `hold(s, 32)` keeps the compiler from using `s` before it;
+# 2. wait for the scores only: `wgmma_wait(n)` waits for all groups but the last n. Then
+#    call `hold(s, 32)`, so that the compiler does not use `s` before the wait;
 # 3. compute the softmax of tile j: call `hide_end(s, j, seq)`, and for each of the
 #    lane's two rows `soften_row(s, top, weight, k)`, with k = 0 for row g and 2 for row
 #    g + 8. It does for a row what you wrote in exercise 5, and returns the new maximum,
@@ -689,7 +689,7 @@ check(
 # # int32 (rows, 32), (seq, 32), (seq, 32) -> float32 (rows, 64), (rows,)
 # ```
 #
-# This is one head of 64 numbers per row; words consist of two bfloat16. Stuck?
+# There is one head, with 64 numbers per row, and a word is two bfloat16. Stuck?
 # `hint("overlapped")`.
 
 # %% tags=["given"]
@@ -1004,8 +1004,8 @@ parts
 #
 # The next cell times more sizes, with and without a causal mask. With a causal mask,
 # only half of the operations are counted. Our kernel writes the log-sum-exp, as a
-# forward pass in training has to. PyTorch's backends are called as for inference, in
-# which they are at least as fast.
+# forward pass in training has to. PyTorch's backends are called as for inference, where
+# they are at least as fast as in training.
 
 # %%
 sizes = chapter.measure.sizes()
@@ -1024,7 +1024,7 @@ for (seq, _), table in sizes.items():
 # compute seven products, so that no sum is accumulated in memory. Are they slower than
 # the others?
 #
-# PyTorch's own backward passes are called by the operators that autograd calls.
+# PyTorch's own backward passes are called through the operators that autograd calls.
 
 # %%
 backward = chapter.measure.backward()
@@ -1053,7 +1053,7 @@ for table in backward.values():
 #    many tiles are needed at all.
 # 4. On tensor cores, the first product leaves its results in the lanes that need them
 #    for the second product.
-# 5. Of the softmax, only the log-sum-exp has to be kept. It is enough to merge parts,
+# 5. Only the log-sum-exp of the softmax has to be kept. It is enough to merge parts,
 #    and to recompute any weight in the backward pass.
 
 # %% [markdown]

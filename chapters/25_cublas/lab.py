@@ -62,7 +62,7 @@ libcublas.cublasSgemm_v2
 #   is *opaque*: you keep an address as a number, and only the library knows what is at
 #   this address. A handle has a stream, a workspace and a few modes.
 # - Anything that is not an integer is passed by **address**: matrices on the device,
-#   scalars on the host, and the place for a value that the function returns.
+#   scalars on the host, and variables that the function sets.
 #
 # `create` and `destroy`, in `calls.py`, create and destroy a handle. `byref(handle)` is
 # the address at which the library stores the handle.
@@ -154,9 +154,9 @@ check(
 
 # %% [markdown]
 # From here on you do not have to set any `argtypes`. The modules `cublas` and
-# `cublasLt` have such bindings for two dozen functions. The names and parameters are
+# `cublasLt` have such bindings for two dozen functions. Their names and parameters are
 # those of NVIDIA's own `nvmath.bindings`, so your code also runs with that package. The
-# scalars are still passed as addresses, and you will need these two:
+# scalars are still passed by address, and you will need these two:
 
 # %% tags=["given"]
 one, zero = c_float(1), c_float(0)
@@ -166,15 +166,14 @@ ONE, ZERO = ctypes.addressof(one), ctypes.addressof(zero)
 # ## 2 · Rows and columns
 #
 # BLAS comes from Fortran, and cuBLAS has kept Fortran's order: a matrix is stored
-# **column by column**. Your arrays are stored row by row. The library receives only an
-# address, two sizes and a **leading dimension**, which is the distance, in elements,
-# from the beginning of one column to the beginning of the next. Element (`i`, `j`) is
-# number `i + j * ld` from that address on.
+# **column by column**. Your arrays are stored row by row. For each matrix, the library
+# receives only an address, two sizes and a **leading dimension**, which is the
+# distance, in elements, from the beginning of one column to the beginning of the next.
+# Element (`i`, `j`) is number `i + j * ld` from that address on.
 #
 # If the library reads a row-major matrix in this way, it sees the transpose. You need
-# not move any data to avoid this, because a transpose is just as good an operand. Which
-# product of transposes must the library compute, so that its result, read by rows, is
-# `a @ b`?
+# not move any data, because a transpose is just as good an operand. Which product of
+# transposes must the library compute, so that its result, read by rows, is `a @ b`?
 #
 # ```python
 # matmul(handle, a, b, c)    # c = a @ b: (m, k) @ (k, n) -> (m, n), float32, row-major
@@ -182,7 +181,7 @@ ONE, ZERO = ctypes.addressof(one), ctypes.addressof(zero)
 #
 # In half of the cases, the matrices are parts of larger matrices, such as
 # `whole[:, :n]`, so there are gaps between their rows. `x.stride(0)` is the distance
-# between the beginnings of two rows. (The fourth number of a size in a verdict is
+# between the beginnings of two rows. (In a verdict, the fourth number of a size is
 # `pad`, the number of elements between the rows of `a`.) Make no copies, and do not let
 # the library transpose: with the right arguments, both operations are `N`.
 #
@@ -261,8 +260,8 @@ speeds.expect("bf16", at_least=1.4, times="bf16, copies")
 # determines how products are added up. The inputs of a layer are often bfloat16, for
 # the tensor cores, while sums are kept in float32, for accuracy. The scalars have the
 # *scale type*, which follows from the compute type: float for `COMPUTE_32F`, half for
-# `COMPUTE_16F`, and double for `COMPUTE_64F`. An address contains no type, so nothing
-# warns you if a scalar has the wrong type.
+# `COMPUTE_16F`, and double for `COMPUTE_64F`. Addresses are untyped, so nothing warns
+# you if a scalar has the wrong type.
 #
 # A linear layer multiplies by the transpose of its weights, which have the shape
 # (outputs, inputs). This time, let the library transpose: pass `T` for the operand that
@@ -270,7 +269,7 @@ speeds.expect("bf16", at_least=1.4, times="bf16, copies")
 # are stored*. Again the fourth number of a size is `pad`, and there may be gaps between
 # rows.
 #
-# The inputs are written by work on `stream`. A handle has its own stream, which is the
+# Work queued on `stream` writes the inputs. A handle has its own stream, which is the
 # default stream unless you change it. Set it to `stream`; otherwise the product may
 # start before its inputs are ready.
 #
@@ -286,7 +285,7 @@ speeds.expect("bf16", at_least=1.4, times="bf16, copies")
 
 # %%
 def linear(handle, stream, x, w, y):
-    """Compute y = x @ w.T from bfloat16, in float32."""
+    """Compute y = x @ w.T in float32, from bfloat16 arrays."""
     (m, k), n = x.shape, w.shape[0]
     half, single = CudaType.R_16BF, CudaType.R_32F
     # two calls
@@ -519,7 +518,7 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# The most important point is to run the algorithms in turns: then all of them run at
+# The most important point is to interleave the runs of the algorithms: then all run at
 # about the same clock rates. The median ignores single slow runs, and the first run of
 # each algorithm is left out. `weft.bench` does the same with the rows of a table.
 
@@ -528,15 +527,15 @@ check(
 #
 # To multiply in 8 bits, a layer needs a kernel that turns its activations into
 # **codes** and **scales**. Each element of `x` is about its code times the scale of its
-# row. The scale is chosen so that the largest magnitude of the row gets the code 127 or
-# -127:
+# row. The scale is chosen so that the element of largest magnitude in the row gets the
+# code 127 or -127:
 #
 # - the scale is the largest magnitude of the row, divided by 127;
 # - a code is the element divided by the scale, rounded to the nearest integer;
 # - a row of zeros gets the scale 1 and the codes 0.
 #
-# One block of 256 threads processes one row. The threads of the block each pass a value
-# to `block_max(value)`, which returns the largest to all of them; call it once.
+# One block of 256 threads processes one row. Each thread of the block passes a value to
+# `block_max(value)`, which returns the largest value to all threads; call it once.
 # `nearest(value)` rounds a float32 to an integer, and returns a float32. (Python's
 # `round` computes in float64 in a kernel.) A store to `codes` converts to int8.
 #
@@ -603,11 +602,11 @@ check(
 # %% [markdown]
 # ### How good is the guess?
 #
-# The table times a product with few results and very long sums, 64 × 64 × 65536. The
+# The product in this table has few results and very long sums, 64 × 64 × 65536. The
 # rows use the heuristic's first algorithm with a workspace of up to 32 MiB, the fastest
-# of its first eight algorithms, which your `fastest` finds, and the fastest algorithm
-# that needs no workspace. To keep the whole GPU busy, the sum over k has to be split,
-# and the partial sums have to be stored somewhere. Is the first algorithm the best?
+# of its first eight (found by your `fastest`), and the fastest that needs no workspace.
+# To keep the whole GPU busy, the sum over k has to be split, and the partial sums have
+# to be stored somewhere. Is the first algorithm the best?
 
 # %%
 guess = {"the fastest of 8": None, "no workspace": None}
@@ -667,11 +666,11 @@ chapter.measure.show_kernels()
 # %% [markdown]
 # ### One call or a thousand
 #
-# The table times 1000 products of 64 × 64 matrices in bfloat16: with a loop of 1000
-# calls, with one batched call, and with `torch.bmm`. Two more rows share the second
-# operand: one with a stride of 0, the other with all of `a` as a single tall matrix.
-# Everything is timed as a CUDA graph, so the time of the host is not included, even for
-# the loop.
+# The table compares ways to compute 1000 products of 64 × 64 matrices in bfloat16: a
+# loop of 1000 calls, one batched call, and `torch.bmm`. In two more rows, all products
+# share the second operand: one row uses a stride of 0, the other all of `a` as a single
+# tall matrix. Everything is timed as a CUDA graph, so the time of the host is not
+# included, even for the loop.
 
 # %%
 guess = {"a loop": None, "shared, stride 0": None, "one tall product": None}
@@ -697,7 +696,7 @@ many.expect("one tall product", at_least=1.2, times="shared, stride 0")
 #
 # The alternative is a product followed by a kernel that reads it, adds the bias,
 # applies GELU and writes the result; `torch.compile` generates this kernel. In the row
-# `compiled`, `torch.compile` takes the product and the activation together, and
+# `compiled`, `torch.compile` is applied to the product and the activation together;
 # `_addmm_activation` is PyTorch's own function that uses the epilogue. How much time
 # does the fusion save when m, n and k are equal, and how much when k is small?
 
@@ -736,9 +735,9 @@ flatter.expect("cuBLASLt", at_least=1.3, times="mm, then pointwise")
 # requires that, in the library's order, the first operand is transposed and the second
 # is not, and that `k` is a multiple of 16. Our layer already meets the first condition:
 # `k` is the contiguous axis of both the activations and the weights. `fast sums` sets
-# the attribute `FAST_ACCUM`, which lets the tensor cores accumulate with fewer bits,
-# and the last row is PyTorch's own function. (On GPUs before compute capability 8.9,
-# the rows other than `bf16` are missing.)
+# the attribute `FAST_ACCUM`, which lets the tensor cores accumulate with fewer bits.
+# The last row is PyTorch's own function. (On GPUs before compute capability 8.9, the
+# rows other than `bf16` are missing.)
 
 # %%
 guess = {"fp8": None, "fp8, fast sums": None}
@@ -753,10 +752,10 @@ narrow.expect("fp8, fast sums", at_least=0.97, times="fp8")
 # %% [markdown]
 # ### How long a handle takes
 #
-# Creating a handle allocates memory and loads kernels. The table times 100 small
-# products, 64 × 64 in float32, including the host's time: by PyTorch, by our binding
-# with one handle, and with a handle that is created for each call and destroyed after
-# it.
+# Creating a handle allocates memory and loads kernels. The table compares three ways to
+# compute 100 small products, 64 × 64 in float32, including the host's time: PyTorch,
+# our binding with one handle, and our binding with a handle created and destroyed for
+# each call.
 
 # %%
 guess = {"binding": None, "a handle per call": None}
@@ -787,14 +786,15 @@ costs.expect("binding", at_least=3, times="a handle per call")
 # 1. A C library has handles, descriptors and status codes. You keep a handle as a
 #    number, check every status, and destroy what you have created.
 # 2. Read by columns, a row-major matrix is its transpose. If you exchange the operands
-#    and the sizes, no data have to be moved. The leading dimension handles gaps between
-#    rows.
+#    and the sizes, no data have to be moved. The leading dimension accounts for gaps
+#    between rows.
 # 3. The types of each matrix and of the sums are separate arguments, and the type of
 #    the scalars follows from these. Nothing checks what is at an address.
 # 4. Many small products belong in one call, and products that share an operand are
 #    often one product.
 # 5. cuBLASLt adds epilogues and lets you choose the algorithm. The heuristic's first
-#    algorithm is a good guess. Before you replace it, time the candidates in turns.
+#    algorithm is a good guess. Before you replace it, time the candidates in
+#    interleaved runs.
 # 6. A number in 8 bits is a code times a scale. Scales that do not change along k can
 #    be taken out of the sum.
 

@@ -8,7 +8,7 @@
 # - write Philox, the random generator of PyTorch and cuRAND on a GPU, and check it bit
 #   by bit;
 # - convert 32 random bits into a float32 that is never 1;
-# - compute which counter made any element of `torch.rand`, and explain why cuRAND's
+# - compute which counter an element of `torch.rand` came from, and explain why cuRAND's
 #   numbers differ although the generator and the seed are the same;
 # - write a dropout that keeps two numbers for its backward pass instead of a mask;
 # - describe any layout to cuFFT, with batches, strides, and real or complex numbers;
@@ -46,7 +46,7 @@ checks = chapter.checks
 # %% [markdown]
 # ## 1 · Ten rounds
 #
-# Chapter 17 used a given random generator that has no state. Here you write this
+# Chapter 17 gave you a random generator that has no state. Here you write this
 # generator. **Philox4x32-10** is a function of four 32-bit **counters** `a, b, c, d`
 # and a **key** of two numbers. It scrambles the counters in ten identical rounds. In
 # one round,
@@ -102,10 +102,11 @@ def philox(counters, key, out):
 
 # %% [markdown]
 # The check compares your results with the **known answers** that the authors of Philox
-# publish: for counters whose bits are all 0, all 1, and digits of pi. Then it compares
-# many other results with a reference implementation. If a word is wrong, ten rounds of
-# scrambling have hidden the cause. So let your loop run only once, and run the check
-# again. The check recognises the words after each round, and several common mistakes.
+# publish for three cases: counters whose bits are all 0, all 1, or digits of pi. Then
+# it compares many other results with a reference implementation. If a word is wrong,
+# ten rounds of scrambling have hidden the cause. So let your loop run only once, and
+# run the check again. The check recognises the words after each round, and several
+# common mistakes.
 
 # %%
 check(
@@ -147,7 +148,7 @@ check(
 # %%
 @cuda.jit
 def uniform(words, out):
-    """Turn random words into floats from [0, 1)."""
+    """Turn random words into floats in [0, 1)."""
     i = cuda.grid(1)
 
     # about 2 lines
@@ -175,7 +176,7 @@ check(
 # cuRAND excludes 0 instead of 1. Its `curand_uniform` computes
 # `word * 2**-32 + 2**-33`, which is in (0, 1]: the result is never 0, so `log(u)` is
 # finite, but it can be 1. PyTorch's kernel calls `curand_uniform`, and replaces every 1
-# by 0.
+# with 0.
 
 # %% tags=["solution"]
 edges = np.uint32([0, 0xFFFFFF7F, 0xFFFFFF80, checks.ONES])
@@ -236,8 +237,8 @@ print("cuRAND: ", np.array_equal(open_at_zero(in_fours), of_curand))
 #
 # The Python code below does what one thread of the kernel for `torch.rand` does. The
 # kernel has `threads` threads, each with its own subsequence. `offset` belongs to the
-# generator. It is the number of random numbers that earlier calls have used of each
-# subsequence, and always a multiple of 4.
+# generator. It is the number of random numbers that earlier calls have used from each
+# subsequence, and is always a multiple of 4.
 #
 # ```python
 # counter = offset // 4
@@ -250,8 +251,8 @@ print("cuRAND: ", np.array_equal(open_at_zero(in_fours), of_curand))
 #     counter += 1
 # ```
 #
-# The four numbers of a counter are not stored in four neighbouring elements. Their
-# places are `threads` apart, so that neighbouring threads store to neighbouring places.
+# The four numbers of a counter are not stored in four neighbouring elements. They are
+# `threads` elements apart, so that neighbouring threads store to neighbouring places.
 #
 # Write the mapping in the other direction. For the place `i` of an element, return the
 # subsequence, the counter and the word that it came from.
@@ -260,7 +261,8 @@ print("cuRAND: ", np.array_equal(open_at_zero(in_fours), of_curand))
 # torch_place(i, threads, offset)    # -> (subsequence, counter, word)
 # ```
 #
-# With 8 threads and offset 0, element 21 is (5, 0, 2). Stuck? `hint("torch_place")`.
+# With 8 threads and offset 0, element 21 comes from (5, 0, 2). Stuck?
+# `hint("torch_place")`.
 
 # %%
 def torch_place(i, threads, offset):
@@ -325,8 +327,8 @@ else:
 # %% [markdown]
 # ## Measure: 268 million numbers
 #
-# Each of the generators has to store 1 GiB of float32, so the upper limit of their
-# speed is that of `fill`, which computes nothing.
+# Each of the generators has to store 1 GiB of float32, so none can be faster than
+# `fill`, which computes nothing.
 #
 # - `XORWOW` and `MRG32k3a` are older generators in cuRAND, whose threads keep a state.
 #   `XORWOW` is cuRAND's default.
@@ -372,11 +374,11 @@ uniforms.expect("torch.rand", at_least=1.5, times="compiled")
 # share a mask, and to use the counters of each forward pass again in the backward pass.
 #
 # Here a `Generator` assigns the counters. It has a seed and an offset, which is the
-# number of counters used so far. (Unlike PyTorch's offset, it does not count numbers,
-# of which each counter makes four.) `thinned(x, p, seed, first)` sets a fraction `p` of
-# `x` to 0 and scales the other elements. It computes the mask from counters `first`,
-# `first + 1`, ..., one for every four elements. If the size is not a multiple of four,
-# it uses only some of the last four numbers.
+# number of counters used so far. (PyTorch's offset counts numbers instead, and each
+# counter makes four.) `thinned(x, p, seed, first)` sets a fraction `p` of `x` to 0 and
+# scales the other elements. It computes the mask from counters `first`, `first + 1`,
+# ..., one for every four elements. If the size is not a multiple of four, it uses only
+# some of the last four numbers.
 #
 # Write the autograd function. PyTorch calls its `forward` to compute the result, and
 # later its `backward` with the gradient of this result. What `forward` stores in `ctx`,
@@ -468,7 +470,7 @@ check(
 #
 # A recording `x` has `n` samples of several channels. The channels are interleaved, as
 # in a sound file: all channels of the first sample, then all channels of the second.
-# `x` may be a part of the channels of a wider array, so use `x.stride()`. Write the
+# `x` may contain only some channels of a wider array, so use `x.stride()`. Write the
 # spectrum of channel `c` into row `c` of `out`, whose rows have no gaps. Only
 # `n // 2 + 1` complex results of each transform are stored, since the others are their
 # conjugates.
@@ -525,12 +527,12 @@ check(
 # takes only a few transforms and a product. Three points need care.
 #
 # - **The size.** The transform treats a signal as one period of an endless signal. The
-#   product of the spectra of two signals of `n` numbers belongs to a *circular*
-#   convolution: results beyond the end are added to the beginning. The full convolution
-#   of `n` samples with `k` taps has `n + k - 1` results. Pad both the signal and the
-#   filter with zeros to at least this size, and nothing wraps around.
-# - **A good size.** `good_size(m)` returns the smallest number from `m` on that has no
-#   prime factor above 7. (The check accepts any size that is large enough; the
+#   product of the spectra of two signals of `n` numbers is the spectrum of their
+#   *circular* convolution: results beyond the end are added to the beginning. The full
+#   convolution of `n` samples with `k` taps has `n + k - 1` results. Pad both the
+#   signal and the filter with zeros to at least this size, and nothing wraps around.
+# - **A good size.** `good_size(m)` returns the smallest number that is at least `m` and
+#   has no prime factor above 7. (The check accepts any size that is large enough; the
 #   measurement after it shows how much time a good size saves.)
 # - **The factor.** cuFFT does not normalise. A transform followed by its inverse
 #   multiplies the signal by the size of the transform.
@@ -640,13 +642,13 @@ chapter.measure.statistics()
 # %% [markdown]
 # ### Dropout there and back
 #
-# The table times dropout on a tensor of 1 GiB, forward and backward. `eager` writes a
-# mask of one byte per element and reads it again. `compiled` is the code that
+# The table compares three dropouts of a tensor of 1 GiB, forward and backward. `eager`
+# writes a mask of one byte per element and reads it again. `compiled` is the code that
 # `torch.compile` generates. `ours` is an autograd function like yours, with a kernel
 # that uses Philox as in `fours`.
 #
 # Before you run the cell, count the bytes per element. How many bytes do `eager` and
-# `ours` read and write, forward and backward? By which factor could `ours` be faster?
+# `ours` read and write, forward and backward? By what factor could `ours` be faster?
 
 # %%
 guess = {"ours": None, "compiled": None}
@@ -695,12 +697,11 @@ tried("a destroyed plan", lambda: cufft.exec_c2c(plan, address, address, -1))
 #
 # This table uses the host's clock, because the host makes the plans.
 #
-# - `execute` runs a plan for 1000 complex numbers that was made beforehand;
+# - `execute` runs an existing plan for 1000 complex numbers;
 # - `make, execute, destroy` makes, runs and destroys a plan each time, for a size that
 #   has been planned before;
 # - `torch.fft, same size` looks the plan up: PyTorch keeps plans in a cache;
-# - `torch.fft, new size` uses in every call a size that this process has never
-#   transformed before.
+# - `torch.fft, new size` uses a different size in every call, each new to this process.
 #
 # How many executions of a plan take as long as one transform of a new size?
 

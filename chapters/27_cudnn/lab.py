@@ -118,8 +118,8 @@ check(
 # ```
 #
 # Four of these arguments are **descriptors**, which you create, set and destroy. The
-# next cell creates and sets a tensor's descriptor (the binding `cudnn` uses C's names
-# with underscores):
+# next cell creates and sets a tensor's descriptor (the binding `cudnn` writes C's names
+# in snake case):
 
 # %% tags=["given"]
 def tensor_of(array):
@@ -149,7 +149,7 @@ def tensor_of(array):
 # like PyTorch, it applies the filter without reversing it. (`ConvolutionMode` has two
 # members.)
 #
-# An algorithm may use a **workspace**, memory for intermediate results, and some
+# An algorithm may use a **workspace** (memory for intermediate results), and some
 # algorithms fail without one. `get_convolution_forward_workspace_size(handle, x_desc,
 # w_desc, conv_desc, y_desc, algo)` returns its size in bytes. Allocate it with
 # `zeros(nbytes, dtype=torch.uint8)`, which returns an array on the device. The scalars,
@@ -277,13 +277,14 @@ check(
 # %% [markdown]
 # ## Measure: the algorithms of one layer
 #
-# The table times a layer from chapter 23: 32 images of 56 × 56 pixels, 64 input and 64
-# output channels, and 3 × 3 taps, in float32 without TF32. `layer_tiled` is chapter
-# 23's kernel for this layer. `torch` is PyTorch's `conv2d` with `benchmark` on, which
-# times ten of cuDNN's plans (exercise 6) and keeps the fastest; `torch, all plans` has
-# no such limit. The other rows are algorithms of the legacy interface, and
-# `PRECOMP, default math` is `IMPLICIT_PRECOMP_GEMM` with TF32 allowed. The cell first
-# prints the workspaces, the errors and the ranking of the heuristic.
+# The table compares ways to compute a layer from chapter 23: 32 images of 56 × 56
+# pixels, 64 input and 64 output channels, and 3 × 3 taps, in float32 without TF32.
+# `layer_tiled` is chapter 23's kernel for this layer. `torch` is PyTorch's `conv2d`
+# with `benchmark` on, which times ten of cuDNN's plans (exercise 6) and keeps the
+# fastest; `torch, all plans` has no such limit. The other rows are algorithms of the
+# legacy interface, and `PRECOMP, default math` is `IMPLICIT_PRECOMP_GEMM` with TF32
+# allowed. The cell first prints the workspaces, the errors and the ranking of the
+# heuristic.
 #
 # Winograd's algorithm computes a tile of 2 × 2 results from 16 products per channel
 # instead of 36, or a tile of 4 × 4 results from 36 products instead of 144. This layer
@@ -325,8 +326,8 @@ table.expect("PRECOMP, default math", at_least=2)
 # %% [markdown]
 # ## 4 · The channels last
 #
-# Tensor cores multiply 16-bit matrices whose rows are contiguous along the sum, and a
-# convolution sums over channels. So they need NHWC, for the images *and* for the
+# Tensor cores multiply 16-bit matrices that are contiguous along the axis of the sum,
+# and a convolution sums over channels. So they need NHWC, for the images *and* for the
 # filters. For filters, the order in memory is then k, r, s, c (cuDNN calls it NHWC
 # too).
 #
@@ -459,7 +460,7 @@ check(
 # - the **operations**, each with its input and output tensors.
 #
 # From this description, cuDNN builds **plans**. To execute a plan, you pass a **variant
-# pack**: the address of every tensor that is not virtual, by its uid, and the address
+# pack**: the uid and the address of every tensor that is not virtual, and the address
 # of a workspace.
 #
 # In C, all of these objects are descriptors: you create a descriptor, set its
@@ -500,8 +501,8 @@ cudnn.destroy(graph.handle)
 #   has one input;
 # - `graph.plans(most=1)` returns a list of at most `most` plans, with the best guess
 #   first. `plan.workspace` is the size of the workspace that the plan needs, in bytes;
-# - `graph.pack(addresses, workspace)` returns a variant pack, made from a dict with an
-#   address for each uid, and the address of a workspace;
+# - `graph.pack(addresses, workspace)` returns a variant pack: `addresses` is a dict
+#   with an address for each uid, and `workspace` is the address of a workspace;
 # - `graph.execute(plan, pack)` launches the plan;
 # - `graph.destroy()` frees all descriptors.
 #
@@ -656,10 +657,10 @@ cudnn.destroy_tensor_descriptor(unset)
 # %% [markdown]
 # ### Which graphs have engines?
 #
-# Is there an engine for every graph? The next cell requests plans for a convolution
-# alone, for a convolution with a GELU after it, and for a convolution with a ReLU
-# *before* it, which it also tries in NCHW. For which of these four graphs do you expect
-# no plan? (Only a GPU shows the answer. The model makes up two plans for any graph.)
+# Is there an engine for every graph? The next cell requests plans in NHWC for a
+# convolution alone, with a GELU after it, and with a ReLU *before* it, and also plans
+# for the last of these in NCHW. For which of these four graphs do you expect no plan?
+# (Only a GPU shows the answer. The model makes up two plans for any graph.)
 
 # %%
 chapter.measure.show_engines()
@@ -707,8 +708,8 @@ fused.expect("first plan", at_least=0.9, times="cudnn_convolution_relu")
 
 # %% [markdown]
 # How much time fusion saves depends on the arithmetic per byte. The next cell makes the
-# same comparison for a layer with 64 channels and 112 × 112 pixels, where it is much
-# lower.
+# same comparison for a layer with 64 channels and 112 × 112 pixels, where this ratio is
+# much lower.
 
 # %%
 guess = {"first plan": None, "torch.compile": None}
@@ -725,9 +726,9 @@ less.expect("first plan", at_least=0.9, times="cudnn_convolution_relu")
 # %% [markdown]
 # ### How long a plan takes
 #
-# This table uses the host's clock. Its rows execute an existing plan; build a plan from
-# its operations and execute it, as `conv_bias_relu` does; and compute the layer with
-# PyTorch, operation by operation.
+# This table uses the host's clock. One row executes an existing plan; one builds a plan
+# and executes it, as `conv_bias_relu` does; and one computes the layer with PyTorch,
+# operation by operation.
 
 # %%
 guess = {"build and execute": None}
@@ -742,10 +743,9 @@ plans.expect("execute", at_least=15, times="build and execute")
 # ### Attention
 #
 # cuDNN also has engines for attention, which is another graph. PyTorch has a backend
-# that builds it, so you need not build it by hand. The table times the forward pass for
-# 4 sequences of 4096 tokens with 16 heads of 128 numbers, in bfloat16, by three
-# backends of `scaled_dot_product_attention` and by the backend that PyTorch chooses
-# (`default`).
+# that builds it, so you need not build it by hand. The table compares three backends of
+# `scaled_dot_product_attention` and the backend that PyTorch chooses (`default`) in the
+# forward pass for 4 sequences of 4096 tokens with 16 heads of 128 numbers, in bfloat16.
 
 # %%
 guess = {"cuDNN": None, "memory-efficient": None}

@@ -61,7 +61,7 @@ gradients, as_weights = checks.gradients, checks.as_weights
 # - `dist.batch_isend_irecv(ops)`: begin several transfers as one group, and return a
 #   list of such objects; `ops` is a list of `dist.P2POp(dist.isend, x, to)` and
 #   `dist.P2POp(dist.irecv, x, source)`;
-# - `dist.all_reduce(x)`: replace `x` on every rank by the sum over all ranks;
+# - `dist.all_reduce(x)`: replace `x` on every rank with the sum over all ranks;
 # - `dist.all_gather_into_tensor(out, x)`: put the `x` of all ranks into `out`, one
 #   after the other;
 # - `dist.reduce_scatter_tensor(out, x)`: sum `x` over all ranks, and give each rank one
@@ -93,7 +93,7 @@ gradients, as_weights = checks.gradients, checks.as_weights
 
 # %%
 def shift(dist, x, out):
-    """Receive the previous rank's x in out."""
+    """Receive the previous rank's x into out."""
     # about 9 lines
     # BEGIN SOLUTION
     rank, size = dist.get_rank(), dist.get_world_size()
@@ -148,7 +148,7 @@ check(
 #   your own chunk, and send the result on in the next step. At the end, each rank has
 #   one complete chunk.
 # - *Second half, p − 1 steps*: the complete chunks go around the ring, and each rank
-#   replaces its own chunks by them.
+#   replaces its own chunks with them.
 #
 # ```python
 # ring_all_reduce(dist, x)    # x: a vector, in place; its length need not divide by p
@@ -161,7 +161,7 @@ check(
 
 # %%
 def ring_all_reduce(dist, x):
-    """Replace x on every rank by the sum over all ranks."""
+    """Replace x on every rank with the sum over all ranks."""
     # about 16 lines
     # BEGIN SOLUTION
     rank, size = dist.get_rank(), dist.get_world_size()
@@ -236,7 +236,7 @@ ranks.timeline(
 
 # %%
 def tree_all_reduce(dist, x):
-    """Replace x on every rank by the sum over all ranks."""
+    """Replace x on every rank with the sum over all ranks."""
     # about 18 lines
     # BEGIN SOLUTION
     rank, size = dist.get_rank(), dist.get_world_size()
@@ -596,21 +596,21 @@ modelled_ms = {
 # %% [markdown]
 # ### Training steps
 #
-# The model has twelve linear layers of 4096 × 4096. These are 201 million parameters,
-# so each step has 805 MB of gradients. Each GPU gets 2048 rows of data. The first
-# table has these rows:
+# The model has twelve linear layers of 4096 × 4096. That is 201 million parameters, so
+# each step has 805 MB of gradients. Each GPU gets 2048 rows of data. The first table
+# has these rows:
 #
-# - `1 GPU`: the step without any communication, on the same rows per GPU;
+# - `1 GPU`: the step without any communication, with the same number of rows per GPU;
 # - `all-reduce afterwards`: one all-reduce per parameter, after the backward pass;
 # - `one bucket`: DDP with a single bucket for all gradients, which is full only when
 #   the backward pass ends;
-# - `25 MB buckets`: DDP with buckets of the default size, even for the first bucket;
+# - `25 MB buckets`: DDP with buckets of the default size, including the first;
 # - `1 MB buckets`: DDP with very small buckets (each matrix is larger than either
 #   limit);
 # - `FSDP2`: sharding, with `fully_shard` applied to each layer.
 #
-# The second table times four backward passes of 512 rows and one update. `no_sync`
-# skips the communication in the first three passes.
+# In the second table, a step has four backward passes of 512 rows and one update.
+# `no_sync` skips the communication in the first three passes.
 #
 # Predict: how much longer than on one GPU does a step take with 25 MB buckets?
 

@@ -11,8 +11,8 @@
 #   for you;
 # - find the compiler's work in the machine code: vector loads, asynchronous copies,
 #   swizzles and tensor core instructions;
-# - order tiles for the L2 cache, tune a program, and avoid the two common mistakes of
-#   tuning;
+# - order tiles for the L2 cache, tune a program, and avoid the two common tuning
+#   mistakes;
 # - say where Triton is as fast as the vendor's library, and where it is not.
 #
 # **You need** about 100 minutes, and Linux (WSL 2 and Colab are Linux): Triton has no
@@ -58,7 +58,7 @@ checks, looks, measure = chapter.checks, chapter.looks, chapter.measure
 #
 # `tl.program_id(0)` is the number of the program. `tl.arange(0, BLOCK)` is a block of
 # numbers, so `i` is a block too, and `a + i` is a block of addresses. The `if` has
-# become a **mask**: a block of truth values, one per element. There is no `threadIdx`,
+# become a **mask**: a block of Booleans, one per element. There is no `threadIdx`,
 # because a program does not deal with threads.
 
 # %%
@@ -81,8 +81,8 @@ def triton_add(a, b, out, n, BLOCK: tl.constexpr):
 # %% [markdown]
 # `BLOCK: tl.constexpr` is a compile-time constant: the program is compiled again for
 # each new value. Here the value must be a power of two. The other arguments are passed
-# at the launch, and tensors arrive as pointers, without their shapes. A launch names
-# the grid, whose size is the number of programs:
+# at the launch, and tensors arrive as pointers, without their shapes. A launch
+# specifies the grid, whose size is the number of programs:
 #
 # ```python
 # triton_add[(triton.cdiv(n, 1024),)](a, b, out, n, BLOCK=1024)
@@ -170,7 +170,7 @@ for n in (4096, 4095):
 #
 # Since the row's length is seldom a power of two, the block is usually longer than the
 # row, and its extra elements take part in the maximum and in the sum. What must these
-# elements contain to change neither of the two? `tl.load(..., mask=..., other=...)`
+# elements contain so that neither result changes? `tl.load(..., mask=..., other=...)`
 # fills them.
 #
 # Write the logarithm of the softmax, with one row per program: from each element
@@ -225,9 +225,10 @@ check(
 # %% [markdown]
 # ## 3 · A row in pieces
 #
-# With 1024 threads in a program, each thread can have 64 registers, but 131,072 values
-# would need 128 per thread. Such a row has to be processed in pieces of `BLOCK`
-# columns, in a loop over a `range`, whose bounds may be arguments of the launch.
+# With 1024 threads in a program, each thread can have 64 registers, but a row of
+# 131,072 values would need 128 per thread. Such a row has to be processed in pieces of
+# `BLOCK` columns, in a loop over a `range`, whose bounds may be arguments of the
+# launch.
 #
 # Write RMSNorm (chapter 17) in this way. Let *mean* be the mean of a row's squares.
 # Divide each element by the square root of *mean* + `eps`, and multiply it by the
@@ -332,7 +333,7 @@ def matmul(
 # - the weights are stored as (N, K), so that row *n* of `w` contains what output *n*
 #   needs: `out = relu(x @ w.T + bias)`;
 # - there is an **epilogue**: add the bias of each column, and replace what is below 0
-#   by 0 (`tl.maximum`), both while the sums are still float32 in registers;
+#   with 0 (`tl.maximum`), both while the sums are still float32 in registers;
 # - program (0, 1) computes the *second tile of columns*, so here axis 0 of the grid
 #   counts rows.
 #
@@ -419,9 +420,9 @@ check(
 #
 # Count the copies by hand first. In each step of the loop, a program loads a 128 × 64
 # tile of `a` and a 64 × 256 tile of `b`, in asynchronous copies of 16 bytes per thread
-# (chapter 12). How many copies does each thread make? The compiler repeats the code of
-# these copies three times: twice before the loop, to fill the pipeline, and once in the
-# loop. How many `cp.async` instructions will you find?
+# (chapter 12). How many copies does each thread make? The code of these copies appears
+# three times: twice before the loop, to fill the pipeline, and once in the loop. How
+# many `cp.async` instructions will you find?
 
 # %%
 looks.instructions(matmul)
@@ -478,7 +479,7 @@ looks.odd_size(matmul)
 #
 # At any time, a GPU works on as many programs as fit, and it starts them in the order
 # of their numbers. Programs with neighbouring numbers should therefore need the same
-# data, while these are in the L2 cache.
+# data, which are then still in the L2 cache.
 #
 # Take a grid of `grid_m` × `grid_n` tiles. Row by row, 132 programs of a grid of 64 ×
 # 32 tiles cover about four rows, and need *all 32* tile columns of `b`. In **grouped
@@ -540,7 +541,7 @@ looks.grouped()
 # %% [markdown]
 # ## Measure: the ladder
 #
-# All rows multiply bfloat16 matrices with float32 accumulators:
+# All rows are products of bfloat16 matrices, with float32 accumulators:
 #
 # | row | program |
 # | --- | --- |
@@ -594,7 +595,7 @@ for table in products.values():
 # ***n x k*** is clearly slower than *grouped*, although only the layout of `b` in
 # memory has changed. We have not measured why.
 #
-# **Descriptors** replace the 36 copies per thread, with their addresses and masks, by
+# **Descriptors** replace the 36 copies per thread, and their addresses and masks, with
 # one instruction for a whole tile. The **persistent** loop fills the gap between two
 # tiles, in which nothing was being loaded or multiplied.
 
@@ -688,8 +689,8 @@ added.expect("Triton", at_least=1.15, times="Numba")
 # ### Rows
 #
 # Compare the programs on three shapes, with `torch.log_softmax` as 1.0. In the third
-# shape, a row has 131,072 elements, which are 512 KB. Where are these elements while
-# the program computes?
+# shape, a row has 131,072 elements, or 512 KB. Where are these elements while the
+# program computes?
 
 # %%
 guess = {"mine": None, "copy": None}
@@ -780,9 +781,9 @@ odd.expect("8192", at_least=2.0, times="8190")
 # ### Tuning
 #
 # Here are six configurations of `matmul_grouped` with 128 × 128 and 128 × 256 tiles. A
-# block needs stages × (BM × BK + BK × BN) × 2 bytes of shared memory, of 227 KB at
-# most. The accumulator takes BM × BN / (32 × warps) registers per thread, of 255 at
-# most. Work both out by hand. Which configuration will be the fastest, and how long
+# program needs stages × (BM × BK + BK × BN) × 2 bytes of shared memory; 227 KB is the
+# limit. The accumulator takes BM × BN / (32 × warps) registers per thread; 255 is the
+# limit. Work both out by hand. Which configuration will be the fastest, and how long
 # will the tuning take?
 
 # %%
@@ -809,9 +810,9 @@ if weft.on_gpu("tuning needs a clock"):
 #
 # Now multiply matrices in **float32**. `tl.dot` of float32 uses tensor cores in TF32 by
 # default, with 10 bits of mantissa. `input_precision="ieee"` requests float32
-# arithmetic, which no tensor core has. In this arithmetic, chapter 19's best kernel in
-# Numba comes close to the speed of cuBLAS, with register tiles and a pipeline written
-# by hand. Will Triton come as close?
+# arithmetic, which no tensor core offers. In this arithmetic, chapter 19's best kernel
+# in Numba comes close to the speed of cuBLAS, with register tiles and a pipeline
+# written by hand. Will Triton come as close?
 
 # %%
 guess = {"Triton": None}

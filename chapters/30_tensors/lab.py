@@ -252,8 +252,8 @@ except RuntimeError as error:
 # merge(shape, strides)    # -> (shape, strides)
 # ```
 #
-# The check's spec uses PyTorch: it flattens two neighbours for as long as `view`, which
-# never copies, allows it. Stuck? `hint("merge")`.
+# The check's spec uses PyTorch: it flattens two neighbours at a time, as long as
+# `view`, which never copies, allows it. Stuck? `hint("merge")`.
 
 # %%
 def merge(shape, strides):
@@ -443,8 +443,9 @@ chapter.strided.agree(100)
 # %% [markdown]
 # ## Measure: making a view contiguous
 #
-# A batch of 64 images with 64 channels of 128 × 128 pixels, 268 MB of float32, goes
-# from row-major to channels-last. `copy` moves as many bytes and reorders nothing.
+# A batch of 64 images with 64 channels of 128 × 128 pixels, 268 MB of float32, is
+# converted from row-major to channels-last. `copy` moves the same number of bytes and
+# reorders nothing.
 #
 # - `torch` is PyTorch's `permute(0, 2, 3, 1).contiguous()`.
 # - `4 dimensions` is your kernel on the shape (64, 128, 128, 64).
@@ -482,7 +483,7 @@ channels_last.expect("32-bit", at_least=1.0, times="3 dimensions")
 #
 # `torch.add` has many kernels: for CPUs, for GPUs, for sparse tensors. Before any of
 # them runs, autograd may have to record the operation, autocast may have to convert its
-# arguments, and so on. One mechanism decides all of this, the **dispatcher**.
+# arguments, and so on. One mechanism decides all of this: the **dispatcher**.
 #
 # All operators are described in one file, `native_functions.yaml`, which is installed
 # along with PyTorch. Here is the entry for addition with an output. It names no
@@ -504,8 +505,8 @@ keys = f"Autocast{KEY}", f"Autograd{KEY}", "ADInplaceOrView", KEY
 looks.rows("aten::add.Tensor", *keys)
 
 # %% [markdown]
-# The row is chosen by sets of keys. Every tensor carries such a set, and the thread has
-# two more: keys to include and keys to exclude.
+# The row is chosen by sets of keys. Every tensor has such a set, and the thread has two
+# more: keys to include and keys to exclude.
 
 # %%
 looks.key_sets()
@@ -584,7 +585,7 @@ looks.trails()
 # `no_grad` changes nothing on this path. Autograd's kernel still runs, sees that
 # nothing is to be recorded, and passes the call on. `inference_mode` excludes the keys
 # of autograd, so the kernel is not called at all. A tensor that was *made* in inference
-# mode does not even carry these keys. In return, autograd refuses to save such a tensor
+# mode does not even have these keys. In return, autograd refuses to save such a tensor
 # for a backward pass.
 
 # %% [markdown]
@@ -609,9 +610,9 @@ looks.calls()
 #
 # ### What a layout costs
 #
-# Most of the time, you need no contiguous tensor, because elementwise operations accept
-# any strides. The next table shows how fast they are. Each row adds two matrices of
-# 8192 × 8192, with the result in whatever layout PyTorch chooses:
+# Most of the time, you do not need a contiguous tensor, because elementwise operations
+# accept any strides. The next table shows how fast they are. Each row adds two matrices
+# of 8192 × 8192, with the result in whatever layout PyTorch chooses:
 #
 # - `row-major`: `x + y`;
 # - `both transposed`: `x.t() + y.t()`;
@@ -662,8 +663,8 @@ print("y + last    ", (y + last).stride())
 # ### What a call costs
 #
 # The GPU has next to nothing to do for one number, so the table shows the host's work:
-# Python, the dispatcher, autograd, the allocator and the launch. Each row makes 100
-# calls and includes the host's time. Which row is the fastest, and how much time does a
+# Python, the dispatcher, autograd, the allocator and the launch. Each row times 100
+# calls, including the host's time. Which row is the fastest, and how much time does a
 # dispatch mode in Python add?
 
 # %%
@@ -689,8 +690,8 @@ overhead.expect("torch.add", at_least=1.5, times="dispatch mode")
 # 1. A tensor is a storage, an offset, a shape and strides. Transposing, slicing,
 #    expanding and channels-last change only the recipe.
 # 2. An operation is free if its result can be described by an offset and one stride per
-#    dimension. `reshape` copies if a new dimension would straddle two merged
-#    dimensions.
+#    dimension. `reshape` copies if a new dimension would straddle two dimensions that
+#    do not merge.
 # 3. Elementwise operations sort and merge dimensions before they launch. Operands with
 #    the same order of strides are fast in any layout; operands with different orders
 #    are not.
@@ -713,7 +714,7 @@ overhead.expect("torch.add", at_least=1.5, times="dispatch mode")
 # - Let `Watch` keep a list of all storages that a training step makes. How many bytes
 #   do they have in total, and how many bytes are alive at once?
 # - Print the rows of `aten::linear` and `aten::matmul`. Where does the word *math* or
-#   *composite* appear, and what follows for gradients?
+#   *composite* appear, and what does that mean for gradients?
 
 # %%
 quiz()

@@ -17,7 +17,7 @@
 # - train an MLP with an engine for which you have written the backward pass, the sums,
 #   the loss and the gradients of products, and say where its time goes.
 #
-# **You need** about two hours and a quarter. You do not need a GPU: the exercises and a
+# **You need** about two and a quarter hours. You do not need a GPU: the exercises and a
 # small training run use the simulator. Without a GPU, the measurements show times from
 # the reference GPU, an H200. If you use a GPU, it needs compute capability 7.5 or
 # higher and 2 GB of memory.
@@ -88,7 +88,7 @@ for source, vjp in c.edges:
     print("made from", source.data, "whose share of the gradient is", vjp(1.0))
 
 # %% [markdown]
-# Each edge carries a function, its **vjp** (the name is explained further down). If the
+# Each edge has a function, its **vjp** (the name is explained further down). If the
 # program's output changes by `g` per unit of this value, then, through this one step,
 # it changes by `vjp(g)` per unit of the input. The rest is bookkeeping, which you write
 # now.
@@ -284,8 +284,8 @@ check(
 # %% [markdown]
 # ## 3 · The two VJPs of a matrix product
 #
-# Let `out = a @ b`, with `a` of shape (n, k), `b` of shape (k, m), and `g`, of shape
-# (n, m), the gradient of `out`. Element (i, p) of `a` is a factor in
+# Let `out = a @ b`, with `a` of shape (n, k) and `b` of shape (k, m), and let `g`, of
+# shape (n, m), be the gradient of `out`. Element (i, p) of `a` is a factor in
 #
 # `out[i, j] = ... + a[i, p] * b[p, j] + ...`    for every j,
 #
@@ -356,8 +356,8 @@ check(
 #   `log(total) + top - x[target]`.
 #
 # `exp(x[j] - (log(total) + top))` also equals `p[j]`, and saves a division. The check
-# accepts this formula, but it loses digits: in float32, a sum near 500 is off by up to
-# 0.000015, so `p[j]` is wrong in the fifth digit.
+# accepts this formula, although it loses digits: in float32, a sum near 500 is off by
+# up to 0.000015, so `p[j]` is wrong in the fifth digit.
 #
 # A block is one warp, and it handles one row. `warp_max` and `warp_sum` combine the
 # values of the warp's lanes, and all lanes get the result. `LOWEST` is the lowest
@@ -539,7 +539,7 @@ def tanh_vjp_kernel(y, g, out):
 
 # END SOLUTION
 def tanh(x):
-    """Return the tanh of each element of a Tensor, which knows its vjp."""
+    """Return the tanh of each element, as a Tensor that knows its vjp."""
     # about 20 lines, kernels included
     # BEGIN SOLUTION
     y = elementwise(tanh_kernel, x.data)
@@ -647,7 +647,7 @@ engine.use(backward, sum_to, matmul_vjp, softmax_loss, saved)
 # A loss curve shows whether an engine works. The cell below trains a linear regression
 # and then a network of two layers with a ReLU between them, twice each, from the same
 # start and on the same data: once with your engine and once with PyTorch. The images
-# are small digits, drawn from a font of 5 × 7 pixels, at random places and with noise.
+# are small digits, drawn in a font of 5 × 7 pixels, at random places and with noise.
 #
 # Without a GPU, everything is small: 8 × 8 pixels and 16 hidden units. With a GPU, the
 # images have 28 × 28 pixels, there are 256 hidden units, and the batch size is 128.
@@ -698,17 +698,17 @@ training.with_activation(tanh)
 # - `mine`: your engine.
 # - `19 launches, tensors`: a kernel that does nothing, launched as the engine launches
 #   its kernels: with three tensors as arguments, on PyTorch's current stream.
-# - `19 launches, arrays`: the same with three arrays of Numba.
+# - `19 launches, arrays`: the same with three Numba arrays.
 # - `19 launches, bare`: the same with arrays, but on the default stream.
 # - `PyTorch, graph` and `mine, graph`: the same two steps, captured in a CUDA graph
 #   once and then replayed (chapter 17), so that Python plays no part.
-# - `torch.compile, graph`: PyTorch's step, its loss and its optimiser compiled in the
-#   default mode, and the whole captured; `autotuned, graph`: the same with
+# - `torch.compile, graph`: PyTorch's step, with loss and optimiser compiled in the
+#   default mode and everything captured; `autotuned, graph`: the same with
 #   `mode="max-autotune-no-cudagraphs"`.
 # - `mine, graph, warps`: your engine in a graph, with another kernel for sums: a warp
 #   per element of the result, instead of a thread.
 #
-# Write down your guesses, as multiples of PyTorch's speed. During what part of your
+# Write down your guesses, as multiples of PyTorch's speed. For what fraction of your
 # engine's time is the GPU busy? Do three little sums matter?
 
 # %%
@@ -937,7 +937,7 @@ looks.jacobians()
 #   Compare the gradients with PyTorch's on random expressions.
 # - Let `relu` keep one bit per element: a ballot (chapter 8) turns 32 comparisons into
 #   one word. When does this save memory, and why does it not save any in our network?
-# - Replace `matmul_kernel` by your best kernel from chapter 19, and measure the large
+# - Replace `matmul_kernel` with your best kernel from chapter 19, and measure the large
 #   step again. Your kernel will have to handle transposed operands.
 # - Launch `sum_to` with one thread per element of `g`, and add with atomics. For which
 #   shapes is that faster? Is the training still reproducible?

@@ -151,7 +151,7 @@ check(
 # When `torch.compile` traces your code, there are no numbers yet, only **fake tensors**
 # with a shape, strides, a dtype and a device. Your kernel cannot run on them. So every
 # operator has a second implementation, its **fake**, which computes the same properties
-# of the result, and no numbers. The compiler trusts the fake: it allocates and indexes
+# of the result, but no numbers. The compiler trusts the fake: it allocates and indexes
 # memory accordingly.
 #
 # Here is an operator whose result has a different shape from its input. It cuts a
@@ -315,7 +315,7 @@ except Exception as error:
 #
 # This time you write everything after the signature. The cell defines the operator
 # again, under the name `steep`. Launch `slope_kernel(grad, x, a, b, out)`, register a
-# fake, write a function that saves what is needed and the backward, and register both.
+# fake, write the backward and a function that saves what it needs, and register both.
 # Then register the same two functions for `slope`, so that `poly`, too, can be
 # differentiated twice. Stuck? `hint("steep")`.
 
@@ -404,13 +404,13 @@ looks.export(poly)
 # of biases that is added to every row of a matrix. This operator has two tensor inputs
 # that may need a gradient.
 #
-# - The gradient of `x` is `gelu_slope(grad, x, bias)`, an operator that is ready.
+# - The gradient of `x` is `gelu_slope(grad, x, bias)`, an operator that is given.
 # - `bias` has been **broadcast**. Every row has used the same $b_j$, and the
-#   contributions of all rows add up, so its gradient is a sum over the rows, in the
-#   shape of `bias`. (If you return the unsummed matrix, PyTorch 2.13 sums it. Sum it
+#   contributions of all rows add up, so the gradient of `bias` is a sum over the rows
+#   and has its shape. (If you return the unsummed matrix, PyTorch 2.13 sums it. Sum it
 #   yourself all the same.)
 # - In fine-tuning, biases or whole layers are frozen. `ctx.needs_input_grad` is a tuple
-#   with a boolean for each input. Compute only the gradients that are needed, and
+#   with a Boolean for each input. Compute only the gradients that are needed, and
 #   return `None` for the others.
 #
 # Stuck? `hint("bias_gelu")`.
@@ -495,8 +495,8 @@ check(
 # | `strides` | bytes from one element to the next | 4 |
 #
 # The kernel's scalar arguments go between the arrays, in the order of its parameters.
-# As in a C struct, a value of 4 bytes is at a multiple of 4, a value of 8 bytes is at a
-# multiple of 8, and bytes are skipped where necessary.
+# As in a C struct, a value of 4 bytes starts at a multiple of 4, a value of 8 bytes at
+# a multiple of 8, and bytes are skipped where necessary.
 #
 # ## 6 · The parameters of a launch
 #
@@ -611,8 +611,8 @@ else:
 # ## 7 · A kernel and its launcher in CUDA C++
 #
 # Now write one yourself: $\max(x + b, 0)$ for a matrix and a row of biases. A source
-# file for `load_inline` contains both functions. These are their declarations, without
-# `__global__`:
+# file for `load_inline` contains both the kernel and its launcher. These are their
+# declarations, without `__global__`:
 #
 # ```cpp
 # void bias_relu_kernel(const float *x, const float *bias, float *out,
@@ -710,10 +710,10 @@ check(
 # %% [markdown]
 # ## Measure: what a call costs
 #
-# Each row makes 100 calls with 1000 numbers, and the time includes the host's work. All
-# rows are operators with the same schema, apart from the first three.
+# Each row times 100 calls on 1000 numbers, including the host's work. All rows are
+# operators with the same schema, apart from the first three.
 #
-# - `torch.add`, one of PyTorch's own operators, adds two such tensors.
+# - `torch.add`, one of PyTorch's own operators, adds two tensors of this size.
 # - `formula` is `(a * x * x + b) * x`, and `formula, compiled` is what `torch.compile`
 #   makes of it.
 # - `Numba, custom_op` is your operator of exercise 1.
@@ -722,7 +722,7 @@ check(
 # - `Numba, C++ launcher` is Numba's kernel, launched by the C++ above.
 # - `CUDA C++` has its kernel in C++ as well.
 # - `Triton, triton_op` is registered with `torch.library.triton_op`, which lets
-#   `torch.compile` look inside, and `Triton` with `Library`.
+#   `torch.compile` look inside; `Triton` is registered with `Library`.
 #
 # Fill in your guesses, as multiples of the speed of CUDA C++.
 
@@ -757,7 +757,7 @@ overhead.expect("Triton", at_least=1.2, times="Triton, triton_op")
 #
 # ### With a gradient
 #
-# Now `x` requires a gradient, and each row makes 100 forward and 100 backward passes.
+# Now `x` requires a gradient, and each row times 100 forward and 100 backward passes.
 # `Python` is the prepared operator with `register_autograd`; `C++` is the one whose
 # autograd function is in C++. Both launch the same two Numba kernels.
 
@@ -792,9 +792,9 @@ if BUILT or not weft.GPU:
 # %% [markdown]
 # ### No graph breaks
 #
-# With `fullgraph=True`, a graph break is an error. The last test compiles the operator
-# that is launched in C++, or the prepared operator if there is no compiler, in this
-# way.
+# With `fullgraph=True`, a graph break is an error. In this way, the last test compiles
+# the operator that is launched in C++, or the prepared operator if there is no
+# compiler.
 
 # %%
 looks.compiled(BUILT)

@@ -77,7 +77,7 @@ CHANNELS_LAST = torch.channels_last
 
 # %% tags=["broken"]
 def prepare(images, flips, mean, std, device):
-    """Return a batch on the device, normalised and in part mirrored."""
+    """Return a batch on the device, normalised, with some images mirrored."""
     # BEGIN SOLUTION
     # was: batch = (images.float() / 255 - mean.cpu()) / std.cpu()
     # was: for k in range(len(batch)):
@@ -192,8 +192,8 @@ check(
 #     # adds to the gradients of model; returns the mean loss, a tensor
 # ```
 #
-# The model already has gradients, from earlier parts. Add the new gradients to them:
-# clearing is the caller's job.
+# In the check, the model already has gradients. Add the new gradients to them: clearing
+# them is the caller's job.
 #
 # The check compares the loss and the gradients with those of the whole batch, counts
 # waits, and measures how many bytes are alive at the peak, because saving memory is the
@@ -433,9 +433,9 @@ check(
 )
 
 # %% [markdown] tags=["solution"]
-# Two copies bring a batch to the addresses that the graph knows, and a third takes the
-# loss away before the next replay overwrites it. All three are on the current stream,
-# before and after the replay, so they need no other ordering.
+# Two copies put a batch at the addresses that the graph knows, and a third saves the
+# loss before the next replay overwrites it. All three are on the current stream, before
+# and after the replay, so they need no other ordering.
 #
 # The step before the capture is an ordinary step on the first batch, so it trains the
 # model, too.
@@ -622,8 +622,8 @@ gpu_busy = measure.gpu_busy()
 # %% [markdown]
 # ### Precision and layout
 #
-# Each row times five training steps, in the first table of the transformer stack, and
-# in the second of the image network with 512 images of 112 × 112. `TF32` is float32
+# Each row times five training steps: of the transformer stack in the first table, and
+# of the image network, with 512 images of 112 × 112, in the second. `TF32` is float32
 # whose products are computed on tensor cores with 10 bits of mantissa. PyTorch allows
 # it for convolutions by default, but for matrix products only on request. `bfloat16`
 # and `float16` use autocast, and float16 needs a scaler. `bfloat16 weights` uses no
@@ -671,9 +671,9 @@ layout.expect("bfloat16", at_most=1.4)
 # ### Fp8
 #
 # From the H100 on, tensor cores multiply 8-bit floats, at twice the rate of bfloat16.
-# Such a float has three bits of mantissa and a small range, so each tensor gets a scale
-# that uses the whole range. The product here is that of a linear layer: 8192 tokens,
-# 4096 input features and 16,384 output features.
+# Such a float has three bits of mantissa and a small range, so each tensor is scaled to
+# use the whole range. The product here is that of a linear layer: 8192 tokens, 4096
+# input features and 16,384 output features.
 #
 # - `bfloat16`: the product;
 # - `fp8, product alone`: both operands are fp8 already;

@@ -5,18 +5,19 @@
 #
 # **After this lab, you can**
 #
-# - read a profile as a list of upper bounds, and say how much a change can gain before
-#   you make it;
+# - read a profile as a list of upper bounds, and say, before you make a change, how
+#   much it can gain;
 # - run classifier-free guidance in one batch, and find out what need not be computed at
 #   every step;
 # - fuse a time embedding, a group norm and SiLU into one kernel on channels-last
-#   bfloat16, and compute the sums for a norm in the kernel that writes its image;
+#   bfloat16, and compute the sums for a norm in the kernel that writes the norm's
+#   input;
 # - find a saving in the mathematics that no compiler will find for you;
 # - keep a worklog: one change at a time, with its time and its error, and also the
 #   changes that did not help.
 #
 # **You need** a little over two hours. You do not need a GPU: the exercises run on a
-# CPU and in the simulator, on a tiny model, and without a GPU the measurements show
+# CPU and in the simulator, with a tiny model, and without a GPU the measurements show
 # times from the reference GPU, an H200. If you use a GPU, it needs compute capability
 # 8.0 or higher and 8 GB of memory; the measurements compile several models, which takes
 # a few minutes.
@@ -144,8 +145,8 @@ check(
 # %% [markdown]
 # ## 2 · Guidance in one batch
 #
-# **Classifier-free guidance** calls the model twice per step: with the text, and with
-# an empty text. The difference between the two predictions is what the text
+# **Classifier-free guidance** calls the model twice per step: once with the text, and
+# once with an empty text. The difference between the two predictions is what the text
 # contributes, and this difference is amplified by `scale`, the $s$ in the formula:
 #
 # $$\epsilon = \epsilon_{\rm empty} +
@@ -160,8 +161,8 @@ check(
 # # x (n, c, h, w), t (n,), text (n, tokens, width), empty (tokens, width)
 # ```
 #
-# `model(x, t, text)` treats the samples of its batch independently. The check lets you
-# call it once. Stuck? Run `hint("guided")`.
+# `model(x, t, text)` treats the samples of its batch independently. The check allows
+# only one call of the model. Stuck? Run `hint("guided")`.
 
 
 # %%
@@ -206,12 +207,13 @@ check(
 # - the **keys and values of every cross-attention**, which depend on the text alone;
 # - everything that depends on the **time alone**. The times of all steps are known in
 #   advance, so one batch of them goes through `net.time` and through each ResBlock's
-#   own layer. The shifts that a ResBlock adds to its channels before the second norm
-#   are then a row of a table. Include the bias of its first convolution, which is added
-#   in the same place: this saves a pass over the image later.
+#   own layer. For each step, the shifts that a ResBlock adds to its channels before the
+#   second norm are then a row of a table. Include the bias of the block's first
+#   convolution in them, since it is added in the same place: this saves a pass over the
+#   image later.
 #
 # Return both: a list with one table of shifts per ResBlock, and a list with the pair of
-# keys and values of each transformer, split into heads as `Attention.forward` has them.
+# keys and values of each transformer, split into heads as in `Attention.forward`.
 #
 # ```python
 # constants(net, times, text)    # -> [(steps, width), ...], [(k, v), ...]
@@ -224,7 +226,7 @@ check(
 
 # %%
 def constants(net, times, text):
-    """Return each ResBlock's shifts, and each text's keys and values."""
+    """Return each ResBlock's shifts, and each transformer's keys and values."""
     # about 6 lines
     # BEGIN SOLUTION
     vectors = F.silu(net.time(embed(times, net.widths[0]).to(text.dtype)))
@@ -270,9 +272,9 @@ check(
 #   \hat z = \frac{z - {\rm mean}}{\sqrt{{\rm var} + {\rm EPS}}}\,\gamma + \beta \qquad
 #   {\rm out} = \frac{\hat z}{1 + e^{-\hat z}}$$
 #
-# Mean and variance are those of a **group**: its neighbouring channels at all pixels of
-# one sample. They are computed *after* the shift, which is a different number for each
-# channel.
+# Mean and variance are those of a **group**, that is, of neighbouring channels at all
+# pixels of one sample. They are computed *after* the shift, which is a different number
+# for each channel.
 #
 # The image is channels-last bfloat16, so two neighbouring channels of a pixel are one
 # `int32` **word** (chapter 21). `bf16_low(word)` and `bf16_high(word)` unpack it into
@@ -439,7 +441,7 @@ check(
 # A block takes some consecutive pixels of a sample, with all of their channels:
 # `blockIdx.x` is the number of this group of pixels, and `blockIdx.y` is the sample.
 # `threadIdx.x` is a word, that is, two channels. `blockDim.y` threads share the pixels
-# of a word: of the block's pixels, a thread takes number `threadIdx.y`,
+# of a word: of the block's pixels, a thread takes numbers `threadIdx.y`,
 # `threadIdx.y + blockDim.y`, and so on.
 #
 # $$\text{out} = x + y + {\rm shift}$$
@@ -457,7 +459,7 @@ check(
 # ```
 #
 # `put` is that of exercise 4. Sum the values in float32, before they are rounded. A
-# thread can keep two sums of its word in registers; `part` is for the sums of all
+# thread can keep its word's two sums in registers; `part` is for the sums of all
 # threads of a block. Stuck? Run `hint("add_with_sums")`.
 
 
@@ -528,16 +530,16 @@ check(
 # PyTorch. An entry of the worklog is a subclass that overrides some of these methods.
 #
 # - `Rewritten` needs no kernel: it has one matrix product for queries, keys and values,
-#   and your phases, as one convolution with four times the channels. You can do all
-#   this in PyTorch.
+#   and computes your phases as one convolution with four times the channels. You can
+#   do all this in PyTorch.
 # - `Kernels` replaces every group norm and every addition by two kernels. `add_sums`
 #   performs the additions, and computes partial sums for the next norm in the same
 #   pass. `norm_words` reads these partial sums, of one image or of two images whose
 #   channels are concatenated.
 #
-# The table has a step for one image: latents of 64 × 64, two texts of 77 tokens of 768
-# numbers (one of them empty), and 20 times of steps. Each row keeps the changes of the
-# rows above it:
+# The table shows a step for one image: latents of 64 × 64, two texts of 77 tokens of
+# 768 numbers (one of them empty), and the times of 20 steps. Each row keeps the changes
+# of the rows above it:
 #
 # | row | what changes |
 # | --- | --- |
@@ -698,8 +700,8 @@ tried.expect("4 with flash attention", at_most=1.0)
 # 2. First remove work: what is constant over the steps, what is computed twice, and
 #    what algebra makes smaller. Then compile. Then write kernels for what is left.
 # 3. Guidance needs one call per step, with twice the batch size.
-# 4. A norm needs its sums before it can write. The kernel that writes the image can
-#    compute these sums in the same pass.
+# 4. A norm needs its sums before it can write anything. The kernel that writes its
+#    input can compute these sums in the same pass.
 # 5. Every entry of a worklog has a time and an error, even if the change is discarded.
 
 # %%

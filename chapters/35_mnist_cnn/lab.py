@@ -75,9 +75,9 @@ for images, labels in ((drawn, drawn_labels), (real, real_labels)):
     print(labels[:3])
 
 # %% [markdown]
-# The checks use random data that contain negative numbers, and the definitions of the
-# layers in PyTorch and NumPy (`checks.py` in `chapters/35_mnist_cnn` has both). Blocks
-# have 64 threads.
+# The checks, in `checks.py` in `chapters/35_mnist_cnn`, use random data that contain
+# negative numbers, and definitions of the layers in PyTorch and NumPy. Blocks have 64
+# threads.
 
 # %% tags=["given"]
 THREADS = 64
@@ -185,7 +185,7 @@ check(
 # %%
 @cuda.jit
 def conv_weights(x, dy, parts):
-    """Write the gradient, slice k: of images k, k + slices, ..."""
+    """Write slice k of the gradient, summed over images k, k + slices, ..."""
     at, k = cuda.grid(1), cuda.blockIdx.y
     dw = parts[k]  # (f, 3, 3, c)
 
@@ -236,8 +236,8 @@ check(
 #
 #     x̂ = (x - μ) / sqrt(v + ε)          y = γ x̂ + β
 #
-# Every x changes μ and v, and therefore every y of its channel. The gradient is
-# therefore longer than the formula for y. With sums over the m numbers of the channel,
+# Every x changes μ and v, and therefore every y of its channel. So the formula for the
+# gradient is longer than that for y. With sums over the m numbers of the channel,
 #
 #     dβ = sum of dy          dγ = sum of dy · x̂
 #
@@ -353,7 +353,7 @@ check(
 # %%
 @cuda.jit
 def conv_pool(x, w, b, y, won):
-    """Convolve, add the bias, ReLU and pool: eight windows for each warp."""
+    """Convolve, add the bias, apply ReLU and pool: eight windows per warp."""
     sums = cuda.local.array((2, 4), float32)
     lane = int32(cuda.threadIdx.x)
     g, t = lane // int32(4), lane % int32(4)
@@ -597,18 +597,18 @@ check(
 #
 # The next cell uses a small network, with 2 and 3 filters and digits of 8 × 8 pixels.
 # It compares three gradients for the same batch: those of your kernels, those of
-# PyTorch's autograd, and **finite differences** in float64. These need no formula for a
-# gradient, because they change one parameter by ±ε and compare the losses. The cell
-# tries ten parameters of each array.
+# PyTorch's autograd, and **finite differences** in float64, which need no formula for a
+# gradient: they change one parameter by ±ε and compare the losses. The cell tries ten
+# parameters of each array.
 #
 # If ε is so large that another pixel wins, the difference quotient is not the gradient.
 # So ε has to be small, which float64 allows.
 #
 # Each number is the largest error of an element, relative to the root mean square of
-# that gradient (to 0.001 where that is larger). w1 and w2 belong to the convolutions,
-# and w3 and w4 belong to the linear layers. With batch normalisation, the exact
-# gradient of b1 and b2 is 0, since the normalisation subtracts any constant, so all you
-# see there is rounding errors.
+# the array's gradient (to 0.001 if that is larger). w1 and w2 belong to the
+# convolutions, and w3 and w4 belong to the linear layers. With batch normalisation, the
+# exact gradient of b1 and b2 is 0, since the normalisation subtracts any constant, so
+# you see only rounding errors there.
 
 # %%
 chapter.learner.use(
@@ -684,9 +684,9 @@ small.expect("fused, one graph", at_least=1.3, times="fused")
 # ## Measure: whose kernels?
 #
 # The fused kernels in the table above are all given. The rows of the next table lead
-# from the plain kernels to the fused step. All of them contain kernels that you wrote,
-# except for PyTorch's and the last one. The name of a row lists these kernels; all
-# others are given.
+# from the plain kernels to the fused step. All rows except PyTorch's and the last one
+# contain kernels that you wrote. The name of a row lists these kernels; all others are
+# given.
 #
 # - `plain`: as above, in one graph, with your `relu_pool`, and your `conv_weights` with
 #   one slice;
@@ -750,7 +750,7 @@ if weft.GPU:
 # the same with the gradient under bfloat16 autocast, which rounds too, but in different
 # places, and with the running averages that batch normalisation keeps for the test. The
 # cell also takes twenty steps three times, to see whether they give the same bits.
-# Without a GPU it is skipped; the solution has what the reference GPU printed.
+# Without a GPU it is skipped; the solution shows what the reference GPU printed.
 
 # %%
 if weft.on_gpu("the fused step is for full size"):
@@ -807,9 +807,9 @@ normalised_torch_kinds = chapter.measure.torch_kernels(norm=True)
 # ### Batch normalisation
 #
 # Now measure the steps with batch normalisation. The statistics of a batch have to be
-# complete before the first number can be normalised, so a kernel for both convolutions
-# seems impossible, and PyTorch has to read the large arrays more often. The fused step
-# needs only one more kernel (see the page's section "Fusion 3").
+# complete before the first number can be normalised, so a single kernel for both
+# convolutions seems impossible, and PyTorch has to read the large arrays more often.
+# The fused step needs only one more kernel (see the page's section "Fusion 3").
 #
 # Guess the speeds of two of the steps for 64 images, as multiples of that of
 # `torch, best`, which normalises too. (Like those of the fused step, its convolutions
@@ -953,8 +953,9 @@ if plain_accuracy:
 #
 # 1. A network is a handful of kernels, and each has a gradient that a few lines of
 #    float64 code can check.
-# 2. Pooling keeps a number from 0 to 4 for its gradient. Log-softmax and its loss have
-#    a gradient so short that loss and gradients belong in one kernel.
+# 2. For its gradient, pooling stores a number from 0 to 4 with each result. The
+#    gradient of log-softmax and its loss is so simple that loss and gradients belong in
+#    one kernel.
 # 3. If you choose well which pixel goes into which row of a tensor core's product,
 #    pooling can take place in registers.
 # 4. With fusion, intermediate results need not be written: here those of both
@@ -962,7 +963,7 @@ if plain_accuracy:
 # 5. A sum over a batch needs parallelism: split it into parts, and add the parts in a
 #    fixed order in the next kernel. The result is the same every time.
 # 6. Kernels of a step can be replaced one at a time, if each reads and writes the same
-#    arrays. So you can measure how much time each of your kernels gains or loses.
+#    arrays. So you can measure how much time each of your kernels saves or adds.
 # 7. Compare training runs by their accuracy over several seeds, and a step with the
 #    best version that you can make with the library.
 
@@ -975,7 +976,7 @@ if plain_accuracy:
 # - Add momentum to the update. Which additional arrays do you need, and which kernel
 #   gets slower?
 # - Let one block handle half an image at batch 64: an H200 has 132 SMs.
-# - Replace `fc1` by the `wgmma` of chapter 22.
+# - Rewrite `fc1` with the `wgmma` of chapter 22.
 # - Run `digits.mnist("data")` and train on all 60,000 training images. How many epochs
 #   does it take to reach 99 %?
 

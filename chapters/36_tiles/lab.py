@@ -17,7 +17,7 @@
 # You do not need a GPU. The exercises run on the CPU, under this course's sanitizer,
 # and without a GPU the measurements show times from the reference GPU, an H200. If you
 # use a GPU, it needs compute capability 8.0 or higher and 4 GB of memory, and you need
-# `tileiras`, CUDA's compiler of tiles: `pip install "cuda-tile[tileiras]"`. With
+# `tileiras`, CUDA's tile compiler: `pip install "cuda-tile[tileiras]"`. With
 # `tileiras`, the checks also compile your kernels, even without a GPU.
 
 # %%
@@ -47,9 +47,9 @@ cdiv = ct.cdiv
 # elements**. The code mentions no threads. The compiler decides how many threads a
 # block gets, and which elements each thread has.
 #
-# There is no mask either, because an array includes its shape. If the last tile reaches
-# past the end of the array, `ct.store` leaves out what is outside. A load fills the
-# tile with **padding**, which is undefined unless you choose it.
+# There is no mask either, because an array comes with its shape. If the last tile
+# reaches past the end of the array, `ct.store` leaves out what is outside. A load fills
+# the tile with **padding**, which is undefined unless you choose it.
 
 
 # %% tags=["given"]
@@ -120,10 +120,9 @@ check(
 # In a matrix, a tile has two indices and two sides. The index `(i, j)` selects the tile
 # in row `i` and column `j` of tiles.
 #
-# Write `transpose`, with square tiles. Block (i, j) loads tile (i, j) of `x`. Then two
-# things remain. `ct.transpose` transposes a tile, and the tile has to be stored at its
-# new place. In chapter 13, this took shared memory, a barrier, and 33 columns instead
-# of 32.
+# Write `transpose`, with square tiles. Block (i, j) loads tile (i, j) of `x`. Then
+# transpose the tile with `ct.transpose`, and store it at its new place. In chapter 13,
+# this took shared memory, a barrier, and 33 columns instead of 32.
 #
 # ```python
 # transpose(x, out, TILE)    # x (n, m), out (m, n) float32
@@ -506,7 +505,7 @@ sizes.expect("tiles of 1024", at_least=1.3, times="tiles of 128")
 # - Split-K: let several blocks share a tile of `matmul`, each with a part of K, and add
 #   up their sums with `ct.atomic_add`. For which shapes is that faster?
 # - `cuda.tile.tune` tries a list of tiles and hints. Which would you give it for
-#   `matmul`, and which would you leave out without a measurement?
+#   `matmul`, and which can you rule out without measuring?
 
 # %%
 quiz()

@@ -124,7 +124,7 @@ for heads, kv_heads in ((32, 32), (32, 8), (64, 8)):
 # score so far, the sum of the weights, and the lane's columns of the weighted sum of
 # the values, all relative to the same maximum. After the last key, divide.
 #
-# - `LOWEST` is the lowest finite float32: a maximum to begin with.
+# - `LOWEST` is the lowest finite float32: use it as the initial maximum.
 # - `cuda.local.array(COLS, float32)` makes an array in the lane's registers.
 # - `k` and `v` are float16; a product of a float32 and a float16 is a float32.
 #
@@ -286,10 +286,9 @@ check(
 #
 # In lab 24, one thread per column merged outputs that had already been divided. Here
 # the sums have not been divided, and one thread per column would be too slow, because
-# with 500 slices it would wait for memory 500 times, one after the other. So a block
-# has `ROWS` threads for each column. Thread (c, y) merges slices y, y + `ROWS`, y + 2
-# `ROWS`, … of column c. Then thread (c, 0) merges the `ROWS` results, and writes the
-# output.
+# with 500 slices it would wait for memory 500 times in a row. So a block has `ROWS`
+# threads for each column. Thread (c, y) merges slices y, y + `ROWS`, y + 2 `ROWS`, … of
+# column c. Then thread (c, 0) merges the `ROWS` results, and writes the output.
 #
 # Merging is like the step for a key. What are the maximum, the weight and the sum of
 # two sets of keys together, if each has its own maximum, weight and sum?
@@ -369,18 +368,18 @@ check(
 # stay empty. With a **paged** cache (vLLM), memory is divided into pages of `PAGE`
 # keys, and a sequence gets another page when its last one is full. Key j of sequence
 # `seq` is row `j % PAGE` of page `table[seq, j // PAGE]`. The other rows of a
-# sequence's last page contain old numbers, and the table contains old page numbers
-# after that page.
+# sequence's last page contain old numbers, and after that page's entry, the table
+# contains old page numbers.
 #
 # The second idea follows from the bytes of exercise 1. A block handles all `GROUP`
 # query heads that share its key/value head, and **reads every key and value once**.
 # Query heads `head * GROUP` to `head * GROUP + GROUP - 1` share key/value head `head`.
-# The block has a maximum, a weight and sums for each of them.
+# The block keeps a maximum, a weight and sums for each query head.
 #
-# The grid is (slices, kv_heads, sequences), and slices are those of exercise 3. Write
-# the kernel: load the queries, go over the keys of the slice, and store three results
-# per query head. The check counts the loads. `neutral(top, weight, total)` is given; it
-# sets the results of all queries to those of no keys.
+# The grid is (slices, kv_heads, sequences), and the slices are those of exercise 3.
+# Write the kernel: load the queries, go over the keys of the slice, and store three
+# results per query head. The check counts the loads. `neutral(top, weight, total)` is
+# given; it sets the results of all queries to those of no keys.
 #
 # ```python
 # paged_group(q, k, v, table, lengths, slices, tops, weights, totals)
@@ -477,9 +476,9 @@ check(
 #
 # The case is one sequence of 32,768 keys, with 32 query heads, 8 key/value heads and
 # rows of 128 float16 numbers. It has four layers, each with its own cache. A row's rate
-# is the 537 MB of the caches divided by its time. "read" is one of PyTorch's kernels,
-# which adds up the same number of bytes. Write down the speed that you expect of each
-# row, as a multiple of that of "flash", PyTorch's Flash-Decoding.
+# is the 537 MB of the caches divided by its time. "read" is one of PyTorch's kernels, a
+# sum over the same number of bytes. Write down the speed that you expect of each row,
+# as a multiple of that of "flash", PyTorch's Flash-Decoding.
 #
 # - "one warp per head" is exercise 2, and "split" is exercises 3 and 4; both read the
 #   keys of a group once per query head;

@@ -88,10 +88,9 @@ check(
 # ## 2 · A power of two for 32 numbers
 #
 # In the formats of the OCP's Microscaling specification (**MX**), 32 neighbouring
-# numbers share a scale. **MXFP8** has elements of 8 bits, here e4m3. The value of an
-# element is its number times the scale of its block. The scale is a power of two,
-# stored in one byte that is only an exponent, **e8m0**: a byte b stands for 2^(b −
-# 127).
+# numbers share a scale. **MXFP8** has elements of 8 bits, here e4m3. An element's value
+# is its e4m3 number times the scale of its block. The scale is a power of two, stored
+# in one byte that is only an exponent, **e8m0**: a byte b stands for 2^(b − 127).
 #
 # The specification has a rule for the scale. Take the largest power of two that is not
 # above the largest magnitude of the block, and divide it by the largest power of two in
@@ -152,7 +151,7 @@ check(
 #
 # **value of the code × scale of the block × scale of the tensor**
 #
-# Compute the scale of the tensor first:
+# Compute the scale of the tensor first, then the scales of the blocks:
 #
 # - choose the scale of the tensor so that its largest magnitude becomes 6, the largest
 #   value, in a block whose scale is 448, the largest scale;
@@ -215,7 +214,7 @@ check(
 # `scaled_dot(a, b)` takes two vectors and returns their dot product. A vector has
 #
 # - `a.codes`, a tuple of codes from 0 to 15;
-# - `a.block`, the number of elements in a block, 16 or 32, as in the other vector;
+# - `a.block`, the number of elements in a block, 16 or 32, the same in both vectors;
 # - `a.scales`, a tuple with one scale per block, and `a.tensor`, one for all.
 #
 # Stuck? `hint("scaled_dot")`.
@@ -298,8 +297,8 @@ measure.show_errors(e2m1, mx_scale, nvfp4_scales, scaled_dot, guess=guess)
 # %% [markdown]
 # ## If you want more
 #
-# - Raise `measure.TIMES` to 4000. At which values does e4m3 with a scale per tensor
-#   lose its numbers, while MXFP8 does not?
+# - Raise `measure.TIMES` to 4000. Which numbers become 0 in e4m3 with a scale per
+#   tensor, but not in MXFP8?
 # - Give NVFP4 blocks of 32, or scales that are powers of two. Which of its two
 #   differences from MXFP4 gains more?
 # - Round at random, up or down in proportion to the distance (*stochastic rounding*).
@@ -311,8 +310,8 @@ measure.show_errors(e2m1, mx_scale, nvfp4_scales, scaled_dot, guess=guess)
 #
 # 1. e2m1 has eight magnitudes. Rounding takes the nearest value, or in a tie the one
 #    with the even code, and saturates at 6.
-# 2. In MX, 32 numbers share a power of two, which is rounded down. So the largest
-#    number of a block can saturate.
+# 2. In MX, 32 numbers share a scale, which is rounded down to a power of two. So the
+#    largest number of a block can saturate.
 # 3. NVFP4 has a scale in e4m3 for each 16 numbers. A float32 for the whole tensor keeps
 #    these scales in range.
 # 4. A block-scaled product adds up products of codes, and multiplies the sum of each

@@ -1,7 +1,7 @@
 """Stage 2: the machine code that `tileiras` makes of a kernel; it needs no GPU.
 
 The instructions that a check executes say nothing about registers, about shared memory,
-or about what does not fit into them. CUDA's compiler of tiles does, if it is installed.
+or about what does not fit into them. CUDA's tile compiler does, if it is installed.
 """
 
 import ctypes

@@ -2,7 +2,7 @@
 
 `cuda.tile` translates a kernel to its own typed instructions in Python, without a GPU
 and without CUDA's compiler. A check uses these instructions, and the compiler's errors.
-If CUDA's compiler of tiles, `tileiras`, is installed, it makes machine code of them,
+If CUDA's tile compiler, `tileiras`, is installed, it makes machine code of them,
 which needs no GPU either.
 """
 
@@ -115,7 +115,7 @@ def no_compiler() -> str:
             warnings.simplefilter("ignore")  # about packages of different versions
             _find_compiler_bin()
     except FileNotFoundError:
-        return "there is no tileiras here, CUDA's compiler of tiles"
+        return "there is no tileiras here, CUDA's tile compiler"
     return ""
 
 

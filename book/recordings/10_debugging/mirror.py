@@ -10,7 +10,7 @@ WIDE = 64
 
 @cuda.jit(lineinfo=True)
 def mirror(x, out):
-    """Reverse each WIDE elements of x; the last ones may be fewer."""
+    """Reverse each stretch of WIDE elements of x; the last may be shorter."""
     tile = cuda.shared.array(WIDE, float32)
     t = cuda.threadIdx.x
     start = cuda.blockIdx.x * WIDE

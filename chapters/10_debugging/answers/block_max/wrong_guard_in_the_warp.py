@@ -2,7 +2,7 @@
 # Within a warp all is in step, so the barrier is needed for large steps only.
 @cuda.jit
 def block_max(x, out):
-    """Write the largest of each BLOCK elements of x into out."""
+    """Write the largest of each group of BLOCK elements of x into out."""
     tile = cuda.shared.array(BLOCK, float32)
     t = cuda.threadIdx.x
     i = cuda.grid(1)

@@ -2,7 +2,7 @@
 # The kernel as it was given.
 @cuda.jit
 def count_bins(x, out):
-    """Add to out how often each of 0 to BINS - 1 is in x."""
+    """Add to out how often each number from 0 to BINS - 1 occurs in x."""
     mine = cuda.shared.array(BINS, int32)
     t = cuda.threadIdx.x
     i = cuda.grid(1)
