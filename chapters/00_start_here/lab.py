@@ -36,8 +36,8 @@ chapter = weft.lab("00_start_here")
 # ## Your first edit
 #
 # A **kernel** is a function that a GPU runs many times at once. Each run is a
-# **thread**, and threads differ only in their numbers. `cuda.grid(1)` returns a
-# thread's number.
+# **thread**, and threads differ only in their numbers. `cuda.grid(1)` returns the
+# number of the thread that calls it.
 #
 # Here thread `i` is responsible for element `i`: it reads `x[i]` and must write twice
 # that value to `out[i]`. The kernel is complete except for the one line that does this.
@@ -83,7 +83,7 @@ check(
 # `check` ran **your** kernel and compared every element with the `spec`, a line of
 # NumPy that says what the result should be. In the call, `sizes` lists the numbers of
 # elements to try, and `launch` says how many threads to start for each size; later labs
-# explain the formula. The result is a **verdict**. A check runs in stages, and stops at
+# explain its formula. The result is a **verdict**. A check runs in stages, and stops at
 # the first stage that fails:
 #
 # 1. it runs the kernel in the simulator, on small and awkward sizes, and inspects every
@@ -91,9 +91,9 @@ check(
 # 2. it runs the kernel on the GPU at full size, if there is a GPU;
 # 3. in labs about speed, it adds up what your memory accesses cost.
 #
-# In the verdict of a kernel that passes, “2 sizes and one not listed” means that the
-# check ran the two `sizes` in the call and one more, and “1 larger case” means that it
-# also ran a far larger size.
+# In the verdict of a kernel that passes, “3 sizes and one not listed” means that the
+# check ran the three `sizes` in the call and one more, and “1 larger case” means that
+# it also ran a far larger size.
 #
 # The verdict of a kernel that fails names the bug, the line and the thread. It does not
 # give the answer away. Each exercise has several hints for when you are stuck, from a

@@ -8,7 +8,7 @@
 # - say which of two processors will finish first, and why, before you time them;
 # - write the host's part of a GPU program: send, launch and fetch;
 # - find the size from which a GPU pays off, copies included;
-# - compute how many times as fast a program is with more workers, and what limits that;
+# - compute the speed-up that more workers give a program, and its limit;
 # - compute how many threads it takes to keep a memory busy.
 #
 # **You need** about 60 minutes, and lab 00. You do not need a GPU: without one, the

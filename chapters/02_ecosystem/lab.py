@@ -347,7 +347,7 @@ small.expect("compile, CUDA graph", at_least=1.2)
 #
 # For each letter, return the way in which the model was run: "eager", "eager, CUDA
 # graph", "compile, CUDA graph", "bfloat16" or "by hand". Then there are two more
-# questions: in which kernel is the first layer's bias added in A, and in which in C?
+# questions: in which kernel of A is the first layer's bias added, and in which of C?
 # The answer is "the product", "the ReLU" or "one of its own". The check gives a reason
 # where it disagrees.
 #
@@ -693,7 +693,7 @@ assert same
 #
 # Your tables say how long a batch takes. The number of batches for a million answers is
 # 1,000,000 divided by the batch size. For each way of running the model, the cell
-# prints how many seconds of rented GPU time they take.
+# prints how many seconds of rented GPU time these batches take.
 
 # %%
 for table, batch in ((small, 32), (large, chapter.measure.MANY)):

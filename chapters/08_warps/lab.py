@@ -379,7 +379,7 @@ check(
 # %%
 @cuda.jit
 def warp_filter(x, out, counts):
-    """Move each group of 32's positive elements to the front; count them."""
+    """Move positive elements to the front of their group of 32; count them."""
     i = cuda.grid(1)
     keep = i < x.size and x[i] > float32(0)
 

@@ -654,9 +654,9 @@ if weft.on_gpu("the chapter shows a recorded timeline"):
 #
 # 1. A launch returns before the kernel runs. Time with events, after a warm-up, and
 #    take the median. Queue a short kernel after something long.
-# 2. Divide the bytes by the copy's rate and the operations by the product's rate: no
-#    kernel takes less than the larger quotient. Compare the measured time with it to
-#    see how much there is to gain.
+# 2. Divide the bytes by the copy's rate and the operations by the product's rate: the
+#    larger quotient is a lower bound on the kernel's time. Compare the measured time
+#    with it to see how much there is to gain.
 # 3. Ask in order: is the GPU busy? Is a roof near? Is a unit busy? If the GPU is busy
 #    but the other two answers are no, the class is latency.
 # 4. Fewer launches, fewer bytes, cheaper arithmetic, more threads: each cures one

@@ -465,7 +465,7 @@ check(
 
 # %%
 def sectors(addresses, size=4):
-    """Return the sectors moved by a request for size bytes at each address."""
+    """Return how many sectors a request for size bytes per address moves."""
     return len({(a + k) // 32 for a in addresses for k in range(size)})
 
 
@@ -828,7 +828,7 @@ looked.expect("global, own", at_least=2, times="constant, own")
 #    the counters.
 # 3. Coalesced is not enough: keep 16 bytes in flight per thread. 128-bit accesses do
 #    that with a quarter of the instructions.
-# 4. Load structs whole, or store columns; make random accesses long.
+# 4. Load structs whole, or use columns instead; make random accesses long.
 # 5. L1, L2 and memory differ in latency and in rate. Other warps hide latency; nothing
 #    hides a low rate. Constant memory is for what all lanes need at the same time.
 

@@ -571,7 +571,7 @@ check(
 # %% [markdown]
 # ## Measure: every kernel so far
 #
-# This table has all your kernels, the two naive ones, and three rows for comparison:
+# This table has all your kernels, the two naive ones, and three others to compare with:
 # `torch` copies a transposed view, `torch.compile` generates and tunes a kernel, and
 # `cublasSgeam` is the transpose of NVIDIA's cuBLAS. How close does your last kernel
 # come to the copy? Write your guesses as multiples of PyTorch's speed. A kernel that

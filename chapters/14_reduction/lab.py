@@ -243,7 +243,7 @@ for level in range(8):
 # %%
 @cuda.jit
 def sum_sequential(x, out):
-    """Write the sum of each BLOCK elements in a row into out, adding halves."""
+    """Write the sum of each run of BLOCK elements into out, adding halves."""
     tile = cuda.shared.array(BLOCK, float32)
     t = cuda.threadIdx.x
     i = cuda.grid(1)
@@ -531,8 +531,8 @@ if weft.GPU:
 # %% [markdown]
 # ## 5 · The last block
 #
-# This time, no block adds to a common number. Instead, each block writes its sum to its
-# own element, `parts[blockIdx.x]`, and when all sums have been written, *one* block
+# This time, no block adds its sum to a common number. Instead, each block writes it to
+# its own element, `parts[blockIdx.x]`, and when all sums have been written, *one* block
 # adds up `parts`, in an order that is always the same.
 #
 # That block has to know when the last sum has been written. Within one launch, blocks

@@ -90,7 +90,7 @@ FULL = 0xFFFFFFFF  # all 32 lanes
 # %%
 @cuda.jit
 def scan_warps(x, out):
-    """Write the running sums of each group of 32 neighbours of x into out."""
+    """Write the running sums of each group of 32 elements of x into out."""
     i = cuda.grid(1)
     value = x[i] if i < x.size else float32(0)
 

@@ -170,7 +170,7 @@ check(
 # finite, so the difference is 0, as it should be. Only -inf is lower.
 #
 # Write `merge`, a device function that returns the two numbers of the merged pair. For
-# each row, the kernel below it calls `merge` with the pairs in that row of `a` and `b`.
+# each row, the kernel below calls `merge` with the pairs in that row of `a` and `b`.
 #
 # ```python
 # merge(m, s, m2, s2)         # two pairs -> their pair
@@ -581,13 +581,13 @@ square.expect("copy", at_least=1.3, times="three passes")
 # seven more to get the last bits right. Here, six correct digits are enough, so the
 # kernels use `exp2`, with $e^x = 2^{x \cdot \log_2 e}$.
 #
-# The next cell compares each kind of kernel with NumPy, and also tests guards and -inf.
-# A row that contains only -inf has to give NaN in both. The output has lines for a warp
-# per row, a block per row, several blocks per row (twice) and teams, and on a GPU also
-# for a row so long that the family gives it to several blocks. Each line shows the
-# largest error, forward or backward, as a fraction of the largest result. The kernels
-# for long rows get short rows here: in the simulator, a row of 262,144 would take a
-# minute.
+# The next cell compares each kind of kernel with NumPy, guards and -inf included. A row
+# that contains only -inf has to give NaN in NumPy and in the kernel. The output has
+# lines for a warp per row, a block per row, several blocks per row (twice) and teams,
+# and on a GPU also for a row so long that the family gives it to several blocks. Each
+# line shows the largest error, forward or backward, as a fraction of the largest
+# result. The kernels for long rows get short rows here: in the simulator, a row of
+# 262,144 would take a minute.
 
 # %%
 chapter.accuracy.report()

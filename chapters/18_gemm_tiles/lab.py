@@ -104,7 +104,7 @@ show_bound("the ideal", 0, 1)
 # so would every result computed with it, which is why the launches below pass
 # `np.float32(1)`.
 #
-# In `sizes` below, each entry is m, n, k and beta; a 2 there means a beta of -2.
+# In `sizes` below, each entry is m, n, k and beta; a 2 for beta stands for -2.
 #
 # Stuck? `hint("gemm_naive")`; there are three hints.
 

@@ -313,9 +313,9 @@ check(
 #
 # Padding would prevent these conflicts. A **swizzle** prevents them without extra
 # memory. Divide a row into **pieces** of 16 bytes, and store piece p of row r at place
-# `p ^ f(r)` of that row, so that the place depends on r. For rows of eight pieces (128
-# bytes), the usual choice is `f(r) = r % 8`: in any eight consecutive rows, piece p is
-# then at eight different places.
+# `p ^ f(r)` of that row, with a function f that makes the place depend on r. For rows
+# of eight pieces (128 bytes), the usual choice is `f(r) = r % 8`: in any eight
+# consecutive rows, piece p is then at eight different places.
 #
 # In this exercise, a row has only *four* pieces, or 64 bytes, and two rows fill all 32
 # banks. Find an f for which neither the 16-byte stores nor `ldmatrix` have conflicts,

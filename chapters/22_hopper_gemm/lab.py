@@ -348,8 +348,8 @@ check(
 #    at `w`, for 16 numbers along k. The sums are in `acc`, in registers. If `add` is 0,
 #    the product replaces them; otherwise, it is added to them.
 # 3. `wgmma_commit()` makes a group of the products that were started.
-# 4. `wgmma_wait(0)` waits for all groups. Until it returns, do not use the sums; the
-#    products may still be reading operands.
+# 4. `wgmma_wait(0)` waits for all groups. Until it returns, do not use the sums, and do
+#    not overwrite the operands, which the products may still be reading.
 #
 # `a` and `w` are **descriptors**, integers of 64 bits that say where an operand is and
 # how it is swizzled. `descriptor(memory, at)` makes one for the tile at byte `at`. The

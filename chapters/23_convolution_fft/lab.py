@@ -740,8 +740,8 @@ if errors:
 #   19.
 # - FFT: transforms of 64 × 64 points, and a product for each pair of channels at each
 #   frequency.
-# - cuDNN, with channels first and channels last: it first tries all its algorithms,
-#   then uses the fastest.
+# - cuDNN, with channels first and channels last: it tries all its algorithms, then uses
+#   the fastest.
 #
 # Which order do you expect?
 

@@ -281,7 +281,7 @@ check(
 #
 # `rows` and `keys` need not be equal, and neither has to divide `seq`. Compute both
 # numbers without a loop, since a block needs them before it starts. (The check stops a
-# call after 20 executed lines.) Stuck? `hint("key_tiles")`.
+# call that executes too many lines.) Stuck? `hint("key_tiles")`.
 
 # %%
 def key_tiles(first, rows, keys, seq, causal):
@@ -1053,7 +1053,7 @@ for table in backward.values():
 #    many tiles are needed at all.
 # 4. On tensor cores, the first product leaves its results in the lanes that need them
 #    for the second product.
-# 5. Only the log-sum-exp of the softmax has to be kept. It is enough to merge parts,
+# 5. From the softmax, only the log-sum-exp has to be kept. It is enough to merge parts,
 #    and to recompute any weight in the backward pass.
 
 # %% [markdown]

@@ -326,10 +326,10 @@ table.expect("PRECOMP, default math", at_least=2)
 # %% [markdown]
 # ## 4 · The channels last
 #
-# Tensor cores multiply 16-bit matrices that are contiguous along the axis of the sum,
-# and a convolution sums over channels. So they need NHWC, for the images *and* for the
-# filters. For filters, the order in memory is then k, r, s, c (cuDNN calls it NHWC
-# too).
+# cuDNN's kernels for tensor cores load 16-bit tiles that are contiguous along the axis
+# of the sum, and a convolution sums over channels. So they need NHWC, for the images
+# *and* for the filters. For filters, the order in memory is then k, r, s, c (cuDNN
+# calls it NHWC too).
 #
 # In this exercise, `x` and `y` are float16 arrays with the channels last. `w` is in
 # PyTorch's default order, in which s is the fastest axis. Two things have to change

@@ -541,7 +541,7 @@ looks.grouped()
 # %% [markdown]
 # ## Measure: the ladder
 #
-# All rows are products of bfloat16 matrices, with float32 accumulators:
+# All programs multiply bfloat16 matrices, with float32 accumulators:
 #
 # | row | program |
 # | --- | --- |
@@ -596,7 +596,7 @@ for table in products.values():
 # memory has changed. We have not measured why.
 #
 # **Descriptors** replace the 36 copies per thread, and their addresses and masks, with
-# one instruction for a whole tile. The **persistent** loop fills the gap between two
+# one instruction for each tile. The **persistent** loop fills the gap between two
 # tiles, in which nothing was being loaded or multiplied.
 
 # %% [markdown]

@@ -315,9 +315,9 @@ except Exception as error:
 #
 # This time you write everything after the signature. The cell defines the operator
 # again, under the name `steep`. Launch `slope_kernel(grad, x, a, b, out)`, register a
-# fake, write the backward and a function that saves what it needs, and register both.
-# Then register the same two functions for `slope`, so that `poly`, too, can be
-# differentiated twice. Stuck? `hint("steep")`.
+# fake, write the backward and a function that saves what the backward needs, and
+# register both. Then register the same two functions for `slope`, so that `poly`, too,
+# can be differentiated twice. Stuck? `hint("steep")`.
 
 # %%
 @torch.library.custom_op("lab32::steep", mutates_args=(), device_types=DEVICE)
@@ -406,9 +406,9 @@ looks.export(poly)
 #
 # - The gradient of `x` is `gelu_slope(grad, x, bias)`, an operator that is given.
 # - `bias` has been **broadcast**. Every row has used the same $b_j$, and the
-#   contributions of all rows add up, so the gradient of `bias` is a sum over the rows
-#   and has its shape. (If you return the unsummed matrix, PyTorch 2.13 sums it. Sum it
-#   yourself all the same.)
+#   contributions of all rows add up, so the gradient of `bias` is a sum over the rows,
+#   in the shape of `bias`. (If you return the unsummed matrix, PyTorch 2.13 sums it.
+#   Sum it yourself all the same.)
 # - In fine-tuning, biases or whole layers are frozen. `ctx.needs_input_grad` is a tuple
 #   with a Boolean for each input. Compute only the gradients that are needed, and
 #   return `None` for the others.

@@ -538,8 +538,8 @@ check(
 #   channels are concatenated.
 #
 # The table shows a step for one image: latents of 64 × 64, two texts of 77 tokens of
-# 768 numbers (one of them empty), and the times of 20 steps. Each row keeps the changes
-# of the rows above it:
+# 768 numbers (one of them empty), and 20 times, one for each denoising step. Each row
+# keeps the changes of the rows above it:
 #
 # | row | what changes |
 # | --- | --- |

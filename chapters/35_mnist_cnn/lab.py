@@ -185,7 +185,7 @@ check(
 # %%
 @cuda.jit
 def conv_weights(x, dy, parts):
-    """Write slice k of the gradient, summed over images k, k + slices, ..."""
+    """Write part k of the gradient: the sum over images k, k + slices, ..."""
     at, k = cuda.grid(1), cuda.blockIdx.y
     dw = parts[k]  # (f, 3, 3, c)
 
@@ -597,7 +597,7 @@ check(
 #
 # The next cell uses a small network, with 2 and 3 filters and digits of 8 × 8 pixels.
 # It compares three gradients for the same batch: those of your kernels, those of
-# PyTorch's autograd, and **finite differences** in float64, which need no formula for a
+# PyTorch's autograd, and **finite differences** in float64. These need no formula for a
 # gradient: they change one parameter by ±ε and compare the losses. The cell tries ten
 # parameters of each array.
 #

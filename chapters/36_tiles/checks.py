@@ -136,7 +136,7 @@ def in_float16(a, b, error):
     if not np.all(np.abs(error) <= 1.5e-3 * parts):
         return ""
     return (
-        "Large parts of these sums cancel, and the error is about as large as what "
+        "Large parts of these sums cancel, and the error is no larger than what "
         "float16 loses. In which type are the sums kept?"
     )
 
