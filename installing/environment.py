@@ -7,6 +7,7 @@ import hashlib
 import importlib.util
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,14 @@ LAB_SETTINGS = {
         "fetchNews": "false",
         "checkForUpdates": False,
     },
+}
+
+
+# Programs that the course never runs, by the package that brings them: those that test
+# torch (0.13 GB), and the part of nvcc that nvcc alone runs (0.10 GB).
+UNUSED = {
+    "torch": r"torch/test/|torch/bin/(test_|protoc)",
+    "nvidia_nvvm": r".*/nvvm/bin/cicc\b",
 }
 
 
@@ -112,6 +121,29 @@ class Environment:
         """Have these packages installed again: nothing finds a trace of them."""
         for name in names:
             shutil.rmtree(self.packages / f"{name}.dist-info", ignore_errors=True)
+
+    def trim(self, gpu: bool) -> None:
+        """Remove programs that nobody runs, and the lines of RECORD about them.
+
+        gpu: for a machine with one, where nvcc may be added. The new RECORD is another
+        file, because the old one may be a link into the engine's cache.
+        """
+        for package, pattern in UNUSED.items():
+            if gpu and package != "torch":
+                continue
+            for record in self.packages.glob(f"{package}-*.dist-info/RECORD"):
+                lines = record.read_text(encoding="utf-8").splitlines(keepends=True)
+                kept = []
+                for line in lines:
+                    if re.match(pattern, line):
+                        path = self.packages / line.rsplit(",", 2)[0]
+                        path.unlink(missing_ok=True)
+                    else:
+                        kept.append(line)
+                draft = record.with_name("RECORD.new")
+                draft.write_text("".join(kept), encoding="utf-8")
+                draft.replace(record)
+        shutil.rmtree(self.packages / "torch" / "test", ignore_errors=True)
 
     def settle(self) -> None:
         """Put `weft` on the path, and JupyterLab's settings in place."""

@@ -186,6 +186,7 @@ def bring_up_to_date(environment: Environment, needs: Needs, dev: bool) -> None:
         lacking = ", ".join(lacking[:5])
         raise Stop(ELSEWHERE.format(lacking=lacking, python=environment.python))
     engine.finish()
+    environment.trim(gpu=identity["build"] != "cpu")
     environment.settle()
     packages = {"packages": " ".join(environment.installed())}
     environment.write({**record, **identity, **needs.contents, **packages})

@@ -342,6 +342,45 @@ def test_a_damaged_package_is_noticed_and_repaired(machine, course, capsys, what
     assert not run(course)
 
 
+@pytest.mark.parametrize("cuda", [None, (13, 0)])
+def test_programs_that_nobody_runs_are_removed_and_not_missed(
+    machine, course, monkeypatch, cuda
+):
+    def install(engine, *arguments):
+        machine_install(engine, *arguments)
+        if "--no-deps" not in arguments:
+            return
+        packages = engine.environment.packages
+        put(engine.environment, "nvidia_nvvm-13.0")
+        for package, names in files.items():
+            (record,) = packages.glob(f"{package}-*.dist-info/RECORD")
+            (course / package).hardlink_to(record)  # uv's copy may be the same file
+            for name in names:
+                (packages / name).parent.mkdir(parents=True, exist_ok=True)
+                (packages / name).write_text("x")
+                with open(record, "a") as file:
+                    file.write(f"{name},,1\n")
+
+    cicc, library = "nvidia/cu13/nvvm/bin/cicc", "nvidia/cu13/lib/libnvvm.so.4"
+    tests = "torch/test/atest", "torch/bin/test_api"
+    files = {
+        "torch": (*tests, "torch/bin/torch_shm_manager"),
+        "nvidia_nvvm": (cicc, library),
+    }
+    machine.cuda = cuda
+    machine_install = Engine.install
+    monkeypatch.setattr(Engine, "install", install)
+    run(course)
+    packages = Environment(course).packages
+    there = {name for names in files.values() for name in names}
+    there = {name for name in there if (packages / name).exists()}
+    assert there == {"torch/bin/torch_shm_manager", library} | (
+        {cicc} if cuda else set()
+    )
+    assert all(name in (course / "torch").read_text() for name in tests)
+    assert not run(course)
+
+
 def test_packages_of_ones_own_are_no_damage(machine, course):
     run(course)
     info = Environment(course).packages / "mine-1.0.dist-info"
