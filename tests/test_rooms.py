@@ -13,6 +13,8 @@ from weft import check, streams
 from weft.checking.limits import LIMITS, validated
 from weft.dispatch import ROOMS, room_of
 
+from numba import cuda  # isort: skip
+
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "weft"
 
@@ -245,6 +247,17 @@ def test_a_mistyped_argument_is_an_error() -> None:
 def test_what_a_plain_function_has_no_use_for_is_an_error(name: str) -> None:
     with pytest.raises(ValueError, match=f"{name} means nothing for a plain function"):
         check(twice, spec=lambda x: 2 * x, inputs=[(1,)], **{name: (1,)})
+
+
+def test_a_kernel_without_a_launch_is_told_so() -> None:
+    kernel = cuda.jit(lambda x, out: None)
+    with pytest.raises(ValueError, match="launch is missing or empty"):
+        check(kernel, spec=twice, inputs=lambda rng, n: np.ones(n), sizes=[4])
+
+
+def test_a_device_function_is_checked_as_a_function() -> None:
+    function = cuda.jit(device=True)(twice)
+    assert type(room_of(function, {})).__name__ == "Functions"
 
 
 def test_a_mistyped_limit_is_an_error() -> None:

@@ -9,7 +9,7 @@ from weft.checking.room import Facts
 from weft.checking.verdict import Failed
 from weft.kernels import compiled, full_size, stages
 from weft.kernels.exercise import KernelExercise
-from weft.meaning import clustered
+from weft.meaning import clustered, is_device_function, is_kernel
 
 
 class Kernels:
@@ -19,7 +19,8 @@ class Kernels:
     exercise = KernelExercise
 
     def takes(self, thing: Any, asked: Mapping[str, Any]) -> bool:
-        return "launch" in asked or "kernel" in asked
+        kernel = is_kernel(thing) and not is_device_function(thing)
+        return kernel or "launch" in asked or "kernel" in asked
 
     def stages(self, exercise: KernelExercise) -> Iterator[Facts]:
         """Simulate, compile, run on the GPU, count the cost, and vary the constants."""

@@ -100,7 +100,7 @@ function draw(state, width) {
         ? `A tile of A and one of B are copied from global memory to shared memory: ${number(2 * tile * tile * 4)} bytes. Then a barrier.`
         : done
           ? `Done. Every element that was fetched was used ${tile} times: a tile twice as wide would halve the bytes.`
-          : `All threads multiply what is in shared memory and add the products to the sums in their registers; ${now.products} of ${all / 2} parts are done. Then a barrier, and the next tiles.`;
+          : `All threads multiply what is in shared memory and add the products to the sums in their registers; ${now.products} of ${all / 2} parts ${now.products === 1 ? "is" : "are"} done. Then a barrier, and the next tiles.`;
   return {
     picture: picture(width, height + 2, out),
     numbers: [

@@ -111,7 +111,7 @@ export function draw(state, width) {
   const verdict =
     sectors > fewest
       ? `${counted(fewest, "sector")} would be enough: ${number(100 - 100 * share, 1)} % of ` +
-        "the bytes moved are never used."
+        "the bytes moved are not used."
       : share < 1
         ? "No other arrangement of these bytes needs fewer."
         : "Every byte that is moved is used.";
