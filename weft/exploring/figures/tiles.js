@@ -75,7 +75,7 @@ function words({ block, mistaken }, index, padded) {
     return `Tile ${index} would begin at element ${index * TILE}, outside the array. What is loaded is undefined, and nothing is stored.`;
   if (mistaken && block === 0) return "In block 0 the mistake does not show: tile 0 begins at element 0 in any case.";
   if (padded)
-    return `The tile reaches past the end. Its last ${padded === 1 ? "element is" : `${padded} elements are`} padding, which the store leaves out. In Numba, the guard keeps the same number of threads from working.`;
+    return `The tile reaches past the end. Its last ${padded === 1 ? "element is" : `${padded} elements are`} padding, which the store leaves out. In Numba, the guard keeps ${padded === 1 ? "one thread" : `${padded} threads`} from working.`;
   return "The tile has the elements that the threads of the block have. Which thread of a cuTile block holds which of them is the compiler's choice.";
 }
 
