@@ -327,7 +327,7 @@ def test_the_part_that_is_wrong_is_named() -> None:
     found = verdict(first_row_alone, {"DEEP": 8})
     assert found.kind == "constants"
     assert found.why.startswith("Only what block 0 has stored is right.")
-    assert "which name should replace each number?" in found.why
+    assert "Which name should replace each number?" in found.why
 
 
 LENGTH = 32  # as long as ACROSS

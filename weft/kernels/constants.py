@@ -36,7 +36,7 @@ WIDE = registry.names(elements=4)
 NUMBER = (
     "The measurements compile this kernel with other sizes. A name then has a "
     "different value, but a literal number stays the same. With names in place of the "
-    "numbers shown, the kernel is right: which name should replace each number?"
+    "numbers shown, the kernel is right. Which name should replace each number?"
 )
 NAME = (
     "The measurements compile this kernel with other sizes. Names that have the same "

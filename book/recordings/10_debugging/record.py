@@ -92,6 +92,7 @@ def main() -> None:
         for folder in (str(HERE.resolve()), str(HERE), str(built)):
             text = text.replace(f"{folder}/", "")
         text = re.sub(r"\[abi:[^\]]*\]", "[…]", text)
+        text = re.sub(r"\x1b\[[\d;]*m|\S*/site-packages/", "", text)
         lines = [line.rstrip() for line in text.splitlines()]
         (out / f"{name}.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
         return text

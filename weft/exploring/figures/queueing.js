@@ -61,7 +61,7 @@ function words({ how, queue, run }) {
       ? "The host is behind, so a wait at the end of a step costs little: the GPU has only one kernel left to run."
       : "At every wait the GPU finishes its queue, and then it has nothing to do until the host has queued another kernel.";
   return behind
-    ? "The host is behind. The GPU waits for every kernel, and a faster kernel would only make the gaps wider."
+    ? "The host is behind. The GPU waits for every launch, and faster kernels would only widen the gaps."
     : "The host is ahead. There is always a kernel in the queue, and the step takes as long as its kernels.";
 }
 

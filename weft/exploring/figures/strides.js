@@ -114,8 +114,8 @@ function words(view, free, strides) {
     return `${moved}A dimension of size 1 does not count, so there is nothing to merge.`;
   if (free)
     return (
-      `${moved}A row spans ${columns} × ${across} = ${down} places in the storage, and so does a step ` +
-      `down: the two dimensions merge into one of ${rows * columns} elements with stride ${strides[0]}` +
+      `${moved}A row spans ${columns} × ${across} = ${down} places in the storage, as many as a ` +
+      `step down: the two dimensions merge into one of ${rows * columns} elements with stride ${strides[0]}` +
       `${isContiguous(view) ? ". The view is contiguous." : ", although the view is not contiguous."}`
     );
   if (down === 0)

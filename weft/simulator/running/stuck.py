@@ -186,12 +186,12 @@ def absent_lane(where: Positions, group: list[Thread], absent: AbsentLane) -> Fa
     site = where.instruction(reader)
     if mask >> absent.source & 1:
         why = (
-            f"the mask names lane {absent.source}, but that lane never came "
+            f"The mask names lane {absent.source}, but that lane never came "
             f"here: an `if` led it past this line, its loop had ended, or a `return` "
             f"ended it."
         )
     else:
-        why = f"the mask 0x{mask:08x} does not name lane {absent.source}."
+        why = f"The mask 0x{mask:08x} does not name lane {absent.source}."
     apart = [t for t in group if where.instruction(t) != site]
     if apart:
         why += f" Some lanes have reached {where.line(apart[0])} instead."
@@ -199,7 +199,7 @@ def absent_lane(where: Positions, group: list[Thread], absent: AbsentLane) -> Fa
         "warp",
         f"lane {absent.lane} reads from lane {absent.source}, which takes no part "
         f"in this {exchange.name}",
-        f"What it would get is undefined: {why}",
+        f"What it would get is undefined. {why}",
         [*where.stop(reader), *(where.stop(apart[0]) if apart else [])],
         reader,
     )
