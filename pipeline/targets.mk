@@ -18,8 +18,8 @@ simulator = backend simulator simulator_features language shapes intrinsics barr
 	collectives aligned_arrays tensor_cores sanitizer counters check check_launch \
 	corpus streams compiling package
 
-.PHONY: test test-all lint oldest newest book pdf figures film notebooks refresh labs \
-	execute nbval handout gradescope image update vendor author
+.PHONY: test test-all lint oldest newest book pdf epub figures film notebooks refresh \
+	labs execute nbval handout gradescope image update vendor author
 
 test: author  ## Everything that can be verified without a GPU
 	@$(pytest) -m alone $(tests) || [ $$? = 5 ]  # 5: no such test
@@ -47,6 +47,9 @@ book: author  ## The book, in _build/html
 
 pdf: book  ## The whole book as one PDF, _build/warp-and-weft.pdf, by Chromium
 	@$(venv) book/pdf.py
+
+epub: book  ## The whole book as one EPUB, _build/warp-and-weft.epub
+	@$(venv) book/epub.py
 
 figures: author  ## Draw the figures' still pictures, in Chromium
 	@$(venv) book/stills.py $(ARGS)
