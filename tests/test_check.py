@@ -215,7 +215,7 @@ def test_two_left_out_and_a_launch_of_two_dimensions() -> None:
         launch=lambda rows, cols: ((-(-cols // 4), -(-rows // 2)), (4, 2)),
     )
     assert verdict.message == (
-        "out[0, 7] is never written, nor is 1 other of the 9 elements."
+        "out[0, 7] is never written, nor is 1 of the other 8 elements."
     )
     assert "3 × 1 blocks of 4 × 2 threads, 12 along x and 2 along y" in verdict.why
 
@@ -292,7 +292,7 @@ def test_unwritten_outputs_are_counted() -> None:
 
     verdict = on_vectors(add)
     assert verdict.kind == "unwritten"
-    assert "out[32] is never written, nor are 67 others" in verdict.message
+    assert "out[32] is never written, nor are 67 of the other" in verdict.message
 
 
 def test_integer_outputs_are_watched_too() -> None:

@@ -487,7 +487,7 @@ def test_how_much_of_a_tile_is_stored_is_said() -> None:
         "transpose_fast",
         ("range(4):\n        store4(tile", "range(3):\n        store4(tile"),
     )
-    assert "store to 3,072 of its 4,096 elements" in verdict.why
+    assert "store to 3,072 of the array's 4,096 elements" in verdict.why
     assert "stores to tile" in note_on(verdict, "store4(tile")
 
 

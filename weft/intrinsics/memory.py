@@ -70,8 +70,8 @@ def _misaligned_index(
             )
     return Misaligned(
         f"`{call}` begins at {where}; {element} is not a multiple of 4",
-        "It moves 16 bytes at once, and they must begin on a 16-byte boundary, "
-        f"that is, at every fourth {x.dtype}.{row} On a GPU this is the error "
+        "It moves 16 bytes at once, which must begin on a 16-byte boundary, "
+        f"as only every fourth {x.dtype} does.{row} On a GPU this is the error "
         "`misaligned address`, which ends the program.",
     )
 

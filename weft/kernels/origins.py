@@ -45,8 +45,8 @@ def written_by(trace: Trace, row: int, name: str, ends: Sequence[int]) -> str:
     each = f", to each of them {several(int(times), 'time')}" * (times in range(2, 99))
     shape = trace.extents[int(trace.array[row])][1]
     return (
-        f"The threads of the block store to {reached:,} of its "
-        f"{int(np.prod(shape)):,} elements{each}."
+        f"The threads of the block store to {reached:,} of the "
+        f"array's {int(np.prod(shape)):,} elements{each}."
     )
 
 

@@ -96,10 +96,10 @@ def left_out(name: str, marks: Array) -> str:
     first = ", ".join(str(int(i)) for i in missing[0])
     message = f"{name}[{first}] is never written"
     if len(missing) > 1:
-        others = "is 1 other"
+        others = "is 1"
         if len(missing) > 2:
-            others = f"are {len(missing) - 1:,} others"
-        message += f", nor {others} of the {marks.size:,} elements"
+            others = f"are {len(missing) - 1:,}"
+        message += f", nor {others} of the other {marks.size - 1:,} elements"
     return f"{message}."
 
 

@@ -46,7 +46,7 @@ function draw(state, width) {
       ? "In one stream, everything runs in order: no kernel runs while data is copied."
       : state.pieces === 1
         ? "There is one piece, so there is nothing to overlap it with."
-        : `Pieces overlap. At best, ${what} would be busy throughout, and the whole would take ${per(least)} ms.`;
+        : `Pieces overlap. At best, ${what} would be busy throughout, and the whole job would take ${per(least)} ms.`;
   return {
     picture: picture(width, foot + 20, out),
     numbers: [
