@@ -306,9 +306,7 @@ def limits(run: Run) -> Facts:
         pageable = any(o.pageable for o in machine.operations)
         if pageable or factor < held["overlap"]:
             raise Failed(wording.serial(name, machine, held["overlap"]))
-        facts.append(
-            f"in the model {factor:.2f} times as fast as without any overlap"
-        )
+        facts.append(f"in the model {factor:.2f} times as fast as without any overlap")
     return facts
 
 
