@@ -16,6 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PATIENCE = 120  # seconds in which JupyterLab opens
+TESTS = "site-packages/.*/tests?/"  # of packages; the course may be in such a folder
 
 
 def compile_all(python: Path, packages: Path, done: Path, workers: int = 0) -> None:
@@ -26,7 +27,7 @@ def compile_all(python: Path, packages: Path, done: Path, workers: int = 0) -> N
     """
     leave_out = ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH", "PYTHONHOME")
     kept = {name: text for name, text in os.environ.items() if name not in leave_out}
-    quiet = ["-m", "compileall", "-q", "-q", f"-j{workers}", "-x", "/tests?/"]
+    quiet = ["-m", "compileall", "-q", "-q", f"-j{workers}", "-x", TESTS]
     words = [str(word) for word in (python, *quiet, packages)]
     subprocess.run(words, env=kept, capture_output=True, check=False)
     done.touch()

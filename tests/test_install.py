@@ -572,10 +572,14 @@ def test_a_python_that_others_may_not_run_is_named(machine, course, monkeypatch)
 
 
 def test_all_packages_are_compiled_and_that_is_noted(tmp_path):
-    (tmp_path / "good.py").write_text("x = 1\n")
-    (tmp_path / "template.py").write_text("x = {{ x }} }\n")
-    bytecode.compile_all(Path(sys.executable), tmp_path, tmp_path / "compiled", 1)
-    assert len(list(tmp_path.glob("__pycache__/good.*.pyc"))) == 1
+    packages = tmp_path / "test" / "site-packages"
+    (packages / "numpy" / "tests").mkdir(parents=True)
+    (packages / "good.py").write_text("x = 1\n")
+    (packages / "template.py").write_text("x = {{ x }} }\n")
+    (packages / "numpy" / "tests" / "test_it.py").write_text("x = 1\n")
+    bytecode.compile_all(Path(sys.executable), packages, tmp_path / "compiled", 1)
+    assert len(list(packages.glob("__pycache__/good.*.pyc"))) == 1
+    assert not list(packages.glob("numpy/tests/__pycache__/*"))
     assert (tmp_path / "compiled").exists()
 
 
