@@ -21,6 +21,7 @@ from weft.dispatch import check
 from weft.intrinsics import load4, peek, store4
 from weft.kernels import full_size
 from weft.kernels.exercise import KernelExercise
+from weft.kernels.outputs import left_out
 from weft.places import Place
 from weft.wording import several
 
@@ -218,6 +219,32 @@ def test_two_left_out_and_a_launch_of_two_dimensions() -> None:
         "out[0, 7] is never written, nor is 1 of the other 8 elements."
     )
     assert "3 × 1 blocks of 4 × 2 threads, 12 along x and 2 along y" in verdict.why
+
+
+def test_a_lane_beyond_the_end_of_the_block_is_named() -> None:
+    @cuda.jit
+    def exchange(x, out):
+        t = cuda.threadIdx.x
+        out[t] = cuda.shfl_sync(0xFFFFFFFF, x[t], 20)
+
+    verdict = check(
+        exchange,
+        spec=lambda x: x,
+        inputs=lambda rng, n: rng.random(n, np.float32),
+        sizes=[16],
+        launch=lambda n: (1, n),
+    )
+    assert verdict.kind == "warp"
+    assert "has 16 threads, and none of them is that lane" in verdict.why
+
+
+def test_an_output_that_is_never_written_is_said_in_a_word() -> None:
+    nothing = np.zeros(3, bool)
+    assert left_out("out", nothing) == (
+        "out[0] is never written, nor is any other element."
+    )
+    assert left_out("out", nothing[:1]) == "out[0] is never written."
+    assert left_out("out", np.array([True, False])) == "out[1] is never written."
 
 
 def test_a_missing_barrier_is_a_race() -> None:

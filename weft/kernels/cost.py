@@ -332,8 +332,8 @@ def too_narrow(exercise: KernelExercise, line: Line, width: float) -> Verdict:
     each = several(line.bytes / line.lanes, "byte")
     return exercise.verdict(
         "narrow",
-        f"A lane {verb} {several(width, 'byte')} at a time, on average; here one "
-        f"access could move {limit:.3g}{' or more' * (limit % 4 > 0)}.",
+        f"A lane {verb} {several(width, 'byte')} at a time, on average; "
+        f"{limit:.3g}{' or more' * (limit % 4 > 0)} are possible here.",
         "Each of these accesses is an instruction and a request of its own. Which of a "
         "thread's elements are next to each other, and which call moves four at once?",
         [(line.place, f"{each} per lane")],

@@ -40,9 +40,10 @@ def written_by(trace: Trace, row: int, name: str, ends: Sequence[int]) -> str:
     itemsize = trace.dtypes[trace.array[row]].itemsize
     begin = trace.address[rows] // itemsize
     cells, _ = columns.spread(begin, begin + trace.size[rows] // itemsize)
-    reached = np.unique(cells).size
-    times = cells.size / reached
-    each = f", to each of them {several(int(times), 'time')}" * (times in range(2, 99))
+    counts = np.unique(cells, return_counts=True)[1]
+    reached, times = counts.size, int(counts[0])
+    often = 2 <= times < 99 and (counts == times).all()
+    each = f", to each of them {several(times, 'time')}" if often else ""
     shape = trace.extents[int(trace.array[row])][1]
     return (
         f"The threads of the block store to {reached:,} of the "

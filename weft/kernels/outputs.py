@@ -95,7 +95,9 @@ def left_out(name: str, marks: Array) -> str:
     missing = np.argwhere(~marks)
     first = ", ".join(str(int(i)) for i in missing[0])
     message = f"{name}[{first}] is never written"
-    if len(missing) > 1:
+    if len(missing) == marks.size > 1:
+        message += ", nor is any other element"
+    elif len(missing) > 1:
         others = "is 1"
         if len(missing) > 2:
             others = f"are {len(missing) - 1:,}"

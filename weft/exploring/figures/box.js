@@ -71,7 +71,7 @@ function words({ swizzled, chosen }, outside, taken) {
   const where = swizzled
     ? `Piece ${chosen} of row r is at place ${chosen} XOR r. The eight pieces are in different banks.`
     : `Piece ${chosen} of every row is at place ${chosen}, in the same four banks: ${taken} passes.`;
-  const zeros = ` ${outside} of ${SIDE * SIDE} pieces are outside the matrix: they arrive as zeros, but full counts their bytes all the same.`;
+  const zeros = ` ${outside} of ${SIDE * SIDE} pieces are outside the matrix: they arrive as zeros, but the barrier full counts their bytes all the same.`;
   return outside ? where + zeros : where;
 }
 

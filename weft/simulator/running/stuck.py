@@ -1,5 +1,7 @@
 """Threads that wait for something that never comes, and the faults that say so."""
 
+import math
+
 from weft.places import Place, axes, named
 from weft.simulator.faults import Fault
 from weft.simulator.language import loops
@@ -184,7 +186,10 @@ def absent_lane(where: Positions, group: list[Thread], absent: AbsentLane) -> Fa
     reader = next(t for t in group if t.lane == absent.lane)
     exchange, mask, _ = reader.waiting
     site = where.instruction(reader)
-    if mask >> absent.source & 1:
+    threads = math.prod(where.block)
+    if reader.number - reader.lane + absent.source >= threads:
+        why = f"The block has {threads} threads, and none of them is that lane."
+    elif mask >> absent.source & 1:
         why = (
             f"The mask names lane {absent.source}, but that lane never came "
             f"here: an `if` led it past this line, its loop had ended, or a `return` "
