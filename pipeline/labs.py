@@ -12,6 +12,8 @@ from .edited import edited, lab_digest
 
 STUB = "# your code here\npass"
 FIRST = "# Run this cell first, and again after a restart of the kernel."
+# What JupyterLab folds: a learner opens it by its heading.
+MORE = "## More measurements", "## Stretch goals"
 ANSWER = re.compile(
     r"^([ \t]*)(#|//) BEGIN SOLUTION\n(.*?)^[ \t]*\2 END SOLUTION[ \t]*(?:\n|\Z)",
     re.M | re.S,
@@ -55,7 +57,11 @@ def derive(root: Path, stem: str) -> NotebookNode:
     if first := next((cell for cell in nb.cells if cell.cell_type == "code"), None):
         first.source = f"{FIRST}\n{first.source}"
     stamp = {"lab": stem, "digest": lab_digest(nb.cells), **where}
-    return notebook.canonical(nb, stamp, **(COLAB_CPU if where else COLAB))
+    made = notebook.canonical(nb, stamp, **(COLAB_CPU if where else COLAB))
+    for cell in made.cells:
+        if cell.cell_type == "markdown" and cell.source.startswith(MORE):
+            cell.metadata["jp-MarkdownHeadingCollapsed"] = True
+    return made
 
 
 def at_revision(source: str, revision: str) -> str:

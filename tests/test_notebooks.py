@@ -271,6 +271,16 @@ def test_stamp_and_results_belong_to_this_code(stem):
         assert found <= rows[REFERENCE], f"{gpu}: {found - rows[REFERENCE]}"
 
 
+def test_what_is_beside_the_exercises_is_folded(stem):
+    within = False
+    for cell in lab(stem).cells:
+        if cell.cell_type == "markdown" and cell.source.startswith("## "):
+            within = cell.source.startswith(("## More", "## Stretch"))
+            assert within == cell.metadata.get("jp-MarkdownHeadingCollapsed", False)
+        hidden = within and cell.cell_type == "code"
+        assert not (hidden and checked(cell)), "an exercise that nobody sees"
+
+
 def test_the_quiz_is_the_lessons(stem):
     quiz = lesson.quiz(stem)
     shown = [
