@@ -275,7 +275,7 @@ def test_what_is_beside_the_exercises_is_folded(stem):
     within = False
     for cell in lab(stem).cells:
         if cell.cell_type == "markdown" and cell.source.startswith("## "):
-            within = cell.source.startswith(("## More", "## Stretch"))
+            within = cell.source.startswith(labs.MORE)
             assert within == cell.metadata.get("jp-MarkdownHeadingCollapsed", False)
         hidden = within and cell.cell_type == "code"
         assert not (hidden and checked(cell)), "an exercise that nobody sees"
