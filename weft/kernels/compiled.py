@@ -320,7 +320,7 @@ def in_local_memory(exercise: KernelExercise, outcome: Outcome) -> Verdict:
         "Registers have no address, so an array can stay in them only if the compiler "
         "knows the value of every index. It knows these values if the loop has a "
         "constant bound, because it can then unroll the loop. Otherwise the last step "
-        "of compilation leaves the array in memory, or makes code that selects the "
+        "of compilation leaves the array in memory, or generates code that selects the "
         "register by comparing indices; both are slow. Which index here is not "
         "known until the kernel runs?",
         [(place, exercise.noted("in local memory", place)) for place in places[:2]],
