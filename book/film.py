@@ -63,10 +63,11 @@ def digest(page: str) -> str:
     return hashlib.sha256(filmed(page).encode()).hexdigest()[:16]
 
 
-def frames(browser: Any) -> list[Image.Image]:
+def frames(browser: Any, address: str) -> list[Image.Image]:
     """Open the page, move the switches, and return what the box looks like."""
     page = browser.new_page(viewport={"width": 1280, "height": 1600})
-    page.goto(PAGE.as_uri())
+    page.goto(f"{address}/book/index.html")
+    page.evaluate("document.fonts.ready")
     box = page.locator(BOX)
     size = f"width: {WIDTH}px; max-width: none; min-height: {HEIGHT}px"
     box.evaluate("(box, size) => box.setAttribute('style', size)", size)
@@ -87,7 +88,7 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 @contextmanager
 def served(folder: Path) -> Iterator[str]:
-    """Serve a folder; yield its address. From files, a page loads no Python."""
+    """Serve a folder; yield its address. From files, a page loads no Python or font."""
     handler = functools.partial(Quiet, directory=str(folder))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -160,8 +161,9 @@ def main() -> int:
         return 1
     with sync_playwright() as playwright:
         chrome = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        save(FILM, frames(chrome), digest(PAGE.read_text(encoding="utf8")))
         with served(HTML) as address:
+            text = PAGE.read_text(encoding="utf8")
+            save(FILM, frames(chrome, address), digest(text))
             save(CHECKED, checked(chrome, address), digest_of_check(HTML))
         chrome.close()
     return 0
