@@ -13,7 +13,7 @@ from .edited import edited, lab_digest
 STUB = "# your code here\npass"
 FIRST = "# Run this cell first, and again after a restart of the kernel."
 # What JupyterLab folds: a learner opens it by its heading.
-MORE = "## More measurements", "## If you want more", "## Stretch goals"
+MORE = "## More measurements"
 ANSWER = re.compile(
     r"^([ \t]*)(#|//) BEGIN SOLUTION\n(.*?)^[ \t]*\2 END SOLUTION[ \t]*(?:\n|\Z)",
     re.M | re.S,

@@ -279,6 +279,7 @@ def test_what_is_beside_the_exercises_is_folded(stem):
             assert within == cell.metadata.get("jp-MarkdownHeadingCollapsed", False)
         hidden = within and cell.cell_type == "code"
         assert not (hidden and checked(cell)), "an exercise that nobody sees"
+        assert not (hidden and "quiz()" in cell.source), "a quiz that nobody sees"
 
 
 def test_the_quiz_is_the_lessons(stem):
