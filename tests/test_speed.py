@@ -12,14 +12,13 @@ no threads that could fight.
 """
 
 import os
-import sys
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from counting import instructions_run
 
 import weft
 
@@ -67,27 +66,8 @@ def test_a_multiplication_takes_few_of_pythons_instructions(
     given = (a, a, np.zeros_like(a))
     launch = simulator_speed.way(way)
     launch(matmul, ((2, 2), (TILE, TILE)), given)  # compiled and kept from here on
-    executed = instructions(lambda: launch(matmul, ((2, 2), (TILE, TILE)), given))
+    executed = instructions_run(lambda: launch(matmul, ((2, 2), (TILE, TILE)), given))
     assert size**3 < executed < most * size**3
-
-
-def instructions(do: Callable[[], object]) -> int:
-    """How many of Python's instructions `do` executes in this thread."""
-    executed = 0
-
-    def seen(frame: Any, event: str, _: object) -> Any:
-        nonlocal executed
-        frame.f_trace_opcodes, frame.f_trace_lines = True, False
-        executed += event == "opcode"
-        return seen
-
-    before = sys.gettrace()
-    sys.settrace(seen)
-    try:
-        do()
-    finally:
-        sys.settrace(before)
-    return executed
 
 
 @pytest.mark.parametrize("launch", [simulate, record])

@@ -97,11 +97,9 @@ def left_out(name: str, marks: Array) -> str:
     message = f"{name}[{first}] is never written"
     if len(missing) == marks.size > 1:
         message += ", nor is any other element"
-    elif len(missing) > 1:
-        others = "is 1"
-        if len(missing) > 2:
-            others = f"are {len(missing) - 1:,}"
-        message += f", nor {others} of the other {marks.size - 1:,} elements"
+    elif more := len(missing) - 1:
+        verb = "is" if more == 1 else "are"
+        message += f", nor {verb} {more:,} of the other {marks.size - 1:,} elements"
     return f"{message}."
 
 
