@@ -35,7 +35,7 @@ WIDE = registry.names(elements=4)
 
 NUMBER = (
     "The measurements compile this kernel with other sizes. A name then has a "
-    "different value, but a literal number stays the same. With names in place of the "
+    "different value, but a literal number stays the same. With names instead of the "
     "numbers shown, the kernel is right. Which name should replace each number?"
 )
 NAME = (
