@@ -27,10 +27,8 @@ LAB_SETTINGS = {
 
 # Programs that the course never runs, by the package that brings them: those that test
 # torch (0.13 GB), and the part of nvcc that nvcc alone runs (0.10 GB).
-UNUSED = {
-    "torch": r"torch/test/|torch/bin/(test_|protoc)",
-    "nvidia_nvvm": r".*/nvvm/bin/cicc\b",
-}
+UNUSED = {"torch": r"torch/test/|torch/bin/(test_|protoc)"}
+UNUSED_WITHOUT_GPU = UNUSED | {"nvidia_nvvm": r".*/nvvm/bin/cicc\b"}
 
 
 class Environment:
@@ -128,20 +126,16 @@ class Environment:
         gpu: for a machine with one, where nvcc may be added. The new RECORD is another
         file, because the old one may be a link into the engine's cache.
         """
-        for package, pattern in UNUSED.items():
-            if gpu and package != "torch":
-                continue
+        for package, pattern in (UNUSED if gpu else UNUSED_WITHOUT_GPU).items():
             for record in self.packages.glob(f"{package}-*.dist-info/RECORD"):
                 lines = record.read_text(encoding="utf-8").splitlines(keepends=True)
-                kept = []
-                for line in lines:
-                    if re.match(pattern, line):
-                        path = self.packages / line.rsplit(",", 2)[0]
-                        path.unlink(missing_ok=True)
-                    else:
-                        kept.append(line)
+                unused = {line for line in lines if re.match(pattern, line)}
+                for line in unused:
+                    path = self.packages / line.rsplit(",", 2)[0]
+                    path.unlink(missing_ok=True)
                 draft = record.with_name("RECORD.new")
-                draft.write_text("".join(kept), encoding="utf-8")
+                kept = "".join(line for line in lines if line not in unused)
+                draft.write_text(kept, encoding="utf-8")
                 draft.replace(record)
         shutil.rmtree(self.packages / "torch" / "test", ignore_errors=True)
 
