@@ -21,7 +21,7 @@ from urllib.parse import unquote, urlsplit
 from xml.etree import ElementTree
 
 from bs4 import Tag
-from pdf import HTML, PUBLIC, ROOT, article, numbered, parts_of, title_of
+from pdf import HTML, PUBLIC, QUIZ, ROOT, article, numbered, parts_of, title_of
 
 from weft.versions import __version__
 
@@ -55,8 +55,6 @@ figcaption, caption { font-size: 0.88em; text-align: left; }
 .weft-bar { display: inline-block; width: 8em; }
 .weft-baseline .weft-fill { background: var(--weft-weft); }
 .weft-wide, .weft-frame, pre { background-image: none !important; }
-.answers { margin-top: 1.4em; font-size: 0.88em; }
-.choices p + p { margin-left: 1.2em; }
 """
 PAGE = """<?xml version="1.0" encoding="utf-8"?>
 <!DOCTYPE html>
@@ -148,7 +146,7 @@ def style(static: Path) -> str:
     colours = re.findall(r"--pst-color-[\w-]+:\s*[^;}]+", theme.partition("dark")[0])
     own = [static / name for name in STYLES if (static / name).is_file()]
     texts = [path.read_text("utf-8") for path in own]
-    return "\n".join([f":root {{ {'; '.join(colours)} }}", *texts, BASE])
+    return "\n".join([f":root {{ {'; '.join(colours)} }}", *texts, BASE, QUIZ])
 
 
 def navigation(parts: list[tuple[str, list[str]]], titles: dict[str, str]) -> str:

@@ -37,6 +37,13 @@ EVIDENCE = {f"book/{name}" for name in ("results", "kill_table", "agreement", "s
 SCREEN = (
     ".headerlink, .weft-strands, .weft-show, script, noscript, button, .weft-button"
 )
+# A quiz whose choices cannot be opened.
+QUIZ = """
+.choices p { margin: 0.25rem 0; }
+.choices p + p { margin-left: 1.2rem; }
+.answers { margin-top: 1.4rem; font-size: 0.88em; }
+.answers p { margin: 0.25rem 0; }
+"""
 STYLE = """
 @page { size: A4; margin: 18mm 17mm 20mm; }
 html { font-size: 10.5pt !important; }
@@ -56,11 +63,7 @@ body { background: none; }
 .contents ul { padding: 0; margin: 0 0 0.8rem; break-inside: avoid; }
 .contents p { margin: 0.8rem 0 0.2rem; font-weight: 700; break-after: avoid; }
 .weft-gpus, .choices { break-inside: avoid; }
-.choices p { margin: 0.25rem 0; }
-.choices p + p { margin-left: 1.2rem; }
 .bd-article summary { list-style: none; }
-.answers { margin-top: 1.4rem; font-size: 0.88em; }
-.answers p { margin: 0.25rem 0; }
 """
 FOOT = (
     '<div style="width:100%;text-align:center;font:8pt sans-serif;color:#555">'
@@ -212,7 +215,7 @@ def whole(html: Path, parts: list[tuple[str, list[str]]], at: dict[str, int]) ->
     body = "".join(str(texts[page]) for _, kept in parts for page in kept)
     return (
         '<!DOCTYPE html><html lang="en" data-theme="light"><head><meta charset="utf-8">'
-        f"<title>Warp &amp; Weft</title>{styles}{extra}<style>{STYLE}</style></head>"
+        f"<title>Warp &amp; Weft</title>{styles}{extra}<style>{STYLE}{QUIZ}</style></head>"
         f'<body><article class="bd-article">{front}{contents(parts, titles, at)}'
         f"</article>{body}</body></html>"
     )
