@@ -215,7 +215,8 @@ def whole(html: Path, parts: list[tuple[str, list[str]]], at: dict[str, int]) ->
     body = "".join(str(texts[page]) for _, kept in parts for page in kept)
     return (
         '<!DOCTYPE html><html lang="en" data-theme="light"><head><meta charset="utf-8">'
-        f"<title>Warp &amp; Weft</title>{styles}{extra}<style>{STYLE}{QUIZ}</style></head>"
+        f"<title>Warp &amp; Weft</title>{styles}{extra}"
+        f"<style>{STYLE}{QUIZ}</style></head>"
         f'<body><article class="bd-article">{front}{contents(parts, titles, at)}'
         f"</article>{body}</body></html>"
     )
