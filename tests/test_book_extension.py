@@ -180,6 +180,7 @@ def test_numbers_are_worded_with_their_unit(what: str, text: str) -> None:
         (12.0, "pages/s", "12.0\N{NO-BREAK SPACE}pages/s"),
         (469.0, "us", "469\N{NO-BREAK SPACE}µs"),
         (0.0386, "", "0.0386"),
+        (16100.0, "× 10⁻⁶", "16,100\N{NO-BREAK SPACE}× 10⁻⁶"),
     ],
 )
 def test_a_rate_has_the_prefix_that_suits_it(
@@ -194,6 +195,8 @@ def test_a_rate_has_the_prefix_that_suits_it(
         (24.0, "", "24"),
         (56.0, "B", "56\N{NO-BREAK SPACE}B"),
         (75, "%", "75\N{NO-BREAK SPACE}%"),
+        (8192.0, "B", "8192\N{NO-BREAK SPACE}B"),
+        (33280.0, "B", "33,280\N{NO-BREAK SPACE}B"),
         (0, "B", "0\N{NO-BREAK SPACE}B"),
     ],
 )

@@ -143,15 +143,20 @@ def time_text(ms: float) -> str:
 def rate_text(value: float, unit: str) -> str:
     """Word a rate in the prefix that suits its size: 0.02 TB/s is 20.0 GB/s.
 
-    A count stays as it is: 24 registers are not 24.0.
+    A count stays as it is: 24 registers are not 24.0. Five digits get a comma.
     """
     unit = WRITTEN.get(unit, unit)
     match = re.fullmatch(r"([TGMk]?)(B|FLOP)/s", unit)
     if unit in COUNTED and float(value).is_integer():
-        return f"{value:.0f}{NBSP}{unit}".rstrip()
+        return f"{with_commas(f'{value:.0f}')}{NBSP}{unit}".rstrip()
     if match is None:
-        return f"{units.digits(value)}{NBSP}{unit}".rstrip()
+        return f"{with_commas(units.digits(value))}{NBSP}{unit}".rstrip()
     return units.rate(value * PREFIXES[match[1]], match[2]).replace(" ", NBSP)
+
+
+def with_commas(digits: str) -> str:
+    """Put commas into an integer of five or more digits: 16100 becomes 16,100."""
+    return f"{int(digits):,}" if re.fullmatch(r"-?[0-9]{5,}", digits) else digits
 
 
 def ratio_text(ratio: float) -> str:
