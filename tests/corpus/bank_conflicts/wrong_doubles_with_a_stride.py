@@ -1,5 +1,5 @@
 # verdict: bank-conflicts
-# Eight bytes are two banks, so every second double is a bank of its own.
+# Eight bytes span two banks, so every second double has its own banks.
 @cuda.jit
 def doubles_two_apart(x, out):
     tile = cuda.shared.array(128, float64)

@@ -1,5 +1,5 @@
 # verdict: bank-conflicts
-# Neighbours first: each step adds what lies twice as far apart.
+# Neighbours first: each step adds values that are twice as far apart.
 @cuda.jit
 def reduce_interleaved(x, out):
     tile = cuda.shared.array(256, float32)

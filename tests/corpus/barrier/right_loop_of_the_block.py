@@ -1,5 +1,5 @@
 # verdict: pass
-# The rounds are counted for the block; threads without an element still wait.
+# The iterations are counted for the block; threads without an element still wait.
 @cuda.jit
 def barrier_in_even_loop(x, out):
     tile = cuda.shared.array(32, float32)

@@ -1,5 +1,5 @@
 # verdict: barrier
-# Each thread takes the rounds it needs, with a barrier in each.
+# Each thread runs the iterations it needs, with a barrier in each.
 @cuda.jit
 def barrier_in_ragged_loop(x, out):
     tile = cuda.shared.array(32, float32)

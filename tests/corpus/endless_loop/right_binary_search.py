@@ -1,5 +1,5 @@
 # verdict: pass
-# The lower half begins behind the middle, so the range always shrinks.
+# The lower end moves past the middle, so the range always shrinks.
 @cuda.jit
 def search_with_an_end(x, wanted, out):
     i = cuda.grid(1)

@@ -1,5 +1,5 @@
 # verdict: launch
-# 128 threads are few, whichever way they lie.
+# 128 threads are few, however they are arranged.
 @cuda.jit
 def copy_along_z(x, out):
     i = cuda.threadIdx.z

@@ -1,5 +1,5 @@
 # verdict: launch
-# n // 128 blocks are enough, the guard does the rest.
+# n // 128 blocks are enough; the guard does the rest.
 @cuda.jit
 def copy_with_no_blocks(x, out):
     i = cuda.grid(1)

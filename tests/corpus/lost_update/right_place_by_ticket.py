@@ -1,5 +1,5 @@
 # verdict: pass
-# The atomic addition gives each thread a place of its own.
+# The atomic addition gives each thread its own place.
 @cuda.jit
 def place_by_ticket(x, count, out):
     i = cuda.grid(1)

@@ -1,5 +1,5 @@
 # verdict: race
-# Only thread 0 of each block adds, so nobody is in its way.
+# Only thread 0 of each block adds, so no other thread is in its way.
 @cuda.jit
 def total_by_first_threads(x, out):
     if cuda.threadIdx.x == 0:

@@ -1,5 +1,5 @@
 # verdict: pass
-# The barrier of the next round also ends the last one's reads.
+# The barrier of the next iteration also ends the reads of the last one.
 @cuda.jit
 def reverse_three_rows(x, out):
     tile = cuda.shared.array(64, float32)

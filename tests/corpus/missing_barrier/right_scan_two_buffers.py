@@ -1,5 +1,5 @@
 # verdict: pass
-# Read from one row, write to the other: one barrier a step.
+# Read from one row, write to the other: one barrier per step.
 @cuda.jit
 def scan_with_two_buffers(x, out):
     tile = cuda.shared.array((2, 64), float32)

@@ -1,5 +1,5 @@
 # verdict: pass
-# In Python the remainder by n is never negative, in a kernel neither.
+# In Python, the remainder by n is never negative, nor is it in a kernel.
 @cuda.jit
 def difference_round_the_end(x, out):
     i = cuda.grid(1)

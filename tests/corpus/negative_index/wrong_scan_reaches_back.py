@@ -1,5 +1,5 @@
 # verdict: negative-index
-# Each step adds what lies `step` places to the left.
+# Each step adds the value `step` places to the left.
 @cuda.jit
 def scan_without_left_guard(x, out):
     tile = cuda.shared.array(64, float32)

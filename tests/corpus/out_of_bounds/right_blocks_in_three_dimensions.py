@@ -1,5 +1,5 @@
 # verdict: pass
-# Every axis has a guard of its own.
+# Every axis has its own guard.
 @cuda.jit
 def scale_volume(x, out):
     i, j, k = cuda.grid(3)

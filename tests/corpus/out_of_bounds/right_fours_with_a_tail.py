@@ -1,5 +1,5 @@
 # verdict: pass
-# Whole fours go by vectors, the rest one by one.
+# Whole groups of four are loaded as vectors, and the rest one by one.
 @cuda.jit
 def copy_fours_with_tail(x, out):
     i = 4 * cuda.grid(1)

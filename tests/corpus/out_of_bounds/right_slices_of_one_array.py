@@ -1,5 +1,5 @@
 # verdict: pass
-# Two halves as views, each with indices of its own.
+# Two halves as views, each with its own indices.
 @cuda.jit
 def add_halves(x, out):
     half = x.size // 2

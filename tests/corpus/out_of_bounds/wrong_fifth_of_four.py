@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# Five taps need indices up to five, and four is below.
+# Five weights need indices up to five, and four is below that.
 @cuda.jit
 def weights_of_four(x, out):
     window = cuda.local.array(4, float32)

@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# The tile has one place a thread, and the neighbour's is the next.
+# The tile has one place per thread, and the neighbour's is the next.
 @cuda.jit
 def blur_with_short_tile(x, out):
     tile = cuda.shared.array(64, float32)

@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# One thread an element, so every thread has an element.
+# One thread per element, so every thread has an element.
 @cuda.jit
 def add_without_guard(a, b, out):
     i = cuda.grid(1)

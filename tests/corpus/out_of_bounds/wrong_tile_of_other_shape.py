@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# The tile is turned, so its rows are the block's columns.
+# The tile is transposed, so its rows are the block's columns.
 @cuda.jit
 def transpose_in_narrow_tile(x, out):
     tile = cuda.shared.array((8, 32), float32)

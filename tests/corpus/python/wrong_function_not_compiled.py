@@ -1,5 +1,5 @@
 # verdict: type
-# A function of mine works in a kernel as anywhere else.
+# My own function works in a kernel as it does anywhere else.
 def squared(value):
     return value * value
 

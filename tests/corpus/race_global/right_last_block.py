@@ -1,5 +1,5 @@
 # verdict: pass
-# Store, fence, ticket, fence: who draws the last ticket may read all partial sums.
+# Store, fence, ticket, fence: the block with the last ticket may read all partial sums.
 @cuda.jit
 def last_block_fenced_on_both_sides(x, parts, count, out):
     t, b = cuda.threadIdx.x, cuda.blockIdx.x

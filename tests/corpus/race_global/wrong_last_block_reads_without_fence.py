@@ -1,5 +1,5 @@
 # verdict: race
-# Store, fence, ticket: who draws the last ticket knows that all have stored.
+# Store, fence, ticket: the block with the last ticket knows that all have stored.
 @cuda.jit
 def last_block_adds_up(x, parts, count, out):
     t, b = cuda.threadIdx.x, cuda.blockIdx.x

@@ -1,5 +1,5 @@
 # verdict: race
-# The ticket is atomic, so the last block knows that the others are through.
+# The ticket is atomic, so the last block knows that the others are done.
 @cuda.jit
 def last_block_unfenced(x, parts, count, out):
     t, b = cuda.threadIdx.x, cuda.blockIdx.x

@@ -1,5 +1,5 @@
 # verdict: race
-# Count myself, then look whether all are through.
+# Count myself, then check whether all are done.
 @cuda.jit
 def last_by_reading_the_count(x, count, out):
     i = cuda.grid(1)

@@ -1,5 +1,5 @@
 # verdict: pass
-# Cleared, counted, read: a barrier between each of them.
+# Clear, count, read, with a barrier between the steps.
 @cuda.jit
 def count_between_barriers(x, out):
     count = cuda.shared.array(1, int32)

@@ -1,5 +1,5 @@
 # verdict: race
-# One barrier a step: all threads have finished the step before.
+# One barrier per step: all threads have finished the previous step.
 @cuda.jit
 def scan_in_place(x, out):
     tile = cuda.shared.array(64, float32)

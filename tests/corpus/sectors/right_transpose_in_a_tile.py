@@ -1,5 +1,5 @@
 # verdict: pass
-# Rows in and rows out; the turn happens in shared memory.
+# Rows in and rows out; the transposition happens in shared memory.
 @cuda.jit
 def transpose_through_tile(x, out):
     tile = cuda.shared.array((32, 33), float32)

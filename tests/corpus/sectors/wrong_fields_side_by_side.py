@@ -1,5 +1,5 @@
 # verdict: sectors
-# x, y and z of a point belong together, so they lie together.
+# x, y and z of a point belong together, so they are stored together.
 @cuda.jit
 def lengths_of_points(points, out):
     i = cuda.grid(1)

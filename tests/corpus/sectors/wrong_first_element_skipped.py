@@ -1,5 +1,5 @@
 # verdict: sectors
-# One element further on is still side by side.
+# Shifted by one element, they are still side by side.
 @cuda.jit
 def copy_shifted_by_one(x, out):
     i = cuda.grid(1)

@@ -1,5 +1,5 @@
 # verdict: sectors
-# Each thread sums a row of its own, from left to right.
+# Each thread sums its own row, from left to right.
 @cuda.jit
 def row_sums_thread_by_thread(x, out):
     i = cuda.grid(1)

@@ -1,5 +1,5 @@
 # verdict: sectors
-# The loads are coalesced, that is half of the traffic.
+# The loads are coalesced, and that is half of the traffic.
 @cuda.jit
 def transpose_by_columns(x, out):
     col, row = cuda.grid(2)

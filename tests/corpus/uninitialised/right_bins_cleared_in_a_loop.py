@@ -1,5 +1,5 @@
 # verdict: pass
-# 32 threads clear 64 bins, each of them two.
+# 32 threads clear 64 bins, two each.
 @cuda.jit
 def histogram_cleared_by_stride(x, out):
     bins = cuda.shared.array(64, int32)

@@ -1,5 +1,5 @@
 # verdict: pass
-# The weights are constants of the kernel; nobody has to write them.
+# The weights are constants of the kernel; no thread has to write them.
 WEIGHTS = np.array([0.25, 0.5, 0.25], np.float32)
 
 

@@ -1,5 +1,5 @@
 # verdict: uninitialised
-# Add up right in the output, it saves a variable.
+# Add up right in the output; it saves a variable.
 @cuda.jit
 def row_sums_in_output(x, out):
     i = cuda.grid(1)

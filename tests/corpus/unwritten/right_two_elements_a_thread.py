@@ -1,5 +1,5 @@
 # verdict: pass
-# Each thread has the element of its own half and the one above.
+# Each thread has an element of the lower half and its partner in the upper.
 @cuda.jit
 def double_two_each(x, out):
     i = cuda.grid(1)

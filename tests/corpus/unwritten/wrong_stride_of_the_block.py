@@ -1,5 +1,5 @@
 # verdict: unwritten
-# Each thread goes on by the number of threads there are in a block and a half.
+# Each thread moves on by the number of threads in a block and a half.
 @cuda.jit
 def double_by_wrong_stride(x, out):
     for i in range(cuda.grid(1), x.size, 96 * cuda.gridDim.x):
