@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -165,3 +166,24 @@ def test_the_table_of_errors_is_that_of_the_program() -> None:
     found = float(last.split()[-1])
     wanted = float(recorded.splitlines()[-1].split()[-1])
     assert found == pytest.approx(wanted, rel=0.02)
+
+
+@pytest.mark.parametrize("sizes", [(1, 2, 2, 1), (13, 1, 4, 2)], ids=str)
+def test_fragments_of_codes_give_the_product_of_the_decoded_weights(sizes) -> None:
+    import weft  # noqa: F401, I001  before Numba
+    import numpy as np
+
+    sys.path.insert(0, str(FOLDER))
+    fragments = loaded("fragments")
+    m, tiles, warps, eights = sizes
+    n, k = 64, 512
+    torch.manual_seed(0)
+    w, x = formats.weights(n, k), torch.randn(m, k).bfloat16()
+    y = torch.zeros(m, n // 2, dtype=torch.int32)
+    words, scales = fragments.packed(w)
+    made = fragments.made(tiles, warps, eights)
+    on = (z.numpy() for z in (words, x.view(torch.int32), scales, y))
+    blocks = n // fragments.ROWS // tiles
+    made.kernel[blocks, made.threads](*on, m, k, np.uint32(fragments.MASK))
+    wanted = x.double() @ formats.rounded(w, INT8, formats.GROUP, 7).t()
+    assert formats.error(y.view(torch.bfloat16), wanted) < 0.3

@@ -524,6 +524,35 @@ class SmallBatch:
 
         return fastest_of([with_tile(*tile) for tile in tiles])
 
+    def by_fragments(self) -> Launch:
+        """Return the Numba kernel with mma.sync, with its best tile."""
+        import fragments
+        import numpy as np
+        from numba import cuda
+
+        from weft import bench
+
+        m, n, k = self.sizes
+        y = torch.empty(m, n, dtype=torch.bfloat16, device="cuda")
+        x, out = (cuda.as_cuda_array(z.view(torch.int32)) for z in (self.x, y))
+        coded = [map(cuda.as_cuda_array, fragments.packed(w)) for w in self.each]
+        coded = [tuple(arrays) for arrays in coded]
+        mask = np.uint32(fragments.MASK)
+
+        def with_tile(tiles: int, warps: int) -> Launch:
+            made = fragments.made(tiles, warps, -(-m // 8))
+            blocks = n // fragments.ROWS // tiles
+
+            def run() -> Any:
+                for w, scales in reversed(coded):
+                    on = w, x, scales, out, m, k, mask
+                    made.kernel[blocks, made.threads, bench.stream()](*on)
+                return y
+
+            return run
+
+        return fastest_of([with_tile(*tile) for tile in fragments.TILES])
+
     def launch(self, kernel: Any, coded: Sequence[Any], **options: Any) -> Launch:
         """Return a launch of a kernel for each of the weights' codes and scales."""
         m, n, k = self.sizes
@@ -616,9 +645,12 @@ def weights() -> Iterator[str]:
             Row("e4m3, x too, scaled_mm", small.both_e4m3, nbytes=eight),
             Row("int4 per 128", partial(triton, "group", small.int4), nbytes=four),
             Row("int4 per 128, words", partial(words, "int4"), nbytes=four),
+            Row("int4 per 128, mma.sync", small.by_fragments, nbytes=four),
             Row("int4 per 128, PyTorch", small.int4_of_torch, nbytes=four),
             Row("2:4, cuSPARSELt", small.sparse, nbytes=1.125 * whole),
         ]
+        if m > 16:  # the fragments' sums would not fit into registers
+            rows = [row for row in rows if "mma.sync" not in row.name]
         yield timed(
             f"{m} x {k} @ {k} x {n}",
             rows,
