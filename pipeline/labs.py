@@ -11,9 +11,10 @@ from . import PipelineError, notebook
 from .edited import edited, lab_digest
 
 STUB = "# your code here\npass"
-FIRST = "# Run this cell first, and again after a restart of the kernel."
-# What JupyterLab folds: a learner opens it by its heading.
-MORE = "## More measurements"
+# JupyterLab folds the first cell to this line.
+FIRST = "# Imports: run this cell first, and again after a restart of the kernel."
+# What JupyterLab folds below its heading.
+MORE = "## More", "## If you want more", "## Try it"
 ANSWER = re.compile(
     r"^([ \t]*)(#|//) BEGIN SOLUTION\n(.*?)^[ \t]*\2 END SOLUTION[ \t]*(?:\n|\Z)",
     re.M | re.S,
@@ -61,6 +62,8 @@ def derive(root: Path, stem: str) -> NotebookNode:
     for cell in made.cells:
         if cell.cell_type == "markdown" and cell.source.startswith(MORE):
             cell.metadata["jp-MarkdownHeadingCollapsed"] = True
+        if cell.source.startswith(FIRST):
+            cell.metadata["jupyter"] = {"source_hidden": True}
     return made
 
 

@@ -200,11 +200,13 @@ def canonical(nb: NotebookNode, weft: dict, **metadata: object) -> NotebookNode:
 def _metadata(tags: list[str], source: str) -> dict:
     """Return a cell's metadata: its tags, and that JupyterLab folds long given code.
 
-    Constants stay visible, as the learner's code uses them.
+    Constants stay visible, as the learner's code uses them. The tag `folded` is for
+    code of which only the output matters.
     """
     found: dict = {"tags": tags} if tags else {}
     code = re.search(r'^(def|class|@)|"""', source, re.M)
-    if "given" in tags and code and len(source.splitlines()) > SHORT:
+    given = "given" in tags and code and len(source.splitlines()) > SHORT
+    if given or "folded" in tags:
         found["jupyter"] = {"source_hidden": True}
     return found
 

@@ -359,9 +359,8 @@ def test_the_starter_is_told_to_begin() -> None:
     verdict = on_vectors(add)
     assert verdict.kind == "begin"
     assert verdict.message == (
-        "The code that was last run for `add` still says `# your code here`. Write "
-        "yours in the cell above, run that cell, then run this one again. If you have "
-        "written it already, run that cell."
+        "The code last run still says `# your code here`. Write yours above, run that "
+        "cell, then this one."
     )
     assert 'hint("add")' in repr(verdict)
 

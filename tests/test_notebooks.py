@@ -282,6 +282,33 @@ def test_what_is_beside_the_exercises_is_folded(stem):
         assert not (hidden and "quiz()" in cell.source), "a quiz that nobody sees"
 
 
+def test_no_cell_needs_what_is_folded(stem):
+    """A learner who goes from cell to cell runs none below a folded heading."""
+    within, folded, seen = False, set(), set()
+    for cell in lab(stem).cells:
+        if cell.cell_type == "markdown" and cell.source.startswith("## "):
+            within = cell.source.startswith(labs.MORE)
+        if cell.cell_type != "code" or cell.source.startswith("%%"):
+            continue
+        names = [node for node in ast.walk(tree(cell)) if isinstance(node, ast.Name)]
+        made = {name.id for name in names if isinstance(name.ctx, ast.Store)}
+        if within:
+            folded |= made
+        else:
+            seen |= made | written(cell)
+            needed = {name.id for name in names} & folded - seen
+            assert not needed, f"{needed} in {cell.source}"
+
+
+def test_no_exercise_has_its_code_folded(stem):
+    first, *others = code(lab(stem))
+    assert first.metadata["jupyter"] == {"source_hidden": True}
+    assert first.source.startswith(labs.FIRST)
+    for cell in others:
+        if checked(cell) or written(cell) & set(exercises(stem)):
+            assert "jupyter" not in cell.metadata, cell.source
+
+
 def test_the_quiz_is_the_lessons(stem):
     quiz = lesson.quiz(stem)
     shown = [

@@ -215,6 +215,15 @@ def test_equal_cells_have_different_ids(course):
     assert len(set(ids)) == len(ids)
 
 
+def test_given_code_and_what_is_tagged_so_is_folded(course):
+    long = "def given(x):\n" + "    x += 1\n" * 5 + "    return x"
+    edit(course, "# %%\ndouble(21)", f'# %% tags=["given"]\n{long}\n\n# %%\ndouble(21)')
+    edit(course, "# %%\nimport", '# %% tags=["folded"]\nimport')
+    folded = [cell for cell in rebuild(course).cells if "jupyter" in cell.metadata]
+    assert [cell.source.split()[0] for cell in folded] == ["import", "def"]
+    assert all(cell.metadata.jupyter == {"source_hidden": True} for cell in folded)
+
+
 def test_canonical_form_drops_what_a_frontend_adds(course):
     nb = ran(course)
     nb.metadata.widgets = {"application/vnd.jupyter.widget-state+json": {}}

@@ -20,9 +20,8 @@ def check(function: Any, diagnosis: str | None, **exercise: Any) -> Verdict:
         return Verdict(
             getattr(function, "__name__", repr(function)),
             "suspect",
-            "Write your diagnosis into the cell above, run that cell, then this one.",
-            'A letter of the list will do, or a few words, in quotes: "a". Changing '
-            "the kernel can wait until you have seen the verdict.",
+            "Write your diagnosis above, in quotes: a letter of the list will do.",
+            "Run that cell, then this one.",
         )
     verdict = dispatch.check(function, **exercise)
     if verdict:

@@ -116,13 +116,12 @@ hint("double")
 #
 # A GPU starts threads only in whole **blocks** of a fixed size, 32 threads in this
 # check. For 50 elements it needs two blocks, so there are 64 threads, and 14 of them
-# have no element. Fix the kernel where the comment is.
+# have no element. Fix the kernel where the comment is. Stuck? Run `hint("fix_me")` in a
+# cell of its own.
 #
 # ```python
 # fix_me(x, out)    # (n,) -> (n,)  float32
 # ```
-#
-# Stuck? Run `hint("fix_me")` in a cell of its own.
 
 # %% tags=["broken"]
 @cuda.jit
@@ -159,13 +158,12 @@ check(
 # ## A thread's number is data too
 #
 # Here is one more kernel, with the whole body left to you. Add each element's position
-# to its value. Follow the same three steps: index, guard, work.
+# to its value. Follow the same three steps: index, guard, work. Stuck?
+# `hint("add_index")`.
 #
 # ```python
 # add_index(x, out)    # (n,) -> (n,)  int32
 # ```
-#
-# Stuck? `hint("add_index")`.
 
 # %%
 @cuda.jit
@@ -256,19 +254,9 @@ weft.doctor()
 weft.progress()
 
 # %% [markdown]
-# ## What you learned
-#
-# 1. Many threads run the same kernel; `cuda.grid(1)` gives each thread its number.
-# 2. Index, guard, work: the guard stops threads that have no element.
-# 3. A verdict names the bug, the line and the thread; `hint` helps without giving the
-#    answer away.
-# 4. Predict before you measure.
-# 5. `weft.doctor()` says what this machine can run, and `weft.progress()` shows where
-#    you are.
+# ## If you want more
 
 # %% [markdown]
-# ## If you want more
-#
 # - Break `double` on purpose: write to `out[i + 1]`, leave out the guard, write to
 #   `x[i]` instead of `out[i]`. Which verdict does each change lead to?
 # - Put `print(i)` into `double`, launch it on a small array, and see in which order the
@@ -278,6 +266,17 @@ weft.progress()
 #   x, out = np.ones(8, np.float32), np.zeros(8, np.float32)
 #   double[2, 4](x, out)
 #   ```
+
+# %% [markdown]
+# ## What you learned
+#
+# 1. Many threads run the same kernel; `cuda.grid(1)` gives each thread its number.
+# 2. Index, guard, work: the guard stops threads that have no element.
+# 3. A verdict names the bug, the line and the thread; `hint` helps without giving the
+#    answer away.
+# 4. Predict before you measure.
+# 5. `weft.doctor()` says what this machine can run, and `weft.progress()` shows where
+#    you are.
 
 # %%
 quiz()

@@ -182,13 +182,11 @@ crowd.expect("GPU and copies", at_least=4)
 # need.
 #
 # The check records what has been written to each array, and names any line that comes
-# too early.
+# too early. Stuck? `hint("converted")`.
 #
 # ```python
 # converted(celsius)    # NumPy array (n,) float32 -> a new NumPy array (n,)
 # ```
-#
-# Stuck? `hint("converted")`.
 
 # %% tags=["given"]
 @cuda.jit
@@ -250,13 +248,11 @@ streams.check(
 # the GPU is still behind at the last size, return `math.inf`.
 #
 # Measurements are noisy. If the GPU is ahead once, that does not mean that it stays
-# ahead.
+# ahead. Stuck? `hint("crossover")`.
 #
 # ```python
 # crossover(sizes, cpu, send, kernel, fetch)    # arrays (m,) -> a size
 # ```
-#
-# Stuck? `hint("crossover")`.
 
 # %%
 def crossover(sizes, cpu, send, kernel, fetch):
@@ -298,12 +294,11 @@ check(
 # then? The speed-up is the old time divided by the new one.
 #
 # The check uses no formula. It simulates the workers and measures how long they take.
+# Stuck? `hint("amdahl")`.
 #
 # ```python
 # amdahl(serial, workers)    # fraction from 0 to 1, int -> speed-up
 # ```
-#
-# Stuck? `hint("amdahl")`.
 
 # %%
 def amdahl(serial, workers):
@@ -345,13 +340,11 @@ check(
 # So now keep the *time* the same. With `workers` workers, a program takes an hour. For
 # the fraction `serial` of that hour, one worker works and the others watch; for the
 # rest of the hour, all of them work. How many hours would **one** worker need for the
-# same work?
+# same work? Stuck? `hint("gustafson")`.
 #
 # ```python
 # gustafson(serial, workers)    # fraction from 0 to 1, int -> speed-up
 # ```
-#
-# Stuck? `hint("gustafson")`.
 
 # %%
 def gustafson(serial, workers):
@@ -403,13 +396,11 @@ chapter.measure.both_laws(amdahl, gustafson)
 # proved by John Little in 1961, and it holds for queues of people as well.)
 #
 # Mind the units: the latency is given in nanoseconds, 10⁻⁹ s, and the bandwidth in
-# TB/s, 10¹² bytes per second.
+# TB/s, 10¹² bytes per second. Stuck? `hint("threads_needed")`.
 #
 # ```python
 # threads_needed(latency, bandwidth, each)    # ns, TB/s, bytes -> threads
 # ```
-#
-# Stuck? `hint("threads_needed")`.
 
 # %%
 def threads_needed(latency, bandwidth, each):
@@ -452,7 +443,8 @@ check(
 # predictions and measurements, which use your functions. Their code is in `measure.py`,
 # in `chapters/01_why_gpus`.
 #
-# The solution and the chapter's page explain what each table shows.
+# The solution and the chapter's page explain what each table shows. The last section
+# has ideas for more.
 
 # %% [markdown]
 # ### Three crossovers
@@ -576,7 +568,7 @@ wide.expect("GPU", at_least=10)
 chapter.measure.apply_threads_needed(threads_needed, far_off, wide)
 
 # %% [markdown]
-# ## If you want more
+# ### If you want more
 #
 # - In `in_turn_gpu`, launch 2, 4, 8, … threads instead of one, each with its share of
 #   the thousand numbers. How many GPU threads does it take to match one CPU thread?
@@ -585,7 +577,8 @@ chapter.measure.apply_threads_needed(threads_needed, far_off, wide)
 #   crossover, with the copies and without them?
 # - Apply Amdahl's law to a program with two serial parts, one before and one after the
 #   shared part. Does the order matter?
-#
+
+# %% [markdown]
 # ## What you learned
 #
 # 1. A CPU is built for latency: one thing, soon. A GPU is built for throughput: many

@@ -92,17 +92,16 @@ print(f"bytes       {4 * weights / 4.2e12 * 1e6:5.2f} us")
 #
 #     relu(x[row, 0] * w[col, 0] + x[row, 1] * w[col, 1] + … + b[col])
 #
-# Mind the weights: PyTorch keeps a **row for each output**, so the weight is `w[col,
-# k]` and not `w[k, col]`. The index, the guard and the two coordinates are given. (`//`
-# and `%` turn a thread's number into a row and a column.) Write the loop over `k`, and
-# what comes before and after it. Write zeros as `float32(0)`; chapter 5 says why. The
-# check allows a thread two loads per product and one load for the bias, and no float64.
+# Mind the weights: PyTorch keeps a **row for each output**, so the weight is
+# `w[col, k]` and not `w[k, col]`. The index, the guard and the two coordinates are
+# given. (`//` and `%` turn a thread's number into a row and a column.) Write the loop
+# over `k`, and what comes before and after it. Write zeros as `float32(0)`; chapter 5
+# says why. The check allows a thread two loads per product and one load for the bias,
+# and no float64. Stuck? `hint("linear_relu")`; there are three hints.
 #
 # ```python
 # linear_relu(x, w, b, out)    # (m, k), (n, k), (n,) -> (m, n)  float32
 # ```
-#
-# Stuck? `hint("linear_relu")`; there are three hints.
 
 # %%
 @cuda.jit
@@ -160,13 +159,12 @@ check(
 # or as bytes, in which a difference may overflow, so compute in float64. An output with
 # the wrong shape, or with a NaN, cannot be compared at all, so its error is infinite,
 # `math.inf`. If all wanted numbers are zero, there is no magnitude to compare with.
-# Then the error is 0 for an output of zeros, and infinite for any other.
+# Then the error is 0 for an output of zeros, and infinite for any other. Stuck?
+# `hint("relative_error")`.
 #
 # ```python
 # relative_error(pair)    # pair.got, pair.wanted: NumPy arrays -> a float
 # ```
-#
-# Stuck? `hint("relative_error")`.
 
 # %%
 def relative_error(pair):
@@ -349,13 +347,11 @@ small.expect("compile, CUDA graph", at_least=1.2)
 # graph", "compile, CUDA graph", "bfloat16" or "by hand". Then there are two more
 # questions: in which kernel of A is the first layer's bias added, and in which of C?
 # The answer is "the product", "the ReLU" or "one of its own". The check gives a reason
-# where it disagrees.
+# where it disagrees. Stuck? `hint("read_record")`.
 #
 # ```python
 # read_record(question)    # "A", …, "E", "bias in A", "bias in C" -> a text
 # ```
-#
-# Stuck? `hint("read_record")`.
 
 # %%
 def read_record(question):
@@ -426,13 +422,11 @@ prepare.graph
 # Fix the function so that its graph does what the Python function does, for any batch.
 # Every decision has to become an *operation* on arrays, which the graph can record. The
 # line with the `@` exports the function with `calm` as the example. The check exports
-# it in the same way, and runs the graph on other batches.
+# it in the same way, and runs the graph on other batches. Stuck? `hint("prepare")`.
 #
 # ```python
 # prepare(x)    # (m, 3) -> (m, 3), for any m
 # ```
-#
-# Stuck? `hint("prepare")`.
 
 # %% tags=["broken"]
 @exported_with(calm)
@@ -493,13 +487,11 @@ prepare.graph
 #   charged as a full one.
 #
 # The check computes the bill hour by hour, as a clerk would. Write a function that
-# computes the same bill without a loop. It returns whole cents.
+# computes the same bill without a loop. It returns whole cents. Stuck? `hint("bill")`.
 #
 # ```python
 # bill(steps, ms, busy, idle, gpus, price)    # whole numbers -> cents
 # ```
-#
-# Stuck? `hint("bill")`.
 
 # %%
 def bill(steps, ms, busy, idle, gpus, price):
@@ -549,7 +541,8 @@ for change in ({}, faster, {"busy": 60}):
 # (each with a prediction), the records of your own machine, two real exporters, and a
 # price. The code of the measurements is in `measure.py` in `chapters/02_ecosystem`.
 #
-# The solution and the chapter's page explain what each table shows.
+# The solution and the chapter's page explain what each table shows. The last section
+# has ideas for more.
 
 # %% [markdown]
 # ### A batch of 8192
@@ -707,6 +700,20 @@ for table, batch in ((small, 32), (large, chapter.measure.MANY)):
 # That is what an inference server is for.
 
 # %% [markdown]
+# ### If you want more
+#
+# - Compile the model with `torch.compile(there, mode="max-autotune")`, and look at its
+#   record. Which kernels multiply now?
+# - Give ONNX Runtime a GPU: `pip install onnxruntime-gpu`, and
+#   `providers=["CUDAExecutionProvider"]`. Which kernels are in its record?
+# - Save the exported model with `torch.export.save`, load it in a fresh process, and
+#   find out whether your class `MLP` is needed there.
+# - At which batch size do eager and the CUDA graph take equally long? Estimate it from
+#   the two tables first, then measure.
+# - Look at the code that Inductor writes: run a script of your own with
+#   `TORCH_LOGS=output_code python`.
+
+# %% [markdown]
 # ## What you learned
 #
 # 1. Every way to run a model ends in kernels. The ways differ in what chooses the
@@ -720,20 +727,6 @@ for table, batch in ((small, 32), (large, chapter.measure.MANY)):
 # 5. A bill is a time multiplied by the number of GPUs and their price. The time is what
 #    the steps take, divided by the share `busy`, plus the idle time. Measure the share
 #    before you pay for a faster GPU.
-
-# %% [markdown]
-# ## If you want more
-#
-# - Compile the model with `torch.compile(there, mode="max-autotune")`, and look at its
-#   record. Which kernels multiply now?
-# - Give ONNX Runtime a GPU: `pip install onnxruntime-gpu`, and
-#   `providers=["CUDAExecutionProvider"]`. Which kernels are in its record?
-# - Save the exported model with `torch.export.save`, load it in a fresh process, and
-#   find out whether your class `MLP` is needed there.
-# - At which batch size do eager and the CUDA graph take equally long? Estimate it from
-#   the two tables first, then measure.
-# - Look at the code that Inductor writes: run a script of your own with
-#   `TORCH_LOGS=output_code python`.
 
 # %%
 quiz()

@@ -61,13 +61,12 @@ checks = chapter.checks
 # `function` with a pointer to that variable and with any other arguments, and returns
 # the answer. If the status is not 0, the variable contains nothing useful. In that
 # case, return the negative status, as many C libraries do. The check calls `ask` with
-# toy versions of four of these functions.
+# toy versions of four of these functions. Stuck? `hint("ask")` in a cell of its own;
+# there are three hints.
 #
 # ```python
 # ask(cuDeviceGetAttribute, 16, 0)    # attribute 16 of GPU 0: its SMs -> 132
 # ```
-#
-# Stuck? `hint("ask")` in a cell of its own; there are three hints.
 
 # %%
 def ask(function, *arguments):
@@ -117,13 +116,11 @@ if weft.on_gpu("its driver is who answers"):
 # `gpu["lanes"]` the number of float32 units in each SM, `gpu["khz"]` the clock of the
 # SMs in kHz, `gpu["memory_khz"]` the clock of the memory in kHz, and `gpu["bus_bits"]`
 # the width of the bus in bits. Return both rates, in units of 10^9 per second. The
-# check compares them with the data sheets.
+# check compares them with the data sheets. Stuck? `hint("peaks")`.
 #
 # ```python
 # peaks(gpu)    # a dict -> (bandwidth in GB/s, arithmetic in GFLOP/s), two floats
 # ```
-#
-# Stuck? `hint("peaks")`.
 
 # %%
 def peaks(gpu):
@@ -175,13 +172,12 @@ check(
 # | 9.0 | sm_80 | no image |
 #
 # Write a function that applies these rules. `capability` is a pair such as `(8, 6)`,
-# and `images` is a list of names. Given: `parts`, which takes a name apart.
+# and `images` is a list of names. Given: `parts`, which takes a name apart. Stuck?
+# `hint("image_for")`.
 #
 # ```python
 # image_for(capability, images)    # -> one of the names, or "no image"
 # ```
-#
-# Stuck? `hint("image_for")`.
 
 # %% tags=["given"]
 def parts(image):
@@ -244,9 +240,8 @@ check(
 # | `"toolkit"` | the compiler no longer supports this GPU |
 #
 # Write a function that takes a message and returns the answer. Whether it does that
-# with `if`s, with a dictionary or by searching for words is up to you.
-#
-# Stuck? `hint("diagnose")`.
+# with `if`s, with a dictionary or by searching for words is up to you. Stuck?
+# `hint("diagnose")`.
 
 # %%
 for (message,) in answers("diagnose")["inputs"]:
@@ -290,13 +285,11 @@ check(diagnose, **answers("diagnose"))
 # and stores there. The type at the end of the name gives the number of bits (`f32`,
 # `u8`, `b64`, …), and a `.v2` or `.v4` before the type gives the number of values that
 # are moved at once. Other kinds of memory (`ld.param`, `ld.shared`) do not count, nor
-# do atomics, and a comment moves nothing.
+# do atomics, and a comment moves nothing. Stuck? `hint("global_bytes")`.
 #
 # ```python
 # global_bytes(ptx)    # -> (bytes loaded, bytes stored)
 # ```
-#
-# Stuck? `hint("global_bytes")`.
 
 # %%
 print(checks.PTX)
@@ -344,9 +337,7 @@ check(global_bytes, spec=checks.counted, inputs=checks.listings)
 # `machine.copy` is in bytes per second, `machine.fp32` in operations per second. Among
 # the cases are `vector_add` on 2^26 elements and the product of two 4096 × 4096
 # matrices, on a T4 and on an H200. In which of these four cases is arithmetic the
-# limit?
-#
-# Stuck? `hint("least_ms")`.
+# limit? Stuck? `hint("least_ms")`.
 
 # %%
 def least_ms(flops, bytes, machine):
@@ -453,7 +444,8 @@ figure(
 # You have done the exercises. The rest of the lab is for the curious. Its code is in
 # `measure.py`, in `chapters/03_setup`.
 #
-# The solution and the chapter's page explain what each table shows.
+# The solution and the chapter's page explain what each table shows. The last section
+# has ideas for more.
 
 # %% [markdown]
 # ### Will it run on your GPU?
@@ -497,7 +489,7 @@ if weft.device.find().capability >= (8, 0):
     tensor.expect("bf16", at_least=3)
 
 # %% [markdown]
-# ## If you want more
+# ### If you want more
 #
 # - Pass PTX for a GPU newer than yours (`compute_120`, for example) to `load` in
 #   `measure.py`. Which status does it return?
@@ -505,7 +497,8 @@ if weft.device.find().capability >= (8, 0):
 #   differ? How much do they differ while another program uses the GPU?
 # - Look up your GPU's data sheet. Which of its rates does it give for "boost" clocks,
 #   and which "with sparsity"?
-#
+
+# %% [markdown]
 # ## What you learned
 #
 # 1. Everything ends in the driver's C functions: they return a status, and the answer

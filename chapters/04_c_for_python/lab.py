@@ -71,10 +71,7 @@ checks = chapter.checks
 # }
 
 # %%
-terminal(
-    "gcc -Wall greet.c -o greet",
-    "./greet",
-)
+terminal("gcc -Wall greet.c -o greet", "./greet")
 
 # %% [markdown]
 # Remove the semicolon after `printf(...)`, run the cell and read the message, which
@@ -150,9 +147,7 @@ terminal("gcc -Wall sizes.c -o sizes", "./sizes")
 # sanitizer**, which watches every memory access. It runs the program in a process of
 # its own, outside this notebook, and compares the results with the `spec`. The `call`
 # is the part of the program that calls your function; in it, `give(x)` hands a result
-# back to the check.
-#
-# Stuck? `hint("swap")`.
+# back to the check. Stuck? `hint("swap")`.
 
 # %% language="c" magic_args="swap"
 # void swap(int *a, int *b)
@@ -204,9 +199,7 @@ check(
 #
 # `const` promises that the function will not write to what `x` points to. Add up in
 # `double`: the check uses large numbers that cancel, and a `float` would lose the small
-# digits that remain.
-#
-# Stuck? `hint("sum_every")`.
+# digits that remain. Stuck? `hint("sum_every")`.
 
 # %% language="c" magic_args="sum_every"
 # #include <stddef.h>
@@ -259,9 +252,7 @@ check(
 # col`.
 #
 # Multiply one column of the matrix by a factor, in place. The struct itself must stay
-# as it is.
-#
-# Stuck? `hint("scale_column")`.
+# as it is. Stuck? `hint("scale_column")`.
 
 # %% language="c" magic_args="scale_column"
 # #include <stddef.h>
@@ -338,9 +329,7 @@ check(
 # ```
 #
 # Write two functions: one that makes such a table, filled with zeros, and one that
-# frees every block of it. `rows` and `cols` are at least 1.
-#
-# Stuck? `hint("make_rows")`.
+# frees every block of it. `rows` and `cols` are at least 1. Stuck? `hint("make_rows")`.
 
 # %% language="c" magic_args="make_rows"
 # #include <stdlib.h>
@@ -401,9 +390,7 @@ check(
 # its address to a pointer to bytes first: `unsigned char *bytes = base;`.
 #
 # Reverse an array of `count` elements of `size` bytes each, in place. The bytes within
-# an element keep their order.
-#
-# Stuck? `hint("reverse")`.
+# an element keep their order. Stuck? `hint("reverse")`.
 
 # %% language="c" magic_args="reverse"
 # #include <stddef.h>
@@ -549,9 +536,8 @@ if library.exists():
 # separator`. A notebook's Tab key types spaces, so in a `%%makefile` cell four spaces
 # count as a tab.
 #
-# The check runs make, changes files, and looks at what make has rebuilt.
-#
-# Stuck? `hint("build")`.
+# The check runs make, changes files, and looks at what make has rebuilt. Stuck?
+# `hint("build")`.
 
 # %% language="makefile" magic_args="build"
 # CFLAGS = -Wall -O2
@@ -590,10 +576,10 @@ check(build, files=checks.FILES, steps=checks.STEPS)
 # happens. `bt` shows which function called which, `print` shows the value of any
 # expression, and `frame 1` goes to the caller.
 #
-# Below, `find` walks along a list, and the program looks for a colour that is not in
-# it.
+# The program below is folded; open its cell to read it. Its function `find` walks along
+# a list, and the program looks for a colour that is not in it.
 
-# %% language="c" magic_args="colours"
+# %% language="c" magic_args="colours" tags=["folded"]
 # #include <stdio.h>
 # #include <string.h>
 #
@@ -642,7 +628,13 @@ terminal(
 # session, with breakpoints.
 
 # %% [markdown]
-# ## C++ on top
+# ## More programs
+#
+# You have done the exercises. Open this section to see what C++ adds to C, to read a
+# whole `.cu` file, and for ideas for more.
+
+# %% [markdown]
+# ### C++ on top
 #
 # CUDA's language is C++. Most C is also valid C++, but you will meet a few more things
 # in a `.cu` file: **references** (`&` in a declaration: an address that is used like a
@@ -686,7 +678,7 @@ terminal(
 )
 
 # %% [markdown]
-# ## A `.cu` file
+# ### A `.cu` file
 #
 # You have now met almost everything in this file: a pointer for each array, one length
 # for all of them, an index, and a function that returns nothing. The `if` is a guard,
@@ -752,8 +744,9 @@ if weft.GPU:
 # %% [markdown]
 # The object file contains the kernel's machine code, for one kind of GPU or for
 # several. Chapter 3 takes such a file apart.
-#
-# ## If you want more
+
+# %% [markdown]
+# ### If you want more
 #
 # - Let `sum_every` take a negative step, as NumPy's slices do. Which types have to
 #   change, and where does the walk begin?
@@ -763,7 +756,8 @@ if weft.GPU:
 #   two elements.
 # - Write a program that reads one element too many, add `-fsanitize=address -g` to the
 #   command in `terminal` that compiles it, and read the sanitizer's own report.
-#
+
+# %% [markdown]
 # ## What you learned
 #
 # 1. A variable is a few bytes of memory. `&` gives you their address, `*` follows an

@@ -95,9 +95,8 @@ check(
 # vector_add(a, b, out)    # (n,), (n,) -> (n,)  float32
 # ```
 #
-# A kernel returns nothing: it writes its result into `out`.
-#
-# Stuck? `hint("vector_add")`.
+# A kernel returns nothing: it writes its result into `out`. Stuck?
+# `hint("vector_add")`.
 
 # %%
 @cuda.jit
@@ -167,9 +166,8 @@ explore(vector_add)[2, 64](ones, ones, np.zeros_like(ones))
 # memory before the array.
 #
 # The check launches blocks of 64 threads, except for 500 elements, where it launches
-# blocks of 96. As in exercise 2, one thread must not do all the work.
-#
-# Stuck? `hint("reverse")`.
+# blocks of 96. As in exercise 2, one thread must not do all the work. Stuck?
+# `hint("reverse")`.
 
 # %%
 @cuda.jit
@@ -209,12 +207,11 @@ check(
 #
 # The check launches one thread per **pair**, so each thread moves two elements. Decide
 # what thread `i` reads, what it writes, and which array's size its guard should use.
+# Stuck? `hint("interleave")`.
 #
 # ```python
 # interleave(a, b, out)    # (n,), (n,) -> (2 n,)  float32
 # ```
-#
-# Stuck? `hint("interleave")`.
 
 # %%
 @cuda.jit
@@ -319,13 +316,11 @@ check(
 #
 # The check launches 128 threads, or 96, on up to 3000 elements. A thread therefore gets
 # at most 24 elements, and needs one load of `x` and one of `y` for each, which makes 48
-# loads.
+# loads. Stuck? `hint("saxpy")`.
 #
 # ```python
 # saxpy(alpha, x, y)    # float32, (n,), (n,) -> y changed in place
 # ```
-#
-# Stuck? `hint("saxpy")`.
 
 # %%
 @cuda.jit
@@ -406,9 +401,8 @@ explore(saxpy)[choose(1, 2, 4, 8), 64](np.float32(2.5), ones, y)
 # Running the cell only saves it. The check compiles it for the CPU and runs one thread
 # after another, in a process of its own, where the address sanitizer of lab 04 watches
 # every access. NVRTC, NVIDIA's compiler, then compiles the same text for a GPU. If you
-# have one, the kernel runs there too. The launches are those of exercise 6.
-#
-# Stuck? `hint("saxpy_cpp")`.
+# have one, the kernel runs there too. The launches are those of exercise 6. Stuck?
+# `hint("saxpy_cpp")`.
 
 # %%
 import weft.c  # lets a cell begin with %%c
@@ -495,7 +489,8 @@ large.expect("torch.add", at_least=1.05, times="CUDA C++")
 # with your own kernels, each with a prediction. Their code is in `measure.py`, in
 # `chapters/05_first_kernel`.
 #
-# The solution and the chapter's page explain what each table shows.
+# The solution and the chapter's page explain what each table shows. The last section
+# has ideas for more.
 
 # %% [markdown]
 # ### Less and less work
@@ -604,17 +599,7 @@ filled.expect("8 per SM", at_least=1.1, times="n / 256")
 # thread more work in this way is called **thread coarsening**.
 
 # %% [markdown]
-# ## What you learned
-#
-# 1. Blocks × threads must cover the elements. A launch starts only whole blocks, so
-#    round up and guard.
-# 2. `i = blockIdx.x * blockDim.x + threadIdx.x`, in every language that has threads.
-# 3. A grid-stride loop makes the result independent of the launch.
-# 4. An elementwise kernel is limited by the bytes it moves, whatever the language.
-# 5. Every launch has a fixed cost, which dominates when there is little work.
-
-# %% [markdown]
-# ## If you want more
+# ### If you want more
 #
 # - Find the size at which launch overhead and memory traffic take equally long on your
 #   GPU. First compute it from the measured rates, then measure it.
@@ -625,6 +610,16 @@ filled.expect("8 per SM", at_least=1.1, times="n / 256")
 # - Let each thread of `vector_add` take four elements, spaced a whole grid apart. Load
 #   all eight values first, then store the four sums. How close to `torch.add` do you
 #   get?
+
+# %% [markdown]
+# ## What you learned
+#
+# 1. Blocks × threads must cover the elements. A launch starts only whole blocks, so
+#    round up and guard.
+# 2. `i = blockIdx.x * blockDim.x + threadIdx.x`, in every language that has threads.
+# 3. A grid-stride loop makes the result independent of the launch.
+# 4. An elementwise kernel is limited by the bytes it moves, whatever the language.
+# 5. Every launch has a fixed cost, which dominates when there is little work.
 
 # %%
 quiz()

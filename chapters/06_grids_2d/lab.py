@@ -58,9 +58,8 @@ pictures.show(picture=picture)
 # grid_for(rows, cols) -> (grid x, grid y), (block x, block y)
 # ```
 #
-# A block still holds at most 1024 threads, whatever its shape.
-#
-# Stuck? `hint("grid_for")` in a separate cell; there are three hints.
+# A block still holds at most 1024 threads, whatever its shape. Stuck?
+# `hint("grid_for")` in a separate cell; there are three hints.
 
 # %% tags=["given"]
 @cuda.jit
@@ -148,9 +147,8 @@ for grid, block in [
 # grey(x, out)    # (rows, cols, 3) -> (rows, cols)  float32
 # ```
 #
-# `RED`, `GREEN` and `BLUE` are the weights of the television standard BT.601.
-#
-# Stuck? `hint("grey")`.
+# `RED`, `GREEN` and `BLUE` are the weights of the television standard BT.601. Stuck?
+# `hint("grey")`.
 
 # %% tags=["given"]
 RED, GREEN, BLUE = np.array([0.299, 0.587, 0.114], np.float32)
@@ -265,13 +263,11 @@ order.expect("torch.mul", at_least=1.3, times="row-major, x is col")
 # Mirror the matrix: what was in the first column goes to the last column. The check
 # launches a square of threads that is large enough in both directions, so **you**
 # decide whether x is the row or the column. The check allows 4 sectors per request, and
-# so shows whether you decided well.
+# so shows whether you decided well. Stuck? `hint("mirror")`.
 #
 # ```python
 # mirror(x, m, n, out)    # (m * n,) -> (m * n,)  float32, column-major
 # ```
-#
-# Stuck? `hint("mirror")`.
 
 # %%
 @cuda.jit
@@ -324,9 +320,7 @@ check(
 # ```
 #
 # `min` and `max` work in a kernel. Begin the sum with `float32(0)`, and divide by
-# `float32(9)`: a bare `0.0` would make the sum 64 bits wide.
-#
-# Stuck? `hint("blur")`.
+# `float32(9)`: a bare `0.0` would make the sum 64 bits wide. Stuck? `hint("blur")`.
 
 # %%
 @cuda.jit(device=True)
@@ -394,9 +388,7 @@ pictures.show(grey=plain, blurred=blurred)
 #
 # `a.shape[1]` is `k`. The kernel must work for any shape. Sum into a local variable
 # that begins as `float32(0)`, and write to `out` once. The check counts a thread's
-# loads, two per iteration, and looks for 64-bit arithmetic.
-#
-# Stuck? `hint("matmul")`.
+# loads, two per iteration, and looks for 64-bit arithmetic. Stuck? `hint("matmul")`.
 
 # %%
 @cuda.jit
@@ -442,13 +434,11 @@ check(
 # `cuda.grid(3)` returns x, y and z.
 #
 # The check's blocks are 16 × 4 × 2 threads, so a block covers two matrices of the
-# batch. Guard all three indices.
+# batch. Guard all three indices. Stuck? `hint("batched_matmul")`.
 #
 # ```python
 # batched_matmul(a, b, out)    # (batch, m, k), (batch, k, n) -> (batch, m, n)
 # ```
-#
-# Stuck? `hint("batched_matmul")`.
 
 # %%
 @cuda.jit
@@ -500,7 +490,8 @@ check(
 # measurements, each with a prediction. Their code is in `measure.py` and their kernels
 # in `kernels.py`, both in `chapters/06_grids_2d`.
 #
-# The solution and the chapter's page explain what each table shows.
+# The solution and the chapter's page explain what each table shows. The last section
+# has ideas for more.
 
 # %% [markdown]
 # ### The shape of a block
@@ -709,19 +700,7 @@ batched.expect("torch.bmm", at_least=5, times="one 3D launch")
 # does the same work in a fraction of the time, even with a naive kernel.
 
 # %% [markdown]
-# ## What you learned
-#
-# 1. x comes first in a launch, but rows come first in a shape: `col, row =
-#    cuda.grid(2)`.
-# 2. x is the fast index of threads; give it the fast index of memory, whichever that
-#    is.
-# 3. A block has at most 1024 threads in all, and 64 in z. A grid has at most 65,535
-#    blocks in y and in z.
-# 4. Device functions cost nothing; write small ones.
-# 5. A naive product is limited by its loads, and a batch belongs in one launch.
-
-# %% [markdown]
-# ## If you want more
+# ### If you want more
 #
 # - Write `sobel`: two weighted sums of the same nine pixels, and the root of the sum of
 #   their squares. `at` stays as it is. Show the edges of the cloth.
@@ -732,6 +711,18 @@ batched.expect("torch.bmm", at_least=5, times="one 3D launch")
 # - Let each thread of `matmul` compute two elements of a row of `out`, 32 columns
 #   apart, so that it uses each loaded element of `a` twice. Predict the gain.
 # - Multiply a batch of 200,000 products of 8 × 8 in one launch.
+
+# %% [markdown]
+# ## What you learned
+#
+# 1. x comes first in a launch, but rows come first in a shape: `col, row =
+#    cuda.grid(2)`.
+# 2. x is the fast index of threads; give it the fast index of memory, whichever that
+#    is.
+# 3. A block has at most 1024 threads in all, and 64 in z. A grid has at most 65,535
+#    blocks in y and in z.
+# 4. Device functions cost nothing; write small ones.
+# 5. A naive product is limited by its loads, and a batch belongs in one launch.
 
 # %%
 quiz()

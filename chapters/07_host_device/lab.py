@@ -71,13 +71,11 @@ print(inspect.getsource(cool.py_func))
 #
 # The check counts what crosses the bus: `x` has to cross it once and the result once,
 # and nothing else may. It also requires blocks of at least 32 threads; `THREADS` is
-# enough.
+# enough. Stuck? `hint("cooled")`; there are three hints.
 #
 # ```python
 # cooled(x)    # NumPy array (n,) float32 -> a new NumPy array (n,)
 # ```
-#
-# Stuck? `hint("cooled")`; there are three hints.
 
 # %%
 def cooled(x):
@@ -128,13 +126,11 @@ check(
 #
 # Write a function that times any other function. `work()` takes no arguments, queues a
 # kernel and returns at once. The GPU may still be busy with something else when your
-# function is called.
+# function is called. Stuck? `hint("milliseconds")`.
 #
 # ```python
 # milliseconds(work)    # a function -> float, ms on the GPU
 # ```
-#
-# Stuck? `hint("milliseconds")`.
 
 # %%
 def milliseconds(work):
@@ -187,13 +183,11 @@ check(milliseconds, timer=[(12.5, 0), (0.5, 0), (3, 8)])
 # returns at once, as a launch does. What you queue is executed some time later. **When
 # your function returns, `out` must be complete**: `stream.synchronize()` waits for one
 # stream, `cuda.synchronize()` for all. The last piece may be smaller, and a short array
-# has fewer pieces.
+# has fewer pieces. Stuck? `hint("pipeline")`.
 #
 # ```python
 # pipeline(x, out, d_x, d_out, streams, pieces)    # all (n,); out is the result
 # ```
-#
-# Stuck? `hint("pipeline")`.
 
 # %%
 def pipeline(x, out, d_x, d_out, streams, pieces):
@@ -314,13 +308,11 @@ overlap.expect("one stream", at_least=1.5, times="pageable")
 #
 # The starter copies, computes and copies back, each in its own stream, and waits at the
 # end. Run the check on the starter as it is, and read the verdict. Then add the missing
-# order.
+# order. Stuck? `hint("by_job")`.
 #
 # ```python
 # by_job(x, out, d_x, d_out, arrive, compute, leave, pieces)
 # ```
-#
-# Stuck? `hint("by_job")`.
 
 # %% tags=["broken"]
 def by_job(x, out, d_x, d_out, arrive, compute, leave, pieces):
@@ -381,13 +373,11 @@ check(
 # The starter is right for two pieces, but not for more. Run the check, read which line
 # runs ahead of which, and add the **one line** that is missing. `cuda.synchronize()` in
 # the loop would not do: everything would wait for everything, and the check would say
-# so.
+# so. Stuck? `hint("feed")`.
 #
 # ```python
 # feed(parts, out, near, d_x, d_out, streams)    # a list of (m,) -> out (pieces, m)
 # ```
-#
-# Stuck? `hint("feed")`.
 
 # %% tags=["broken"]
 def feed(parts, out, near, d_x, d_out, streams):
@@ -436,7 +426,8 @@ check(
 # measurements, each with a prediction. Their code is in `measure.py` and their kernels
 # in `kernels.py`, both in `chapters/07_host_device`.
 #
-# The solution and the chapter's two pages explain what each table shows.
+# The solution and the chapter's two pages explain what each table shows. The last
+# section has ideas for more.
 
 # %% [markdown]
 # ### Which memory to copy from
@@ -708,7 +699,7 @@ threaded.expect("1 thread", at_least=1.0, times="4 threads")
 # `synchronize()` releases the lock.
 
 # %% [markdown]
-# ## If you want more
+# ### If you want more
 #
 # - Let `pipeline` queue all copies in first, then all launches, then all copies out.
 #   Predict the timeline, then look.
@@ -720,7 +711,8 @@ threaded.expect("1 thread", at_least=1.0, times="4 threads")
 #   chapter.measure.warm)`. How does it differ from that of `pipeline`?
 # - Run `pipeline` from two threads at once, each with its own arrays and streams. Then
 #   let both use the *same* streams. What can go wrong, and what cannot?
-#
+
+# %% [markdown]
 # ## What you learned
 #
 # 1. The bus is slow: about 50 GB/s, compared with more than 3,000 for an H100's or

@@ -50,12 +50,11 @@ checks = chapter.checks
 #
 # Write the arithmetic. For thread (`tx`, `ty`) of a block that is `width` threads wide,
 # return the number of its warp and its lane. This is ordinary Python, not a kernel yet.
+# Stuck? `hint("warp_of")`; there are three hints.
 #
 # ```python
 # warp_of(tx, ty, width) -> (warp, lane)
 # ```
-#
-# Stuck? `hint("warp_of")`; there are three hints.
 
 # %%
 def warp_of(tx, ty, width):
@@ -289,16 +288,15 @@ check(
 # not the shuffle.
 #
 # Give *every* element the maximum of its group of 32 (a softmax needs that). In the
-# last group, take the maximum of the elements that exist. `cuda.shfl_xor_sync(mask,
-# value, k)` gives each lane the value of lane `laneid ^ k`: with `k` = 16, 8, 4, 2, 1,
-# all lanes end up with the same value. Each lane loads only its own element; the check
-# counts the loads. Some of the numbers are below -1e30.
+# last group, take the maximum of the elements that exist.
+# `cuda.shfl_xor_sync(mask, value, k)` gives each lane the value of lane `laneid ^ k`:
+# with `k` = 16, 8, 4, 2, 1, all lanes end up with the same value. Each lane loads only
+# its own element; the check counts the loads. Some of the numbers are below -1e30.
+# Stuck? `hint("warp_max")`.
 #
 # ```python
 # warp_max(x, out)    # (n,) -> (n,)  float32
 # ```
-#
-# Stuck? `hint("warp_max")`.
 
 # %% tags=["given"]
 LOWEST = np.float32(-np.inf)
@@ -368,13 +366,11 @@ check(
 # Move the positive elements of each group of 32, in order, to the front of the group's
 # part of `out`. The rest of that part stays as it is (0). Also write the number of
 # positive elements of each group to `counts`: the votes tell every lane how many there
-# are, so the check allows no atomics here.
+# are, so the check allows no atomics here. Stuck? `hint("warp_filter")`.
 #
 # ```python
 # warp_filter(x, out, counts)    # (n,) -> (n,), (groups,)  float32, int32
 # ```
-#
-# Stuck? `hint("warp_filter")`.
 
 # %%
 @cuda.jit
@@ -491,7 +487,8 @@ check(
 # measurements, most with a prediction. Their code is in `measure.py` and their kernels
 # in `kernels.py`, both in `chapters/08_warps`.
 #
-# The solution and the chapter's page explain what each table shows.
+# The solution and the chapter's page explain what each table shows. The last section
+# has ideas for more.
 
 # %% [markdown]
 # ### How many paths?
@@ -785,19 +782,7 @@ if chapter.measure.has_clusters:
 # the counter again and again until all blocks have arrived.
 
 # %% [markdown]
-# ## What you learned
-#
-# 1. A warp is 32 threads with consecutive numbers in the block; `x` varies fastest.
-# 2. A warp that diverges pays for each different path; between warps a branch is free,
-#    and a short `if` is not a branch.
-# 3. Every lane that a mask names must reach the operation: let lanes without an element
-#    contribute the neutral one; guard loads and stores, never a shuffle.
-# 4. Shuffles add up a warp in five steps; a ballot, `popc` and `lanemask_lt` filter it.
-# 5. Warps exchange values through shared memory and a barrier; the wider the scope, the
-#    longer the wait.
-
-# %% [markdown]
-# ## If you want more
+# ### If you want more
 #
 # - `cuda.match_any_sync(mask, key)` gives each lane the mask of the lanes that have the
 #   same key. Use it to count the keys of a warp: one lane for each key writes.
@@ -810,6 +795,18 @@ if chapter.measure.has_clusters:
 #   and 32 paths.
 # - On a GPU, look at the machine code of `two_sides(4)` and `two_sides(8)`, with
 #   `inspect_sass()` of a compiled kernel. Find the predicates (`@P0`), and the branch.
+
+# %% [markdown]
+# ## What you learned
+#
+# 1. A warp is 32 threads with consecutive numbers in the block; `x` varies fastest.
+# 2. A warp that diverges pays for each different path; between warps a branch is free,
+#    and a short `if` is not a branch.
+# 3. Every lane that a mask names must reach the operation: let lanes without an element
+#    contribute the neutral one; guard loads and stores, never a shuffle.
+# 4. Shuffles add up a warp in five steps; a ballot, `popc` and `lanemask_lt` filter it.
+# 5. Warps exchange values through shared memory and a barrier; the wider the scope, the
+#    longer the wait.
 
 # %%
 quiz()

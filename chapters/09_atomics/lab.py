@@ -46,13 +46,11 @@ chapter = weft.lab("09_atomics")
 # The fix is an **atomic operation**. `cuda.atomic.add(array, index, value)` does what
 # `array[index] += value` does, but it reads, changes and writes the element in one
 # step, and no other thread can get in between. The call returns the *old* value, which
-# you do not need here.
+# you do not need here. Stuck? Run `hint("count_matches")`; there are three hints.
 #
 # ```python
 # count_matches(x, wanted, out)    # uint8 (n,), uint8 -> int32 (1,), starts at 0
 # ```
-#
-# Stuck? Run `hint("count_matches")`; there are three hints.
 
 # %%
 @cuda.jit
@@ -129,13 +127,11 @@ if weft.GPU:
 # possible values, the number of pixels that have it. It consists of 256 counters,
 # called **bins**, and a pixel's value is the index of its bin. Use one thread per
 # pixel; the check counts the loads. You will improve this kernel in the next three
-# exercises.
+# exercises. Stuck? `hint("histogram_global")`.
 #
 # ```python
 # histogram_global(x, out)    # uint8 (n,) -> int32 (256,), starts at 0
 # ```
-#
-# Stuck? `hint("histogram_global")`.
 
 # %%
 @cuda.jit
@@ -188,18 +184,16 @@ check(
 # 4. They all wait at another barrier.
 # 5. They add the bins to `out`, together.
 #
-# A block may have fewer threads than there are bins, or more. The loop `for b in
-# range(t, BINS, cuda.blockDim.x)` distributes the bins in either case. The check tries
-# several launches and counts the atomic operations on global memory: a block needs 256
-# of them, however many pixels it has. It also counts each thread's loads from shared
-# memory (with 128 threads, each loads 2 bins in step 5) and from global memory (each
-# pixel is loaded once).
+# A block may have fewer threads than there are bins, or more. The loop
+# `for b in range(t, BINS, cuda.blockDim.x)` distributes the bins in either case. The
+# check tries several launches and counts the atomic operations on global memory: a
+# block needs 256 of them, however many pixels it has. It also counts each thread's
+# loads from shared memory (with 128 threads, each loads 2 bins in step 5) and from
+# global memory (each pixel is loaded once). Stuck? `hint("histogram_shared")`.
 #
 # ```python
 # histogram_shared(x, out)    # uint8 (n,) -> int32 (256,), starts at 0; any launch
 # ```
-#
-# Stuck? `hint("histogram_shared")`.
 
 # %% tags=["given"]
 BINS = 256
@@ -254,13 +248,11 @@ check(
 # The same bytes can be viewed as 32-bit words, `pixels.view(np.uint32)`, with four
 # pixels in each. Pixel `k` of word `w` is `(w >> (8 * k)) & 255`. Count four pixels per
 # iteration, and leave everything else as it was in exercise 3. The check requires loads
-# of four bytes.
+# of four bytes. Stuck? `hint("histogram_words")`.
 #
 # ```python
 # histogram_words(words, out)    # uint32 (n / 4,) -> int32 (256,), starts at 0
 # ```
-#
-# Stuck? `hint("histogram_words")`.
 
 # %%
 @cuda.jit
@@ -533,7 +525,8 @@ check(
 # measurements, each with a prediction, and two experiments. Their code is in
 # `measure.py` and their kernels in `kernels.py`, both in `chapters/09_atomics`.
 #
-# The solution and the chapter's page explain what each table shows.
+# The solution and the chapter's page explain what each table shows. The last section
+# has ideas for more.
 
 # %% [markdown]
 # ### How often they meet
@@ -813,23 +806,7 @@ assert lockstep(32, release_inside=True) == 32
 # does the job. Do not try a lock on a GPU that others use.
 
 # %% [markdown]
-# ## What you learned
-#
-# 1. `x[i] += 1` is three steps. If other threads may do the same to the same element,
-#    updates get lost. On a GPU, nearly all of them can be lost.
-# 2. An atomic does all three steps in one. Its price is the queue at its address: an
-#    H200 executes a little over a billion atomics per second at one address, and many
-#    more when they are spread over many addresses.
-# 3. Privatise: per block in shared memory, per lane in copies, or per thread in a
-#    register. Merge the private results once, at the end. But first measure whether
-#    there is contention.
-# 4. Any atomic can be built from compare-and-swap: guess, compute, try, and try again
-#    with what was there.
-# 5. Atomic does not mean ordered: float sums differ from run to run. Locks do not suit
-#    the way in which warps run.
-
-# %% [markdown]
-# ## If you want more
+# ### If you want more
 #
 # - Are the copies the reason for the speed in exercise 5? Write exercise 5 with one
 #   copy per block, and exercise 3 with one copy per lane. Compare them with your
@@ -850,6 +827,22 @@ assert lockstep(32, release_inside=True) == 32
 # - Use one atomic per warp, which is known as **warp aggregation**: count the lanes
 #   that match with `cuda.ballot_sync`, and let one lane add that count. When is that
 #   better than 32 atomics?
+
+# %% [markdown]
+# ## What you learned
+#
+# 1. `x[i] += 1` is three steps. If other threads may do the same to the same element,
+#    updates get lost. On a GPU, nearly all of them can be lost.
+# 2. An atomic does all three steps in one. Its price is the queue at its address: an
+#    H200 executes a little over a billion atomics per second at one address, and many
+#    more when they are spread over many addresses.
+# 3. Privatise: per block in shared memory, per lane in copies, or per thread in a
+#    register. Merge the private results once, at the end. But first measure whether
+#    there is contention.
+# 4. Any atomic can be built from compare-and-swap: guess, compute, try, and try again
+#    with what was there.
+# 5. Atomic does not mean ordered: float sums differ from run to run. Locks do not suit
+#    the way in which warps run.
 
 # %%
 quiz()

@@ -70,16 +70,11 @@ checks = chapter.checks
 # ## 1 · Inverting a picture
 #
 # Each pixel becomes 1 minus its value. There is one thread per pixel, in blocks of 8 ×
-# 8 threads.
+# 8 threads. Shapes: (rows, cols) → (rows, cols), float32.
 #
 # **Observed:** the picture is right. But with 30 rows, all 1000 elements of another
-# array, which the kernel never mentions, have changed.
-#
-# ```python
-# invert(x, out)    # (rows, cols) -> (rows, cols)  float32
-# ```
-#
-# Stuck? `hint("invert")`. There are three hints for each kernel.
+# array, which the kernel never mentions, have changed. Stuck? `hint("invert")`. There
+# are three hints for each kernel.
 
 # %% tags=["broken"]
 @cuda.jit
@@ -126,16 +121,11 @@ check(
 # ## 2 · Unpacking rows
 #
 # A flat array holds the rows of a matrix, one after another. Copy them into a matrix.
+# Shapes: (rows × cols,) → (rows, cols), float32.
 #
 # **Observed:** square matrices are right. Of a 5 × 12 matrix, the first row is right
 # but the other rows begin too early. None of compute-sanitizer's tools reports
-# anything.
-#
-# ```python
-# unpack(flat, rows, cols, out)    # (rows * cols,) -> (rows, cols)  float32
-# ```
-#
-# Stuck? `hint("unpack")`.
+# anything. Stuck? `hint("unpack")`.
 
 # %% tags=["broken"]
 @cuda.jit
@@ -182,16 +172,10 @@ check(
 #
 # Elements 0 and 1 change places, as do elements 2 and 3, and so on. If the number of
 # elements is odd, the last one has no partner and stays where it is. There is one
-# thread per pair.
+# thread per pair. Shapes: (n,) → (n,), float32.
 #
 # **Observed:** with 100 elements the result is right. With 101, the last one comes out
-# as 0, whatever it was.
-#
-# ```python
-# swap_pairs(x, out)    # (n,) -> (n,)  float32
-# ```
-#
-# Stuck? `hint("swap_pairs")`.
+# as 0, whatever it was. Stuck? `hint("swap_pairs")`.
 
 # %% tags=["broken"]
 @cuda.jit
@@ -243,17 +227,11 @@ check(
 # ## 4 · Differences
 #
 # From each element, subtract the one before it. A 0 counts as the element before the
-# first.
+# first. Shapes: (n,) → (n,), float32.
 #
 # **Observed:** for the numbers 1 to 100, every difference should be 1, but the first
 # one is -99. memcheck reports nothing. The same kernel in CUDA C++ gives other numbers,
-# and memcheck does report an error in it.
-#
-# ```python
-# differences(x, out)    # (n,) -> (n,)  float32
-# ```
-#
-# Stuck? `hint("differences")`.
+# and memcheck does report an error in it. Stuck? `hint("differences")`.
 
 # %% tags=["broken"]
 @cuda.jit
@@ -300,15 +278,10 @@ check(
 # Each block of 128 threads finds the largest of its 128 elements. In every iteration,
 # each of the first `step` threads takes the larger of its own value and the value
 # `step` places further on; then `step` is halved. All of the numbers may be negative.
+# Shapes: (n,) → (n / 128 rounded up,), float32.
 #
 # **Observed:** on an H200, 100 of 100 launches gave the right result. Under synccheck,
-# which makes everything slower, 97 of 100 gave a wrong one.
-#
-# ```python
-# block_max(x, out)    # (n,) -> (n / 128 rounded up,)  float32
-# ```
-#
-# Stuck? `hint("block_max")`.
+# which makes everything slower, 97 of 100 gave a wrong one. Stuck? `hint("block_max")`.
 
 # %% tags=["given"]
 BLOCK = 128
@@ -371,16 +344,10 @@ check(
 #
 # How often does each of the numbers 0 to 15 occur? Each block counts its own elements
 # in shared memory, then adds its counts to `out`. With `cuda.atomic.add` no update gets
-# lost.
+# lost. Shapes: (n,) → (16,), int32; out begins with zeros.
 #
 # **Observed:** the counts are right if this is the first kernel that a program runs.
-# After another kernel has run, all 16 counts are wrong.
-#
-# ```python
-# count_bins(x, out)    # (n,) -> (16,)  int32; out begins with zeros
-# ```
-#
-# Stuck? `hint("count_bins")`.
+# After another kernel has run, all 16 counts are wrong. Stuck? `hint("count_bins")`.
 
 # %% tags=["given"]
 BINS = 16
@@ -443,16 +410,11 @@ check(
 # Reverse each stretch of 64 elements; the last stretch may be shorter. There are fewer
 # blocks than stretches, so a block handles several, one after another. Every thread
 # puts an element into the tile, waits, and takes another one out. The second barrier
-# ensures that no thread fills the tile again before all have read it.
+# ensures that no thread fills the tile again before all have read it. Shapes: (n,) →
+# (n,), float32.
 #
 # **Observed:** with 992 elements, the result is right on an H200, though synccheck
-# reports errors. With 1000 elements the program never ends.
-#
-# ```python
-# mirror(x, out)    # (n,) -> (n,)  float32
-# ```
-#
-# Stuck? `hint("mirror")`.
+# reports errors. With 1000 elements the program never ends. Stuck? `hint("mirror")`.
 
 # %% tags=["given"]
 WIDE = 64
@@ -517,17 +479,12 @@ check(
 # ## 8 · Gathering
 #
 # `out[i]` is element number `index[i]` of `x`. Some entries of `index` mean "none":
-# they are the length of `x`, or a very large number. For these, `out[i]` is 0.
+# they are the length of `x`, or a very large number. For these, `out[i]` is 0. Shapes:
+# (m,), (n,) int32 → (n,), float32.
 #
 # **Observed:** the launch succeeds, and so does the launch of another kernel after it.
 # Then the result of that other kernel is copied back, and the copy fails with an error
-# that names no kernel. From there on, every call fails.
-#
-# ```python
-# gather(x, index, out)    # (m,), (n,) int32 -> (n,)  float32
-# ```
-#
-# Stuck? `hint("gather")`.
+# that names no kernel. From there on, every call fails. Stuck? `hint("gather")`.
 
 # %% tags=["given"]
 NONE = 99_999_999
@@ -581,15 +538,16 @@ check(
 # an allocation. From then on the process's **context** on the GPU is lost. Every call
 # fails with the same error until the process ends.
 #
-# So the failing program must not run in this notebook. The cells below print it, and
-# run it in a separate process. It launches a broken `gather` and then a correct
-# `double`, and copies the result of `double`. **Which line will report the error?**
+# So the failing program must not run in this notebook. The cells below print the end of
+# it, and run it in a separate process. It launches a broken `gather` between two
+# launches of a correct `double`, and copies the result of `double`. `say` makes a call
+# and prints whether it failed. **Which line will report the error?**
 # Then the program runs once more, with `CUDA_LAUNCH_BLOCKING=1` in the environment,
 # which makes every launch wait for its kernel. Which line will report the error now?
 # Guess, then run. (No GPU? The chapter has a recording from an H200.)
 
 # %%
-print(chapter.measure.LATE)
+print(*chapter.measure.LATE.split("\n\n")[-2:], sep="\n\n")
 
 # %%
 if weft.on_gpu("in the simulator a kernel fails where it is launched"):
@@ -620,16 +578,11 @@ if weft.GPU:
 #
 # `edges` is sorted. For each element of `x`, how many of the edges are less than that
 # element? (An edge that is equal does not count.) This is a binary search: the answer
-# is between `low` and `high`, and each iteration halves that interval.
+# is between `low` and `high`, and each iteration halves that interval. Shapes: (m,),
+# (n,) → (n,), int32.
 #
 # **Observed:** on some data the answer comes at once. On other data it never comes: the
-# program hangs. Under compute-sanitizer it hangs too.
-#
-# ```python
-# find_place(edges, x, out)    # (m,), (n,) -> (n,)  int32
-# ```
-#
-# Stuck? `hint("find_place")`.
+# program hangs. Under compute-sanitizer it hangs too. Stuck? `hint("find_place")`.
 
 # %% tags=["broken"]
 @cuda.jit
@@ -684,16 +637,12 @@ check(
 # ## 10 · Shares
 #
 # What share of the total is each element? Each thread adds its element to `total[0]`,
-# waits at a barrier, and divides its element by the total.
+# waits at a barrier, and divides its element by the total. Shapes: (n,) → (1,), (n,),
+# float32; both begin with zeros.
 #
 # **Observed:** with one block the result is right. With 256 blocks, 100 of 100 launches
-# on an H200 were wrong. None of compute-sanitizer's tools reports anything.
-#
-# ```python
-# shares(x, total, out)    # (n,) -> (1,), (n,)  float32; both begin with zeros
-# ```
-#
-# Stuck? `hint("shares")`.
+# on an H200 were wrong. None of compute-sanitizer's tools reports anything. Stuck?
+# `hint("shares")`.
 
 # %% tags=["broken"]
 @cuda.jit
@@ -743,7 +692,14 @@ check(
 # watches global memory as well.
 
 # %% [markdown]
-# ## Measure: what looking costs
+# ## More measurements
+#
+# You have done the exercises. The rest of the lab is for the curious: what it costs to
+# compile for debugging, and to look at every launch. The last section has ideas for
+# more.
+
+# %% [markdown]
+# ### What looking costs
 #
 # Why not always compile for debugging? Here are three ways to compile the same kernel,
 # a saxpy over 2^24 elements:
@@ -754,14 +710,10 @@ check(
 # - `debug`: `@cuda.jit(debug=True, opt=False)`, for a debugger: no optimisation, and
 #   errors raised in the kernel reach the host.
 #
-# The second table compares two ways to launch a small kernel 100 times: without
-# checking for errors (`no look`), and with a `cuda.synchronize()` after each launch,
-# which reports an error where it happens.
-#
 # Calculate first: the saxpy moves 3 × 4 × 2^24 = 201 MB. Without optimisation, every
 # variable is in memory and not in a register, so it is loaded for every use and stored
-# after every change. How fast will `debug` be, as a multiple of `plain`? How fast will
-# `synchronise` be, as a multiple of `no look`? Guess, then run.
+# after every change. How fast will `debug` be, as a multiple of `plain`? Guess, then
+# run.
 
 # %%
 guess = {"lineinfo": 1.0, "debug": None}
@@ -773,6 +725,18 @@ looking
 looking.expect("lineinfo", at_least=0.95, times="plain")
 looking.expect("plain", at_least=10, times="debug")
 
+# %% [markdown] tags=["solution"]
+# Line information is free, so leave it in. Use `debug` only with a debugger. A race
+# that shows in `plain` may well stay hidden in `debug`, because the timing is
+# different.
+
+# %% [markdown]
+# ### What it costs to look at every launch
+#
+# The table compares two ways to launch a small kernel 100 times: without checking for
+# errors (`no look`), and with a `cuda.synchronize()` after each launch, which reports
+# an error where it happens. How fast will `synchronise` be, as a multiple of `no look`?
+
 # %%
 guess = {"synchronise": None}
 
@@ -783,13 +747,11 @@ waiting
 waiting.expect("no look", at_least=1.1, times="synchronise")
 
 # %% [markdown] tags=["solution"]
-# Line information is free, so leave it in. Use `debug` only with a debugger. A race
-# that shows in `plain` may well stay hidden in `debug`, because the timing is
-# different. Waiting costs time at each launch. A program with a few long kernels hardly
-# notices, but a program with many short kernels does.
+# Waiting costs time at each launch. A program with a few long kernels hardly notices,
+# but a program with many short kernels does.
 
 # %% [markdown]
-# ## If you want more
+# ### If you want more
 #
 # - Use the two letters that are left: write a kernel with bug **l** (`x[i] * 0.1` will
 #   do; with `0.5` the compiler sees that float32 gives the same) and one with bug
@@ -803,7 +765,8 @@ waiting.expect("no look", at_least=1.1, times="synchronise")
 #   `book/recordings/10_debugging`. Run one under `compute-sanitizer`, fix it, and run
 #   it again.
 # - Delete one line from a kernel of an earlier lab and give the kernel to a friend.
-#
+
+# %% [markdown]
 # ## What you learned
 #
 # 1. Look at the symptom first. Does the bug show only at ragged sizes, only after other

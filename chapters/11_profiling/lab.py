@@ -60,13 +60,12 @@ checks = chapter.checks
 # launch also compiles the kernel, and any launch may be disturbed by something else. So
 # launch the kernel once without timing it. Then time 20 launches, each between two new
 # events, and return the **median**, in ms. (The check has a toy with 11 fast launches
-# and 9 slow ones. One more slow launch would change the median.)
+# and 9 slow ones. One more slow launch would change the median.) Stuck? Run
+# `hint("gpu_time")`; there are three hints.
 #
 # ```python
 # gpu_time(gpu)    # gpu.launch(), gpu.event() -> ms
 # ```
-#
-# Stuck? Run `hint("gpu_time")`; there are three hints.
 
 # %%
 def gpu_time(gpu):
@@ -205,13 +204,12 @@ for name in ("columns", "roots"):
 # bytes, 4 of which hold 32 float32.
 #
 # Look at the counters, at the table that you printed, and at the chapter if you like.
-# Then fill in the classes. Where the check disagrees, it gives a reason.
+# Then fill in the classes. Where the check disagrees, it gives a reason. Stuck?
+# `hint("classify")`.
 #
 # ```python
 # classify(program)    # "springs" -> "launch", "memory", "compute" or "latency"
 # ```
-#
-# Stuck? `hint("classify")`.
 
 # %%
 def classify(program):
@@ -257,9 +255,7 @@ check(classify, **answers("classify"))
 # ```
 #
 # In each step, the new speed is `v - DT * x`, and the new position is `x + DT *` that
-# new speed.
-#
-# Stuck? `hint("all_steps")`.
+# new speed. Stuck? `hint("all_steps")`.
 
 # %% tags=["given"]
 DT = float32(0.01)
@@ -363,13 +359,11 @@ check(
 #
 # Fix the kernel by changing two lines. `float32(2)` is a literal of type float32.
 # (Dividing a float32 by the integer `3` gives a float64 again.) The check counts the
-# lines that compute in float64, and allows none.
+# lines that compute in float64, and allows none. Stuck? `hint("cube_roots32")`.
 #
 # ```python
 # cube_roots32(x, out)    # (n,) -> (n,)  float32
 # ```
-#
-# Stuck? `hint("cube_roots32")`.
 
 # %% tags=["broken"]
 @cuda.jit
@@ -414,13 +408,12 @@ check(
 # the number of the piece. The last piece may be shorter. Several threads add to the
 # same element of `out`, so they need an atomic (chapter 9); `out` starts as zeros.
 #
-# The check allows each thread `PIECE` loads and one atomic.
+# The check allows each thread `PIECE` loads and one atomic. Stuck?
+# `hint("piece_sums")`.
 #
 # ```python
 # piece_sums(x, out)    # (rows, cols) -> (cols,)  float32, starts at 0
 # ```
-#
-# Stuck? `hint("piece_sums")`.
 
 # %% tags=["given"]
 PIECE = 64
@@ -486,7 +479,8 @@ columns.expect("piece_sums", at_least=10)
 # measurements, each with a prediction, and a timeline. Their code is in `measure.py`
 # and their kernels in `kernels.py`, both in `chapters/11_profiling`.
 #
-# The solution and the chapter's page explain what each table shows.
+# The solution and the chapter's page explain what each table shows. The last section
+# has ideas for more.
 
 # %% [markdown]
 # ### Four stopwatches, two launches
@@ -635,7 +629,7 @@ if weft.on_gpu("the chapter shows a recorded timeline"):
     chapter.measure.timeline(all_steps)
 
 # %% [markdown]
-# ## If you want more
+# ### If you want more
 #
 # - Time the four programs with your own `gpu_time`. Which of the times is too long, and
 #   what would you queue first to correct it?
@@ -649,7 +643,8 @@ if weft.on_gpu("the chapter shows a recorded timeline"):
 #   the program in now, and what does the graph gain?
 # - Profile three steps of one of your training loops with `torch.profiler`. How much of
 #   the time is in kernels? Name the class before you change anything.
-#
+
+# %% [markdown]
 # ## What you learned
 #
 # 1. A launch returns before the kernel runs. Time with events, after a warm-up, and

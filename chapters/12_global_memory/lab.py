@@ -56,13 +56,11 @@ checks = chapter.checks
 # of the loop neighbouring threads should take neighbouring elements. In the hints, a
 # block still copies `blockDim.x * PIECE` consecutive elements; other orders are allowed
 # too. The check tries blocks of 64 and of 96 threads, and allows each thread `PIECE`
-# loads.
+# loads. Stuck? Run `hint("copy_pieces")`; there are three hints.
 #
 # ```python
 # copy_pieces(x, out)    # (n,) -> (n,)  float32
 # ```
-#
-# Stuck? Run `hint("copy_pieces")`; there are three hints.
 
 # %% tags=["given"]
 PIECE = 8
@@ -133,12 +131,11 @@ check(
 #   threads take one each.
 #
 # Load each element only once, in one thread; the check counts the loads of each thread.
+# Stuck? `hint("copy4")`.
 #
 # ```python
 # copy4(x, out)    # (n,) -> (n,)  float32; any launch
 # ```
-#
-# Stuck? `hint("copy4")`.
 
 # %%
 @cuda.jit
@@ -239,13 +236,12 @@ copies.expect("copy4", ceiling=0.95)
 # Convert an array of structs into a struct of arrays. A thread takes one particle,
 # whose four numbers are 16 consecutive bytes and begin on a boundary of 16. So one
 # `load4(p, (row, column))` fetches them, and a warp uses every byte of its 16 sectors.
-# Then come four stores, one into each row of `out`, each of them coalesced.
+# Then come four stores, one into each row of `out`, each of them coalesced. Stuck?
+# `hint("to_columns")`.
 #
 # ```python
 # to_columns(p, out)    # (n, 4) -> (4, n)  float32
 # ```
-#
-# Stuck? `hint("to_columns")`.
 
 # %%
 @cuda.jit
@@ -298,7 +294,6 @@ check(
 #
 # The launch is one-dimensional, with one thread per element of `out`, in blocks of 64.
 # A thread needs two loads, one of an index and one of an element; the check allows 3.
-#
 # Stuck? `hint("gather_rows")`.
 
 # %%
@@ -451,7 +446,7 @@ check(
 # measurements, each with a prediction. Their code is in `measure.py` and their kernels
 # in `kernels.py`, both in `chapters/12_global_memory`. The solution and the chapter's
 # page explain what each table shows. A prediction is a speed relative to the first row:
-# 0.25 for a kernel that takes four times as long.
+# 0.25 for a kernel that takes four times as long. The last section has ideas for more.
 
 # %% [markdown]
 # ### Strides
@@ -819,6 +814,20 @@ looked.expect("global, own", at_least=2, times="constant, own")
 # fast as 32 neighbouring words.
 
 # %% [markdown]
+# ### If you want more
+#
+# - Copy from `x[1:]`, which begins 4 bytes off a boundary: `load4` does not work there,
+#   but `store4` still does. How fast are four loads and one wide store?
+# - Gather random rows of 1, 2, 4, …, 256 float32, always 2^25 elements in all. At what
+#   length do the pages of the memory chips begin to show?
+# - Write `to_columns` and its inverse for structs of 8 float32.
+# - Shuffle the indices of `in order` within windows of 32, of 4096 and of 2^16
+#   elements. Which of these slow the gather down, and what does the size of L2 have to
+#   do with that?
+# - Use four lanes per particle, one for each field of a struct of 4. Why is an AoS then
+#   read with coalesced loads, without any `load4`?
+
+# %% [markdown]
 # ## What you learned
 #
 # 1. A warp's load moves whole sectors of 32 bytes. Count the distinct sectors, and you
@@ -831,20 +840,6 @@ looked.expect("global, own", at_least=2, times="constant, own")
 # 4. Load structs whole, or use columns instead; make random accesses long.
 # 5. L1, L2 and memory differ in latency and in rate. Other warps hide latency; nothing
 #    hides a low rate. Constant memory is for what all lanes need at the same time.
-
-# %% [markdown]
-# ## If you want more
-#
-# - Copy from `x[1:]`, which begins 4 bytes off a boundary: `load4` does not work there,
-#   but `store4` still does. How fast are four loads and one wide store?
-# - Gather random rows of 1, 2, 4, …, 256 float32, always 2^25 elements in all. At what
-#   length do the pages of the memory chips begin to show?
-# - Write `to_columns` and its inverse for structs of 8 float32.
-# - Shuffle the indices of `in order` within windows of 32, of 4096 and of 2^16
-#   elements. Which of these slow the gather down, and what does the size of L2 have to
-#   do with that?
-# - Use four lanes per particle, one for each field of a struct of 4. Why is an AoS then
-#   read with coalesced loads, without any `load4`?
 
 # %%
 quiz()

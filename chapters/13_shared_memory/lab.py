@@ -80,12 +80,11 @@ chapter = weft.lab("13_shared_memory")
 # threads. Every thread stores one element in the tile (that part is given) and then
 # loads exactly one other, which another thread has stored. The check counts how many
 # elements change hands this way. The last run may be shorter; `count` is its length.
+# Stuck? Run `hint("reverse_blocks")`; there are three hints.
 #
 # ```python
 # reverse_blocks(x, out)    # (n,) -> (n,)  float32
 # ```
-#
-# Stuck? Run `hint("reverse_blocks")`; there are three hints.
 
 # %% tags=["given"]
 BLOCK = 64
@@ -160,7 +159,6 @@ check(
 #
 # Some of the shapes are ragged: their sides are not multiples of 32. The check requires
 # every request to be coalesced. It allows two loads of `x` per thread; one is enough.
-#
 # Stuck? `hint("transpose_tiled")`.
 
 # %% tags=["given"]
@@ -414,13 +412,12 @@ check(
 # element again.
 #
 # Write the transpose of exercise 2 once more, with a swizzled tile of width 32. The
-# check allows no padding: 32 × 32 elements, 4096 bytes, are enough.
+# check allows no padding: 32 × 32 elements, 4096 bytes, are enough. Stuck?
+# `hint("transpose_swizzled")`.
 #
 # ```python
 # transpose_swizzled(x, out)    # (m, n) -> (n, m)  float32; block (32, 32)
 # ```
-#
-# Stuck? `hint("transpose_swizzled")`.
 
 # %%
 @cuda.jit
@@ -493,13 +490,11 @@ check(
 # Here `m` and `n` are multiples of 64, and all indices are `int32`, which saves
 # registers. `top` uses `blockIdx.x` and `left` uses `blockIdx.y`, so consecutive blocks
 # go down `x` and *write* next to one another. The check allows 16 sectors per request,
-# because 32 lanes × 16 bytes are 512 bytes.
+# because 32 lanes × 16 bytes are 512 bytes. Stuck? `hint("transpose_fast")`.
 #
 # ```python
 # transpose_fast(x, out)    # (m, n) -> (n, m)  float32; block (16, 16)
 # ```
-#
-# Stuck? `hint("transpose_fast")`.
 
 # %% tags=["given"]
 WIDE = 64
@@ -610,7 +605,8 @@ ladder.expect("fast", ceiling=0.92)
 # show what each idea is worth. Their code is in `measure.py` and their kernels in
 # `kernels.py`, both in `chapters/13_shared_memory`.
 #
-# The solution and the chapter's page explain what each table shows.
+# The solution and the chapter's page explain what each table shows. The last section
+# has ideas for more.
 
 # %% [markdown]
 # ### Two naive kernels
@@ -795,6 +791,19 @@ fast_less
 # with more bandwidth per SM, or in a kernel that uses its tile more than once.
 
 # %% [markdown]
+# ### If you want more
+#
+# - Use no shared memory at all: launch `naive_read` with blocks of 8 × 32 threads and
+#   measure. A warp then covers 4 rows and 8 columns. How does the speed compare with
+#   that of 32 × 8 blocks, and what do sectors have to do with it?
+# - Transpose squares of 4 × 4 in registers and write them straight to `out`, with no
+#   tile. Predict the sectors per request first.
+# - Let `transpose_fast` accept every shape whose rows begin at multiples of 16 bytes.
+# - Transpose a square matrix in place: a block takes two mirrored tiles.
+# - Use `float64`. Which bank does element (`row`, `col`) fall into, how wide must the
+#   tile be, and how fast is `transpose_rows`?
+
+# %% [markdown]
 # ## What you learned
 #
 # 1. Shared memory lets the threads of a block exchange values, so both the reads and
@@ -808,19 +817,6 @@ fast_less
 #    them wide, and leave no `if` between them.
 # 5. A conflict, like any other cost, matters only if the rest of the kernel waits for
 #    it. Calculate, measure, and measure again after each fix.
-
-# %% [markdown]
-# ## If you want more
-#
-# - Use no shared memory at all: launch `naive_read` with blocks of 8 × 32 threads and
-#   measure. A warp then covers 4 rows and 8 columns. How does the speed compare with
-#   that of 32 × 8 blocks, and what do sectors have to do with it?
-# - Transpose squares of 4 × 4 in registers and write them straight to `out`, with no
-#   tile. Predict the sectors per request first.
-# - Let `transpose_fast` accept every shape whose rows begin at multiples of 16 bytes.
-# - Transpose a square matrix in place: a block takes two mirrored tiles.
-# - Use `float64`. Which bank does element (`row`, `col`) fall into, how wide must the
-#   tile be, and how fast is `transpose_rows`?
 
 # %%
 quiz()

@@ -45,7 +45,7 @@ thread_sum, better = kernels.thread_sum, kernels.better
 # 33,554,432. Add them one after the other, in float32, as a loop would. What comes out?
 # Guess, then run. (`np.cumsum` adds one after the other; `np.sum` does not.)
 
-# %%
+# %% tags=["folded"]
 values = np.random.default_rng(14).random(1 << 26, np.float32)
 exact = values.sum(dtype=np.float64)
 
@@ -77,9 +77,8 @@ assert abs(values.sum() / exact - 1) < 1e-6
 # **CUB**, NVIDIA's library of parallel algorithms, called through CuPy where that is
 # installed. The third is a kernel that reads everything and keeps nothing. Its threads
 # add up what they read, because otherwise the compiler would leave the loads out, but
-# they store the sum only in a case that does not occur.
-#
-# The H200's data sheet says 4.8 TB/s. What share of that will each of the three reach?
+# they store the sum only in a case that does not occur. The H200's data sheet says 4.8
+# TB/s. What share of that will each of the three reach?
 
 # %%
 measure = chapter.measure
@@ -93,7 +92,7 @@ reading
 # has four schedulers. Each can issue one instruction, for 32 lanes, per clock cycle, at
 # 1.98 GHz.
 
-# %%
+# %% tags=["folded"]
 ceiling = "reading alone"
 if len(reading):
     ceiling = max(reading, key=lambda row: row.rate).name
@@ -126,21 +125,18 @@ reading.expect("reading alone", at_least=1.0)
 #
 # The numbers are in **shared memory** (chapter 13), where each thread can read those of
 # the others. Between one step and the next there is a **barrier**, which all threads of
-# the block must reach, including those that have nothing left to add.
-#
-# This tree is called **interleaved**, because the threads that add are interleaved with
-# threads that do not. The loads are given. Elements beyond the end count as 0, which
-# changes no sum.
+# the block must reach, including those that have nothing left to add. This tree is
+# called **interleaved**, because the threads that add are interleaved with threads that
+# do not. The loads are given. Elements beyond the end count as 0, which changes no sum.
 #
 # Thread 0 could add everything by itself, in 255 steps. So the check counts how many
 # times a thread reads the tile, and allows 24 reads, three per step. A thread may load
-# only its one element of `x`.
+# only its one element of `x`. Stuck? Run `hint("sum_interleaved")`; there are three
+# hints.
 #
 # ```python
 # sum_interleaved(x, out)    # (n,) -> (blocks,)  float32; blocks of 256
 # ```
-#
-# Stuck? Run `hint("sum_interleaved")`; there are three hints.
 
 # %% tags=["given"]
 BLOCK = 256
@@ -211,7 +207,7 @@ check(
 # words to deliver (chapter 13). Count the passes of the first warp's load of
 # `cells[left]`, step by step:
 
-# %%
+# %% tags=["folded"]
 def passes(words):
     """Return how many passes a request for these words takes."""
     banks = [word % 32 for word in set(words)]
@@ -232,13 +228,11 @@ for level in range(8):
 #
 # The inputs of this check make the order visible. Two elements that are 128 apart are
 # large and nearly cancel. If these two are added first, the result is small and exact.
-# In any other order, there are rounding errors.
+# In any other order, there are rounding errors. Stuck? `hint("sum_sequential")`.
 #
 # ```python
 # sum_sequential(x, out)    # (n,) -> (blocks,)  float32; blocks of 256
 # ```
-#
-# Stuck? `hint("sum_sequential")`.
 
 # %%
 @cuda.jit
@@ -313,13 +307,12 @@ weft.explore(sum_interleaved)[1, BLOCK](ones, np.zeros(1, np.float32))
 #
 # Here the block may have any size that is a multiple of 32, up to 1024. Compute its
 # number of warps from `cuda.blockDim.x`. The check counts loads: a thread may load one
-# element of `x`, and only a few numbers from shared memory.
+# element of `x`, and only a few numbers from shared memory. Stuck?
+# `hint("sum_shuffle")`.
 #
 # ```python
 # sum_shuffle(x, out)    # (n,) -> (blocks,)  float32; any block
 # ```
-#
-# Stuck? `hint("sum_shuffle")`.
 
 # %%
 @cuda.jit
@@ -375,21 +368,17 @@ check(
 # Two more ideas come from chapter 13. The first is to read sixteen bytes at a time:
 # `load4(x, i)` reads four float32 in one instruction, where `i` is a multiple of 4. The
 # second is to make loads independent: the compiler unrolls the loop and issues several
-# loads before it adds the result of the first.
-#
-# If the number of elements is not a multiple of 4, up to three are left over. The first
-# threads of the grid add one each.
+# loads before it adds the result of the first. If the number of elements is not a
+# multiple of 4, up to three are left over. The first threads of the grid add one each.
 #
 # `block_sum(value)` is exercise 3 as a function: its result is in thread 0 of the
 # block. Each block adds that to `out[0]`, atomically: `cuda.atomic.add(out, 0, value)`.
 # The check counts the atomic operations, and also the loads of each thread, because all
-# threads have to share the work.
+# threads have to share the work. Stuck? `hint("sum_grid")`.
 #
 # ```python
 # sum_grid(x, out)    # (n,) -> (1,)  float32, starts at 0; any grid, any block
 # ```
-#
-# Stuck? `hint("sum_grid")`.
 
 # %%
 @cuda.jit
@@ -439,10 +428,8 @@ check(
 #
 # Calculate first. 2^28 float32 are 1.07 GB, and the first table says how long reading
 # them takes. Count the instructions of an iteration. How many of the thirty does it use
-# for every 32 elements?
-#
-# `out` has to be set to 0 first. That takes another launch, which is included in the
-# times below.
+# for every 32 elements? `out` has to be set to 0 first. That takes another launch,
+# which is included in the times below.
 #
 # How close does `grid` come to the ceiling? Three rows are for comparison: the same
 # kernel with ordinary loads of 4 bytes; the same kernel in CUDA C++, compiled by NVRTC
@@ -499,8 +486,9 @@ trees
 # the work.
 
 # %% [markdown]
-# ## Look: the same sum, again and again
-#
+# ## Try it: the same sum, again and again
+
+# %% [markdown]
 # Launch `sum_grid` fifty times on the same array. How many different results does it
 # give? How many does `torch.sum` give? Guess both, then run.
 
@@ -558,15 +546,12 @@ if weft.GPU:
 #
 # Then comes a barrier, after which all threads of the block know whether it is the
 # last. In the last block, all threads add up `parts` together: a loop in steps of the
-# block size, then `block_sum`, and thread 0 writes `out[0]`.
-#
-# `thread_sum(x)`, the loop of exercise 4, is given.
+# block size, then `block_sum`, and thread 0 writes `out[0]`. `thread_sum(x)`, the loop
+# of exercise 4, is given. Stuck? `hint("sum_repeatable")`.
 #
 # ```python
 # sum_repeatable(x, parts, arrived, out)    # (n,) -> (blocks,), uint32 (1,), (1,)
 # ```
-#
-# Stuck? `hint("sum_repeatable")`.
 
 # %%
 @cuda.jit
@@ -649,13 +634,11 @@ check(
 #
 # A block, of any number of warps, takes a row. The number of columns is a multiple of
 # 4, and a thread takes four neighbours at a time: `load4(x, (row, col))`. Loops over a
-# tuple, `for j in range(4)` with `four[j]`, are fine.
+# tuple, `for j in range(4)` with `four[j]`, are fine. Stuck? `hint("argmax_rows")`.
 #
 # ```python
 # argmax_rows(x, out)    # float32 (m, n) -> int32 (m,); a block for each row
 # ```
-#
-# Stuck? `hint("argmax_rows")`.
 
 # %%
 @cuda.jit
@@ -726,7 +709,8 @@ check(
 # are in `measure.py` and their kernels in `kernels.py`, both in
 # `chapters/14_reduction`.
 #
-# The solution and the chapter's page explain what each table shows.
+# The solution and the chapter's page explain what each table shows. The last section
+# has ideas for more.
 
 # %% [markdown]
 # ### Why all trees are slow
@@ -1025,7 +1009,7 @@ by_rows[1 << 15].expect("yours", at_least=1.3)
 # the softmax of chapter 16. There the pair is a maximum and a sum.
 
 # %% [markdown]
-# ## If you want more
+# ### If you want more
 #
 # - Write a dot product: the same kernel with two loads. How many bytes does it read,
 #   and how many instructions does it take? Compare with `torch.dot`.
@@ -1040,7 +1024,8 @@ by_rows[1 << 15].expect("yours", at_least=1.3)
 #   Is it faster?
 # - How many blocks are best? Measure `sum_repeatable` with 132, 264, 1056, 4096 and
 #   16,384 blocks of 1024 threads, and explain the results at both ends.
-#
+
+# %% [markdown]
 # ## What you learned
 #
 # 1. A large sum is little more than a read. Its limit is bandwidth, and its budget is

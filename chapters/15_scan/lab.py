@@ -76,13 +76,12 @@ scan_fours, store_tile = kernels.scan_fours, kernels.store_tile
 #
 # This is the method of Hillis and Steele. `cuda.shfl_up_sync(FULL, value, delta)` gives
 # lane `k` the value of lane `k - delta`. A lane with no lane `delta` places to its left
-# gets its own value back, and must not add it.
+# gets its own value back, and must not add it. Stuck? `hint("scan_warps")`; there are
+# three hints.
 #
 # ```python
 # scan_warps(x, out)    # (n,) -> (n,)  float32; a scan for each 32 neighbours
 # ```
-#
-# Stuck? `hint("scan_warps")`; there are three hints.
 
 # %% tags=["given"]
 FULL = 0xFFFFFFFF  # all 32 lanes
@@ -138,13 +137,12 @@ check(
 # **read**, into a register; then all threads **write**. There must be a barrier between
 # the two halves, and another between the second half of one step and the first half of
 # the next. With the barrier that is given, that makes 17 barriers, and the check
-# accepts no more. Each thread loads only its own element from `x`.
+# accepts no more. Each thread loads only its own element from `x`. Stuck?
+# `hint("scan_steps")`.
 #
 # ```python
 # scan_steps(x, out)    # (n,) -> (n,)  float32; blocks of 256
 # ```
-#
-# Stuck? `hint("scan_steps")`.
 
 # %% tags=["given"]
 BLOCK = 256
@@ -221,12 +219,11 @@ check(
 # The result is the exclusive scan. The way up is given. Write the rest. After the loop
 # that is given, `gap` is BLOCK. The way up and the way down take 255 additions each.
 # The check counts additions, and rejects a kernel that makes more than 800 per block.
+# Stuck? `hint("scan_tree")`.
 #
 # ```python
 # scan_tree(x, out)    # (n,) -> (n,)  float32, exclusive; blocks of 256
 # ```
-#
-# Stuck? `hint("scan_tree")`.
 
 # %%
 @cuda.jit
@@ -303,13 +300,11 @@ check(
 # So a thread adds to each of its four running sums the sums of the blocks, the warps
 # and the lanes before it. A block processes `4 * blockDim.x` elements, and n is a
 # multiple of that. `load4(x, i)` returns four elements, from `x[i]` on.
-# `store4(out, i, a, b, c, d)` stores four.
+# `store4(out, i, a, b, c, d)` stores four. Stuck? `hint("scan_tiles")`.
 #
 # ```python
 # scan_tiles(x, ends, out)    # (n,), (blocks,) -> (n,)  float32
 # ```
-#
-# Stuck? `hint("scan_tiles")`.
 
 # %%
 @cuda.jit
@@ -381,13 +376,11 @@ check(
 #   block `b`.
 #
 # Keep the elements that are greater than 0. The grid covers x, and the last block may
-# extend beyond the end.
+# extend beyond the end. Stuck? `hint("keep_positive")`.
 #
 # ```python
 # keep_positive(x, ends, out)    # float32 (n,), int32 (blocks,) -> float32 (n,)
 # ```
-#
-# Stuck? `hint("keep_positive")`.
 
 # %%
 @cuda.jit
@@ -464,13 +457,9 @@ weft.explore(keep_positive)[2, 96](some, ends, np.zeros_like(some))
 # and Garland's **decoupled look-back** is a fast way to get that sum.
 #
 # Each tile has a word of 64 bits in `words`, with a flag in the upper half and a
-# float32 in the lower:
-#
-# | flag | the number is |
-# | --- | --- |
-# | 0 | nothing yet |
-# | `SUM` | the sum of this tile alone |
-# | `ALL` | the sum of everything up to the end of this tile |
+# float32 in the lower. With the flag `SUM`, the number is the sum of this tile alone;
+# with `ALL`, it is the sum of everything up to the end of this tile. As long as the
+# flag is 0, there is no number yet.
 #
 # When a block has added up its tile, it publishes the sum at once, as `SUM`. Then it
 # looks back: it adds up the numbers of the tiles before, nearest first, up to and
@@ -650,7 +639,8 @@ if weft.GPU:
 # are in `measure.py` in `chapters/15_scan`; the kernels are in `kernels.py`, those of
 # the fastest scans in `rounds.py` and `compaction.py`.
 #
-# The solution and the chapter's page explain what each table shows.
+# The solution and the chapter's page explain what each table shows. The last section
+# has ideas for more.
 
 # %% [markdown]
 # ### PyTorch's scan
@@ -963,7 +953,7 @@ if weft.GPU:
 # With integers, every order gives the same result.
 
 # %% [markdown]
-# ## If you want more
+# ### If you want more
 #
 # - Write an exclusive scan in one pass. What changes in `store_tile`?
 # - Scan integers in one pass (`load4` also takes int32). Is the result the same every
@@ -977,7 +967,8 @@ if weft.GPU:
 #   Which operation on `(a, b)` and `(c, d)` is it? (State-space models are built on
 #   this.)
 # - `unique` of a sorted array is a compaction. Which elements does it keep?
-#
+
+# %% [markdown]
 # ## What you learned
 #
 # 1. A scan of n numbers takes log2(n) steps. It can tell each thread where to write in

@@ -98,13 +98,12 @@ print(checks.shares(four_rows))
 # butterflies (chapter 8), so **all** threads get the result.
 #
 # You can use `max` and `math.exp` in a kernel. Start the maximum from `LOWEST`, the
-# lowest finite number. Minus infinity would also do here, but not in exercise 2.
+# lowest finite number. Minus infinity would also do here, but not in exercise 2. Stuck?
+# `hint("softmax_passes")`; there are three hints.
 #
 # ```python
 # softmax_passes(x, out)    # (rows, cols) -> (rows, cols)  float32; blocks of 256
 # ```
-#
-# Stuck? `hint("softmax_passes")`; there are three hints.
 
 # %% tags=["given"]
 warp_max, warp_sum = kernels.warp_max, kernels.warp_sum
@@ -171,13 +170,12 @@ check(
 #
 # Write `merge`, a device function that returns the two numbers of the merged pair. For
 # each row, the kernel below calls `merge` with the pairs in that row of `a` and `b`.
+# Stuck? `hint("merge_pairs")`.
 #
 # ```python
 # merge(m, s, m2, s2)         # two pairs -> their pair
 # merge_pairs(a, b, out)      # (n, 2), (n, 2) -> (n, 2)  float32
 # ```
-#
-# Stuck? `hint("merge_pairs")`.
 
 # %%
 @cuda.jit(device=True)
@@ -236,13 +234,11 @@ check(
 #
 # Lane `lane` takes columns `lane`, `lane + 32`, and so on. A column beyond the end
 # counts as -inf (`NOTHING`), which adds 0 to the sum. The check allows each thread 32
-# loads.
+# loads. Stuck? `hint("softmax_warp")`.
 #
 # ```python
 # softmax_warp(x, out)    # (rows, cols <= 1024)  float32; 4 warps per block
 # ```
-#
-# Stuck? `hint("softmax_warp")`.
 
 # %%
 @cuda.jit
@@ -313,13 +309,12 @@ check(
 #    for all 16 powers, turns them into shares.
 #
 # `THREADS`, `WARPS` and the 16-byte loads are given. For the stores, use
-# `store4(out, (row, col), a, b, c, d)`, under the same condition as `load4`.
+# `store4(out, (row, col), a, b, c, d)`, under the same condition as `load4`. Stuck?
+# `hint("softmax_block")`.
 #
 # ```python
 # softmax_block(x, out)    # (rows, cols <= 4096, a multiple of 4)  float32
 # ```
-#
-# Stuck? `hint("softmax_block")`.
 
 # %% tags=["given"]
 THREADS, WARPS = 256, 8
@@ -451,13 +446,11 @@ rungs[4096].expect("one read", at_least=1.2)
 # The pattern is the same as before: first compute one number for the whole row, in this
 # case a sum, and then each element. Three arrays are moved instead of two. Use a warp
 # per row, for up to 1024 columns, and read everything once, into two arrays in
-# registers. The check allows each thread 64 loads.
+# registers. The check allows each thread 64 loads. Stuck? `hint("softmax_backward")`.
 #
 # ```python
 # softmax_backward(y, dy, dx)    # (rows, cols <= 1024), twice -> (rows, cols)
 # ```
-#
-# Stuck? `hint("softmax_backward")`.
 
 # %%
 @cuda.jit
@@ -512,7 +505,7 @@ check(
 # You have done the exercises. The rest of the lab is for the curious. The code and the
 # kernels are in the modules of `chapters/16_softmax`. The solution and the chapter's
 # two pages explain what each table shows. Read the second page, *Softmax across
-# blocks*, before *What a long row needs*.
+# blocks*, before *What a long row needs*. The last section has ideas for more.
 
 # %% [markdown]
 # ### Three passes
@@ -782,6 +775,22 @@ for table in in_triton.values():
 # Triton's result for these rows with its other two.
 
 # %% [markdown]
+# ### If you want more
+#
+# - Write `log_softmax`, $x - m - \log s$. Which of the passes change? How many bytes
+#   move in the cross-entropy loss, which needs only one element of each row?
+# - A mask or a scale that is applied as the scores are read takes no extra pass through
+#   memory. Add both.
+# - Process rows of 131,072 in pieces of 32 KB, or with five blocks on an SM: change
+#   `LONG` in `family.py`. Predict first whether this is faster, and why.
+# - Write teams for the backward pass. Each thread holds four units of 16 bytes of `y`
+#   and four of `dy`. In which of the four cases with long rows will teams win?
+# - Where a row fits into the shared memory of a **cluster** (chapter 8), its blocks can
+#   exchange their pairs there instead of through L2. What would that save?
+# - Write a softmax of columns, `torch.softmax(x, 0)`. Which elements should each thread
+#   hold, so that requests are coalesced?
+
+# %% [markdown]
 # ## What you learned
 #
 # 1. Subtract the maximum first. The pairs (maximum, sum) of pieces merge in any
@@ -797,22 +806,6 @@ for table in in_triton.values():
 #
 # The chapter's second page explains items 4 and 5, and the subject of the quiz's third
 # question.
-
-# %% [markdown]
-# ## If you want more
-#
-# - Write `log_softmax`, $x - m - \log s$. Which of the passes change? How many bytes
-#   move in the cross-entropy loss, which needs only one element of each row?
-# - A mask or a scale that is applied as the scores are read takes no extra pass through
-#   memory. Add both.
-# - Process rows of 131,072 in pieces of 32 KB, or with five blocks on an SM: change
-#   `LONG` in `family.py`. Predict first whether this is faster, and why.
-# - Write teams for the backward pass. Each thread holds four units of 16 bytes of `y`
-#   and four of `dy`. In which of the four cases with long rows will teams win?
-# - Where a row fits into the shared memory of a **cluster** (chapter 8), its blocks can
-#   exchange their pairs there instead of through L2. What would that save?
-# - Write a softmax of columns, `torch.softmax(x, 0)`. Which elements should each thread
-#   hold, so that requests are coalesced?
 
 # %%
 quiz()

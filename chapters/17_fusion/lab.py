@@ -101,13 +101,11 @@ assert together > 3 * least
 #
 # Each thread takes four neighbouring elements of a row, with `load4` and `store4`
 # (chapter 12). The number of columns is a multiple of 4, and the grid's y axis counts
-# the rows.
+# the rows. Stuck? `hint("bias_gelu")`; there are three hints.
 #
 # ```python
 # bias_gelu(x, bias, out)    # (rows, cols), (cols,) -> (rows, cols)  float32
 # ```
-#
-# Stuck? `hint("bias_gelu")`; there are three hints.
 
 # %%
 @cuda.jit
@@ -157,11 +155,6 @@ check(
 # language, compiled by NVRTC (chapter 5). `torch.compile` also fuses the two
 # operations, in Triton. If PyTorch's two kernels are 1.0, how fast are the others?
 #
-# Is there time for the arithmetic? While memory delivers 32 elements and stores 32,
-# which is 256 bytes, the SMs of an H200 have time for about 60 warp instructions (for
-# reading alone, chapter 14 counted 30). Your kernel executes 148 for four elements per
-# thread, or 37 for every 32 elements.
-
 # %%
 guess = {
     "two kernels": None,
@@ -185,6 +178,11 @@ one_pass.expect("one pass", at_least=1.3, times="two kernels")
 # as long. With loads of 16 bytes, the single kernel comes close to the copy. So does
 # the same kernel in C++, and so does the kernel that `torch.compile` generates: for a
 # chain of elementwise operations, you can leave the fusion to the compiler.
+#
+# There is time for the arithmetic. While memory delivers 32 elements and stores 32,
+# which is 256 bytes, the SMs of an H200 have time for about 60 warp instructions (for
+# reading alone, chapter 14 counted 30). The kernel executes 148 for four elements per
+# thread, or 37 for every 32 elements.
 
 # %% [markdown]
 # ## 2 · Regenerating the dropout mask
@@ -204,23 +202,20 @@ one_pass.expect("one pass", at_least=1.3, times="two kernels")
 # and the lower half), and combines the halves and the key crosswise. The results are
 # four random 32-bit numbers.
 #
-# `random4(k, state)` returns these four numbers for counter `k`. `state` holds
-# two numbers, a seed and the number of the training step.
-#
-# Four random numbers are enough for four neighbouring elements. **Group `k`**, which
-# begins at element `4 * k`, uses counter `k`, no matter which thread processes it. An
-# element is kept if its random number is at least `CUT`, a tenth of 2^32, and is then
-# multiplied by `SCALE`. `keep(random, value)` returns the scaled value, or 0 if the
-# random number is below `CUT`.
+# `random4(k, state)` returns these four numbers for counter `k`. `state` holds two
+# numbers, a seed and the number of the training step. Four random numbers are enough
+# for four neighbouring elements. **Group `k`**, which begins at element `4 * k`, uses
+# counter `k`, no matter which thread processes it. An element is kept if its random
+# number is at least `CUT`, a tenth of 2^32, and is then multiplied by `SCALE`.
+# `keep(random, value)` returns the scaled value, or 0 if the random number is below
+# `CUT`.
 #
 # Write the kernel as a grid-stride loop over these groups. The mask has to be the same
-# for any grid and any block.
+# for any grid and any block. Stuck? `hint("dropout")`.
 #
 # ```python
 # dropout(x, state, out)    # (4 n,), (2,) uint32 -> (4 n,)  float32
 # ```
-#
-# Stuck? `hint("dropout")`.
 
 # %% tags=["given"]
 DROPPED = 0.1
@@ -275,9 +270,8 @@ assert np.array_equal(back, -there)
 # %% [markdown]
 # Philox comes with **known answers**: the numbers that it must return for certain
 # counters. If you write the generator and do not compare it with these answers, you
-# have probably written a different generator. (The authors' answers are for counters of
-# all 0 bits, of all 1 bits, and of digits of pi.) Here are the lab's generator, in
-# `kernels.py`, and their answers:
+# have probably written a different generator. Here are the lab's generator, in
+# `kernels.py`, and the answers of Philox's authors:
 
 # %%
 checks.compare_with_known_answers()
@@ -308,16 +302,12 @@ checks.compare_with_known_answers()
 #
 # Use loops over `range(PIECES)` and `range(4)`, and compute every index from their loop
 # variables. Then the compiler knows which register each index refers to, and the check
-# makes sure of this.
-#
-# The backward pass will need $r$ again, so one thread of the block writes it to
-# `rstd[row]`.
+# makes sure of this. The backward pass will need $r$ again, so one thread of the block
+# writes it to `rstd[row]`. Stuck? `hint("rms_norm")`.
 #
 # ```python
 # rms_norm(x, weight, out, rstd)    # (rows, cols), (cols,) -> (rows, cols), (rows,)
 # ```
-#
-# Stuck? `hint("rms_norm")`.
 
 # %% tags=["given"]
 PIECES, VALUES = 4, 16  # per thread: pieces of 16 bytes, elements
@@ -412,14 +402,12 @@ check(
 # which is the stage before, and looks for an array with an address.
 #
 # Find the indices that depend on something known only at run time, and fix them.
-# Exercise 3 has the pattern.
+# Exercise 3 has the pattern. Stuck? `hint("layer_norm")`.
 #
 # ```python
 # layer_norm(x, gamma, beta, out, mean, rstd)
 #     # (rows, cols), (cols,), (cols,) -> (rows, cols), (rows,), (rows,)
 # ```
-#
-# Stuck? `hint("layer_norm")`.
 
 # %% tags=["broken"]
 @cuda.jit
@@ -518,14 +506,12 @@ check(
 #
 # There are two sums over the row again, but neither needs the other. `mean` and `rstd`
 # come from the forward pass. Read everything only once; `xs` is for $\hat x$, and `gs`
-# is for $g$.
+# is for $g$. Stuck? `hint("layer_norm_backward")`.
 #
 # ```python
 # layer_norm_backward(x, dy, gamma, mean, rstd, dx)
 #     # (rows, cols), (rows, cols), (cols,), (rows,), (rows,) -> (rows, cols)
 # ```
-#
-# Stuck? `hint("layer_norm_backward")`.
 
 # %%
 @cuda.jit
@@ -600,17 +586,14 @@ check(
 # groups: group `p` takes the rows p, p + gridDim.y, p + 2 gridDim.y and so on. A thread
 # belongs to one group and to four neighbouring columns. It goes down the rows of its
 # group, adds to eight sums in registers, and at the end stores these sums in row `p` of
-# `dgammas` and of `dbetas`. A second, small kernel adds up these rows.
-#
-# Write the first stage: no atomics, and four loads per row.
+# `dgammas` and of `dbetas`. A second, small kernel adds up these rows. Write the first
+# stage: no atomics, and four loads per row. Stuck? `hint("column_parts")`.
 #
 # ```python
 # column_parts(x, dy, mean, rstd, dgammas, dbetas)
 #     # (rows, cols), (rows, cols), (rows,), (rows,)
 #     #     -> (groups, cols), (groups, cols)
 # ```
-#
-# Stuck? `hint("column_parts")`.
 
 # %%
 @cuda.jit
@@ -680,7 +663,8 @@ explore(column_parts)[(1, 2), 32](*few, *np.zeros((2, 2, 128), np.float32))
 # code is in `measure_layer.py` and `measure_norms.py`, and their kernels are in
 # `kernels.py` and `norm_backward.py`, all in `chapters/17_fusion`.
 #
-# The solution and the chapter's page explain what each table shows.
+# The solution and the chapter's page explain what each table shows. The last section
+# has ideas for more.
 
 # %% [markdown]
 # ### A hundred small kernels
@@ -1063,22 +1047,7 @@ for name, table in tables.items():
     table.expect("yours", ceiling=0.88)
 
 # %% [markdown]
-# ## What you learned
-#
-# 1. A chain of small operations is limited by launches, and a chain of large ones by
-#    memory. A graph removes the launches. Fusion saves both launches and bytes.
-# 2. A graph freezes its arguments. A value that changes from replay to replay has to be
-#    in memory.
-# 3. A random number can be a function of a position and a step. Then a mask need not be
-#    stored, and every launch in a step makes the same mask.
-# 4. Registers have no address, so an index that the compiler does not know costs memory
-#    accesses or comparisons. Values that do not fit in the registers are spilled. The
-#    compiled kernel reports both registers and local memory.
-# 5. Some sums run along rows, others down columns. A block that takes many rows keeps
-#    the sums of its columns in registers, so one read is enough for both kinds of sum.
-
-# %% [markdown]
-# ## If you want more
+# ### If you want more
 #
 # - The gradient of `bias` in the layer consists of the column sums of `dx`. Fuse them
 #   into `layer_backward`, as *both at once* does. What has to change in its grid?
@@ -1095,6 +1064,21 @@ for name, table in tables.items():
 # - What if a row does not fit in one block (chapter 16)? Welford's or Chan's algorithm
 #   merges pairs of a mean and a sum of squares, as `merge` does with a maximum and a
 #   sum.
+
+# %% [markdown]
+# ## What you learned
+#
+# 1. A chain of small operations is limited by launches, and a chain of large ones by
+#    memory. A graph removes the launches. Fusion saves both launches and bytes.
+# 2. A graph freezes its arguments. A value that changes from replay to replay has to be
+#    in memory.
+# 3. A random number can be a function of a position and a step. Then a mask need not be
+#    stored, and every launch in a step makes the same mask.
+# 4. Registers have no address, so an index that the compiler does not know costs memory
+#    accesses or comparisons. Values that do not fit in the registers are spilled. The
+#    compiled kernel reports both registers and local memory.
+# 5. Some sums run along rows, others down columns. A block that takes many rows keeps
+#    the sums of its columns in registers, so one read is enough for both kinds of sum.
 
 # %%
 quiz()

@@ -104,9 +104,8 @@ show_bound("the ideal", 0, 1)
 # so would every result computed with it, which is why the launches below pass
 # `np.float32(1)`.
 #
-# In `sizes` below, each entry is m, n, k and beta; a 2 for beta stands for -2.
-#
-# Stuck? `hint("gemm_naive")`; there are three hints.
+# In `sizes` below, each entry is m, n, k and beta; a 2 for beta stands for -2. Stuck?
+# `hint("gemm_naive")`; there are three hints.
 
 # %%
 @cuda.jit
@@ -252,13 +251,11 @@ show_bound("unsigned", 1 + 1, 7.75)
 # the edge load only the rows and columns that exist.
 #
 # Write the formula as a plain Python function, without a loop. `-(-m // tile)` rounds
-# up.
+# up. Stuck? `hint("traffic")`.
 #
 # ```python
 # traffic(m, n, k, tile)    # four integers -> bytes of a and b loaded
 # ```
-#
-# Stuck? `hint("traffic")`.
 
 # %%
 def traffic(m, n, k, tile):
@@ -330,9 +327,8 @@ for tile in (1, 16, 32, 64, 128):
 # gemm_tiled(alpha, a, b, beta, c)    # blocks of TILE x TILE threads
 # ```
 #
-# Given: `TILE`, and the launch of a kernel that computes tiles.
-#
-# Stuck? `hint("gemm_tiled")`.
+# Given: `TILE`, and the launch of a kernel that computes tiles. Stuck?
+# `hint("gemm_tiled")`.
 
 # %% tags=["given"]
 TILE = 16
@@ -411,9 +407,8 @@ check(
 # Begin with a copy of `gemm_tiled`. Write `TILE`, not 16, wherever you mean the tile
 # size: the measurement below compiles the kernel again with 32, and the check runs it
 # with 8 and 32 as well. Compute values that follow from it, such as `TILE * TILE`,
-# inside the kernel: a global variable would keep its old value.
-#
-# Stuck? `hint("gemm_ragged")`.
+# inside the kernel: a global variable would keep its old value. Stuck?
+# `hint("gemm_ragged")`.
 
 # %%
 @cuda.jit
@@ -644,8 +639,10 @@ check(
 # kernels, three ways to a transpose, and the product on one core of the CPU. The code
 # is in the modules of `chapters/18_gemm_tiles`.
 #
-# The solution and the chapter's page explain what each table shows.
-#
+# The solution and the chapter's page explain what each table shows. The last section
+# has ideas for more.
+
+# %% [markdown]
 # ### The direct kernels
 #
 # Write down how fast each of the direct kernels will be, relative to cuBLAS (1.0). The
@@ -780,21 +777,7 @@ cpu
 # tiles, as this chapter and the next do.
 
 # %% [markdown]
-# ## What you learned
-#
-# 1. SGEMM is `c = alpha * a @ b + beta * c`, and with beta = 0 `c` is never read.
-# 2. A step costs passes, instructions and bytes. Count all three: whichever takes
-#    longest sets the time.
-# 3. If neighbouring lanes have neighbouring columns, a step takes 2 passes instead of
-#    33. With indices that cannot be negative, the kernel executes only a fifth of the
-#    instructions.
-# 4. Tiles of T × T divide the bytes by T, but each multiply-add still takes both
-#    operands from the unit that makes one pass per cycle.
-# 5. Any size works with a guard at each access, zeros in the tiles, and all threads at
-#    all barriers.
-
-# %% [markdown]
-# ## If you want more
+# ### If you want more
 #
 # - Transpose the other operand: store `a` as (k, m), and compute `a.T @ b`. In which
 #   direction do the lanes read now, and is any padding needed?
@@ -810,6 +793,20 @@ cpu
 # - Operands in float16, 2 bytes each, halve the traffic. Which of a step's three
 #   numbers (passes, instructions, bytes) would change for `gemm_ragged`, and by how
 #   much?
+
+# %% [markdown]
+# ## What you learned
+#
+# 1. SGEMM is `c = alpha * a @ b + beta * c`, and with beta = 0 `c` is never read.
+# 2. A step costs passes, instructions and bytes. Count all three: whichever takes
+#    longest sets the time.
+# 3. If neighbouring lanes have neighbouring columns, a step takes 2 passes instead of
+#    33. With indices that cannot be negative, the kernel executes only a fifth of the
+#    instructions.
+# 4. Tiles of T × T divide the bytes by T, but each multiply-add still takes both
+#    operands from the unit that makes one pass per cycle.
+# 5. Any size works with a guard at each access, zeros in the tiles, and all threads at
+#    all barriers.
 
 # %%
 quiz()

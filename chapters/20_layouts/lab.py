@@ -90,9 +90,8 @@ figure("layout", layout="((2,2),8):((16,1),2)")
 # To split a number, start on the left and divide by the size of the first mode: the
 # remainder is the coordinate in that mode, and the quotient goes on to the next mode.
 # The last mode takes what is left. The size of a nested mode is the product of its
-# sizes; `layouts.size((2, 2))` is 4.
-#
-# Stuck? Run `hint("crd2idx")`; there are three hints.
+# sizes; `layouts.size((2, 2))` is 4. Stuck? Run `hint("crd2idx")`; there are three
+# hints.
 
 # %%
 def crd2idx(coordinate, shape, stride):
@@ -592,7 +591,13 @@ chapter.measure.count_conflicts(tiles, guess)
 # to p ^ (r % 8). This is the 128-byte swizzle of TMA, which chapter 22 uses.
 
 # %% [markdown]
-# ## A fragment of a tensor core
+# ## If you want more
+#
+# You have done the exercises. Open this section for the layout in which a tensor core
+# leaves its result, and for ideas.
+
+# %% [markdown]
+# ### A fragment of a tensor core
 #
 # Here is one more layout, which you will meet again in chapter 21. With the instruction
 # `mma.m16n8k16`, a whole warp multiplies matrices, and each thread gets 4 numbers of
@@ -619,7 +624,7 @@ print(owner)
 figure("layout", layout="((4,8),(2,2)):((32,1),(16,8))", show="owner")
 
 # %% [markdown]
-# ## If you want more
+# ### Ideas
 #
 # - Write `right_inverse(layout)`: for a layout that reaches each index once, it returns
 #   the layout that leads from the index back to the number of the coordinate. With it,
@@ -632,7 +637,8 @@ figure("layout", layout="((4,8),(2,2)):((32,1),(16,8))", show="owner")
 #   count the conflicts when the warp stores its results there. Which padding is best?
 # - Install `nvidia-cutlass-dsl`, which needs no GPU for this, and repeat exercises 2 to
 #   5 in CuTe itself. The chapter's page shows how.
-#
+
+# %% [markdown]
 # ## What you learned
 #
 # 1. A layout is a function from coordinates to indices, written as shape and strides.

@@ -52,11 +52,9 @@ put_fragment = chapter.kernels.put_fragment
 # A tensor core multiplies small matrices of 16-bit numbers, and a register has 32 bits.
 # So the unit of this lab is a **word**: two neighbouring float16 in one int32, with the
 # left number in the lower half. A matrix of 16 × 16 float16 is an array of 16 × 8
-# words.
-#
-# `checks.words` turns a float16 matrix into words, and `checks.numbers` turns words
-# back into float16. Both only reinterpret the same bytes. The kernels take words and
-# write float32.
+# words. `checks.words` turns a float16 matrix into words, and `checks.numbers` turns
+# words back into float16. Both only reinterpret the same bytes. The kernels take words
+# and write float32.
 #
 # The data are multiples of 1/8 between −2 and 2. Their products, and the sums of a few
 # hundred such products, are exact in float32, so a correct kernel has no rounding error
@@ -82,14 +80,13 @@ put_fragment = chapter.kernels.put_fragment
 # t = 2. Lane 4 · 2 + 2 = 10 therefore holds it, as number 3 of its fragment of `a`.
 #
 # Write the mapping in the other direction: for an element, return the lane that holds
-# it and its number in that lane's fragment.
+# it and its number in that lane's fragment. `matrix` is "a", "b" or "c". `row` and
+# `col` are the element's indices in that matrix. For `a`, `col` is k; for `b`, `row` is
+# k. Stuck? `hint("owner")`.
 #
 # ```python
 # owner("a", 10, 5)    # -> (10, 3)
 # ```
-#
-# `matrix` is "a", "b" or "c". `row` and `col` are the element's indices in that matrix.
-# For `a`, `col` is k; for `b`, `row` is k. Stuck? `hint("owner")`.
 
 # %%
 def owner(matrix, row, col):
@@ -142,13 +139,12 @@ check(
 # word in `bt` too: k = 2t and 2t + 1 are in word t. Word w of column j of `b` is
 # `bt[j, w]`. A block is one warp and computes one 16 × 8 tile of `c`: the tile in tile
 # row `blockIdx.y` and tile column `blockIdx.x`. The warp moves along k in steps of 16
-# numbers, or 8 words.
+# numbers, or 8 words. m and k are multiples of 16, and n is a multiple of 8. Stuck?
+# `hint("gemm_warp")`.
 #
 # ```python
 # gemm_warp(a, bt, c)   # int32 (m, k / 2), int32 (n, k / 2) -> float32 (m, n)
 # ```
-#
-# m and k are multiples of 16, and n is a multiple of 8. Stuck? `hint("gemm_warp")`.
 
 # %%
 @cuda.jit
@@ -234,14 +230,12 @@ check(
 # 0–7 and k 0–7; rows 8–15 and k 0–7; rows 0–7 and k 8–15; rows 8–15 and k 8–15. The
 # registers of one fragment of `b` contain k 0–7 and k 8–15. When one
 # `ldmatrix_x4_trans` loads two fragments of `b`, columns 0–7 come first, then columns
-# 8–15.
+# 8–15. A tuple can be sliced: `f[:2]` is its first two words. Stuck?
+# `hint("weight_gradient")`.
 #
 # ```python
 # weight_gradient(x, y, c)   # int32 (k, 8), int32 (k, 8) -> float32 (16, 16)
 # ```
-#
-# A tuple can be sliced: `f[:2]` is its first two words. Stuck?
-# `hint("weight_gradient")`.
 
 # %%
 @cuda.jit
@@ -326,14 +320,13 @@ check(
 # `t` and `t + 64`, counted row by row. Then warp 0 loads rows 0 to 15, and warp 1 loads
 # rows 16 to 31, each in two steps of 16 along k. The four matrices of each `ldmatrix`
 # are in the same order as in exercise 3, but without `.trans`: rows 0–7 and k 0–7; rows
-# 8–15 and k 0–7; rows 0–7 and k 8–15; rows 8–15 and k 8–15.
+# 8–15 and k 0–7; rows 0–7 and k 8–15; rows 8–15 and k 8–15. The check counts bank
+# conflicts in both loads and stores. It allows 2048 bytes of shared memory, so there is
+# no room for padding. Stuck? `hint("fragments")`.
 #
 # ```python
 # fragments(x, out)   # int32 (32, 16) -> int32 (2 warps, 2 steps, 32 lanes, 4)
 # ```
-#
-# The check counts bank conflicts in both loads and stores. It allows 2048 bytes of
-# shared memory, so there is no room for padding. Stuck? `hint("fragments")`.
 
 # %%
 @cuda.jit
@@ -407,16 +400,15 @@ check(
 #   with `ldmatrix_x4`, as in exercise 4, and multiply it by all NF fragments of `b`.
 #
 # m can be any number. n and k are multiples of 8, so each piece is either entirely
-# inside the matrix or entirely outside.
+# inside the matrix or entirely outside. At the end, call
+# `put(c, sums, row, col, lane)`, which stores a warp's sums and contains the guard.
+# `row` and `col` are the top left corner of the warp tile in `c`. Write the sizes by
+# name, not as numbers, because the check and the measurements also use other sizes.
+# Stuck? `hint("gemm_tiled")`.
 #
 # ```python
 # gemm_tiled(a, b, c)   # int32 (m, k / 2), int32 (k, n / 2) -> float32 (m, n)
 # ```
-#
-# At the end, call `put(c, sums, row, col, lane)`, which stores a warp's sums and
-# contains the guard. `row` and `col` are the top left corner of the warp tile in `c`.
-# Write the sizes by name, not as numbers, because the check and the measurements also
-# use other sizes. Stuck? `hint("gemm_tiled")`.
 
 # %% tags=["given"]
 BM, BN, BK = 16, 64, 64  # the block's tile, and its stride along k
@@ -522,14 +514,12 @@ check(
 # multiplied, start the copies into the free pair, multiply, and advance `read` and
 # `write` by one pair, from the last pair back to 0. After the loop, call `put`. You may
 # use only **one barrier per iteration**. Which pair is free, and from which point in
-# the loop?
+# the loop? The argument of `wait_group` must be a constant, such as `WAIT`, which is
+# STAGES − 2. Stuck? `hint("gemm_pipelined")`.
 #
 # ```python
 # gemm_pipelined(a, b, c)   # as in exercise 5
 # ```
-#
-# The argument of `wait_group` must be a constant, such as `WAIT`, which is STAGES − 2.
-# Stuck? `hint("gemm_pipelined")`.
 
 # %% tags=["given"]
 STAGES = 3
@@ -630,14 +620,6 @@ check(
 # - `larger blocks`: block tiles of 256 × 128 with eight warp tiles of 64 × 64.
 # - `256 x 128`: the same kernel with four pairs of tiles.
 #
-# Three pairs of tiles of 128 × 64 and 64 × 128 take 96 KB. A launch may request that
-# much only if the kernel has permission: `large_shared` compiles the kernel and
-# requests the permission (chapter 13 shows the call in CUDA C++). Two such blocks fit
-# on an SM of an H200.
-#
-# Under this load a GPU reaches its power limit and lowers its clock after a few
-# milliseconds. So each measurement is a burst of 2 ms after a pause.
-#
 # What fraction of the speed of cuBLAS do you expect in each row?
 
 # %%
@@ -670,6 +652,14 @@ ladder.expect("in turns", at_least=1.03, times="64 x 64")
 ladder.expect("256 x 128", at_least=0.57)
 
 # %% [markdown] tags=["solution"]
+# Three pairs of tiles of 128 × 64 and 64 × 128 take 96 KB. A launch may request that
+# much only if the kernel has permission: `large_shared` compiles the kernel and
+# requests the permission (chapter 13 shows the call in CUDA C++). Two such blocks fit
+# on an SM of an H200.
+#
+# Under this load a GPU reaches its power limit and lowers its clock after a few
+# milliseconds. So each measurement is a burst of 2 ms after a pause.
+#
 # **The swizzle** removes 28 of the 32 passes of each `ldmatrix`. With **two blocks** on
 # an SM, one can multiply while the other waits for its copies. With **stages**, copies
 # are in flight during the products of the same block, too. This gains far more, but not
@@ -690,8 +680,10 @@ ladder.expect("256 x 128", at_least=0.57)
 # instruction alone. The code is in `measure.py` and the kernels are in `kernels.py`,
 # both in `chapters/21_tensor_cores`.
 #
-# The solution and the chapter's page explain what each table shows.
-#
+# The solution and the chapter's page explain what each table shows. The last section
+# has ideas for more.
+
+# %% [markdown]
 # ### Smaller matrices, and without a pause
 #
 # The first cell measures the ladder for 4096 × 4096 matrices. The second runs cuBLAS
@@ -799,7 +791,7 @@ alone
 # instruction too: `mma.sync` alone is slower than the whole product in cuBLAS.
 
 # %% [markdown]
-# ## If you want more
+# ### If you want more
 #
 # - Compile `gemm_large` with `STAGES=2`, and then with `GROUP=1`. Predict the effect of
 #   each first.
@@ -810,7 +802,8 @@ alone
 #   What happens to the error of the sum at k = 65,536, and to the speed?
 # - On a T4 there is no `cp.async`. What is the best you can do with loads into
 #   registers before the multiplication and stores after it?
-#
+
+# %% [markdown]
 # ## What you learned
 #
 # 1. `mma.sync` is an instruction of a whole warp. Each lane holds a fragment of each

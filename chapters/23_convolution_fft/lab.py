@@ -82,13 +82,11 @@ print("convolution, same ", np.convolve(x4, w3, "same"))
 #
 # One thread computes one result, so the guard checks indices of `out`. Accumulate in a
 # float32 variable, not in `out`: at the beginning, `out` contains whatever was in
-# memory.
+# memory. Stuck? `hint("correlate")`; there are three hints.
 #
 # ```python
 # correlate(x, w, out)    # (h, w), (kh, kw) -> (h - kh + 1, w - kw + 1)  float32
 # ```
-#
-# Stuck? `hint("correlate")`; there are three hints.
 
 # %%
 @cuda.jit
@@ -133,12 +131,11 @@ check(
 #
 # There are no zeros in memory beyond the edges, so the kernel has to check its indices.
 # In Python, and in Numba, index -1 is the last element, so neither reports an error.
+# Stuck? `hint("convolve_same")`.
 #
 # ```python
 # convolve_same(x, w, out)    # (h, w), (kh, kw) -> (h, w)  float32
 # ```
-#
-# Stuck? `hint("convolve_same")`.
 
 # %%
 @cuda.jit
@@ -204,13 +201,11 @@ check(
 #
 # The starter loads the filter into shared memory. The check counts the loads of each
 # thread from global memory. Two elements of x and one of w make three loads; up to five
-# are allowed.
+# are allowed. Stuck? `hint("correlate_tiled")`.
 #
 # ```python
 # correlate_tiled(x, w, out)    # (h, w), (5, 5) -> (h - 4, w - 4)  float32
 # ```
-#
-# Stuck? `hint("correlate_tiled")`.
 
 # %% tags=["given"]
 K = 5  # the filter is 5 x 5
@@ -362,13 +357,11 @@ five.expect("correlate_tiled", at_least=1.5, times="correlate")
 # where dy counts as 0 outside its matrix. The minus signs say that this is a
 # convolution, and since dx is larger than dy, it is the *full* convolution. Write the
 # kernel for `dx`. (The kernel for `dw`, in `kernels.py`, has one block per tap and a
-# sum as in chapter 14.)
+# sum as in chapter 14.) Stuck? `hint("grad_data")`.
 #
 # ```python
 # grad_data(dy, w, dx)    # (h, w), (kh, kw) -> (h + kh - 1, w + kw - 1)  float32
 # ```
-#
-# Stuck? `hint("grad_data")`.
 
 # %%
 @cuda.jit
@@ -431,13 +424,12 @@ assert max(dx_error, dw_error) < 1e-5
 # On paper, compute the transforms of [1, 1, 1, 1], [1, -1, 1, -1], [1, 0, 0, 0] and [1,
 # 0, -1, 0]. Then write the sum as a Python function for lists of any length, and
 # compare its results with yours. You can use `cmath.exp` and `cmath.pi`; `1j` is
-# Python's i. Since `np.fft` would do the exercise for you, the check rejects it.
+# Python's i. Since `np.fft` would do the exercise for you, the check rejects it. Stuck?
+# `hint("dft")`.
 #
 # ```python
 # dft([1, 1, 1, 1])    # a list of n complex numbers
 # ```
-#
-# Stuck? `hint("dft")`.
 
 # %%
 def dft(x):
@@ -531,13 +523,11 @@ print(np.abs(stockham(signal) - np.fft.fft(signal)).max())
 # pass. Think about what would go wrong without the first wait, and without the second.
 # `table[m]` is w^m, for m below 1024, and `times(a, b)` multiplies two complex64.
 # (`a * b` would also do.) The check counts a thread's loads from global memory (two of
-# `x`, and one of `table` per pass) and the barriers.
+# `x`, and one of `table` per pass) and the barriers. Stuck? `hint("fft_shared")`.
 #
 # ```python
 # fft_shared(x, table, out)    # (rows, 1024) complex64; one block of 512 per row
 # ```
-#
-# Stuck? `hint("fft_shared")`.
 
 # %% tags=["given"]
 POINTS, HALF = 1024, 512
@@ -596,7 +586,8 @@ check(
 # `measure.py`, and their kernels are in `kernels.py` and `transforms.py`, all in
 # `chapters/23_convolution_fft`.
 #
-# The solution and the chapter's page explain what each table shows.
+# The solution and the chapter's page explain what each table shows. The last section
+# has ideas for more.
 
 # %% [markdown]
 # ### The FFT ladder
@@ -907,23 +898,7 @@ long.expect("filter_fused", at_least=2.3)
 # the transforms do 9 billion.
 
 # %% [markdown]
-# ## What you learned
-#
-# 1. *Valid*, *same* and *full* define where the filter may be; correlation and
-#    convolution define which way it points. The backward pass of a correlation is a
-#    convolution, and vice versa.
-# 2. A tile with a halo saves loads from global memory. A convolution is fast if each
-#    pixel and each tap in a register is used for many results, as in a matrix product.
-# 3. An FFT computes the same sums, but shares partial sums, so that it takes n log n
-#    operations. Its time on a GPU depends first on the trips to global memory, and then
-#    on those through shared memory.
-# 4. With many points per thread, few passes and wide loads, a transform of 1024 points
-#    is nearly as fast as a copy.
-# 5. Apply small filters directly, filters with many channels as a matrix product, and
-#    large filters by FFT. If you fuse the steps, the data between them stay on the SM.
-
-# %% [markdown]
-# ## If you want more
+# ### If you want more
 #
 # - Add a stride and a dilation to `correlate`: each is a factor in the indices. How
 #   does a stride of 2 change the tile?
@@ -939,6 +914,22 @@ long.expect("filter_fused", at_least=2.3)
 # - Write transforms of 2048 and of 512 points, modelled on `transform`. Which radices
 #   and which padding do you need?
 # - Write the inverse transform in `columns` and `rows_to_columns`. Which signs change?
+
+# %% [markdown]
+# ## What you learned
+#
+# 1. *Valid*, *same* and *full* define where the filter may be; correlation and
+#    convolution define which way it points. The backward pass of a correlation is a
+#    convolution, and vice versa.
+# 2. A tile with a halo saves loads from global memory. A convolution is fast if each
+#    pixel and each tap in a register is used for many results, as in a matrix product.
+# 3. An FFT computes the same sums, but shares partial sums, so that it takes n log n
+#    operations. Its time on a GPU depends first on the trips to global memory, and then
+#    on those through shared memory.
+# 4. With many points per thread, few passes and wide loads, a transform of 1024 points
+#    is nearly as fast as a copy.
+# 5. Apply small filters directly, filters with many channels as a matrix product, and
+#    large filters by FFT. If you fuse the steps, the data between them stay on the SM.
 
 # %%
 quiz()

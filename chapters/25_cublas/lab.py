@@ -102,9 +102,8 @@ print(f"version {version.value}")
 # - a status other than 0 raises an exception.
 #
 # Without `argtypes`, ctypes passes every Python integer as a C `int` of 32 bits. Try
-# the call without `argtypes` first, and see what the check reports.
-#
-# Stuck? `hint("sgemm")`; there are three hints.
+# the call without `argtypes` first, and see what the check reports. Stuck?
+# `hint("sgemm")`; there are three hints.
 
 # %% tags=["given"]
 N, T = Operation.N, Operation.T
@@ -183,13 +182,12 @@ ONE, ZERO = ctypes.addressof(one), ctypes.addressof(zero)
 # `whole[:, :n]`, so there are gaps between their rows. `x.stride(0)` is the distance
 # between the beginnings of two rows. (In a verdict, the fourth number of a size is
 # `pad`, the number of elements between the rows of `a`.) Make no copies, and do not let
-# the library transpose: with the right arguments, both operations are `N`.
+# the library transpose: with the right arguments, both operations are `N`. Stuck?
+# `hint("matmul")`.
 #
 # ```python
 # cublas.sgemm(handle, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 # ```
-#
-# Stuck? `hint("matmul")`.
 
 # %%
 def matmul(handle, a, b, c):
@@ -271,7 +269,7 @@ speeds.expect("bf16", at_least=1.4, times="bf16, copies")
 #
 # Work queued on `stream` writes the inputs. A handle has its own stream, which is the
 # default stream unless you change it. Set it to `stream`; otherwise the product may
-# start before its inputs are ready.
+# start before its inputs are ready. Stuck? `hint("linear")`.
 #
 # ```python
 # linear(handle, stream, x, w, y)   # y = x @ w.T: (m, k), (n, k) -> (m, n)
@@ -280,8 +278,6 @@ speeds.expect("bf16", at_least=1.4, times="bf16, copies")
 # cublas.gemm_ex(handle, transa, transb, m, n, k, alpha, a, atype, lda, b, btype, ldb,
 #                beta, c, ctype, ldc, compute_type, algo)    # algo: -1, the default
 # ```
-#
-# Stuck? `hint("linear")`.
 
 # %%
 def linear(handle, stream, x, w, y):
@@ -537,14 +533,13 @@ check(
 # One block of 256 threads processes one row. Each thread of the block passes a value to
 # `block_max(value)`, which returns the largest value to all threads; call it once.
 # `nearest(value)` rounds a float32 to an integer, and returns a float32. (Python's
-# `round` computes in float64 in a kernel.) A store to `codes` converts to int8.
+# `round` computes in float64 in a kernel.) A store to `codes` converts to int8. Stuck?
+# `hint("quantise")`.
 #
 # ```python
 # quantise(x, codes, scales)    # x (rows, cols) float32
 #                               # -> codes (rows, cols) int8, scales (rows,) float32
 # ```
-#
-# Stuck? `hint("quantise")`.
 
 # %% tags=["given"]
 block_max, nearest = chapter.kernels.block_max, chapter.kernels.nearest
@@ -597,7 +592,8 @@ check(
 # measurements, each with a prediction. Their code is in `measure.py`, in
 # `chapters/25_cublas`.
 #
-# The solution and the chapter's page explain what each table shows.
+# The solution and the chapter's page explain what each table shows. The last section
+# has ideas for more.
 
 # %% [markdown]
 # ### How good is the guess?
@@ -767,7 +763,7 @@ costs
 costs.expect("binding", at_least=3, times="a handle per call")
 
 # %% [markdown]
-# ## If you want more
+# ### If you want more
 #
 # - Write `linear` with cuBLASLt and row-major layouts, set by the attribute `ORDER`,
 #   and add the bias. What does the library report, and why is it still better to
@@ -780,7 +776,8 @@ costs.expect("binding", at_least=3, times="a handle per call")
 #   the same product with 50,304 columns.
 # - Bind `cublasSgemmBatched`, which takes an array of addresses for each operand. In
 #   which memory does this array have to be?
-#
+
+# %% [markdown]
 # ## What you learned
 #
 # 1. A C library has handles, descriptors and status codes. You keep a handle as a

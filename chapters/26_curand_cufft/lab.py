@@ -137,13 +137,11 @@ check(
 # frequent enough to stop a training run in its third week.
 #
 # So first drop the bits that do not fit. Keep the **upper 24 bits** of the word, which
-# a float32 represents exactly, and multiply them by 2^-24.
+# a float32 represents exactly, and multiply them by 2^-24. Stuck? `hint("uniform")`.
 #
 # ```python
 # uniform(words, out)    # (n,) uint32 -> (n,) float32 from [0, 1)
 # ```
-#
-# Stuck? `hint("uniform")`.
 
 # %%
 @cuda.jit
@@ -614,7 +612,8 @@ check(
 # reports, and four more measurements. Their code is in `measure.py` and the kernels are
 # in `kernels.py`, both in `chapters/26_curand_cufft`.
 #
-# The solution and the chapter's page explain what each table shows.
+# The solution and the chapter's page explain what each table shows. The last section
+# has ideas for more.
 
 # %% [markdown]
 # ### What statistics do not see
@@ -806,7 +805,7 @@ filtered.expect("good size", at_least=4, times="conv1d")
 # as long.
 
 # %% [markdown]
-# ## If you want more
+# ### If you want more
 #
 # - Write Box and Muller's formula as a kernel: it converts two uniform numbers into two
 #   normally distributed numbers. Which end of [0, 1] must the argument of the logarithm
@@ -819,7 +818,8 @@ filtered.expect("good size", at_least=4, times="conv1d")
 #   when are the plans destroyed?
 # - Write `torch_place` for `torch.nn.functional.dropout`, which stores four neighbours
 #   at a time if it can. If you have a GPU, find the mapping by comparing masks.
-#
+
+# %% [markdown]
 # ## What you learned
 #
 # 1. Philox is a function of a counter and a key. Known answers can show that an

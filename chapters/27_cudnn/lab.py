@@ -76,9 +76,8 @@ convolve = ready_convolutions.convolve
 # channels of r × s taps. `pad`, `stride` and `dilation` are pairs: the first number is
 # for rows, the second for columns. The padding is added on both sides. With a dilation
 # of d, neighbouring taps are d pixels apart, so r taps cover `d * (r - 1) + 1` rows.
-# Return two tuples of four numbers, both in the order n, c, h, w.
-#
-# Stuck? `hint("described")`; there are three hints.
+# Return two tuples of four numbers, both in the order n, c, h, w. Stuck?
+# `hint("described")`; there are three hints.
 
 # %%
 def described(x, w, pad, stride, dilation):
@@ -159,12 +158,11 @@ def tensor_of(array):
 # Write a float32 convolution that uses the algorithm `algo`. `x`, `w` and `y` are
 # arrays on the device with `shape`, `stride()` and `data_ptr()`. Destroy every
 # descriptor that you have created, but not the handle, which belongs to the caller.
+# Stuck? `hint("conv2d")`.
 #
 # ```python
 # conv2d(handle, x, w, y, pad, stride, algo)    # writes y
 # ```
-#
-# Stuck? `hint("conv2d")`.
 
 # %%
 def conv2d(handle, x, w, y, pad, stride, algo):
@@ -511,13 +509,12 @@ cudnn.destroy(graph.handle)
 #
 # Write a layer: y = relu(x ∗ w + bias). The modes are `Pointwise.ADD` and
 # `Pointwise.RELU_FWD`. `x`, `w` and `y` are float16 with the channels last, and `bias`
-# has shape (k,). Store only y: the intermediate results must be virtual.
+# has shape (k,). Store only y: the intermediate results must be virtual. Stuck?
+# `hint("conv_bias_relu")`.
 #
 # ```python
 # conv_bias_relu(handle, x, w, bias, y, pad)    # writes y
 # ```
-#
-# Stuck? `hint("conv_bias_relu")`.
 
 # %%
 def conv_bias_relu(handle, x, w, bias, y, pad):
@@ -568,7 +565,8 @@ check(
 # reports, and six more measurements, each with a prediction. Their code is in
 # `measure.py`, in `chapters/27_cudnn`.
 #
-# The solution and the chapter's page explain what each table shows.
+# The solution and the chapter's page explain what each table shows. The last section
+# has ideas for more.
 
 # %% [markdown]
 # ### A layout and a math type
@@ -758,7 +756,7 @@ attended.expect("cuDNN", at_least=1.5)
 attended.expect("default", at_least=0.9, times="cuDNN")
 
 # %% [markdown]
-# ## If you want more
+# ### If you want more
 #
 # - Write a binding for `cudnnConvolutionBackwardData`: its prototype is in NVIDIA's
 #   manual. Which of its arguments does the function write to?
@@ -766,7 +764,8 @@ attended.expect("default", at_least=0.9, times="cuDNN")
 #   How many bytes of traffic does the fused kernel save now?
 # - Build plans with `HeurMode.B` and with `HeurMode.FALLBACK`. How do the two lists
 #   differ?
-#
+
+# %% [markdown]
 # ## What you learned
 #
 # 1. Sizes are always listed as n, c, h, w. Strides define the order in memory, and a

@@ -562,8 +562,10 @@ check(
 # %% [markdown]
 # ## More measurements
 #
-# The solution and the chapter's page explain what each table shows.
-#
+# The solution and the chapter's page explain what each table shows. The last section
+# has ideas for more.
+
+# %% [markdown]
 # ### Sums of other lengths, and a copy
 
 # %%
@@ -702,6 +704,20 @@ passes.expect("DDP, no_sync", at_least=1.1, times="DDP")
 mlp_long.expect("2 GPUs", at_least=1.4)
 
 # %% [markdown]
+# ### Stretch goals
+#
+# - Write the reduce-scatter and the all-gather as two functions, and the ring
+#   all-reduce as a call of the first followed by a call of the second.
+# - Pipeline your tree: cut the tensor into pieces, and send the second piece while the
+#   first is on the next level. What does `ranks.timeline` show, and how many steps do
+#   `k` pieces take?
+# - Add prefetching to a sharded step with several layers: with `async_op=True`, gather
+#   the next layer's weights while the current layer is computed.
+# - Write the `one_shot` kernel with its barriers inside, using flags in symmetric
+#   memory, one per block. Which memory order do the accesses to these flags need, and
+#   in which scope?
+
+# %% [markdown]
 # ## What you learned
 #
 # 1. Ranks that wait for each other do so until a timeout. Begin sends and receives in
@@ -718,20 +734,6 @@ mlp_long.expect("2 GPUs", at_least=1.4)
 # 5. Buckets let communication overlap with the backward pass. Even hidden communication
 #    slows the step down, so measure the whole step. `no_sync` skips communication that
 #    is not needed yet.
-
-# %% [markdown]
-# ## Stretch goals
-#
-# - Write the reduce-scatter and the all-gather as two functions, and the ring
-#   all-reduce as a call of the first followed by a call of the second.
-# - Pipeline your tree: cut the tensor into pieces, and send the second piece while the
-#   first is on the next level. What does `ranks.timeline` show, and how many steps do
-#   `k` pieces take?
-# - Add prefetching to a sharded step with several layers: with `async_op=True`, gather
-#   the next layer's weights while the current layer is computed.
-# - Write the `one_shot` kernel with its barriers inside, using flags in symmetric
-#   memory, one per block. Which memory order do the accesses to these flags need, and
-#   in which scope?
 
 # %%
 quiz()

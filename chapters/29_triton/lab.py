@@ -92,14 +92,12 @@ def triton_add(a, b, out, n, BLOCK: tl.constexpr):
 #
 # Write `lerp`, which goes a fraction `t` of the way from `a` to `b`: `a + t * (b - a)`.
 # `t` is a number. Neither the loads nor the store may touch anything beyond element
-# `n - 1`.
+# `n - 1`. The check runs every program in the interpreter and looks up each address
+# that the program touches. Stuck? Run `hint("lerp")`; there are three hints.
 #
 # ```python
 # lerp(a, b, t, out, n, BLOCK)    # a, b, out (n,) float32; t float
 # ```
-#
-# The check runs every program in the interpreter and looks up each address that the
-# program touches. Stuck? Run `hint("lerp")`; there are three hints.
 
 # %%
 @triton.jit
@@ -176,14 +174,13 @@ for n in (4096, 4095):
 # Write the logarithm of the softmax, with one row per program: from each element
 # subtract the row's maximum *m*, and then the logarithm of the sum of all $e^{x - m}$.
 # There are gaps between the rows of `x`, but none between those of `out`, so each array
-# has its own stride. Load and store each element once.
+# has its own stride. Load and store each element once. `tl.exp` and `tl.log` work on
+# blocks and on numbers. Stuck? `hint("log_softmax")`.
 #
 # ```python
 # log_softmax(x, out, cols, x_stride, out_stride, WIDTH)
 #     # x, out (rows, cols) float32; WIDTH >= cols
 # ```
-#
-# `tl.exp` and `tl.log` work on blocks and on numbers. Stuck? `hint("log_softmax")`.
 
 # %%
 @triton.jit
@@ -239,14 +236,13 @@ check(
 #
 # All arrays are float16, whose largest number is 65,504. So convert what you load with
 # `.to(tl.float32)` before you square it. `tl.store` converts to the type of the array.
+# `tl.zeros((BLOCK,), tl.float32)` is a block of zeros; `tl.rsqrt` computes 1 over the
+# square root. Stuck? `hint("rms_norm")`.
 #
 # ```python
 # rms_norm(x, weight, out, cols, stride, eps, BLOCK)
 #     # x, out (rows, cols), rows `stride` apart; weight (cols,); all float16
 # ```
-#
-# `tl.zeros((BLOCK,), tl.float32)` is a block of zeros; `tl.rsqrt` computes 1 over the
-# square root. Stuck? `hint("rms_norm")`.
 
 # %%
 @triton.jit
@@ -340,13 +336,12 @@ def matmul(
 # There are no gaps between rows. No size has to be a multiple of its block, so you need
 # masks for rows, for columns, and along `K`. You need not transpose anything: choose
 # the addresses so that the block that you load has the shape that `tl.dot` expects.
+# Stuck? `hint("linear")`.
 #
 # ```python
 # linear(x, w, bias, out, M, N, K, BM, BN, BK)
 #     # x (M, K), w (N, K), bias (N,), out (M, N) float16
 # ```
-#
-# Stuck? `hint("linear")`.
 
 # %%
 @triton.jit
@@ -491,9 +486,6 @@ looks.odd_size(matmul)
 # | row | 0 | 1 | 0 | 1 | 2 | 2 |
 # | column | 0 | 0 | 1 | 1 | 0 | 1 |
 #
-# The last band may have fewer rows than the others, as it has here.
-
-# %% [markdown]
 # First make a prediction, for a bfloat16 product of 8192 × 8192 × 8192 in tiles of 128
 # × 256. How many bytes of `a` and `b` do the first 132 tiles need at least once? A row
 # of tiles needs 128 rows of `a`, 2 MB. A column of tiles needs 256 columns of `b`, 4
@@ -515,9 +507,8 @@ looks.bytes_by_group(group_guess)
 # - `matmul_grouped` takes its tile from `tile_of`. (`STEP` is 1, for now.)
 # - `matmul_descriptors` takes **tensor descriptors** instead of pointers. A descriptor
 #   contains a pointer, a shape, strides and the shape of a block, and on Hopper it
-#   becomes a tensor map for the TMA (chapter 22): one thread requests a whole tile. A
-#   descriptor also takes care of the edges: elements outside the matrix read as 0 and
-#   are not written.
+#   becomes a tensor map for the TMA (chapter 22): one thread requests a whole tile.
+#   Elements outside the matrix read as 0 and are not written.
 # - `matmul_persistent` is launched with one program per SM, each of which computes
 #   every 132nd tile. `flatten=True` asks the compiler to pipeline across tiles, so that
 #   the loads of the next tile begin while the current tile is being finished.
@@ -564,6 +555,9 @@ guess = {"64 x 64": None, "3 stages": None, "grouped": None, "persistent": None}
 
 products = measure.ladder(guess)
 products[8192]
+
+# %% [markdown]
+# ## More of the ladder: smaller matrices
 
 # %%
 products[4096]
@@ -615,13 +609,11 @@ for table in products.values():
 #
 # Then think about the decorator. Each configuration is timed many times. What does
 # `out` contain afterwards? One argument of `triton.autotune` is missing;
-# `help(triton.autotune)` lists all of them.
+# `help(triton.autotune)` lists all of them. Stuck? `hint("column_sums")`.
 #
 # ```python
 # column_sums(x, out, rows, cols, ROWS, COLS)    # x (rows, cols), out (cols,) float32
 # ```
-#
-# Stuck? `hint("column_sums")`.
 
 # %%
 @triton.autotune(
@@ -668,8 +660,10 @@ check(
 # %% [markdown]
 # ## More measurements
 #
-# The solution and the chapter's page explain what each table shows.
-#
+# The solution and the chapter's page explain what each table shows. The last section
+# has ideas for more.
+
+# %% [markdown]
 # ### The addition beside Numba's
 #
 # Both programs add 2^26 numbers. How fast is each, with `torch.add` as 1.0? *Triton,
@@ -848,6 +842,21 @@ by_hand.expect("4 each", at_least=1.3, times="32 each")
 # this layout, and it gives you no way to ask for it.
 
 # %% [markdown]
+# ### If you want more
+#
+# - Write `rms_norm` for rows that fit into one block, and find the row length above
+#   which pieces are faster.
+# - Let `log_softmax` process a row in pieces, with the online softmax of chapter 16,
+#   and compare the times at 131,072 columns.
+# - Split-K: let several programs share a tile of `linear`, each with a part of K, and
+#   add up their float32 sums with atomics. For which shapes is that faster, and where
+#   does the epilogue go?
+# - Compile `matmul_persistent` with and without `flatten=True`. What differs in
+#   `code.layouts`?
+# - `tl.rand(seed, offsets)` uses Philox (chapter 17). Write a dropout whose backward
+#   pass makes the same mask again.
+
+# %% [markdown]
 # ## What you learned
 #
 # 1. A program computes with blocks. The compiler takes care of threads, shared memory,
@@ -862,21 +871,6 @@ by_hand.expect("4 each", at_least=1.3, times="32 each")
 #    Pointers alone come close to it.
 # 5. Programs that share a result need atomics. Tuning launches a program many times, so
 #    such a result must be reset before each trial.
-
-# %% [markdown]
-# ## If you want more
-#
-# - Write `rms_norm` for rows that fit into one block, and find the row length above
-#   which pieces are faster.
-# - Let `log_softmax` process a row in pieces, with the online softmax of chapter 16,
-#   and compare the times at 131,072 columns.
-# - Split-K: let several programs share a tile of `linear`, each with a part of K, and
-#   add up their float32 sums with atomics. For which shapes is that faster, and where
-#   does the epilogue go?
-# - Compile `matmul_persistent` with and without `flatten=True`. What differs in
-#   `code.layouts`?
-# - `tl.rand(seed, offsets)` uses Philox (chapter 17). Write a dropout whose backward
-#   pass makes the same mask again.
 
 # %%
 quiz()

@@ -92,15 +92,14 @@ for name, view in views.items():
 # | (2, 3, 4, 5) | (0, 2, 3, 1): channels-last | (60, 1, 15, 3) |
 #
 # In the last row the shape is (image, channel, row, column) as usual; only the order in
-# memory differs. For PyTorch, a tensor is **channels-last** if it has such strides.
+# memory differs. For PyTorch, a tensor is **channels-last** if it has such strides. The
+# check compares your strides with PyTorch's on these shapes and on random ones, so in
+# this exercise and the next two, do not use PyTorch. Stuck? Run `hint("strides_for")`;
+# there are three hints.
 #
 # ```python
 # strides_for(shape, order)    # (2, 3, 4), (0, 1, 2) -> (12, 4, 1)
 # ```
-#
-# The check compares your strides with PyTorch's on these shapes and on random ones, so
-# in this exercise and the next two, do not use PyTorch. Stuck? Run
-# `hint("strides_for")`; there are three hints.
 
 # %%
 def strides_for(shape, order):
@@ -303,13 +302,11 @@ check(
 #
 # There is no list to learn by heart. Ask of each line: do an offset and one stride per
 # dimension lead to the right elements? PyTorch's strides are never negative. If you are
-# unsure, print `merge` of the shape and strides.
+# unsure, print `merge` of the shape and strides. Stuck? `hint("copies")`.
 #
 # ```python
 # copies(line)    # "x.t()" -> "view" or "copy"
 # ```
-#
-# Stuck? `hint("copies")`.
 
 # %%
 def copies(line):
@@ -380,16 +377,15 @@ looks.what_copies()
 # - 1 % 2 = **1** is the index along the first dimension.
 #
 # Each index adds index × stride to the position. `shape` and `strides` are arrays with
-# one number per dimension, and `shape.size` is the number of dimensions.
+# one number per dimension, and `shape.size` is the number of dimensions. The views of
+# the check are transposed, sliced with steps, and broadcast. Their storage contains 0,
+# 10, 20, …, so that the verdict on a wrong value can name the place that was read.
+# Stuck? `hint("make_contiguous")`.
 #
 # ```python
 # make_contiguous(storage, shape, strides, start, out)
 #     # storage (s,), out (n,) float32; shape, strides (d,) int64; start int
 # ```
-#
-# The views of the check are transposed, sliced with steps, and broadcast. Their storage
-# contains 0, 10, 20, …, so that the verdict on a wrong value can name the place that
-# was read. Stuck? `hint("make_contiguous")`.
 
 # %%
 @cuda.jit
@@ -528,14 +524,13 @@ looks.key_sets()
 # Write these steps for the ten keys below; PyTorch has more than a hundred. Return the
 # highest key's number, or −1 if no key is left. (PyTorch then raises
 # `NotImplementedError`.) Python's operators on sets of bits are `|`, `&` and `~`, and
-# `n.bit_length()` is the number of bits that `n` needs: 1 for 1, 3 for 4.
+# `n.bit_length()` is the number of bits that `n` needs: 1 for 1, 3 for 4. Stuck?
+# `hint("dispatch_key")`.
 #
 # ```python
 # dispatch_key(arguments, included, excluded, kernels)
 #     # a list of key sets, and three more of them -> the number of a key
 # ```
-#
-# Stuck? `hint("dispatch_key")`.
 
 # %% tags=["given"]
 KEYS = checks.KEYS  # from the lowest to the highest
@@ -589,7 +584,13 @@ looks.trails()
 # for a backward pass.
 
 # %% [markdown]
-# ## Look: the profiler's view
+# ## More measurements
+#
+# You have done the exercises. The solution and the chapter's page explain what each
+# table shows. The last section has ideas for more.
+
+# %% [markdown]
+# ### The profiler's view
 #
 # The profiler lists the operators that were called, and shows which operator called
 # which. With `with_stack=True`, it also records the Python functions above them. On a
@@ -604,10 +605,6 @@ looks.calls()
 # then `aten::as_strided`, which is where the new strides are finally set.
 
 # %% [markdown]
-# ## More measurements
-#
-# The solution and the chapter's page explain what each table shows.
-#
 # ### What a layout costs
 #
 # Most of the time, you do not need a contiguous tensor, because elementwise operations
@@ -685,6 +682,22 @@ overhead.expect("torch.add", at_least=1.5, times="dispatch mode")
 # but not for production.
 
 # %% [markdown]
+# ### If you want more
+#
+# - Give `Strided` a method `view(shape)` that never copies: merge first, then cut the
+#   new dimensions out of the merged ones, from the right. Compare the result with that
+#   of `torch.Tensor.view`.
+# - Write `windows(x, size)`: all windows of a vector, as a matrix, in a view. Which
+#   strides does the view need? Use `torch.as_strided`, and then find out what happens
+#   if you add 1 to such a view in place.
+# - Make `make_contiguous` fast for channels-last with a tile in shared memory, as in
+#   chapter 13.
+# - Let `Watch` keep a list of all storages that a training step makes. How many bytes
+#   do they have in total, and how many bytes are alive at once?
+# - Print the rows of `aten::linear` and `aten::matmul`. Where does the word *math* or
+#   *composite* appear, and what does that mean for gradients?
+
+# %% [markdown]
 # ## What you learned
 #
 # 1. A tensor is a storage, an offset, a shape and strides. Transposing, slicing,
@@ -699,22 +712,6 @@ overhead.expect("torch.add", at_least=1.5, times="dispatch mode")
 #    highest key. Autograd has such a kernel, which redispatches.
 # 5. You can watch all of this on a release build, with the operator's table, a dispatch
 #    mode, the profiler, and your own operator.
-
-# %% [markdown]
-# ## If you want more
-#
-# - Give `Strided` a method `view(shape)` that never copies: merge first, then cut the
-#   new dimensions out of the merged ones, from the right. Compare the result with that
-#   of `torch.Tensor.view`.
-# - Write `windows(x, size)`: all windows of a vector, as a matrix, in a view. Which
-#   strides does the view need? Use `torch.as_strided`, and then find out what happens
-#   if you add 1 to such a view in place.
-# - Make `make_contiguous` fast for channels-last with a tile in shared memory, as in
-#   chapter 13.
-# - Let `Watch` keep a list of all storages that a training step makes. How many bytes
-#   do they have in total, and how many bytes are alive at once?
-# - Print the rows of `aten::linear` and `aten::matmul`. Where does the word *math* or
-#   *composite* appear, and what does that mean for gradients?
 
 # %%
 quiz()

@@ -112,16 +112,14 @@ for source, vjp in c.edges:
 # Do not use recursion, since graphs are often deeper than the thousand nested calls
 # that Python allows. Add two gradients with `plus(a, b)`: in this section gradients are
 # floats, but soon they will be arrays, and then a kernel does the addition. There is no
-# zero to start from, so take the first share as it is.
+# zero to start from, so take the first share as it is. The check compares your
+# gradients with PyTorch's. One of its programs doubles a number 40 times. Its graph has
+# 41 values, but a trillion paths between the first and the last, so there is no time to
+# follow every path. Stuck? Run `hint("backward")`; there are three hints.
 #
 # ```python
 # backward(output, seed, plus)    # -> {value: gradient}: output, and all values below
 # ```
-#
-# The check compares your gradients with PyTorch's. One of its programs doubles a number
-# 40 times. Its graph has 41 values, but a trillion paths between the first and the
-# last, so there is no time to follow every path. Stuck? Run `hint("backward")`; there
-# are three hints.
 
 # %%
 def backward(output, seed, plus):
@@ -197,10 +195,8 @@ looks.fit(Value, backward)
 # provides the memory, as tensors on the GPU if you have one, and otherwise on the CPU.
 # It also provides the views of chapter 30, which need no kernel. Every number is
 # computed by a kernel of this lab; those that you do not write are in
-# `chapters/31_autograd/kernels.py`.
-#
-# All kernels for elementwise operations have the same form. They need no extra code for
-# broadcasting, because an expanded operand has a stride of 0.
+# `chapters/31_autograd/kernels.py`. Those for elementwise operations need no extra code
+# for broadcasting, because an expanded operand has a stride of 0.
 
 # %%
 matrix = torch.arange(6.0, device=DEVICE).view(2, 3)
@@ -221,13 +217,11 @@ print(plus(matrix, row))
 #
 # Write one kernel for all four cases: `out` has the shape (rows, cols), where `rows` is
 # 1 or the height of `g`, and `cols` is 1 or the width of `g`. There is one thread per
-# element of `out`. Keep the sum in float32.
+# element of `out`. Keep the sum in float32. Stuck? `hint("sum_to")`.
 #
 # ```python
 # sum_to(g, rows, cols, out)    # g (n, m), out (rows, cols)  float32
 # ```
-#
-# Stuck? `hint("sum_to")`.
 
 # %%
 @cuda.jit
@@ -292,17 +286,13 @@ check(
 # so its gradient is the sum over j of `g[i, j] * b[p, j]`. Write this sum as a matrix
 # product. Then derive the gradient of element (p, j) of `b` in the same way. The shapes
 # help you to remember the results: there is only one way to multiply `g` and `b`, one
-# of them transposed, that gives the shape of `a`.
-#
-# Write both products with `mm`, but compute and return only the gradient that `which`
-# selects: in the first layer of a network, `a` is the data, and its gradient is not
-# needed.
+# of them transposed, that gives the shape of `a`. Write both products with `mm`, but
+# compute and return only the gradient that `which` selects: in the first layer of a
+# network, `a` is the data, and its gradient is not needed. Stuck? `hint("matmul_vjp")`.
 #
 # ```python
 # matmul_vjp(g, a, b, which)    # which = 0: the gradient of a; which = 1: of b
 # ```
-#
-# Stuck? `hint("matmul_vjp")`.
 
 # %%
 def matmul_vjp(g, a, b, which):
@@ -355,20 +345,14 @@ check(
 # - do not take the logarithm of `p`, which may have rounded to 0. The loss of a row is
 #   `log(total) + top - x[target]`.
 #
-# `exp(x[j] - (log(total) + top))` also equals `p[j]`, and saves a division. The check
-# accepts this formula, although it loses digits: in float32, a sum near 500 is off by
-# up to 0.000015, so `p[j]` is wrong in the fifth digit.
-#
 # A block is one warp, and it handles one row. `warp_max` and `warp_sum` combine the
 # values of the warp's lanes, and all lanes get the result. `LOWEST` is the lowest
-# float32.
+# float32. Stuck? `hint("softmax_loss")`.
 #
 # ```python
 # softmax_loss(x, target, losses, grad)
 #     # x, grad (n, c), losses (n, 1) float32; target (n,) int64
 # ```
-#
-# Stuck? `hint("softmax_loss")`.
 
 # %%
 @cuda.jit
@@ -415,27 +399,27 @@ check(
 # by a single number, `g`, which is 1 if the loss is what you differentiate. PyTorch
 # keeps the logarithm of the softmax instead and computes the gradient from it in a
 # second kernel.
+#
+# `exp(x[j] - (log(total) + top))` also equals `p[j]`, and saves a division. The check
+# accepts this formula, although it loses digits: in float32, a sum near 500 is off by
+# up to 0.000015, so `p[j]` is wrong in the fifth digit.
 
 # %% [markdown]
 # ## 5 · What has to be kept?
 #
 # A vjp is called long after its operation has run. Whatever the vjp needs from the
 # forward pass has to be kept in memory in the meantime. This is why training takes so
-# much more memory than evaluation.
-#
-# Look at the formula of each gradient. Does it contain the operands? Can it be written
-# with the *result*, which is often kept anyway because the next operation needs it as
-# its input? Or does it contain neither?
+# much more memory than evaluation. Look at the formula of each gradient. Does it
+# contain the operands? Can it be written with the *result*, which is often kept anyway
+# because the next operation needs it as its input? Or does it contain neither?
 #
 # Say what PyTorch keeps for each operation: `"inputs"` (even if it is only one input),
 # `"output"` or `"nothing"`. Shapes and Python numbers do not count. `x` and `y` are
-# float32 matrices that require gradients.
+# float32 matrices that require gradients. Stuck? `hint("keeps")`.
 #
 # ```python
 # keeps(line)    # "x + y" -> "inputs", "output" or "nothing"
 # ```
-#
-# Stuck? `hint("keeps")`.
 
 # %%
 def keeps(line):
@@ -467,8 +451,9 @@ def keeps(line):
 check(keeps, **answers("keeps"))
 
 # %% [markdown]
-# ## Look: what PyTorch keeps
-#
+# ## Try it: what PyTorch keeps
+
+# %% [markdown]
 # You can observe this in PyTorch: `saved_tensors_hooks` calls one function for every
 # tensor that is kept, and another function when the tensor is needed again.
 
@@ -487,8 +472,7 @@ looks.what_is_kept()
 # A `Value` is both a number and a node of the graph. For arrays, this would waste
 # memory: a node is kept until the backward pass, and so is the array it contains,
 # whether or not the array is needed. So here numbers and nodes are separate. A `Tensor`
-# has its numbers, `data`, and a `node`; edges lead from node to node. This is also why
-# `grad_fn` is a separate object in PyTorch.
+# has its numbers, `data`, and a `node`; edges lead from node to node.
 #
 # Two more things are new. A tensor whose gradient is not needed has no node, and edges
 # to it are left out. And a tensor has a `memory`, shared by all views of the same
@@ -575,12 +559,11 @@ check(
 # when an operation runs, and returns a function without arguments, which the vjp will
 # call. That function returns `tensor.data` itself, not a copy. But if the version in
 # the tensor's memory has changed in the meantime, the function raises a `RuntimeError`.
+# Stuck? `hint("saved")`.
 #
 # ```python
 # saved(tensor)    # -> a function that returns tensor.data, or raises RuntimeError
 # ```
-#
-# Stuck? `hint("saved")`.
 
 # %%
 def saved(tensor):
@@ -619,20 +602,8 @@ check(
 # ## The engine
 #
 # Now put the parts together. `engine.py` has the rest: six operations, each with its
-# forward computation and the vjps of its inputs. The matrix product, for example, is
-#
-# ```python
-# def matmul(x, w):
-#     """Return x @ w."""
-#     old_x, old_w = saved(x), saved(w)
-#     return Tensor(
-#         mm(x.data, w.data),
-#         [
-#             (x, lambda g: matmul_vjp(g, old_x(), old_w(), 0)),
-#             (w, lambda g: matmul_vjp(g, old_x(), old_w(), 1)),
-#         ],
-#     )
-# ```
+# forward computation and the vjps of its inputs. Its `matmul`, for example, keeps both
+# inputs with your `saved`, and calls your `matmul_vjp` in the vjp of each.
 #
 # The next cell puts five of your functions into the engine. Run it again whenever you
 # change one of them. Of the kernels that a step launches, `sum_to` and `softmax_loss`
@@ -649,8 +620,7 @@ engine.use(backward, sum_to, matmul_vjp, softmax_loss, saved)
 # start and on the same data: once with your engine and once with PyTorch. The images
 # are small digits, drawn in a font of 5 × 7 pixels, at random places and with noise.
 #
-# Without a GPU, everything is small: 8 × 8 pixels and 16 hidden units. With a GPU, the
-# images have 28 × 28 pixels, there are 256 hidden units, and the batch size is 128.
+# Without a GPU, images have 8 × 8 pixels, and there are 16 hidden units.
 
 # %%
 curves = training.train()
@@ -689,10 +659,8 @@ training.with_activation(tanh)
 # ## Measure: a training step
 #
 # A training step of the engine has 19 launches: 7 in the forward pass, 8 in the
-# backward pass and 4 for updates. (18 of them are ours. The other one is PyTorch's, and
-# it writes the 1 with which the backward pass starts.) The rows are times of whole
-# steps as the host sees them, for images of 28 × 28, 256 hidden units and a batch of
-# 128.
+# backward pass and 4 for updates. The rows are times of whole steps as the host sees
+# them, for images of 28 × 28, 256 hidden units and a batch of 128.
 #
 # - `PyTorch`: the step as most people write it, with `torch.optim.SGD`.
 # - `mine`: your engine.
@@ -748,8 +716,10 @@ small.expect("autotuned, graph", at_least=0.9, times="torch.compile, graph")
 # %% [markdown]
 # ## More measurements
 #
-# The solution and the chapter's page explain what each table shows.
-#
+# The solution and the chapter's page explain what each table shows. The last section
+# has ideas for more.
+
+# %% [markdown]
 # ### A larger network
 #
 # Now measure a larger network, with a batch of 4096 and 2048 hidden units. What
@@ -915,6 +885,21 @@ looks.jacobians()
 # and many outputs, the opposite is true.
 
 # %% [markdown]
+# ### If you want more
+#
+# - Give the engine `exp` and division. Which of these two need `saved` for the output?
+#   Compare the gradients with PyTorch's on random expressions.
+# - Let `relu` keep one bit per element: a ballot (chapter 8) turns 32 comparisons into
+#   one word. When does this save memory, and why does it not save any in our network?
+# - Replace `matmul_kernel` with your best kernel from chapter 19, and measure the large
+#   step again. Your kernel will have to handle transposed operands.
+# - Launch `sum_to` with one thread per element of `g`, and add with atomics. For which
+#   shapes is that faster? Is the training still reproducible?
+# - Write `matmul_vjp` with operations of the engine instead of `mm`, and let `backward`
+#   record them. Then differentiate a gradient times a vector: the result is a
+#   Hessian-vector product.
+
+# %% [markdown]
 # ## What you learned
 #
 # 1. Reverse mode visits every node once, after all nodes that were computed from it,
@@ -929,21 +914,6 @@ looks.jacobians()
 # 5. At small sizes, an engine spends its time on launches, which a CUDA graph avoids.
 #    At large sizes, it spends its time in the kernels, and the sum for a bias is one of
 #    them.
-
-# %% [markdown]
-# ## If you want more
-#
-# - Give the engine `exp` and division. Which of these two need `saved` for the output?
-#   Compare the gradients with PyTorch's on random expressions.
-# - Let `relu` keep one bit per element: a ballot (chapter 8) turns 32 comparisons into
-#   one word. When does this save memory, and why does it not save any in our network?
-# - Replace `matmul_kernel` with your best kernel from chapter 19, and measure the large
-#   step again. Your kernel will have to handle transposed operands.
-# - Launch `sum_to` with one thread per element of `g`, and add with atomics. For which
-#   shapes is that faster? Is the training still reproducible?
-# - Write `matmul_vjp` with operations of the engine instead of `mm`, and let `backward`
-#   record them. Then differentiate a gradient times a vector: the result is a
-#   Hessian-vector product.
 
 # %%
 quiz()

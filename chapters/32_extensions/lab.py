@@ -55,18 +55,9 @@ DEVICE = "cuda" if weft.GPU else "cpu"
 #
 # The running example is a **polynomial activation**, $P(x) = a x^3 + b x$, applied to
 # every element of a tensor. Its kernel, `poly_kernel(x, a, b, out)`, is an ordinary
-# one:
-#
-# ```python
-# i = cuda.grid(1)
-#
-# if i < out.size:
-#     out[i] = (a * x[i] * x[i] + b) * x[i]
-# ```
-#
-# All arrays have one dimension. The kernel has two signatures, since gradients are
-# tested in double precision. The kernels of this lab are in
-# `chapters/32_extensions/kernels.py`.
+# one, in which each thread computes one element. All arrays have one dimension. The
+# kernel has two signatures, since gradients are tested in double precision. The kernels
+# of this lab are in `chapters/32_extensions/kernels.py`.
 
 # %% [markdown]
 # ## 1 · From a kernel to an operator
@@ -208,14 +199,11 @@ check(
 # would then work for that size alone.
 
 # %% [markdown]
-# ## A shorter launch
+# ## 3 · Backward
 #
 # The exercises that follow are about gradients. Their operators launch their kernels
 # with `launched(kernel, tensors, *numbers)`, which makes everything contiguous, results
 # included. Their fakes are `contiguous_fake`.
-
-# %% [markdown]
-# ## 3 · Backward
 #
 # PyTorch cannot differentiate a kernel. You supply the derivative, with two functions:
 #
@@ -293,7 +281,7 @@ check(
 # and meta-learning. Differentiating such a loss means differentiating *your backward*.
 # Your backward calls `slope`, which PyTorch cannot differentiate either:
 
-# %%
+# %% tags=["folded"]
 x = torch.tensor([1.0, 2.0], device=DEVICE, requires_grad=True)
 try:
     (first,) = torch.autograd.grad(
@@ -372,7 +360,8 @@ check(
 
 # %% [markdown]
 # ## Try it: what the registrations buy
-#
+
+# %% [markdown]
 # `gradcheck` compares gradients with finite differences in double precision, and
 # `gradgradcheck` does the same for second derivatives. This is why the kernels have a
 # second signature, for float64. The second test needs your registration for `slope`.
@@ -407,8 +396,7 @@ looks.export(poly)
 # - The gradient of `x` is `gelu_slope(grad, x, bias)`, an operator that is given.
 # - `bias` has been **broadcast**. Every row has used the same $b_j$, and the
 #   contributions of all rows add up, so the gradient of `bias` is a sum over the rows,
-#   in the shape of `bias`. (If you return the unsummed matrix, PyTorch 2.13 sums it.
-#   Sum it yourself all the same.)
+#   in the shape of `bias`.
 # - In fine-tuning, biases or whole layers are frozen. `ctx.needs_input_grad` is a tuple
 #   with a Boolean for each input. Compute only the gradients that are needed, and
 #   return `None` for the others.
@@ -469,17 +457,12 @@ check(
 # again.
 
 # %% [markdown]
-# ## What is in a launch?
+# ## 6 · The parameters of a launch
 #
-# All of these operators are correct. The next question is what a *call* costs. The
-# kernel takes about a microsecond for a thousand numbers. Before the kernel starts, the
-# host has work to do: Python, the dispatcher, the allocation of the result, and the
-# launch itself.
-#
-# Numba's part is the largest. In every launch, Numba looks at the type of each
-# argument, wraps each tensor in one of its own arrays, and builds a list of parameters.
-# But in our operator the types never change. What remains if most of this is done only
-# once?
+# All of these operators are correct. But what does a *call* cost? Numba's part is the
+# largest. In every launch, Numba looks at the type of each argument, wraps each tensor
+# in one of its own arrays, and builds a list of parameters. In our operator the types
+# never change. What remains if most of this is done only once?
 #
 # In the end, every launch is a call of one function of the driver, `cuLaunchKernel`. It
 # receives a handle to the kernel, the grid, the block, a stream, and the
@@ -498,13 +481,12 @@ check(
 # As in a C struct, a value of 4 bytes starts at a multiple of 4, a value of 8 bytes at
 # a multiple of 8, and bytes are skipped where necessary.
 #
-# ## 6 · The parameters of a launch
-#
 # Write the function that lays out this struct. It gets the arguments in order. Each is
 # a `Vector`, which has an `address`, a `length` and an `itemsize`; a Python `float`,
 # which becomes a float32; or an `int`, which becomes an int64. Return a list of
 # `(offset, kind, value)`, where `offset` is the position in bytes and `kind` is `"q"`
-# for an int64 or `"f"` for a float32. A vector becomes seven such tuples.
+# for an int64 or `"f"` for a float32. A vector becomes seven such tuples. Stuck?
+# `hint("parameters")`.
 #
 # ```python
 # parameters([7, 0.5, 0.25, 9])
@@ -512,8 +494,6 @@ check(
 # parameters([7, 0.5, 9])
 #     # -> [(0, "q", 7), (8, "f", 0.5), (16, "q", 9)], with 4 bytes skipped
 # ```
-#
-# Stuck? `hint("parameters")`.
 
 # %%
 def parameters(arguments):
@@ -554,7 +534,10 @@ check(
 # pieces would leave out the gaps.
 
 # %% [markdown]
-# ## Try it: a launch without Numba
+# ## Try it: launches without Numba
+
+# %% [markdown]
+# ### In Python
 #
 # On a GPU, this cell launches Numba's compiled kernel with your parameters. The code is
 # in `chapters/32_extensions/launcher.py`. It reads the handle from private attributes
@@ -581,7 +564,7 @@ numbers = torch.tensor([1.0, 2.0], device=DEVICE)
 print(chapter.prepared.lean(numbers, 1.0, 0.5))
 
 # %% [markdown]
-# ## The launch in C++
+# ### In C++
 #
 # The launch can also be written in C++. The kernel remains Numba's: C++ receives its
 # handle as a number. What moves to C++ is the *host's* part, that is, everything that
@@ -600,12 +583,6 @@ print(chapter.prepared.lean(numbers, 1.0, 0.5))
 # included, in CUDA C++. `load_inline` compiles a string and loads the result. Of the
 # options, `no_implicit_headers` matters most: by default, all of PyTorch's headers are
 # included, and these take longer to compile than everything else.
-
-# %%
-if weft.has_tools("g++", "ninja"):
-    BUILT = measure.built()
-else:
-    BUILT = False
 
 # %% [markdown]
 # ## 7 · A kernel and its launcher in CUDA C++
@@ -719,12 +696,19 @@ check(
 # - `Numba, custom_op` is your operator of exercise 1.
 # - `Numba, Library` has the same launch, but is registered with `Library`.
 # - `Numba, prepared` is registered with `Library`, and launched by `weft.prepare`.
-# - `Numba, C++ launcher` is Numba's kernel, launched by the C++ above.
+# - `Numba, C++ launcher` is Numba's kernel, launched by C++.
 # - `CUDA C++` has its kernel in C++ as well.
 # - `Triton, triton_op` is registered with `torch.library.triton_op`, which lets
 #   `torch.compile` look inside; `Triton` is registered with `Library`.
 #
-# Fill in your guesses, as multiples of the speed of CUDA C++.
+# The first cell compiles the C++. Fill in your guesses, as multiples of the speed of
+# CUDA C++.
+
+# %% tags=["folded"]
+if weft.has_tools("g++", "ninja"):
+    BUILT = measure.built()
+else:
+    BUILT = False
 
 # %%
 guess = {"Numba, custom_op": None, "Numba, C++ launcher": None, "Triton": None}
@@ -753,8 +737,10 @@ overhead.expect("Triton", at_least=1.2, times="Triton, triton_op")
 # %% [markdown]
 # ## More measurements
 #
-# The solution and the chapter's page explain what each table shows.
-#
+# The solution and the chapter's page explain what each table shows. The last section
+# has ideas for more.
+
+# %% [markdown]
 # ### With a gradient
 #
 # Now `x` requires a gradient, and each row times 100 forward and 100 backward passes.
@@ -800,6 +786,22 @@ if BUILT or not weft.GPU:
 looks.compiled(BUILT)
 
 # %% [markdown]
+# ### If you want more
+#
+# - Make an in-place version, `poly_(x, a, b) -> None` with `mutates_args=("x",)`, and
+#   `check` it with `gradient=False`. What does `opcheck` say if you leave
+#   `mutates_args` empty?
+# - Register a batching rule with `torch.library.register_vmap`, and compare
+#   `torch.vmap(poly)` with a loop.
+# - Let `gelu_backward` launch one kernel that also computes partial sums for the bias,
+#   as in chapter 17, and give its schema two results. What does its fake return?
+# - Give `LAUNCHER_CPP` a function `apply(int kernel, Tensor[] inputs, float[] numbers)`
+#   that launches *any* elementwise Numba kernel. How much time do the lists add per
+#   call?
+# - Compile your kernel ahead of time with `numba.cuda.compile_ptx`, load the PTX with
+#   `cuModuleLoadData`, and launch it on a machine without Numba.
+
+# %% [markdown]
 # ## What you learned
 #
 # 1. An operator consists of a schema, a kernel per device, a fake and a gradient. Other
@@ -814,22 +816,6 @@ looks.compiled(BUILT)
 #    the current stream, and checks whether the launch has failed.
 # 6. What a call costs depends on what its launcher does at each call, not on the
 #    language of the kernel. In a CUDA graph, neither matters.
-
-# %% [markdown]
-# ## If you want more
-#
-# - Make an in-place version, `poly_(x, a, b) -> None` with `mutates_args=("x",)`, and
-#   `check` it with `gradient=False`. What does `opcheck` say if you leave
-#   `mutates_args` empty?
-# - Register a batching rule with `torch.library.register_vmap`, and compare
-#   `torch.vmap(poly)` with a loop.
-# - Let `gelu_backward` launch one kernel that also computes partial sums for the bias,
-#   as in chapter 17, and give its schema two results. What does its fake return?
-# - Give `LAUNCHER_CPP` a function `apply(int kernel, Tensor[] inputs, float[] numbers)`
-#   that launches *any* elementwise Numba kernel. How much time do the lists add per
-#   call?
-# - Compile your kernel ahead of time with `numba.cuda.compile_ptx`, load the PTX with
-#   `cuModuleLoadData`, and launch it on a machine without Numba.
 
 # %%
 quiz()

@@ -261,12 +261,11 @@ check(
 # The function has a second fault, which no profiler shows. The scale depends on the
 # outputs, so it has a gradient. `.item()` returns a plain number, which autograd cannot
 # follow, so that part of the gradient is lost. The check requires the whole gradient.
+# Stuck? `hint("damped")`.
 #
 # ```python
 # damped(x, weight)    # x (n, 6), weight (6, 6) -> (n, 6)
 # ```
-#
-# Stuck? `hint("damped")`.
 
 # %% tags=["given"]
 torch.set_float32_matmul_precision("highest")  # for the check
@@ -595,8 +594,10 @@ steps.expect("5 autocast", at_least=1.1, times="3 copies that do not block")
 # %% [markdown]
 # ## More measurements
 #
-# The solution and the chapter's page explain what each table shows.
-#
+# The solution and the chapter's page explain what each table shows. The last section
+# has ideas for more.
+
+# %% [markdown]
 # ### Who waits for whom
 #
 # Profile first. A step takes as long as the slowest of three parts: the GPU, the host
@@ -813,22 +814,7 @@ never = measure.never()
 never
 
 # %% [markdown]
-# ## What you learned
-#
-# 1. A step is as slow as the slowest of GPU, host and input. Find out which it is
-#    before you change anything, and again after each change.
-# 2. Send images to the GPU as bytes, from pinned memory and without blocking, and do
-#    the arithmetic after the copy.
-# 3. Every value that Python reads from a tensor on the GPU costs a wait, and under
-#    `torch.compile` usually a graph break. Decisions can stay in tensors.
-# 4. For convolutions, autocast and channels-last belong together. Weights stay in
-#    float32.
-# 5. The losses of all parts are divided by the number of labels that count in the whole
-#    batch. Checkpointing gives the same gradients with less memory and more time, so
-#    checkpoint as few blocks as you can.
-
-# %% [markdown]
-# ## If you want more
+# ### If you want more
 #
 # - Run the finished script under `torch.cuda.set_sync_debug_mode("warn")`, and then run
 #   it with one of the faults back in. What does this mode report, and which waits does
@@ -842,6 +828,21 @@ never
 #   keep the activations that save the most time per byte.
 # - Put the whole fixed script into one CUDA graph with your `as_graph`. Which of its
 #   lines cannot be in the graph?
+
+# %% [markdown]
+# ## What you learned
+#
+# 1. A step is as slow as the slowest of GPU, host and input. Find out which it is
+#    before you change anything, and again after each change.
+# 2. Send images to the GPU as bytes, from pinned memory and without blocking, and do
+#    the arithmetic after the copy.
+# 3. Every value that Python reads from a tensor on the GPU costs a wait, and under
+#    `torch.compile` usually a graph break. Decisions can stay in tensors.
+# 4. For convolutions, autocast and channels-last belong together. Weights stay in
+#    float32.
+# 5. The losses of all parts are divided by the number of labels that count in the whole
+#    batch. Checkpointing gives the same gradients with less memory and more time, so
+#    checkpoint as few blocks as you can.
 
 # %%
 quiz()

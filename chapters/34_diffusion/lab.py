@@ -385,14 +385,11 @@ check(
 # Which two pixels of the small row does each phase see, and with which weights? Then do
 # the same along the columns. Return the weights of the four phases as one tensor,
 # `merged`. In `merged[a, b]`, tap (0, 0) belongs to the pixel with the smallest row and
-# column.
+# column. Stuck? Run `hint("phases")`.
 #
 # ```python
 # phases(weight)    # (out, in, 3, 3) -> (2, 2, out, in, 2, 2)
 # ```
-#
-# Stuck? Run `hint("phases")`.
-
 
 # %%
 def phases(weight):
@@ -589,7 +586,8 @@ one.expect("your sums", at_least=0.9, times="rewritten")
 #
 # The measurements below are in `measure.py` in `chapters/34_diffusion`.
 #
-# The solution and the chapter's page explain what each table shows.
+# The solution and the chapter's page explain what each table shows. The last section
+# has ideas for more.
 
 # %% [markdown]
 # ### Four images
@@ -681,7 +679,7 @@ tried.expect("a graph of 4 steps", at_most=1.05, times="4 graphs of a step")
 tried.expect("4 with flash attention", at_most=1.0)
 
 # %% [markdown]
-# ## If you want more
+# ### If you want more
 #
 # - Fuse the gate of the MLP into the product before it: a Triton program with two
 #   accumulators (chapter 29), so that the 4096 × 2560 intermediate never reaches
@@ -692,7 +690,8 @@ tried.expect("4 with flash attention", at_most=1.0)
 #   write its result.
 # - Run the shortcut's product on a second stream beside the two convolutions, within
 #   the graph. When is that faster?
-#
+
+# %% [markdown]
 # ## What you learned
 #
 # 1. A profile gives bounds. A row that is at its limit has nothing to gain, and a row

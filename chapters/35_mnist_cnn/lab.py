@@ -61,23 +61,17 @@ bf16_bits = kernels.bf16_bits
 # too.)
 #
 # Two sources of digits come with the course: a program that draws digits, and 10,000
-# real digits from MNIST. `digits.mnist("data")` downloads all 70,000 and verifies their
-# checksums; the lab does not need this download.
+# real digits from MNIST. (`digits.mnist("data")` would download all 70,000.) The checks
+# use random data that contain negative numbers. Blocks have 64 threads.
 
-# %%
+# %% tags=["folded"]
 drawn, drawn_labels = digits.generated(8, seed=3)
 real, real_labels = digits.packed()
-for images, labels in ((drawn, drawn_labels), (real, real_labels)):
-    for line in range(3, 26, 2):
-        rows = [image[line, 4:24] for image in images[:3]]
-        dots = ["".join(" .:#"[v // 64] for v in row) for row in rows]
-        print(" ".join(dots).rstrip())
-    print(labels[:3])
-
-# %% [markdown]
-# The checks, in `checks.py` in `chapters/35_mnist_cnn`, use random data that contain
-# negative numbers, and definitions of the layers in PyTorch and NumPy. Blocks have 64
-# threads.
+for line in range(3, 26, 2):
+    rows = [image[line, 4:24] for image in (*drawn[:3], *real[:3])]
+    dots = ["".join(" .:#"[v // 64] for v in row) for row in rows]
+    print(" ".join(dots).rstrip())
+print(drawn_labels[:3], real_labels[:3])
 
 # %% tags=["given"]
 THREADS = 64
@@ -99,15 +93,12 @@ THREADS = 64
 # | 4 | none: the largest is not above 0 |
 #
 # Among equal numbers, the first in this order wins. One thread handles one window of
-# one channel, and threads are numbered in the order of y.
+# one channel, and threads are numbered in the order of y. Stuck? `hint("relu_pool")`.
 #
 # ```python
 # relu_pool(x, y, won)
 #     # (n, rows, cols, c) -> (n, rows / 2, cols / 2, c) float32, uint8
 # ```
-#
-# Stuck? `hint("relu_pool")`.
-
 
 # %%
 @cuda.jit
@@ -172,15 +163,13 @@ check(
 #
 # The grid is two-dimensional: `cuda.blockIdx.y` is the slice k, and `cuda.grid(1)` is
 # the number of the weight, in the order in which dw is stored. With one slice, your
-# kernel is the version that is not split; both are measured.
+# kernel is the version that is not split; both are measured. Stuck? Run
+# `hint("conv_weights")`; there are three hints.
 #
 # ```python
 # conv_weights(x, dy, parts)
 #     # (n, rows, cols, c), (n, rows, cols, f) -> (slices, f, 3, 3, c)
 # ```
-#
-# Stuck? Run `hint("conv_weights")`; there are three hints.
-
 
 # %%
 @cuda.jit
@@ -247,14 +236,13 @@ check(
 # forward kernel has written μ to `mean` and 1 / sqrt(v + ε) to `scale`.
 # `block_sum(value, cells)` adds the `value` of each thread, and returns the sum to
 # every thread. `cells` is a shared array from the starter, with one float32 per thread.
-# All threads of the block must call `block_sum` together.
+# All threads of the block must call `block_sum` together. `norm_forward`, in
+# `kernels.py`, shows the pattern. Stuck? `hint("norm_backward")`.
 #
 # ```python
 # norm_backward(x, mean, scale, gamma, dy, dx, dgamma, dbeta)
 #     # x, dy, dx: (m, c); all others: (c,)
 # ```
-#
-# `norm_forward`, in `kernels.py`, shows the pattern. Stuck? `hint("norm_backward")`.
 
 
 # %%
@@ -304,7 +292,7 @@ check(
 # does not change y (apart from ε), so dx has no component in those two directions.
 
 # %% [markdown]
-# ## All four pixels of a window in one lane
+# ## 4 · Three layers in one kernel
 #
 # After the convolution, the bias, ReLU and pooling perform only a few operations per
 # number, but a kernel for each would read and write all the numbers. The kernel of the
@@ -324,8 +312,6 @@ check(
 # `sums[1]` for the lower. Then all four pixels of a window are in one thread, and
 # pooling takes three comparisons, without a shuffle and without shared memory.
 #
-# ## 4 · Three layers in one kernel
-#
 # Write this kernel. One block is one warp. It handles windows 8 · `blockIdx.x` + g,
 # counted over all images, and filters 8 · `blockIdx.y` to 8 · `blockIdx.y` + 7. Images
 # and filters consist of words of two bfloat16 numbers. x is (n, rows, cols, c), and w
@@ -341,13 +327,12 @@ check(
 # `mma_bf16(sums[k], fa, fb)` adds a product to `sums[k]`, in place, and returns
 # nothing; `fa` is a tuple of the four words of a, and `fb` is a tuple of the two words
 # of b. In the starter, `clear(sums)` sets all sums to 0. Every lane has to reach each
-# `mma_bf16`, even a lane without a window.
+# `mma_bf16`, even a lane without a window. ReLU and `won` are as in exercise 1, after
+# the bias. Stuck? `hint("conv_pool")`.
 #
 # ```python
 # conv_pool(x, w, b, y, won)    # -> (n, rows / 2, cols / 2, f) float32, uint8
 # ```
-#
-# ReLU and `won` are as in exercise 1, after the bias. Stuck? `hint("conv_pool")`.
 
 
 # %%
@@ -421,12 +406,10 @@ check(
 # ## 5 · The head
 #
 # This exercise starts with a nearly blank cell: all you get is a specification and a
-# docstring.
-#
-# The hidden layer of the fused step has 128 units. `head` is the kernel that comes
-# after its matrix product. It finishes the forward pass and begins the backward pass.
-# Let h be the hidden units of an image, after their ReLU, and a its label, out of n
-# images. Then
+# docstring. The hidden layer of the fused step has 128 units. `head` is the kernel that
+# comes after its matrix product. It finishes the forward pass and begins the backward
+# pass. Let h be the hidden units of an image, after their ReLU, and a its label, out of
+# n images. Then
 #
 #     z[k] = b4[k] + sum over j of w4[k, j] h[j]    p = softmax(z)
 #     loss = -log p[a]                              dz[k] = (p[k] - [k is a]) / n
@@ -443,16 +426,13 @@ check(
 # `dh` gets the gradient *before* the ReLU. Row i of `sums` gets the gradients of image
 # i for all parameters of the head: first dw4 (as 1280 numbers), then db4 (10) and dh
 # (128, the gradient of b3), and finally the loss, not divided by n. Leave the 53
-# numbers after these unchanged.
+# numbers after these unchanged. Stuck? `hint("head")`.
 #
 # ```python
 # head(part, b3, w4, b4, labels, order, counter, dh, sums)
 #     # (slices, n, 128), (128,), (10, 128), (10,), uint8, int32, int32
 #     #     -> (n, 128), (n, 1472)
 # ```
-#
-# Stuck? `hint("head")`.
-
 
 # %%
 @cuda.jit
@@ -537,16 +517,13 @@ check(
 # parameters left. One thread handles one parameter, and adds its parts in the order of
 # the rows. `bf16_bits(value)` returns a number in the form in which w2 stores it. One
 # thread also sets counter[0] to the number of the next step, which is 0 after step
-# `steps - 1`, so that the host need not count.
+# `steps - 1`, so that the host need not count. Stuck? `hint("update")`.
 #
 # ```python
 # update(conv, sums, rate, steps, theta, w2, counter)
 #     # (k, m), (n, l) float32, float32, int32
 #     #     -> in place: (p,) float32, (q,) int16, (1,) int32
 # ```
-#
-# Stuck? `hint("update")`.
-
 
 # %%
 @cuda.jit
@@ -588,21 +565,16 @@ check(
 # ## Look: a whole network, and its gradients
 #
 # `Plain`, in `network.py`, puts the kernels together: it allocates every array once,
-# and its `step` is a list of launches. It works with any number of filters, with and
-# without batch normalisation, on a GPU and in the simulator. Here, `relu_pool`,
-# `conv_weights` (in two slices) and `norm_backward` are yours. The others are short,
-# and they are in `kernels.py`: the convolution and its other gradients, the linear
-# layers, the loss, and SGD. `unpool` passes each window's gradient to the pixel that
-# won.
+# and its `step` is a list of launches. Here, `relu_pool`, `conv_weights` (in two
+# slices) and `norm_backward` are yours. The others are short, and they are in
+# `kernels.py`.
 #
-# The next cell uses a small network, with 2 and 3 filters and digits of 8 × 8 pixels.
-# It compares three gradients for the same batch: those of your kernels, those of
-# PyTorch's autograd, and **finite differences** in float64. These need no formula for a
-# gradient: they change one parameter by ±ε and compare the losses. The cell tries ten
-# parameters of each array.
-#
-# If ε is so large that another pixel wins, the difference quotient is not the gradient.
-# So ε has to be small, which float64 allows.
+# The next cell puts your kernels to use. Run it again whenever you change one of them.
+# In a small network, with 2 and 3 filters and digits of 8 × 8 pixels, it compares three
+# gradients for the same batch: those of your kernels, those of PyTorch's autograd, and
+# **finite differences** in float64. These need no formula for a gradient: they change
+# one parameter by ±ε and compare the losses. The cell tries ten parameters of each
+# array.
 #
 # Each number is the largest error of an element, relative to the root mean square of
 # the array's gradient (to 0.001 if that is larger). w1 and w2 belong to the
@@ -610,7 +582,7 @@ check(
 # exact gradient of b1 and b2 is 0, since the normalisation subtracts any constant, so
 # you see only rounding errors there.
 
-# %%
+# %% tags=["folded"]
 chapter.learner.use(
     relu_pool=relu_pool,
     conv_weights=conv_weights,
@@ -625,8 +597,9 @@ errors = chapter.gradients.of_plain()
 assert max(max(pair) for pair in errors.values()) < 1e-3
 
 # %% [markdown]
-# ## Look: it trains
-#
+# ## Try it: does it learn?
+
+# %% [markdown]
 # The cell trains with the same kernels, including those for batch normalisation, on
 # four generated digits of 8 × 8 pixels. The network should learn these four by heart,
 # so the loss should fall.
@@ -639,57 +612,22 @@ print(" ".join(f"{loss:.2f}" for loss in losses))
 assert losses[-1] < 0.6 * losses[0]
 
 # %% [markdown]
-# ## Measure: a training step
-#
-# Now the network has its full size: 28 × 28 pixels, 32 and 64 filters, and 421,642
-# parameters. A step loads a batch, runs the forward and the backward pass, and updates
-# the weights. The first batch size is 64, and each measurement takes two steps.
-#
-# - `NumPy`: matrix products on patches, on the CPU;
-# - `torch, eager`: the usual step of tutorials, in float32, but with the data on the
-#   GPU;
-# - `torch, bfloat16, graph`: with autocast and channels-last, and the step in one CUDA
-#   graph;
-# - `torch, compiled`: the same, but with the model and the optimiser compiled, in the
-#   default mode;
-# - `torch, best`: compiled with all tuning, `mode="max-autotune-no-cudagraphs"`. Like
-#   the two rows before it, it flattens the pooled maps in channels-last order. Both
-#   steps are in one graph, as in `fused, one graph`;
-# - `plain kernels`: your kernels and the given ones, one launch for each;
-# - `plain, one graph`: the same launches, captured in a CUDA graph;
-# - `fused`: six given kernels, in bfloat16 on tensor cores with float32 weights;
-# - `fused, one graph`: the same six kernels, captured.
-#
-# None of these steps has batch normalisation, which comes further below. Compute by
-# hand: how many multiplications does each layer perform for one image? How many do the
-# forward and the backward pass perform together for 64 images, and how long would
-# tensor cores take for them at 400 TFLOP/s? Then guess the speeds, as multiples of that
-# of `torch, best`.
-
-# %%
-guess = {"plain kernels": None, "torch, eager": None, "fused, one graph": None}
-
-small = chapter.measure.batch_64(guess)
-small
-
-# %% tags=["solution"]
-small.expect("fused, one graph", at_least=2.5)
-small.expect("torch, best", at_least=0.97, times="torch, compiled")
-small.expect("torch, best", at_least=3, times="torch, eager")
-small.expect("plain, one graph", at_least=4, times="NumPy")
-small.expect("fused", at_least=3, times="plain, one graph")
-small.expect("fused, one graph", at_least=1.3, times="fused")
-
-# %% [markdown]
 # ## Measure: whose kernels?
 #
-# The fused kernels in the table above are all given. The rows of the next table lead
-# from the plain kernels to the fused step. All rows except PyTorch's and the last one
-# contain kernels that you wrote. The name of a row lists these kernels; all others are
-# given.
+# Now the network has its full size: 28 × 28 pixels, 32 and 64 filters, and 421,642
+# parameters. A step loads a batch of 64 images, runs the forward and the backward pass,
+# and updates the weights. Each measurement takes two steps, without batch
+# normalisation.
 #
-# - `plain`: as above, in one graph, with your `relu_pool`, and your `conv_weights` with
-#   one slice;
+# The rows lead from the plain kernels to the fused step: six kernels in bfloat16 on
+# tensor cores, with float32 weights. The name of a row lists the kernels that you
+# wrote; all others are given.
+#
+# - `torch, eager`: the usual step of tutorials, in float32, but with the data on the
+#   GPU;
+# - `torch, best`: under bfloat16 autocast, compiled with all tuning,
+#   `mode="max-autotune-no-cudagraphs"`;
+# - `plain`: your `relu_pool`, and your `conv_weights` with one slice;
 # - `plain, your split`: `conv_weights` with 64 slices;
 # - `plain, your split, conv_pool`: your `conv_pool` does the second layer;
 # - `fused, your head`: the fused step, with your `head` instead of the given one;
@@ -697,7 +635,7 @@ small.expect("fused, one graph", at_least=1.3, times="fused")
 # - `fused, your head, update, conv_pool`: your `conv_pool` replaces `forward`, together
 #   with two short given kernels: one for the first layer, and one that packs the result
 #   and the winners as `backward` needs them;
-# - `fused, all given`: as above.
+# - `fused, all given`: the fused step without any kernel of yours.
 #
 # All but `torch, eager` are CUDA graphs. Which is the first row that is faster than
 # `torch, eager`, and which is the first that is faster than `torch, best`? Guess the
@@ -719,6 +657,16 @@ whose.expect("fused, your head, update, conv_pool", at_least=1.2)
 whose.expect("fused, all given", at_least=1, times="fused, your head")
 
 # %% [markdown]
+# ## More measurements
+#
+# In `chapters/35_mnist_cnn`, the fused kernels are in `fused`, the measurements in
+# `measure.py` and `training.py`, and the steps of PyTorch and NumPy in `opponents.py`.
+# The solution and the chapter's page explain what each table shows. The last section
+# has ideas for more.
+
+# %% [markdown]
+# ### Do your kernels compute the same?
+#
 # The next cell takes two steps with your kernels, and two with the given kernels. It
 # prints by how much the parameters differ, relative to the distance that they have
 # moved. Rounding differs, so the numbers are not 0. Then the cell takes twenty steps
@@ -735,11 +683,43 @@ if weft.GPU:
     bench.always("the step with these kernels is deterministic", same_bits)
 
 # %% [markdown]
-# ## More measurements
+# ### A training step
 #
-# In `chapters/35_mnist_cnn`, the fused kernels are in `fused`, the measurements in
-# `measure.py` and `training.py`, and the steps of PyTorch and NumPy in `opponents.py`.
-# The solution and the chapter's page explain what each table shows.
+# Here are more ways to take the two steps of the table above.
+#
+# - `NumPy`: matrix products on patches, on the CPU;
+# - `torch, eager`: the usual step of tutorials, in float32, but with the data on the
+#   GPU;
+# - `torch, bfloat16, graph`: with autocast and channels-last, and the step in one CUDA
+#   graph;
+# - `torch, compiled`: the same, but with the model and the optimiser compiled, in the
+#   default mode;
+# - `torch, best`: compiled with all tuning, `mode="max-autotune-no-cudagraphs"`. Like
+#   the two rows before it, it flattens the pooled maps in channels-last order. Both
+#   steps are in one graph, as in `fused, one graph`;
+# - `plain kernels`: your kernels and the given ones, one launch for each;
+# - `plain, one graph`: the same launches, captured in a CUDA graph;
+# - `fused`: six given kernels, in bfloat16 on tensor cores with float32 weights;
+# - `fused, one graph`: the same six kernels, captured.
+#
+# Compute by hand: how many multiplications does each layer perform for one image? How
+# many do the forward and the backward pass perform together for 64 images, and how long
+# would tensor cores take for them at 400 TFLOP/s? Then guess the speeds, as multiples
+# of that of `torch, best`.
+
+# %%
+guess = {"plain kernels": None, "torch, eager": None, "fused, one graph": None}
+
+small = chapter.measure.batch_64(guess)
+small
+
+# %% tags=["solution"]
+small.expect("fused, one graph", at_least=2.5)
+small.expect("torch, best", at_least=0.97, times="torch, compiled")
+small.expect("torch, best", at_least=3, times="torch, eager")
+small.expect("plain, one graph", at_least=4, times="NumPy")
+small.expect("fused", at_least=3, times="plain, one graph")
+small.expect("fused, one graph", at_least=1.3, times="fused")
 
 # %% [markdown]
 # ### Is the fused step right?
@@ -949,6 +929,19 @@ if plain_accuracy:
     bench.always("the plain kernels learn", plain_accuracy["plain"] > 90)
 
 # %% [markdown]
+# ### If you want more
+#
+# - `moments` depends on the images alone, not on the weights. Let it run at the same
+#   time as the kernels of the step before, on a second stream, which becomes a branch
+#   of the graph. What must wait for what?
+# - Add momentum to the update. Which additional arrays do you need, and which kernel
+#   gets slower?
+# - Let one block handle half an image at batch 64: an H200 has 132 SMs.
+# - Rewrite `fc1` with the `wgmma` of chapter 22.
+# - Run `digits.mnist("data")` and train on all 60,000 training images. How many epochs
+#   does it take to reach 99 %?
+
+# %% [markdown]
 # ## What you learned
 #
 # 1. A network is a handful of kernels, and each has a gradient that a few lines of
@@ -966,19 +959,6 @@ if plain_accuracy:
 #    arrays. So you can measure how much time each of your kernels saves or adds.
 # 7. Compare training runs by their accuracy over several seeds, and a step with the
 #    best version that you can make with the library.
-
-# %% [markdown]
-# ## If you want more
-#
-# - `moments` depends on the images alone, not on the weights. Let it run at the same
-#   time as the kernels of the step before, on a second stream, which becomes a branch
-#   of the graph. What must wait for what?
-# - Add momentum to the update. Which additional arrays do you need, and which kernel
-#   gets slower?
-# - Let one block handle half an image at batch 64: an H200 has 132 SMs.
-# - Rewrite `fc1` with the `wgmma` of chapter 22.
-# - Run `digits.mnist("data")` and train on all 60,000 training images. How many epochs
-#   does it take to reach 99 %?
 
 # %%
 quiz()

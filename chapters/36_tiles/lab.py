@@ -122,14 +122,12 @@ check(
 #
 # Write `transpose`, with square tiles. Block (i, j) loads tile (i, j) of `x`. Then
 # transpose the tile with `ct.transpose`, and store it at its new place. In chapter 13,
-# this took shared memory, a barrier, and 33 columns instead of 32.
+# this took shared memory, a barrier, and 33 columns instead of 32. Stuck?
+# `hint("transpose")`.
 #
 # ```python
 # transpose(x, out, TILE)    # x (n, m), out (m, n) float32
 # ```
-#
-# Stuck? `hint("transpose")`.
-
 
 # %%
 @ct.kernel
@@ -228,14 +226,12 @@ check(
 # Write `matmul`. Block (i, j) computes tile (i, j) of `c`, in a loop over the tiles of
 # row i of `a` and of column j of `b`. `ct.num_tiles(a, axis=1, shape=(TM, TK))` is the
 # number of tiles along an axis; the last one may reach past the end of `a` and of `b`.
+# Stuck? `hint("matmul")`.
 #
 # ```python
 # matmul(a, b, c, TM, TN, TK)
 #     # a (M, K), b (K, N), c (M, N) float16
 # ```
-#
-# Stuck? `hint("matmul")`.
-
 
 # %%
 @ct.kernel
@@ -388,8 +384,10 @@ by_hints[1024].expect("no TMA", at_least=3, times="mine")
 # %% [markdown]
 # ## More measurements
 #
-# The solution and the chapter's page explain what each table shows.
-#
+# The solution and the chapter's page explain what each table shows. The last section
+# has ideas for more.
+
+# %% [markdown]
 # ### Products
 #
 # All rows multiply bfloat16 matrices, in tiles of TM × TN and steps of 64. Unless the
@@ -481,6 +479,18 @@ sizes.expect("tiles of 1024", at_least=1.3, times="tiles of 128")
 # the memory busy.
 
 # %% [markdown]
+# ### If you want more
+#
+# - Let `dense` take `w` as PyTorch stores it, (N, K). `ct.transpose` or the argument
+#   `order` of `ct.load` will help.
+# - Write `layer_norm` in the style of `softmax`. What is the right padding for the
+#   mean, and what for the variance?
+# - Split-K: let several blocks share a tile of `matmul`, each with a part of K, and add
+#   up their sums with `ct.atomic_add`. For which shapes is that faster?
+# - `cuda.tile.tune` tries a list of tiles and hints. Which would you give it for
+#   `matmul`, and which can you rule out without measuring?
+
+# %% [markdown]
 # ## What you learned
 #
 # 1. A tile is a value whose shape is known to the compiler. Blocks load, compute and
@@ -494,18 +504,6 @@ sizes.expect("tiles of 1024", at_least=1.3, times="tiles of 128")
 #    choice, and the compiled kernel shows the result.
 # 5. A tile that does not fit into registers is spilled to local memory: the results are
 #    right, but the kernel is slow.
-
-# %% [markdown]
-# ## If you want more
-#
-# - Let `dense` take `w` as PyTorch stores it, (N, K). `ct.transpose` or the argument
-#   `order` of `ct.load` will help.
-# - Write `layer_norm` in the style of `softmax`. What is the right padding for the
-#   mean, and what for the variance?
-# - Split-K: let several blocks share a tile of `matmul`, each with a part of K, and add
-#   up their sums with `ct.atomic_add`. For which shapes is that faster?
-# - `cuda.tile.tune` tries a list of tiles and hints. Which would you give it for
-#   `matmul`, and which can you rule out without measuring?
 
 # %%
 quiz()

@@ -54,14 +54,11 @@ checks, kernels = chapter.checks, chapter.kernels
 #
 # Both numbers of bytes include the queries, which are read, and the outputs, which are
 # written; each of these has one row of `d` numbers per query head and sequence. Numbers
-# have 2 bytes.
+# have 2 bytes. Stuck? Run `hint("step_costs")`; there are three hints.
 #
 # ```python
 # step_costs(lengths, heads, kv_heads, d)    # -> (flops, once, apart)
 # ```
-#
-# Stuck? Run `hint("step_costs")`; there are three hints.
-
 
 # %%
 def step_costs(lengths, heads, kv_heads, d):
@@ -210,7 +207,8 @@ check(
 # With 5 keys in 4 slices, there are 2, 2, 1 and 0 keys. **An empty slice** has to store
 # something too: the maximum `LOWEST`, and zeros.
 #
-# Write the kernel. Most of it is your code of exercise 2, up to the division.
+# Write the kernel. Most of it is your code of exercise 2, up to the division. Stuck?
+# `hint("split_keys")`.
 #
 # ```python
 # split_keys(q, k, v, lengths, slices, tops, weights, totals)
@@ -218,9 +216,6 @@ check(
 # # int32 (seqs,), a number
 # # -> float32 (seqs, heads, slices) twice, (seqs, heads, slices, D)
 # ```
-#
-# Stuck? `hint("split_keys")`.
-
 
 # %%
 @cuda.jit
@@ -379,7 +374,8 @@ check(
 # The grid is (slices, kv_heads, sequences), and the slices are those of exercise 3.
 # Write the kernel: load the queries, go over the keys of the slice, and store three
 # results per query head. The check counts the loads. `neutral(top, weight, total)` is
-# given; it sets the results of all queries to those of no keys.
+# given; it sets the results of all queries to those of no keys. Stuck?
+# `hint("paged_group")`.
 #
 # ```python
 # paged_group(q, k, v, table, lengths, slices, tops, weights, totals)
@@ -387,8 +383,6 @@ check(
 # # int32 (seqs, most pages), int32 (seqs,), a number
 # # -> float32 (seqs, heads, slices) twice, (seqs, heads, slices, D)
 # ```
-#
-# Stuck? `hint("paged_group")`.
 
 # %% tags=["given"]
 GROUP, PAGE = kernels.GROUP, kernels.PAGE  # queries per kv head, keys per page
@@ -522,7 +516,10 @@ ladder.expect("one launch", at_least=1, times="flash")
 #
 # The rest of the lab shows the fast kernel, its errors, other batches, and the
 # libraries. All code is in the modules of `chapters/37_decoding`. The solution and the
-# chapter's page explain the tables.
+# chapter's page explain the tables. The last section has ideas for more.
+
+# %% [markdown]
+# ### The kernel
 #
 # The kernel is `decode` in `decode_kernel.py`; read its docstring first. `cache.plan`
 # cuts the keys of all sequences into pieces. The next cell compares its results with
@@ -576,6 +573,17 @@ ragged
 ragged.expect("paged", at_least=1, times="padded, masked")
 
 # %% [markdown]
+# ### If you want more
+#
+# - Write `plan` yourself: cut the keys of 64 ragged sequences into equal shares for 132
+#   blocks, and let exercise 3 take its slice from an array of pieces.
+# - Merge in the last block: an atomic counter per head, and two fences (chapter 14).
+#   What must the last block do with the counter?
+# - Store keys and values in 8 bits, with one scale per row. How fast can a step be now?
+# - Sixteen sequences begin with the same 1000 tokens. Let one block handle the queries
+#   of all sixteen, as *cascade inference* does, and merge.
+
+# %% [markdown]
 # ## What you learned
 #
 # 1. A decoding step does about one operation per byte and query head of a group. It
@@ -587,17 +595,6 @@ ragged.expect("paged", at_least=1, times="padded, masked")
 # 4. A page table needs one load per page. With it, a sequence's keys can be anywhere in
 #    memory.
 # 5. A block that attends for a whole group of query heads reads each key once.
-
-# %% [markdown]
-# ## If you want more
-#
-# - Write `plan` yourself: cut the keys of 64 ragged sequences into equal shares for 132
-#   blocks, and let exercise 3 take its slice from an array of pieces.
-# - Merge in the last block: an atomic counter per head, and two fences (chapter 14).
-#   What must the last block do with the counter?
-# - Store keys and values in 8 bits, with one scale per row. How fast can a step be now?
-# - Sixteen sequences begin with the same 1000 tokens. Let one block handle the queries
-#   of all sixteen, as *cascade inference* does, and merge.
 
 # %%
 quiz()

@@ -296,7 +296,8 @@ measure.show_errors(e2m1, mx_scale, nvfp4_scales, scaled_dot, guess=guess)
 
 # %% [markdown]
 # ## If you want more
-#
+
+# %% [markdown]
 # - Raise `measure.TIMES` to 4000. Which numbers become 0 in e4m3 with a scale per
 #   tensor, but not in MXFP8?
 # - Give NVFP4 blocks of 32, or scales that are powers of two. Which of its two
@@ -305,7 +306,8 @@ measure.show_errors(e2m1, mx_scale, nvfp4_scales, scaled_dot, guess=guess)
 #   Compare the mean of many products with the exact product.
 # - Write the encoder as a kernel in Numba: one warp per two blocks, with a shuffle for
 #   the largest magnitude.
-#
+
+# %% [markdown]
 # ## What you learned
 #
 # 1. e2m1 has eight magnitudes. Rounding takes the nearest value, or in a tie the one

@@ -154,6 +154,9 @@ def test_a_learner_meets_the_verdict_and_then_passes(
     kernel = page.get_by_role("button", name="| Idle")  # in the status bar
     kernel.wait_for()
 
+    assert code.first.get_by_text("Imports: run this cell first").is_visible()
+    assert code.first.locator(".cm-content").is_hidden()
+
     run_all(page)
     verdict = check.locator(".weft-verdict")
     verdict.wait_for()
@@ -217,7 +220,8 @@ def test_a_verdict_keeps_to_the_cell_that_it_judged(
     page.get_by_role("button", name="| Idle").wait_for()
 
     def run(cell: object) -> None:
-        cell.locator(".cm-content").click()
+        """Run a cell, folded or not, by the number beside it."""
+        cell.locator(".jp-InputPrompt:visible").click()
         page.keyboard.press("Control+Enter")
 
     said = starter.get_by_text("the first cell of this lab has not been run")

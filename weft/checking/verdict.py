@@ -301,15 +301,9 @@ def html_of(verdict: Verdict) -> str:
 
     Scripts, of `Execution` and of `History`, only add to it where they can run.
     """
-    colour, word = COLOURS[verdict.state], SPOKEN[verdict.state]
-    mark, _, title = verdict.title.partition(" ")
-    name, _, headline = title.partition(" — ")
-    parts = [
-        f'<p style="margin:.2em 0"><span aria-hidden="true">{mark} </span>'
-        f'<span style="{HIDDEN}">{word}: </span>'
-        f"<strong><code>{html.escape(name)}</code> — {html.escape(headline)}"
-        "</strong></p>"
-    ]
+    if verdict.state == TO_DO:
+        return _short_html(verdict)
+    parts = [_title(verdict)]
     if verdict.places:
         rows = "".join(_row(place, note) for place, note in verdict.places)
         parts.append(
@@ -338,14 +332,53 @@ def html_of(verdict: Verdict) -> str:
         parts.append(verdict.judged.html())
     if verdict.onward:
         parts.append(verdict.onward.html())
-    if verdict.printed:
-        parts.append(
-            f'{markup.note(PRINTED)}<pre tabindex="0" style="margin:.3em 0;'
-            f'overflow-x:auto;{MONOSPACE}">{html.escape(verdict.printed)}</pre>'
-        )
+    parts.append(_printed(verdict))
     below = verdict.history()._repr_html_() if verdict.past else ""
+    return _framed(verdict, parts, "max-width:46rem") + below
+
+
+def _short_html(verdict: Verdict) -> str:
+    """Return a verdict on what is still to do in few lines: a lab begins with many.
+
+    The execution is beside the title, and one paragraph, as wide as the notebook, says
+    all the rest.
+    """
+    judged = verdict.judged.html() if verdict.judged else ""
+    style = "display:flex;flex-wrap:wrap;align-items:center;column-gap:1.5em"
+    said = f"{verdict.message} {verdict.explanation}"
+    parts = [
+        f'<div style="{style}">{_title(verdict)}{judged}</div>',
+        f'<p style="margin:.2em 0">{markup.inline(said)}</p>',
+        _printed(verdict),
+    ]
+    return _framed(verdict, parts, "max-width:none")
+
+
+def _title(verdict: Verdict) -> str:
+    mark, _, title = verdict.title.partition(" ")
+    name, _, headline = title.partition(" — ")
+    return (
+        f'<p style="margin:.2em 0"><span aria-hidden="true">{mark} </span>'
+        f'<span style="{HIDDEN}">{SPOKEN[verdict.state]}: </span>'
+        f"<strong><code>{html.escape(name)}</code> — {html.escape(headline)}"
+        "</strong></p>"
+    )
+
+
+def _printed(verdict: Verdict) -> str:
+    """Return what the learner's code printed, as HTML; '' if it was nothing."""
+    if not verdict.printed:
+        return ""
+    return (
+        f'{markup.note(PRINTED)}<pre tabindex="0" style="margin:.3em 0;'
+        f'overflow-x:auto;{MONOSPACE}">{html.escape(verdict.printed)}</pre>'
+    )
+
+
+def _framed(verdict: Verdict, parts: Sequence[str], width: str) -> str:
+    colour = COLOURS[verdict.state]
     return (
         f'<div class="weft-verdict" data-kind="{verdict.kind}" role="status" '
         f'style="border-left:4px solid {colour};padding:.3em .9em;margin:.3em 0;'
-        f'max-width:46rem;line-height:1.45">{"".join(parts)}</div>{below}'
+        f'{width};line-height:1.45">{"".join(parts)}</div>'
     )

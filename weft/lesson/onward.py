@@ -52,12 +52,13 @@ class Header:
             )
         count = f"{self.passed} of {total} exercises passed" if self.passed else ""
         minutes = f"about {self.lesson.minutes} minutes"
+        work = " · ".join(filter(None, (count, minutes)))
+        ways.append(f'<span style="{markup.MUTED}">{work}</span>')
         return markup.block(
             [
                 _strong(self.title),
                 *(_line(markup.inline(text)) for text in self.lacks),
                 _line(DOT.join(ways)),
-                markup.note(" · ".join(filter(None, (count, minutes)))),
             ],
             label="This lab",
         )

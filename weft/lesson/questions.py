@@ -64,14 +64,14 @@ def html(lesson: Lesson) -> str:
 def _question(number: int, question: Question) -> str:
     """Return one question as HTML."""
     choices = "".join(
-        f'<details style="border:{markup.RULE};border-radius:.4em;margin:.35em 0;'
-        f'padding:.35em .7em"><summary style="cursor:pointer">'
+        f'<details style="border:{markup.RULE};border-radius:.4em;margin:.25em 0;'
+        f'padding:.2em .7em"><summary style="cursor:pointer">'
         f"{markup.inline(c.text)}</summary>"
         f'<p style="margin:.4em 0 .2em"><strong>{verdict(c)}</strong> '
         f"{markup.inline(c.because)}</p></details>"
         for c in question.choices
     )
     return (
-        f'<p style="margin:1em 0 .4em"><strong>{number}.</strong> '
+        f'<p style="margin:.8em 0 .3em"><strong>{number}.</strong> '
         f"{markup.inline(question.text)}</p>{choices}"
     )
