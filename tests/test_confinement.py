@@ -193,7 +193,7 @@ def test_the_documents_promise_the_same() -> None:
     """What remains possible, and which limits there are, stands there as it is."""
     documents = [ROOT / "SECURITY.md", ROOT / "book" / "teaching.md"]
     texts = [" ".join(path.read_text(encoding="utf-8").split()) for path in documents]
-    begins = "Marks of unsupervised work are evidence, not proof."
+    begins = "Marks for unsupervised work are evidence, not proof."
     ends = "even in a container."
     said = [text[text.index(begins) : text.index(ends)] for text in texts]
     assert said[0] == said[1]

@@ -105,8 +105,8 @@ function aboutAccess(found) {
   if (found.apart) return " No load can read 16 bytes there: they are not together, or not aligned.";
   const lanes = counted(found.cells.length, "lane");
   if (found.taken === found.fewest)
-    return ` ${lanes} read without a bank conflict.`;
-  return ` ${lanes} read, and the busiest bank has more words to deliver than one per pass.`;
+    return ` A load by ${lanes} has no bank conflict here.`;
+  return ` A load by ${lanes} has conflicts: the busiest bank has more words to deliver than one per pass.`;
 }
 
 const wrong = (message) => ({
