@@ -649,7 +649,7 @@ def weights() -> Iterator[str]:
             Row("int4 per 128, PyTorch", small.int4_of_torch, nbytes=four),
             Row("2:4, cuSPARSELt", small.sparse, nbytes=1.125 * whole),
         ]
-        if m > 16:  # the fragments' sums would not fit into registers
+        if m > 16:  # activations and sums would fill the registers
             rows = [row for row in rows if "mma.sync" not in row.name]
         yield timed(
             f"{m} x {k} @ {k} x {n}",
