@@ -9,10 +9,12 @@ from numba import cuda, int64
 
 import weft
 from weft import bench
+from weft.bench.builds import build_of
 from weft.templates import specialise
 
 from .checks import before, gemm, operands
-from .kernels import WRITE_OUT, gemm_tiles, pipeline, sized, widen
+from .even import gemm_even, plan_of
+from .kernels import WRITE_OUT, gemm_tiles, pipeline, sized, tuned, widen
 
 if weft.GPU:
     import torch
@@ -42,7 +44,7 @@ choices = {
 squares = [(n, n, n) for n in (1024, 2048, 4096, 8192)]
 ragged = [(4095, 4097, 4093), (2047, 3001, 1999)]
 ragged += [(1000, 3000, 2049), (3333, 777, 5555)]
-best = {}  # shape: the fastest choice
+best = {}  # shape: the fastest choice, and whether it is cut evenly
 
 
 def matrices(m, n, k):
@@ -78,6 +80,62 @@ def with_choice(choice, a, b, c, wide=None):
     BM, BN = choice["BM"], choice["BN"]
     threads = BM * BN // (choice["TM"] * choice["TN"])
     return launch(made[key], BM, BN, threads, a, b, c, wide)
+
+
+def evenly(registers=None, **choice):
+    """Return gemm_even compiled with these parameters."""
+    return specialise(
+        gemm_even,
+        unroll=WRITE_OUT,
+        max_registers=registers,
+        **tuned(**choice),
+    )
+
+
+def threads_of(choice):
+    """Return the number of threads in a block."""
+    return choice["BM"] * choice["BN"] // (choice["TM"] * choice["TN"])
+
+
+def with_plan(choice, even, a, b, c, wide=None, scales=(one, zero)):
+    """Return a function that launches gemm_even with these parameters.
+
+    even: whether tiles are cut so that all SMs end together. scales: alpha and beta.
+    """
+    key = "even", *sorted(choice.items())
+    if key not in made:
+        made[key] = evenly(**choice)
+    kernel, threads = made[key], threads_of(choice)
+    alpha, beta = scales
+    wide = b if wide is None else wide
+    d_a, d_wide = (cuda.as_cuda_array(x.view(-1)) for x in (a, wide))
+    (m, n), k = c.shape, a.shape[1]
+    sides = choice["BM"], choice["BN"], choice.get("BK", 8)
+
+    def planned(places, even, c):
+        plan, parts = plan_of(m, n, k, *sides, places, even)
+        room = torch.empty(parts * choice["BM"], choice["BN"], device="cuda")
+        counts = cuda.to_device(np.zeros(parts, np.uint32))
+        grid = len(plan)
+        more = cuda.to_device(plan), cuda.as_cuda_array(room), counts
+        on = alpha, d_a, d_wide, beta, cuda.as_cuda_array(c), k, wide.shape[1], *more
+        return lambda: kernel[grid, threads](*on)
+
+    if not kernel.overloads:
+        planned(1, False, torch.empty_like(c))()  # compiles
+    gpu = weft.device.find()
+    build = build_of(kernel, threads, gpu.capability)
+    run = planned(build.blocks * gpu.sms, even, c)
+    if wide is b:
+        return run
+    cells = -(-wide.shape[1] // 32), -(-wide.shape[0] // 8)
+    narrow_and_wide = cuda.as_cuda_array(b), cuda.as_cuda_array(wide)
+
+    def widened():
+        widen[cells, (32, 8)](*narrow_and_wide)
+        run()
+
+    return widened
 
 
 def ladder(gemm_1d, gemm_2d, gemm_wide, guess=None):
@@ -127,13 +185,31 @@ def largest_error(kernel, BM, BN, threads, m, n, k, beta=1):
     return np.abs(d_c.copy_to_host() - right).max()
 
 
+def largest_error_of_even(kernel, side, threads, places, m, n, k, beta=1):
+    """Run gemm_even twice on a ragged product and return its largest error."""
+    alpha, a, b, beta = operands(np.random.default_rng(19), m, n, k, beta)
+    c = before(alpha, a, b, beta)
+    right = gemm(alpha, a, b, beta)
+    b = np.pad(b, ((0, 0), (0, -n % 4)))
+    plan, parts = plan_of(m, n, k, side, side, 8, places)
+    d_a, d_b, d_plan = map(cuda.to_device, (a.reshape(-1), b.reshape(-1), plan))
+    room = cuda.to_device(np.zeros((parts * side, side), np.float32))
+    more = k, b.shape[1], d_plan, room, cuda.to_device(np.zeros(parts, np.uint32))
+    for _ in range(2):  # the second one uses the counts that the first one leaves
+        d_c = cuda.to_device(c)
+        kernel[len(plan), threads](alpha, d_a, d_b, beta, d_c, *more)
+    return np.abs(d_c.copy_to_host() - right).max()
+
+
 def tried():
-    """Run gemm_pipeline in the simulator on sizes that are ragged everywhere."""
-    small = pipeline(**sized(32, 32, 4, 4, 16, 32))
+    """Run both kernels in the simulator on sizes that are ragged everywhere."""
+    size = sized(32, 32, 4, 4, 16, 32)
+    small, even = pipeline(**size), evenly(**size)
     for shape in [(35, 36, 19), (5, 33, 3), (1, 1, 1)]:
         error = largest_error(small, 32, 32, 64, *shape)
-        print(shape, f"{error:.0e}")
-        assert error < 1e-5
+        cut = largest_error_of_even(even, 32, 64, 3, *shape)
+        print(shape, f"{error:.0e}, in equal parts {cut:.0e}")
+        assert max(error, cut) < 1e-5
 
 
 def inner_loop(sass):
@@ -195,14 +271,21 @@ def inner_loops():
     return loops
 
 
+def speed(choice, even, a, b, c, wide):
+    """Return the TFLOP/s of gemm_even with these parameters."""
+    ms = bench.time(with_plan(choice, even, a, b, c, wide)).ms
+    return 2 * c.numel() * a.shape[1] / ms / 1e9
+
+
 def search(shapes, choices):
-    """Return the TFLOP/s of each choice on each shape."""
+    """Return the TFLOP/s on each shape, by choice and whether it is cut evenly."""
     found = {}
-    for m, n, k in shapes:
-        a, b, c, wide = matrices(m, n, k)
-        for name, choice in choices.items():
-            time = bench.time(with_choice(choice, a, b, c, wide)).ms
-            found[(m, n, k), name] = 2 * m * n * k / time / 1e9
+    for shape in shapes:
+        on = matrices(*shape)
+        rates = {(n, False): speed(x, False, *on) for n, x in choices.items()}
+        for name, _ in sorted(rates, key=rates.get)[-2:]:  # the two fastest
+            rates[name, True] = speed(choices[name], True, *on)
+        found[shape] = rates
     return found
 
 
@@ -233,9 +316,11 @@ def tune(needs, busy):
             fitting = dict(list(choices.items())[:6])
         rates = search(squares + ragged, fitting)
         for shape in squares + ragged:
-            best[shape] = max(fitting, key=lambda name: rates[shape, name])
-            line = "  ".join(f"{rates[shape, name]:5.1f}" for name in fitting)
-            print(f"{'x'.join(map(str, shape)):15} {line}  {best[shape]}")
+            best[shape] = max(rates[shape], key=rates[shape].get)
+            line = "  ".join(f"{rates[shape][n, False]:5.1f}" for n in fitting)
+            name, even = best[shape]
+            text = f"{name}, even, {rates[shape][name, even]:.1f}" if even else name
+            print(f"{'x'.join(map(str, shape)):15} {line}  {text}")
         searched = time.perf_counter() - began
         print(f"{len(fitting)} choices, {len(best)} shapes: {searched:.0f} s")
     return searched
@@ -247,7 +332,8 @@ def beside(shape):
 
     def build():
         a, b, c, wide = matrices(m, n, k)
-        tuned_one = with_choice(choices[best[shape]], a, b, c, wide)
+        name, even = best[shape]
+        tuned_one = with_plan(choices[name], even, a, b, c, wide)
         return {"cuBLAS": lambda: torch.mm(a, b, out=c), "tuned": tuned_one}
 
     return bench.compare(
@@ -258,8 +344,28 @@ def beside(shape):
     )
 
 
-def relative_error(choice, m, n, k, beta=0):
-    """Return the error of gemm_pipeline on random matrices."""
+def last_wave(n):
+    """Compare cheaper indices and equal parts of work with gemm_pipeline."""
+
+    def build():
+        a, b, c, _ = matrices(n, n, n)
+        return {
+            "cuBLAS": lambda: torch.mm(a, b, out=c),
+            "serpentine": with_choice(large, a, b, c),
+            "running indices": with_plan(large, False, a, b, c),
+            "even": with_plan(large, True, a, b, c),
+        }
+
+    return bench.compare(
+        f"the last wave, {n} x {n} x {n} float32",
+        build,
+        baseline="cuBLAS",
+        flops=2 * n**3,
+    )
+
+
+def relative_error(choice, even, m, n, k, beta=0):
+    """Return the error of gemm_even on random matrices."""
     a, b = torch.rand(m, k, device="cuda"), torch.rand(k, n, device="cuda")
     c = torch.full((m, n), float(beta) if beta else np.nan, device="cuda")
     right = 1.5 * (a.double() @ b.double())
@@ -268,13 +374,8 @@ def relative_error(choice, m, n, k, beta=0):
     wide = torch.zeros(k, -(-n // 4) * 4, device="cuda")
     wide[:, :n] = b
 
-    with_choice(choice, a, wide, c)  # compiles
-    kernel = made[tuple(sorted(choice.items()))]
-    threads = choice["BM"] * choice["BN"] // (choice["TM"] * choice["TN"])
-    grid = -(-n // choice["BN"]), -(-m // choice["BM"])
-    on = map(cuda.as_cuda_array, (a, wide, c))
-    d_a, d_b, d_c = on
-    kernel[grid, threads](np.float32(1.5), d_a, d_b, np.float32(beta), d_c)
+    scales = np.float32(1.5), np.float32(beta)
+    with_plan(choice, even, a, b, c, wide, scales)()
     return ((c - right).norm() / right.norm()).item()
 
 
@@ -284,13 +385,17 @@ def verified():
     if weft.on_gpu("the shapes are too large for the simulator"):
         sides = 1, 31, 127, 129, 1000
         worst = max(
-            relative_error(choice, m, n, k, beta)
+            relative_error(choice, even, m, n, k, beta)
             for choice in (large, choices["64 x 128, 8 x 8"])
+            for even in (False, True)
             for m, n, k in itertools.product(sides, repeat=3)
             for beta in (0, 2)
         )
         print(f"small and ragged: {worst:.1e} at most")
-        greatest = max(relative_error(choices[best[s]], *s) for s in best)
+        greatest = max(
+            relative_error(choices[name], even, *shape)
+            for shape, (name, even) in best.items()
+        )
         print(f"the eight shapes: {greatest:.1e} at most")
         assert max(worst, greatest) < 1e-5
     return worst, greatest
