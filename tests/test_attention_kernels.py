@@ -32,11 +32,11 @@ backward = import_module("weft.chapters.24_attention.backward_kernels")
 forward = import_module("weft.chapters.24_attention.forward_kernel")
 
 box, rows, flat = uint8[::1], float32[:, ::1], float32[::1]
-sizes = int32, float32, float32
 kernels = {
     "attend": ((box,) * 4 + (rows, int32[::1], int32, int32, float32)),
-    "grads_kv": ((box,) * 6 + (flat, flat, int32, *sizes)),
-    "grads_queries": ((box,) * 5 + (rows, rows, *sizes)),
+    "grads_kv": ((box,) * 7 + (flat, flat, int32, int32, float32, float32)),
+    "grads_queries": ((box,) * 3 + (int32, int32, float32)),
+    "grads_queries_again": ((box,) * 5 + (rows, rows, int32, float32, float32)),
 }
 for name, signature in kernels.items():
     kernel = getattr(forward if name == "attend" else backward, name).py_func
@@ -60,11 +60,13 @@ def test_the_kernels_compile_for_hopper():
         timeout=300,
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    # 8 per 128 x 128 x 128, and half of them for tiles of 64; a fence per tensor map
+    # 8 per 128 x 128 x 128, and half of them for S.T, P.T @ g and dS.T @ q of 64 rows,
+    # or for 64 keys; a fence per tensor map
     assert done.stdout.splitlines() == [
         "attend 32 4 True False False",
-        "grads_kv 24 6 True False False",
-        "grads_queries 24 5 True False False",
+        "grads_kv 24 7 True False False",
+        "grads_queries 8 3 True False False",
+        "grads_queries_again 24 5 True False False",
     ]
 
 
@@ -105,6 +107,57 @@ def test_the_forward_kernel_runs_in_the_simulator(causal):
     wanted = torch.softmax(scores, -1) @ v.float()
     assert torch.allclose(out.float(), wanted, atol=0.02)
     assert torch.allclose(lse[:, :200], torch.logsumexp(scores, -1), atol=1e-4)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("causal", [False, True])
+def test_the_backward_kernels_run_in_the_simulator(causal):
+    """A head of 200 rows: right, and with no hazard, even if dS begins as NaN."""
+    torch = pytest.importorskip("torch")
+    from weft.stack_maps import stack_map
+
+    backward = import_module("weft.chapters.24_attention.backward_kernels")
+    random = torch.Generator().manual_seed(1)
+    seq, padded, scale = 200, 256, 128**-0.5
+    q, k, v, g = (torch.randn(1, seq, 128, generator=random).bfloat16() for _ in "qkvg")
+    leaves = [x.float().requires_grad_() for x in (q, k, v)]
+    scores = leaves[0] @ leaves[1].mT * scale
+    if causal:
+        later = torch.triu(torch.ones(seq, seq, dtype=torch.bool), 1)
+        scores = scores.masked_fill(later, -torch.inf)
+    out = torch.softmax(scores, -1) @ leaves[2]
+    wanted = torch.autograd.grad(out, leaves, g.float())
+
+    # rows past the end have a very large log-sum-exp
+    lse, lse2 = torch.full((1, padded), 1e30), torch.zeros(1, padded)
+    lse[:, :seq] = torch.logsumexp(scores, -1).detach()
+    words = [x.view(torch.int32) for x in (out.detach().bfloat16(), g)]
+    delta = torch.zeros(1, padded)
+    backward.row_sums[(padded // 16, 1), 256](*words, lse, delta, lse2, seq)
+    ds = torch.full((1, 4 * padded, 64), torch.nan).bfloat16()
+    dq, dk, dv = (torch.zeros_like(q) for _ in "qkv")
+
+    def hazard(kernel, blocks, shared, *args):
+        made = templates.specialise(kernel, unroll=("step",), CAUSAL=causal)
+        templates.large_shared(made, shared, *args)
+        return hazards.find(record(made, (blocks, 384, 0, shared), args)[0])
+
+    near = [stack_map(x, (64, 64)) for x in (q, g, dk, dv, ds)]
+    maps = near[0], *(stack_map(x, (128, 64)) for x in (k, v)), *near[1:]
+    rows = lse2.view(-1), delta.view(-1), seq, padded, scale * backward.LOG2E, scale
+    shared = backward.KV_SHARED
+    assert hazard(backward.grads_kv, 2, shared, *maps, *rows) is None
+    maps = near[4], stack_map(k, (64, 64)), stack_map(dq, (64, 64))
+    shared = backward.Q_SHARED
+    assert hazard(backward.grads_queries, 1, shared, *maps, seq, padded, scale) is None
+    again = torch.zeros_like(q)
+    maps = *(stack_map(x, (128, 64)) for x in (q, k, v, g)), stack_map(again, (64, 64))
+    kernel, shared = backward.grads_queries_again, backward.AGAIN_SHARED
+    rows = lse2, delta, seq, scale * backward.LOG2E, scale
+    assert hazard(kernel, 2, shared, *maps, *rows) is None
+    wanted = wanted[0], *wanted
+    for got, right in zip((again, dq, dk, dv), wanted, strict=True):
+        assert (got.float() - right).norm() < 4e-3 * right.norm()
 
 
 kernels = import_module("weft.chapters.24_attention.kernels")

@@ -7,10 +7,12 @@ from weft import bench
 from weft.templates import large_shared, specialise
 
 from .backward_kernels import (
+    AGAIN_SHARED,
     KV_SHARED,
     Q_SHARED,
     grads_kv,
     grads_queries,
+    grads_queries_again,
     row_sums,
 )
 from .forward_kernel import LOG2E, SHARED, attend
@@ -25,15 +27,16 @@ SCALE128 = WIDTH**-0.5
 compiled = {}
 
 
-def launcher(kernel, causal, shared, arguments):
+def launcher(kernel, causal, shared, arguments, **constants):
     """Return a compiled kernel, with or without a causal mask."""
-    key = kernel, causal
+    key = kernel, causal, *constants.items()
     if key not in compiled:
         made = specialise(
             kernel,
             unroll=("step",),
             launch_bounds=(384, 1),
             CAUSAL=causal,
+            **constants,
         )
         compiled[key] = large_shared(made, shared, *arguments)
     return compiled[key]
@@ -72,36 +75,49 @@ class Attention:
         self.kernel[launch](*self.arguments)
         return self.out
 
-    def prepare(self, g):
-        """Make room for the gradients, given that of the output."""
-        self.g = g
+    def prepare(self, g, stored=True):
+        """Make room for the gradients, given that of the output.
+
+        stored: whether dS goes through memory, seq * seq bfloat16 for each head, rather
+        than being computed twice.
+        """
+        self.g, self.stored = g, stored
         self.dq, self.dk, self.dv = (torch.empty_like(g) for _ in "qkv")
         self.delta, self.lse2 = (torch.empty_like(self.lse) for _ in "dl")
+        # dS.T: for each tile of 64 queries, all keys
+        tiles = -(-self.seq // 64) if stored else 1
+        self.ds = g.new_empty(self.planes, tiles * self.padded, 64)
         whole = [stack_map(x, (128, 64)) for x in (self.q, self.k, self.v, g)]
-        half = [stack_map(x, (64, 64)) for x in (self.q, g)]
-        dq, dk, dv = (stack_map(x, (64, 64)) for x in (self.dq, self.dk, self.dv))
-        self.maps += [*whole, *half, dq, dk, dv]  # a map lives as long as this
+        tensors = self.q, self.k, g, self.dq, self.dk, self.dv, self.ds
+        half = [stack_map(x, (64, 64)) for x in tensors]
+        self.maps += [*whole, *half]  # a map lives as long as this
 
         array = cuda.as_cuda_array
         words = [array(x.view(torch.int32)) for x in (self.out, g)]
         rows = self.lse, self.delta, self.lse2
         self.of_rows = *words, *map(array, rows), self.seq
-        scale = SCALE128 * LOG2E, SCALE128
         q, k, v, g = map(array, whole)
-        near = map(array, (half[0], whole[1], whole[2], half[1], dk, dv))
+        half_q, half_k, half_g, dq, dk, dv, ds = map(array, half)
+        scale, sizes = SCALE128 * LOG2E, (self.seq, self.padded)
+        near = half_q, k, v, half_g, dk, dv, ds
         flat = array(self.lse2.view(-1)), array(self.delta.view(-1))
-        self.of_kv = *near, *flat, self.seq, self.padded, *scale
-        both = array(self.lse2), array(self.delta)
-        self.of_q = q, k, v, g, array(dq), *both, self.seq, *scale
+        self.of_kv = *near, *flat, *sizes, scale, SCALE128
         causal = self.causal
-        self.kv = launcher(grads_kv, causal, KV_SHARED, self.of_kv)
-        self.dq_kernel = launcher(grads_queries, causal, Q_SHARED, self.of_q)
+        self.kv = launcher(grads_kv, causal, KV_SHARED, self.of_kv, STORED=stored)
+        if stored:
+            kernel, self.q_shared, self.q_rows = grads_queries, Q_SHARED, 256
+            self.of_q = ds, half_k, dq, *sizes, SCALE128
+        else:
+            kernel, self.q_shared, self.q_rows = grads_queries_again, AGAIN_SHARED, 128
+            both = array(self.lse2), array(self.delta)
+            self.of_q = q, k, v, g, dq, *both, self.seq, scale, SCALE128
+        self.dq_kernel = launcher(kernel, causal, self.q_shared, self.of_q)
 
     def backward(self):
         """Write dq, dk and dv; `prepare` and `forward` come before."""
-        grid, stream = (self.blocks, self.planes), bench.stream()
-        rows = self.padded // 8, self.planes
-        row_sums[rows, (32, 8), stream](*self.of_rows)
-        self.kv[grid, 384, stream, KV_SHARED](*self.of_kv)
-        self.dq_kernel[grid, 384, stream, Q_SHARED](*self.of_q)
+        stream, planes = bench.stream(), self.planes
+        row_sums[(self.padded // 16, planes), 256, stream](*self.of_rows)
+        self.kv[(self.blocks, planes), 384, stream, KV_SHARED](*self.of_kv)
+        grid = -(-self.seq // self.q_rows), planes
+        self.dq_kernel[grid, 384, stream, self.q_shared](*self.of_q)
         return self.dq, self.dk, self.dv

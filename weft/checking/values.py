@@ -53,11 +53,15 @@ def judge_on_gpu(
 
 
 def relative_error(got: Array, wanted: Array) -> float:
-    """Compute ‖got − wanted‖ / ‖wanted‖; 0 for other types than floats and complex."""
+    """Compute ‖got − wanted‖ / ‖wanted‖ over the elements that should be finite.
+
+    It is 0 for other types than floats and complex numbers.
+    """
     if got.dtype.kind not in "fc":
         return 0.0
-    norm = float(np.linalg.norm(wanted.ravel()))
-    gap = float(np.linalg.norm((got.astype(wanted.dtype) - wanted).ravel()))
+    finite = np.isfinite(wanted)
+    norm = float(np.linalg.norm(wanted[finite]))
+    gap = float(np.linalg.norm(got[finite].astype(wanted.dtype) - wanted[finite]))
     return gap / norm if norm else gap
 
 
