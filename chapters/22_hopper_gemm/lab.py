@@ -68,14 +68,12 @@ checks = chapter.checks
 # a consumer waits for at `full` before it reads the tile, and the parity that the
 # producer waits for at `empty` before it starts the copy. For the first tile of each
 # stage, the producer's wait must return at once. For the second tile, the producer must
-# wait until the first tile of that stage has been used.
+# wait until the first tile of that stage has been used. Stuck? `hint("ring")`.
 #
 # ```python
 # ring(0, 4)    # -> (0, 0, 1)
 # ring(5, 4)    # -> (1, 1, 0)
 # ```
-#
-# Stuck? `hint("ring")`.
 
 # %%
 def ring(k, stages):
@@ -123,13 +121,11 @@ check(
 # Reverse `x` tile by tile. A block has 128 threads and one tile of 128 numbers, or
 # fewer at the end of `x`. A tile begins at the same index in `out` as in `x`, but its
 # numbers are in reverse order. Copy only the `count` numbers of the tile, each of which
-# has 4 bytes.
+# has 4 bytes. Stuck? `hint("reverse_tiles")`.
 #
 # ```python
 # reverse_tiles(x, out)   # float32 (n,) -> float32 (n,); 4 divides n
 # ```
-#
-# Stuck? `hint("reverse_tiles")`.
 
 # %% tags=["given"]
 TILE = 128
@@ -196,13 +192,12 @@ check(
 #   `empty`. Its arrival signals that *this thread* has read what it needs, so all 64
 #   consumers must arrive.
 #
-# `turned(stage, parity)` returns the stage and the parity for the next tile.
+# `turned(stage, parity)` returns the stage and the parity for the next tile. Stuck?
+# `hint("dot_columns")`.
 #
 # ```python
 # dot_columns(x, y, out)   # float32 (k, n), (k, n) -> float32 (n,); 64 divides n
 # ```
-#
-# Stuck? `hint("dot_columns")`.
 
 # %% tags=["given"]
 WIDTH, STAGES = 64, 2
@@ -293,13 +288,11 @@ check(
 # Return the contents of shared memory after a box of `rows` rows has been loaded, as a
 # vector of `64 * rows` numbers. `x` is a matrix of int16, and the first element of the
 # box is `x[row, col]`. `row` and `col` may be negative, or beyond the end of the
-# matrix. `col` need not be a multiple of 64.
+# matrix. `col` need not be a multiple of 64. Stuck? `hint("delivered")`.
 #
 # ```python
 # delivered(x, row, col, rows)   # int16 (m, n), int, int, int -> int16 (64 * rows,)
 # ```
-#
-# Stuck? `hint("delivered")`.
 
 # %% tags=["given"]
 swizzle = checks.SWIZZLE  # a byte of a box -> its byte in shared memory
@@ -370,13 +363,12 @@ check(
 #   `put_sums(c, acc, row, col, t, m, n)`, which stores the sums of a warpgroup from
 #   `c[row, col]` on.
 #
-# The next tile of `c` begins with new sums, but the ring is not reset.
+# The next tile of `c` begins with new sums, but the ring is not reset. Stuck?
+# `hint("gemm_ring")`.
 #
 # ```python
 # gemm_ring(map_a, map_w, m, n, k, c)   # bfloat16 (m, k), (n, k) -> float32 (m, n)
 # ```
-#
-# Stuck? `hint("gemm_ring")`.
 
 # %% tags=["given"]
 TM, TN, TK = 128, 32, 64  # a tile of c; numbers along k of a stage
@@ -488,15 +480,14 @@ check(
 # At the end of such a group, it jumps back to the leftmost column, so the data loaded
 # for the last columns are not reused. Write the **serpentine** order: groups 0, 2, 4, …
 # go from left to right, and groups 1, 3, 5, … from right to left. Within a column, the
-# order is always from top to bottom. The last group may have fewer rows.
+# order is always from top to bottom. The last group may have fewer rows. Stuck?
+# `hint("tile_at")`.
 #
 # ```python
 # tile_at(number, rows, cols, group)   # -> (row, col)
 # [tile_at(n, 4, 2, 2) for n in range(8)]
 # # -> [(0, 0), (1, 0), (0, 1), (1, 1), (2, 1), (3, 1), (2, 0), (3, 0)]
 # ```
-#
-# Stuck? `hint("tile_at")`.
 
 # %%
 def tile_at(number, rows, cols, group):
@@ -613,7 +604,8 @@ ladder.expect("TMA store", at_least=0.98)
 # goes on to other shapes, float8, and a load without pauses. The code is in
 # `measure.py`, in `chapters/22_hopper_gemm`.
 #
-# The solution and the chapter's page explain what each table shows.
+# The solution and the chapter's page explain what each table shows. The last section
+# has ideas for more.
 
 # %% [markdown]
 # ### The ladder, 4096 × 4096 × 4096
@@ -700,7 +692,7 @@ sustained
 sustained.expect("TMA store", at_least=0.95)
 
 # %% [markdown]
-# ## If you want more
+# ### If you want more
 #
 # - Keep one group of products in flight in `gemm_ring`: wait with `wgmma_wait(1)`.
 #   Which stage may you release then? What comes after the loop?
@@ -715,7 +707,8 @@ sustained.expect("TMA store", at_least=0.95)
 #   so the tile has to become smaller. How much slower is the kernel?
 # - Write the producer's loop of `dot_columns` with two producer lanes, one for each
 #   matrix. How many arrivals does `full` need then?
-#
+
+# %% [markdown]
 # ## What you learned
 #
 # 1. An mbarrier counts arrivals and bytes. A ring has two mbarriers for each stage, and
