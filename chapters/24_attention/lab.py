@@ -745,7 +745,7 @@ check(
     overlapped,
     spec=checks.one_head,
     inputs=checks.one_heads_words,
-    sizes=[(20, 60), (64, 150)],
+    sizes=[(80, 60), (64, 150)],
     launch=lambda rows, seq: (-(-rows // 64), 128),
     tolerance=2e-2,
     because=checks.out_of_step,
