@@ -22,6 +22,7 @@ from numba import cuda  # isort: skip
 ROOT = Path(__file__).parents[1]
 KERNELS = ROOT / "chapters" / "22_hopper_gemm" / "kernels.py"
 EARLY = ROOT / "book" / "recordings" / "22_hopper_gemm" / "early.py"
+RAGGED = EARLY.with_name("ragged.py")
 SCRIPT = """
 import re, sys, types
 package = types.ModuleType("weft")  # the package itself would choose the simulator
@@ -42,15 +43,21 @@ text = open(sys.argv[3], encoding="utf-8").read()
 first, last = text.index("@cuda.jit(device=True)"), text.index("def early_gemm(")
 scope["produce_tiles"] = scope["produce"]
 exec(compile(text[first:last], "early", "exec"), scope)
+text = open(sys.argv[4], encoding="utf-8").read()
+first, last = text.index("BM, BN, DEPTH,"), text.index("def paired_gemm(")
+paired = dict(scope)
+exec(compile(text[first:last], "ragged", "exec"), paired)
+scope["paired"] = paired["paired"]
 flat, words = uint8[::1], int32[:, ::1]
 types = flat, flat, flat, words, int32, int32, int32, float32
-for name, more in (
+for name, more, *size in (
     ("one_pipeline", {}),
     ("warp_specialised", {"CLUSTER": 2}),
     ("warp_specialised", {"fp8": True}),
     ("warp_specialised", {"produce": scope["produce_early"]}),
+    ("paired", paired["PAIRED"], 192, 200),
 ):
-    named, shared = scope["sized"](scope[name], 128, 256, **more)
+    named, shared = scope["sized"](scope[name], *(size or (128, 256)), **more)
     assert shared <= scope["ROOM"]
     made = templates._specialised(scope[name].py_func, set(), named)
     ptx, _ = cuda.compile_ptx(made, types, cc=(9, 0, "a"))
@@ -66,7 +73,7 @@ for name, more in (
 def test_the_kernels_compile_for_hopper():
     environment = {k: v for k, v in os.environ.items() if "CUDASIM" not in k}
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, str(ROOT), str(KERNELS), str(EARLY)],
+        [sys.executable, "-c", SCRIPT, *map(str, (ROOT, KERNELS, EARLY, RAGGED))],
         capture_output=True,
         text=True,
         env=environment,
@@ -84,6 +91,7 @@ def test_the_kernels_compile_for_hopper():
         f"warp_specialised 3 True False False multicast {more} {bf16}",
         f"warp_specialised 3 True False False {more} {e4m3}",
         f"warp_specialised 3 True False False {early} {more} {bf16}",
+        f"paired 3 True False False multicast {more} {bf16.replace('256', '200', 1)}",
     ]
 
 
@@ -104,6 +112,11 @@ def early():
     return loaded("hopper_gemm_early", EARLY)
 
 
+@pytest.fixture(scope="module")
+def ragged():
+    return loaded("hopper_gemm_ragged", RAGGED)
+
+
 @pytest.mark.parametrize(
     ("name", "sizes", "more"),
     [
@@ -114,14 +127,17 @@ def early():
         ("warp_specialised", (136, 72, 136), {"produce": "produce_early"}),
         ("warp_specialised", (136, 72, 136), {"CLUSTER": 2}),
         ("warp_specialised", (200, 136, 72), {"CLUSTER": 4, "GROUP": 2}),
+        ("paired", (136, 176, 72), {"CLUSTER": 2, "bn": 72}),
     ],
 )
-def test_the_kernels_run_in_the_simulator(kernels, early, name, sizes, more):
-    """Ragged tiles of 64 x 64, two stages: right, and with no hazard."""
+def test_the_kernels_run_in_the_simulator(kernels, early, ragged, name, sizes, more):
+    """Ragged tiles, two stages: right, and with no hazard."""
     torch = pytest.importorskip("torch")
-    kernel = getattr(kernels, name)
+    paired = name == "paired"
+    kernel = getattr(ragged if paired else kernels, name)
     more = {k: getattr(early, v) if k == "produce" else v for k, v in more.items()}
-    named, shared = kernels.sized(kernel, 64, 64, depth=2, **more)
+    bn = more.pop("bn", 64)
+    named, shared = kernels.sized(kernel, 64, bn, depth=2, **more)
     made = templates.specialise(kernel, **named)
     templates.large_shared(made, shared)
     m, n, k = sizes
@@ -131,10 +147,10 @@ def test_the_kernels_run_in_the_simulator(kernels, early, name, sizes, more):
     kind = torch.float8_e4m3fn if more.get("fp8") else torch.bfloat16
     held, c = (a.to(kind), w.to(kind)), torch.full((m, n), torch.nan).bfloat16()
     cluster, line = more.get("CLUSTER", 1), named["LINE"]
-    boxes = (64, line), (64 // cluster, line)
+    boxes = (32 if paired else 64, line), (bn // cluster, line)
     maps = [tensor_map(x, box) for x, box in zip(held, boxes, strict=True)]
     maps.append(tensor_map(c, (64, 64)))
-    several = name == "warp_specialised"
+    several = name != "one_pipeline"
     grid, block = (2 * cluster, 256) if several else (-(-m // 64) * -(-n // 64), 128)
     args = *maps, c.view(torch.int32), m, n, k, 1.0
     with meaning.clustered(cluster):
@@ -168,3 +184,12 @@ def test_the_table_of_early_launches_says_what_was_measured(early):
     measure = early.chapter.measure
     assert early.KERNELS.keys() <= measure.SHAPES.keys()
     assert set(early.KERNELS.values()) <= measure.TILES.keys()
+
+
+def test_the_table_of_ragged_shapes_says_what_was_measured(ragged):
+    data = json.loads(RAGGED.with_suffix(".json").read_text("utf-8"))
+    assert ragged.table(data) == RAGGED.with_suffix(".txt").read_text("utf-8")
+    measure, cases = ragged.chapter.measure, {one["case"] for one in data["tables"]}
+    for case, (cluster, _) in ragged.CASES.items():
+        assert " x ".join(map(str, measure.SHAPES[case])) in cases
+        assert cluster in measure.TILES
