@@ -3,7 +3,7 @@
 The answer follows from the kernel's code, the types of its arguments and the compiler.
 A digest of these names the file that holds the answer, in pytest's cache; so a kernel
 is compiled again when it, or the compiler, has changed. The compiler's process starts
-with the first kernel that is new.
+with the first kernel that is new, and serves all modules of tests.
 """
 
 import contextlib
@@ -16,12 +16,16 @@ from importlib.metadata import version
 from pathlib import Path
 from types import CodeType
 from typing import Any
+from unittest import mock
 
 from weft import compiling
 from weft.device import toolkit
 
 PATIENCE = 1800.0  # seconds to wait for the compiler, where a learner waits 30
 _Worker = compiling.Worker
+_running: compiling.Worker | None = None
+_starts = 0  # how often this process has started the compiler's
+_begun = dict(os.environ)  # no test's own environment is the compiler's
 
 
 def keep(folder: Path) -> type:
@@ -38,7 +42,7 @@ def keep(folder: Path) -> type:
             with contextlib.suppress(FileNotFoundError):
                 return pickle.loads(file.read_bytes())
             if self._worker is None:
-                self._worker = _Worker(self._command)
+                self._worker = running(self._command)
             answer = self._worker.ask(job)
             if not {"skipped", "unverified"} & answer.keys():
                 new = file.with_suffix(f".{os.getpid()}")
@@ -49,8 +53,44 @@ def keep(folder: Path) -> type:
         def end(self) -> None:
             if self._worker is not None:
                 self._worker.end()
+                forget()
 
     return Keeping
+
+
+def running(command: list[str]) -> compiling.Worker:
+    """The compiler's process, started if there is none, or only that of a parent."""
+    global _running, _starts
+    if _running is None or _running.owner != os.getpid():
+        _starts += 1
+        with mock.patch.dict(os.environ, _begun, clear=True):
+            _running = _Worker(command)
+    return _running
+
+
+def forget() -> None:
+    """Let the next kernel that is new start another process."""
+    global _running
+    _running = None
+
+
+def borrow(jobs: int, answers: int) -> None:
+    """Use a process that has said what it can do, instead of one of its own."""
+    global _running
+    _running = compiling.Lent(jobs, answers)
+    _running._started = True
+
+
+def has_started() -> bool:
+    """Whether this process has started the compiler's, not only borrowed it."""
+    return _starts > 0
+
+
+def end() -> None:
+    """End the process, if there is one."""
+    if _running is not None:
+        _running.end()
+        forget()
 
 
 def digest(job: Any) -> str:

@@ -12,8 +12,12 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-from hypothesis import settings
+# Hundreds of processes import the same modules: let the first keep what it compiles.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
+import pytest  # noqa: E402
+from hypothesis import settings  # noqa: E402
 
 ROOT = Path(__file__).parents[1]
 MOST_WORKERS = 8
@@ -27,10 +31,6 @@ os.environ.setdefault("WEFT_SIMULATOR", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
-
-# Hundreds of processes import the same modules: let the first keep what it compiles.
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-sys.dont_write_bytecode = False
 
 # The same examples in each run; `--hypothesis-profile=default` draws others.
 settings.register_profile("same", derandomize=True, deadline=None, database=None)
@@ -142,6 +142,7 @@ def _compiler(request: pytest.FixtureRequest, compiled: Path) -> Iterator[None]:
 
     from weft import compiling
 
+    asked_each_time = compiling.Worker
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compiling, "START", PATIENCE)
         patch.setattr(compiling, "PATIENCE", PATIENCE)
@@ -149,5 +150,11 @@ def _compiler(request: pytest.FixtureRequest, compiled: Path) -> Iterator[None]:
         if request.module.__name__ != "test_compiling":  # there it is asked each time
             patch.setattr(compiling, "Worker", keep(compiled))
         yield
-        if compiling._worker is not None:
+        if isinstance(compiling._worker, asked_each_time):
             compiling._worker.end()
+
+
+def pytest_sessionfinish() -> None:
+    """End the compiler's process, which all modules have used."""
+    if compiled := sys.modules.get("compiled"):
+        compiled.end()

@@ -12,7 +12,9 @@ default). Each runs in a fork of its own, which has what takes long to import.
 
 import gc
 import json
+import mmap
 import os
+import subprocess
 import sys
 import traceback
 from collections import Counter
@@ -94,21 +96,49 @@ def preload() -> None:
 
 
 def serve() -> None:
-    """Fork for every line of standard input; answer each with the exit status."""
+    """Fork for every line of standard input; answer each with the exit status.
+
+    Once a fork had to start the compiler's process, one is kept for those after it.
+    """
     preload()
+    import compiled
+
     answers = os.fdopen(os.dup(1), "w")
+    compiles = mmap.mmap(-1, 1)  # shared with the forks
+    compiler = None
     for line in sys.stdin:
+        if compiles[0] and compiler is None:
+            compiler = compiler_to_lend()
         if child := os.fork():
             _, status = os.waitpid(child, 0)
+            if status and compiler is not None:  # it may still owe an answer
+                compiler.kill()
+                compiler.wait()
+                compiler = None
             print(os.waitstatus_to_exitcode(status), file=answers, flush=True)
             continue
         try:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            if compiler is not None:
+                pipes = compiler.stdin, compiler.stdout
+                compiled.borrow(*(os.dup(pipe.fileno()) for pipe in pipes))
             one(json.loads(line))
+            if compiled.has_started():
+                compiles[0] = 1
         except BaseException:
             traceback.print_exc()
             os._exit(1)
         os._exit(0)
+
+
+def compiler_to_lend() -> subprocess.Popen[bytes] | None:
+    """Start the compiler's process, and hear what it can do; None if it cannot."""
+    from weft import compiling
+    from weft.compiling.worker import read
+
+    process = compiling._started([sys.executable, str(compiling._WORKER)])
+    hello = read(process.stdout)
+    return process if hello and hello["ready"] else None
 
 
 def one(asked: dict) -> None:

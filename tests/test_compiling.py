@@ -806,6 +806,7 @@ def test_the_tests_ask_for_a_kernel_once(tmp_path: Path) -> None:
     def ask(kernel: Any, *args: Any) -> int:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(compiled, "_Worker", Compiler)
+            patch.setattr(compiled, "_running", None)
             worker = compiled.keep(tmp_path)(["python"])
             return worker.ask(pack(kernel, args))["local_bytes"]
 

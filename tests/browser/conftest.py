@@ -1,5 +1,6 @@
 """A real browser for the tests in this folder, with the network cut off."""
 
+import contextlib
 import functools
 import http.server
 import os
@@ -14,6 +15,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from built_book import Book, build_once
+from looks import ASKED, PHONE, SMALL_PRINT, STICKS_OUT
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 NEEDED = "these tests drive a real browser: install Chromium (apt install chromium)"
@@ -90,7 +92,15 @@ def open_page(window: object) -> Iterator[MakePage]:
 
     What its pages have stored is forgotten after the test.
     """
+    with opening(window) as make:
+        yield make
+
+
+@contextlib.contextmanager
+def opening(window: object) -> Iterator[MakePage]:
+    """Yield a function that opens pages; close them, and forget what they stored."""
     made: list[Watched] = []
+    others = set(window.context.pages)
 
     def make(width: int = 1400, scheme: str = "light", height: int = 900) -> Watched:
         page = window.context.new_page()
@@ -101,7 +111,7 @@ def open_page(window: object) -> Iterator[MakePage]:
 
     yield make
     for page in window.context.pages:
-        if page != window:
+        if page not in others:
             page.close()
     window.context.clear_cookies()
     session = window.context.new_cdp_session(window)
@@ -109,6 +119,16 @@ def open_page(window: object) -> Iterator[MakePage]:
         asked = {"origin": origin, "storageTypes": "all"}
         session.send("Storage.clearDataForOrigin", asked)
     session.detach()
+
+
+@pytest.fixture(scope="module")
+def dark_page(window: object) -> Iterator[Watched]:
+    """Return a page for tests that look at one address each, and change nothing.
+
+    A new page takes as long as all that they do.
+    """
+    with opening(window) as make:
+        yield make(scheme="dark")
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
@@ -150,3 +170,20 @@ def site(book: Book, serve: Callable[[Path], str]) -> str:
     if not (book.html / "index.html").is_file():
         pytest.fail(f"the book was not built:\n{book.said}")
     return serve(book.html)
+
+
+@pytest.fixture(scope="session")
+def on_a_phone(window: object, site: str, book: Book) -> dict[str, list[object]]:
+    """What there is on every page of the book on a phone, by the page's name.
+
+    That is what sticks out, what is printed too small, and what predictions cover.
+    Several tests ask; to open all pages takes most of their time.
+    """
+    found = {}
+    with opening(window) as make:
+        page = make(PHONE).page
+        for path in sorted((book.html / "book").glob("*.html")):
+            page.goto(f"{site}/book/{path.name}", wait_until="load")
+            looked = [page.evaluate(each) for each in (STICKS_OUT, SMALL_PRINT, ASKED)]
+            found[path.stem] = looked
+    return found

@@ -370,16 +370,17 @@ def test_the_roofline_is_dragged(open_page: Callable, bench: Callable) -> None:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_pages_wake_their_figures(open_page: Callable, site: str, name: str) -> None:
-    watched = open_page(scheme="dark")
-    page = watched.page
+def test_pages_wake_their_figures(dark_page: Any, site: str, name: str) -> None:
+    page = dark_page.page
+    dark_page.errors.clear()
+    dark_page.left.clear()
     scripts: dict[str, int] = {}
 
-    def weigh(response: Any) -> None:
-        if "/_static/figures/" in response.url and response.url.endswith(".js"):
-            scripts[response.url] = len(response.body())
+    def weigh(request: Any) -> None:
+        if "/_static/figures/" in request.url and request.url.endswith(".js"):
+            scripts[request.url] = len(request.response().body())
 
-    page.on("requestfinished", lambda request: weigh(request.response()))
+    page.on("requestfinished", weigh)
     page.goto(f"{site}/{name}.html")
     places = page.locator("[data-figure]")
     assert [p.get_attribute("data-figure") for p in places.all()] == PAGES[name]
@@ -387,10 +388,11 @@ def test_pages_wake_their_figures(open_page: Callable, site: str, name: str) -> 
         figure.scroll_into_view_if_needed()
         figure.locator(".controls").wait_for(state="attached")
         assert figure.get_by_role("group").first.get_attribute("aria-label")
+    page.remove_listener("requestfinished", weigh)
     assert page.locator(".weft-still").count() == 0
-    assert sum(scripts.values()) < MOST_SCRIPT
-    assert watched.errors == []
-    assert watched.left == []
+    assert 0 < sum(scripts.values()) < MOST_SCRIPT
+    assert dark_page.errors == []
+    assert dark_page.left == []
 
 
 def test_without_scripts_a_still_picture_remains(browser: Any, site: str) -> None:

@@ -1,9 +1,11 @@
 """What the figures on time and on tiles compute, against counts by hand."""
 
+import atexit
 import itertools
 import json
 import shutil
 import subprocess
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -11,26 +13,46 @@ import pytest
 
 FIGURES = Path(__file__).parents[2] / "weft" / "exploring" / "figures"
 RUN = """
-import { readFileSync } from "node:fs";
-const rules = await import(process.argv[1]);
-const calls = JSON.parse(readFileSync(0));
-console.log(JSON.stringify(calls.map(([name, ...args]) => rules[name](...args))));
+import { createInterface } from "node:readline";
+for await (const line of createInterface({ input: process.stdin })) {
+  let said;
+  try {
+    const [module, calls] = JSON.parse(line);
+    const rules = await import(module);
+    said = { found: calls.map(([name, ...args]) => rules[name](...args)) };
+  } catch (error) {
+    said = { error: String(error) };
+  }
+  console.log(JSON.stringify(said));
+}
 """
+
+
+@cache
+def node() -> subprocess.Popen[str] | None:
+    """A process that calls functions of modules; each of them keeps no state."""
+    path = shutil.which("node")
+    if path is None:
+        return None
+    command = [path, "--input-type=module", "--eval", RUN]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    process = subprocess.Popen(command, **pipes, text=True)
+    atexit.register(process.communicate)  # it ends with its input
+    return process
 
 
 def called(module: str, *calls: tuple[Any, ...]) -> list[Any]:
     """Call functions of a figure's module: (name, arguments...) each."""
-    node = shutil.which("node")
-    if node is None:
+    process = node()
+    if process is None:
         pytest.skip("no node here")
-    done = subprocess.run(
-        [node, "--input-type=module", "--eval", RUN, FIGURES / f"{module}.js"],
-        input=json.dumps(calls),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    found: list[Any] = json.loads(done.stdout)
+    assert process.stdin
+    assert process.stdout
+    process.stdin.write(json.dumps([str(FIGURES / f"{module}.js"), calls]) + "\n")
+    process.stdin.flush()
+    said = json.loads(process.stdout.readline())
+    assert "error" not in said, said["error"]
+    found: list[Any] = said["found"]
     return found
 
 

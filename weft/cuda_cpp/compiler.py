@@ -49,8 +49,8 @@ def call(folder: Path, *arguments: str) -> tuple[bool, str]:
     return compiler.ask(folder, program, *FLAGS, *found_in, *arguments)
 
 
-def compiled(source: Source, prototype: str, program: str, folder: Path) -> list[str]:
-    """Build `program` in `folder` around the cell; return facts. Raises `Failed`."""
+def compiled(source: Source, prototype: str, folder: Path) -> list[str]:
+    """Compile the cell alone, in `folder`; return facts. Raises `Failed`."""
     (folder / source.file).write_text(source.text)
     (folder / PRELUDE).write_text(Path(__file__).with_name(PRELUDE).read_text("utf-8"))
     flags = ("-include", PRELUDE, "-S", "-o", os.devnull, "-x", "c++", source.file)
@@ -60,7 +60,6 @@ def compiled(source: Source, prototype: str, program: str, folder: Path) -> list
         raise Failed(words.refused(source, found, said, table))
     if not is_kernel(source, name_of(prototype)):
         raise Failed(not_asked_for(source, prototype))
-    made(source, program, folder, not_asked_for(source, prototype))
     ours = [c for c in found if not c.error and c.file == source.file]
     return [f"line {c.line}, the compiler warns: {c.text}" for c in ours]
 
@@ -70,13 +69,18 @@ def made(source: Source, program: str, folder: Path, other: Verdict) -> None:
 
     other: the verdict if the cell lacks what the program calls.
     """
-    (folder / CHANNEL).write_text(Path(__file__).with_name(CHANNEL).read_text("utf-8"))
-    (folder / "program.cpp").write_text(program)
-    fine, said = call(folder, *compiler.SANITIZE, "program.cpp", "-o", "program")
+    fine, said = built(program, folder)
     if not fine and words.sanitizers_missing(said):
         raise Failed(words.verdict(source.name, "no-sanitizers"))
     if not fine:
         raise Failed(other)
+
+
+def built(program: str, folder: Path) -> tuple[bool, str]:
+    """Build `program` in `folder`, under the sanitizers; see `call`."""
+    (folder / CHANNEL).write_text(Path(__file__).with_name(CHANNEL).read_text("utf-8"))
+    (folder / "program.cpp").write_text(program)
+    return call(folder, *compiler.SANITIZE, "program.cpp", "-o", "program")
 
 
 def name_of(prototype: str) -> str:

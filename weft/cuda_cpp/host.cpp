@@ -1,6 +1,7 @@
 /* The program around a learner's function that launches a kernel. `hosted.py` fills in
    what begins with a dollar sign: the cell's file, seconds, what reads the arguments,
-   and the call. It writes the result and, on stderr, what was launched and how. */
+   and the call; perhaps the program that runs the kernel alone, and when this is that.
+   It writes the result and, on stderr, what was launched and how. */
 #include "torch.h"
 #define main weft_learners_main
 #include "$file"
@@ -8,6 +9,7 @@
 
 #include "channel.h"
 
+$alone
 template <typename T> static T weft_read()
 {
     T value;
@@ -63,6 +65,7 @@ static void weft_result(const at::Tensor &given, std::vector<at::Tensor> inputs)
 
 int main(int argc, char **argv)
 {
+$chosen
     size_t bytes = sizeof(weft_thread_of);
     weft_running = (weft_thread_of *)weft_open(argc, argv, $seconds, bytes);
     weft_current[0] = weft_current[1] = int(weft_read<int64_t>());

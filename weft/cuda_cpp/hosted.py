@@ -6,8 +6,8 @@ called with tensors of many kinds; `host.cpp` reports what it launched, and wher
 """
 
 import re
+import shutil
 import struct
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -44,6 +44,14 @@ HEADERS = (
     "cuda_runtime_api.h torch/all.h torch/extension.h torch/library.h torch/torch.h "
     "torch/types.h"
 ).split()
+HOST = "host"  # the file of the program that calls the function
+ALONE = "static int weft_run"
+OTHERWISE = f"""\
+    std::string path = argv[0], host = "/{HOST}";
+    if (path.size() < host.size() ||
+        path.compare(path.size() - host.size(), host.size(), host) != 0)
+        return weft_alone::weft_run(argc, argv);
+"""
 SIDE = 1  # the number of a stream other than the default one
 # exit status of the stand-in if a kernel gets an address outside device memory
 STRAY = 94
@@ -104,8 +112,33 @@ def prepared(source: Source, folder: Path) -> Source:
     )
 
 
-def program(file: str, host: str) -> str:
-    """Return the text of the program that calls a function with this declaration."""
+def built_with(
+    exercise: CudaCppExercise, source: Source, kernel: str, folder: Path
+) -> bool:
+    """Build one program that runs the kernel alone, or, called HOST, the function.
+
+    The headers and the cell take longer than all else, and are compiled only once.
+    kernel: the text of the program that runs the kernel. Returns whether it could be
+    built; where it could not, the two programs one by one tell what the cell lacks.
+    """
+    fine, _ = compiler.built(program(source.file, exercise.host, kernel), folder)
+    if fine:
+        shutil.copy(folder / "program", folder / HOST)
+    return fine
+
+
+def inner(text: str) -> str:
+    """Return what a program has after the cell, as a part of another program."""
+    lines = text.partition("#undef main\n")[2].splitlines()
+    rest = "\n".join(line for line in lines if not line.startswith("#include"))
+    return f"namespace weft_alone {{\n{rest}\n}}\n".replace("int main(", f"{ALONE}(")
+
+
+def program(file: str, host: str, kernel: str = "") -> str:
+    """Return the text of the program that calls a function with this declaration.
+
+    kernel: the text of a program that it is as well, unless it is called HOST.
+    """
     name = re.findall(r"(\w+)\(", host)[0]
     lines, called, tensors = [], [], []
     for parameter in re.findall(r"\((.*)\)", host)[0].split(","):
@@ -119,6 +152,8 @@ def program(file: str, host: str) -> str:
             lines.append(f"    {kind} {each} = weft_read<{kind}>();")
     return TEXT.substitute(
         file=file,
+        alone=inner(kernel) if kernel else "",
+        chosen=OTHERWISE if kernel else "",
         seconds=driver.CPU_SECONDS,
         arguments="\n".join(lines),
         call=f"{name}({', '.join(called)})",
@@ -445,34 +480,32 @@ def shown(size: tuple[int, ...], what: str) -> str:
     return f"{' × '.join(f'{n:,}' for n in size)} {what}{'s' * (size != (1,))}"
 
 
-def judged(exercise: CudaCppExercise, source: Source, cases: Sequence[Case]) -> str:
-    """Call the function in all ways. Returns a fact; raises `Failed`."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        cell = prepared(source, folder)
-        (folder / source.file).write_text(cell.text)
-        (folder / compiler.PRELUDE).write_text(
-            Path(__file__).with_name(compiler.PRELUDE).read_text("utf-8")
-        )
+def judged(
+    exercise: CudaCppExercise, source: Source, cases: Sequence[Case], folder: Path
+) -> str:
+    """Call the function in all ways. Returns a fact; raises `Failed`.
+
+    folder: where the cell was compiled, perhaps with the function's program.
+    """
+    if not (folder / HOST).exists():
         text = program(source.file, exercise.host)
         other = compiler_words.other_function(source, exercise.host)
         compiler.made(source, text, folder, other)
+        (folder / "program").rename(folder / HOST)
 
-        def made(call: Call) -> Called:
-            where = folder / "where"
-            where.unlink(missing_ok=True)
-            ran = programs.run(folder / "program", call.packed)
-            rank = (
-                struct.unpack("=2I", where.read_bytes()) if where.exists() else (0, 0)
-            )
-            return Called(exercise, source, call, ran, rank)
+    def made(call: Call) -> Called:
+        where = folder / "where"
+        where.unlink(missing_ok=True)
+        ran = programs.run(folder / HOST, call.packed)
+        rank = struct.unpack("=2I", where.read_bytes()) if where.exists() else (0, 0)
+        return Called(exercise, source, call, ran, rank)
 
-        count = 0
-        for call in calls(exercise, cases):
-            made(call).judge()
-            count += call.case is None
-        if exercise.full is not None:
-            judge_full_size(exercise, made)
+    count = 0
+    for call in calls(exercise, cases):
+        made(call).judge()
+        count += call.case is None
+    if exercise.full is not None:
+        judge_full_size(exercise, made)
     return (
         "the launch is on the current stream and GPU, and its error is asked for; "
         f"{count} kinds of wrong inputs are refused"

@@ -40,11 +40,14 @@ class CudaCpp:
             if nvrtc:
                 on_gpu.compiled(source)
             raise Failed(without_compiler(source.name, [told] * nvrtc))
-        yield on_cpu(exercise, source)
-        if exercise.host:
-            yield [hosted.judged(exercise, source, list(exercise.cases(source.seed)))]
-            if extension.possible():
-                yield extension.judged(exercise, source)
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            yield on_cpu(exercise, source, folder)
+            if exercise.host:
+                cases = list(exercise.cases(source.seed))
+                yield [hosted.judged(exercise, source, cases, folder)]
+        if exercise.host and extension.possible():
+            yield extension.judged(exercise, source)
         if nvrtc:
             code = on_gpu.compiled(source)
             yield [told]
@@ -64,22 +67,23 @@ def without_compiler(name: str, facts: list[str]) -> Verdict:
     return verdict.but(headline="no C++ compiler", message=message, facts=facts)
 
 
-def on_cpu(exercise: CudaCppExercise, source: Source) -> Facts:
+def on_cpu(exercise: CudaCppExercise, source: Source, folder: Path) -> Facts:
     """Run every case, thread after thread. Returns facts; raises `Failed`."""
     cases = list(exercise.cases(source.seed))
     if exercise.host:  # such a function decides itself when there is nothing to launch
         cases = [c for c in cases if all(out.size for out in exercise.outputs(c))]
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        first = exercise.call(*cases[0].inputs, *exercise.outputs(cases[0]))
-        text = running.program(source.file, exercise.prototype, first)
-        cell = hosted.prepared(source, folder) if exercise.host else source
-        told = compiler.compiled(cell, exercise.prototype, text, folder)
-        before = ""
-        for case in cases:
-            with right_before(before):
-                launched(exercise, source, case, folder, told)
-            before = case.written
+    first = exercise.call(*cases[0].inputs, *exercise.outputs(cases[0]))
+    text = running.program(source.file, exercise.prototype, first)
+    cell = hosted.prepared(source, folder) if exercise.host else source
+    told = compiler.compiled(cell, exercise.prototype, folder)
+    if not exercise.host or not hosted.built_with(exercise, source, text, folder):
+        other = compiler.not_asked_for(cell, exercise.prototype)
+        compiler.made(cell, text, folder, other)
+    before = ""
+    for case in cases:
+        with right_before(before):
+            launched(exercise, source, case, folder, told)
+        before = case.written
     return [
         f"right on {len(cases)} cases, one thread after another on the CPU, under the "
         "address sanitizer and the one for undefined behaviour",

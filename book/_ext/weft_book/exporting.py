@@ -9,6 +9,7 @@ Whether the rest works without NumPy is tried, in a Python that has none: see `t
 """
 
 import ast
+import atexit
 import inspect
 import io
 import json
@@ -190,12 +191,18 @@ def cell_of(lab: str, name: str) -> str:
 
 def signature(lab: str, name: str) -> str:
     """How a lab's task says what goes in and what comes out; "" where it does not."""
-    for cell in notebook.read_script(notebook.script(ROOT, lab)).cells:
-        if cell.cell_type == "markdown":
-            for block in BLOCK.findall(cell.source):
-                if re.search(rf"^{name}\(.*(#|->)", block, re.M):
-                    return str(block)
+    for text in prose(lab):
+        for block in BLOCK.findall(text):
+            if re.search(rf"^{name}\(.*(#|->)", block, re.M):
+                return str(block)
     return ""
+
+
+@cache
+def prose(lab: str) -> list[str]:
+    """The texts of a lab's cells that are not code."""
+    script = notebook.read_script(notebook.script(ROOT, lab))
+    return [str(c.source) for c in script.cells if c.cell_type == "markdown"]
 
 
 def starter(cell: str) -> str:
@@ -360,8 +367,26 @@ def is_there(module: str, is_kernel: bool = False) -> bool:
     ours = OWN if is_kernel else (CHAPTERS,)
     if not module.startswith(ours):
         return False
-    done = alone("import", module, "kernels" if is_kernel else "functions")
-    return done.returncode == 0
+    answers = importer("kernels" if is_kernel else "functions")
+    assert answers.stdin
+    assert answers.stdout
+    answers.stdin.write(f"{module}\n")
+    answers.stdin.flush()
+    return answers.stdout.readline() == "1\n"
+
+
+@cache
+def importer(kind: str) -> subprocess.Popen[str]:
+    """A Python that has only what a page has, and says which modules it can import."""
+    process = subprocess.Popen(
+        [sys.executable, "-I", str(ALONE), "import", kind],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    atexit.register(process.communicate)  # it ends with its input
+    return process
 
 
 # What explains a wrong answer

@@ -3,13 +3,19 @@
 Sphinx's extensions load their scripts and styles on every page. A file of `USED_BY`
 stays where the page has what it is for. The theme loads its icons twice, as fonts of
 300 KB and as drawings (`icons.py`); the drawings stay, and hold up no page.
+
+For the contents beside a page, Sphinx copies all headings of all pages, and drops them
+again. Here it gets them without.
 """
 
 import re
 from typing import Any
 
 from docutils import nodes
+from sphinx import addnodes
 from sphinx.application import Sphinx
+from sphinx.builders import html
+from sphinx.environment import BuildEnvironment
 
 # A part of a file's name, and what the page must have in it.
 USED_BY = {
@@ -91,5 +97,48 @@ def leave_out(
             script.attributes["defer"] = "defer"
 
 
+class Titles(dict[str, nodes.bullet_list]):
+    """The contents of pages as in `tocs`, but only titles, and what is below a page."""
+
+    def __init__(self, tocs: dict[str, nodes.bullet_list]) -> None:
+        self.tocs = tocs
+
+    def __missing__(self, page: str) -> nodes.bullet_list:
+        toc = self[page] = self.tocs[page].deepcopy()
+        for item in toc.children:
+            if isinstance(item, nodes.list_item) and len(item) > 1:
+                if below := list(item.findall(addnodes.toctree)):
+                    item[1][:] = below
+                else:
+                    item.pop(1)
+        return toc
+
+
+def contents(
+    env: BuildEnvironment, *rest: Any, titles_only: bool = False, **options: Any
+) -> nodes.Element | None:
+    """Return the contents beside a page, as Sphinx does, with less to copy."""
+    tocs = env.tocs
+    deep = any(about.get("tocdepth") for about in env.metadata.values())
+    if titles_only and not deep:
+        if getattr(env, "weft_titles", None) is None:
+            env.weft_titles = Titles(tocs)
+        env.tocs = env.weft_titles
+    try:
+        return whole_contents(env, *rest, titles_only=titles_only, **options)
+    finally:
+        env.tocs = tocs
+
+
+whole_contents = html.global_toctree_for_doc
+
+
+def forget(app: Sphinx, env: BuildEnvironment) -> None:
+    """Forget the titles of pages that are read again."""
+    env.weft_titles = None
+
+
 def setup(app: Sphinx) -> None:
+    html.global_toctree_for_doc = contents
+    app.connect("env-updated", forget)
     app.connect("html-page-context", leave_out, priority=950)
