@@ -4,7 +4,9 @@ import ast
 import dis
 import importlib.metadata
 import importlib.util
+import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -340,19 +342,38 @@ def test_times_say_what_made_them_and_are_shown(path):
 
 
 @pytest.mark.parametrize(
-    ("file", "program"),
+    ("file", "command"),
     [
-        ("27_cudnn/beside.txt", "beside.py"),
-        ("33_training_speed/initial.txt", "initial.py"),
+        ("27_cudnn/beside.txt", "python3 beside.py"),
+        ("28_multi_gpu/mesh.txt", "torchrun --nproc-per-node=4 mesh.py"),
+        ("33_training_speed/initial.txt", "python3 initial.py"),
     ],
 )
-def test_a_recorded_table_says_what_made_it_and_is_shown(file, program):
+def test_a_recorded_table_says_what_made_it_and_is_shown(file, command):
     path = RECORDINGS / file
     text = path.read_text(encoding="utf-8")
-    assert text.startswith(f"$ python3 {program}\n# ")
+    assert text.startswith(f"$ {command}\n# ")
     assert not OF_A_MACHINE.search(text)
     pages = RECORDINGS.parent.glob(f"{path.parent.name[:2]}_*.md")
     assert any(f"recordings/{file}" in page.read_text("utf-8") for page in pages)
+
+
+@pytest.mark.long
+def test_four_ranks_store_what_the_recorded_table_says():
+    pytest.importorskip("torch")
+    folder = RECORDINGS / "28_multi_gpu"
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+    done = subprocess.run(
+        [*command, "--nproc-per-node=4", "mesh.py"],
+        cwd=folder,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert not done.returncode, done.stderr[-2000:]
+    table = (folder / "mesh.txt").read_text(encoding="utf-8")
+    assert done.stdout.splitlines()[1:] == table.splitlines()[2:]
 
 
 def test_the_shares_of_cudnns_other_operations_are_those_of_their_times():
