@@ -631,7 +631,7 @@ terminal(
 # ## More programs
 #
 # You have done the exercises. Open this section to see what C++ adds to C, to read a
-# whole `.cu` file, and for ideas for more.
+# whole `.cu` file, and to find ideas for further experiments.
 
 # %% [markdown]
 # ### C++ on top

@@ -539,7 +539,7 @@ check(
 # fails with the same error until the process ends.
 #
 # So the failing program must not run in this notebook. The cells below print the end of
-# it, and run it in a separate process. It launches a broken `gather` between two
+# the program, and run it in a separate process. It launches a broken `gather` between two
 # launches of a correct `double`, and copies the result of `double`. `say` makes a call
 # and prints whether it failed. **Which line will report the error?**
 # Then the program runs once more, with `CUDA_LAUNCH_BLOCKING=1` in the environment,

@@ -181,8 +181,8 @@ one_pass.expect("one pass", at_least=1.3, times="two kernels")
 #
 # There is time for the arithmetic. While memory delivers 32 elements and stores 32,
 # which is 256 bytes, the SMs of an H200 have time for about 60 warp instructions (for
-# reading alone, chapter 14 counted 30). The kernel executes 148 for four elements per
-# thread, or 37 for every 32 elements.
+# reading alone, chapter 14 counted 30). The kernel executes 148 instructions for four
+# elements per thread, or 37 for every 32 elements.
 
 # %% [markdown]
 # ## 2 · Regenerating the dropout mask

@@ -1,8 +1,9 @@
 """gemm_pipeline with cheaper indices, and with tiles cut so that all SMs end together.
 
-Two things change. First, a and b are vectors, whose indices run along: each iteration
-adds a constant to them, where `gemm_pipeline` computes two-dimensional indices anew.
-Second, a block need not do a whole tile of c. A *plan* gives it a tile and a part of k,
+Three things change. First, a and b are vectors of at most 2**31 elements, whose indices
+run along: each iteration adds a constant to them, where `gemm_pipeline` computes
+two-dimensional indices anew. Second, tiles are taken in groups of rows. Third, a block
+need not do a whole tile of c. A *plan* gives it a tile and a part of k,
 so the tiles that would not fill the last wave can be cut along k, into as many equal
 parts of work as the GPU has places. The blocks with parts of the same tile write their
 sums to memory, and the last of them to finish adds them up.
@@ -92,7 +93,7 @@ def gemm_even(alpha, a, b, beta, c, columns, wide, plan, parts, counts):
     """Write alpha * a @ b + beta * c into c, as gemm_pipeline does, by a plan.
 
     a, b: vectors that hold matrices of `columns` and `wide` columns. parts: BM rows for
-    each part of a tile, of BN elements. counts: an uint32 for each part, 0.
+    each part of a tile, of BN elements. counts: a uint32 for each part, 0.
     """
     ta = cuda.shared.array((DEPTH, WIDTH), float32, alignment=16)
     tb = cuda.shared.array((DEPTH, BN), float32, alignment=16)

@@ -642,12 +642,13 @@ if weft.GPU:
 # %% [markdown]
 # ### Cheaper indices, and no last wave
 #
-# Two changes make `gemm_even` faster than `gemm_pipeline`. Here they are, one added to
-# the other, with tiles of 128 × 256:
+# Here is what makes `gemm_even` faster than `gemm_pipeline`, one change added to the
+# other, with tiles of 128 × 256:
 #
 # - `serpentine`: `gemm_pipeline`, as in the ladder;
-# - `running indices`: each copy has one index that runs along, in 32 bits. In
-#   `gemm_pipeline`, each iteration computes all addresses anew, from rows and columns;
+# - `running indices`: a thread has one index into each matrix, which runs along, in 32
+#   bits. In `gemm_pipeline`, each iteration computes all addresses anew, from rows and
+#   columns. (The order of the tiles is also different: eight rows of tiles at a time.)
 # - `even`: the last wave of tiles is cut into 132 equal parts, one for each SM. (Read
 #   `plan_of` in `even.py`.)
 #
@@ -664,7 +665,7 @@ last_wave[8192]
 # %% [markdown] tags=["solution"]
 # At 4096, the tiles fill 512 of 4 × 132 places, and at 8192, they fill 2048 of
 # 16 × 132. Both are 97 %, so *even* could gain about 3 % at both sizes. The parts of
-# tiles go through memory once more, but this takes little time compared with a wave.
+# tiles go through memory once more, which takes part of the gain.
 
 # %% tags=["solution"]
 for table in last_wave.values():

@@ -805,8 +805,8 @@ if weft.on_gpu("tuning needs a clock"):
 # Now multiply matrices in **float32**. `tl.dot` of float32 uses tensor cores in TF32 by
 # default, with 10 bits of mantissa. `input_precision="ieee"` requests float32
 # arithmetic, which no tensor core offers. In this arithmetic, chapter 19's best kernel
-# in Numba comes close to the speed of cuBLAS, with register tiles and a pipeline
-# written by hand. Will Triton come as close?
+# in Numba is as fast as cuBLAS, with register tiles and a pipeline written by hand.
+# Will Triton be as fast?
 
 # %%
 guess = {"Triton": None}

@@ -619,8 +619,8 @@ assert losses[-1] < 0.6 * losses[0]
 # and updates the weights. Each measurement takes two steps, without batch
 # normalisation.
 #
-# The rows lead from the plain kernels to the fused step: six kernels in bfloat16 on
-# tensor cores, with float32 weights. The name of a row lists the kernels that you
+# The rows lead from the plain kernels to the fused step, which consists of six kernels
+# in bfloat16 on tensor cores, with float32 weights. The name of a row lists the kernels that you
 # wrote; all others are given.
 #
 # - `torch, eager`: the usual step of tutorials, in float32, but with the data on the
