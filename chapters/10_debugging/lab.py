@@ -539,9 +539,9 @@ check(
 # fails with the same error until the process ends.
 #
 # So the failing program must not run in this notebook. The cells below print the end of
-# the program, and run it in a separate process. It launches a broken `gather` between two
-# launches of a correct `double`, and copies the result of `double`. `say` makes a call
-# and prints whether it failed. **Which line will report the error?**
+# the program, and run it in a separate process. It launches a broken `gather` between
+# two launches of a correct `double`, and copies the result of `double`. `say` makes a
+# call and prints whether it failed. **Which line will report the error?**
 # Then the program runs once more, with `CUDA_LAUNCH_BLOCKING=1` in the environment,
 # which makes every launch wait for its kernel. Which line will report the error now?
 # Guess, then run. (No GPU? The chapter has a recording from an H200.)

@@ -620,8 +620,8 @@ assert losses[-1] < 0.6 * losses[0]
 # normalisation.
 #
 # The rows lead from the plain kernels to the fused step, which consists of six kernels
-# in bfloat16 on tensor cores, with float32 weights. The name of a row lists the kernels that you
-# wrote; all others are given.
+# in bfloat16 on tensor cores, with float32 weights. The name of a row lists the kernels
+# that you wrote; all others are given.
 #
 # - `torch, eager`: the usual step of tutorials, in float32, but with the data on the
 #   GPU;
