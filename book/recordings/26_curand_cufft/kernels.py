@@ -34,9 +34,7 @@ def draw(states, out):
     for at in range(4 * i, out.size, 4 * cuda.gridsize(1)):
         four = random.uniform4(states[i])
         store4(out, at, four.x, four.y, four.z, four.w)
-
-
-# end: numbers
+    # end: numbers
 
 
 @cuda.jit(device=True)
