@@ -386,13 +386,13 @@ def masked_at(key, query, seq, causal):
 def rows_of_scores(rng, rows, keys):
     """Return scores to base 2; some rows are far below 0, some keys are hidden.
 
-    Later keys have larger scores, but in a few rows much smaller ones. In row 13 of 16,
-    all scores are far above those of row 5, and one lane's far above the others'.
+    Later keys have larger scores, but in a few rows much smaller ones. In rows 5 and 13
+    of 16, one lane's are far above the others', and all of row 13 far above row 5.
     """
     s = rng.normal(0, 2, (rows, keys)) + 6 * np.arange(keys) / keys
     s[1::4] -= 400
     s[13::16] += 800
-    s[13::16, 2::8] += 300
+    s[5::8, 2::8] += 300
     s[2::4] += 300
     s[:, keys - 3 :] = -np.inf
     s[3::8, : keys // 2] = -np.inf
