@@ -372,7 +372,10 @@ def is_there(module: str, is_kernel: bool = False) -> bool:
     assert answers.stdout
     answers.stdin.write(f"{module}\n")
     answers.stdin.flush()
-    return answers.stdout.readline() == "1\n"
+    answer = answers.stdout.readline()
+    if answer not in ("0\n", "1\n"):
+        raise RuntimeError(f"{ALONE.name} ended before it answered for {module}")
+    return answer == "1\n"
 
 
 @cache
