@@ -135,32 +135,51 @@ def table(data: dict[str, Any]) -> str:
     return text
 
 
-def main() -> None:
+def machine(how: str) -> tuple[str, list[str]]:
+    """Return the device with the date, and lines on how its figures were made."""
+    from profiled import facts
+
+    first, *more = (line.removeprefix("# ") for line in facts(ncu=False).splitlines())
+    return first, [*more, how]
+
+
+def record(
+    program: str,
+    description: str | None,
+    measured: Callable[[], dict[str, Any]],
+    table: Callable[[dict[str, Any]], str],
+) -> None:
+    """Do what a program's options say: measure or not, then write the table.
+
+    program: the program's file, whose name both files have.
+    """
     options = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     options.add_argument("--out", type=Path, default=HERE, metavar="FOLDER")
     options.add_argument("--table", action="store_true")
     given = options.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
-    path = given.out / "early.json"
+    path = given.out / Path(program).with_suffix(".json").name
     if not given.table:
-        from profiled import facts
-
-        first, *more = facts(ncu=False).splitlines()
-        how = (
-            f"medians of {TURNS} bursts of launches timed in turns, each after a pause"
-        )
-        data = {
-            "device": first.removeprefix("# ").partition(",")[0],
-            "date": str(date.today()),
-            "made by": [*(line.removeprefix("# ") for line in more), how],
-            "rows": [row for shape in KERNELS for row in timed(shape)],
-        }
-        path.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+        text = json.dumps(measured(), indent=1)
+        path.write_text(text + "\n", encoding="utf-8")
     data = json.loads(path.read_text(encoding="utf-8"))
-    (given.out / "early.txt").write_text(table(data), encoding="utf-8")
+    path.with_suffix(".txt").write_text(table(data), encoding="utf-8")
+
+
+def measured() -> dict[str, Any]:
+    """Time all shapes, and say on what."""
+    device, made = machine(
+        f"medians of {TURNS} bursts of launches timed in turns, each after a pause"
+    )
+    return {
+        "device": device.partition(",")[0],
+        "date": str(date.today()),
+        "made by": made,
+        "rows": [row for shape in KERNELS for row in timed(shape)],
+    }
 
 
 if __name__ == "__main__":
-    main()
+    record(__file__, __doc__, measured, table)

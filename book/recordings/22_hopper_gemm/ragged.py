@@ -11,8 +11,6 @@ instead of the rows of w. If the width of a tile is not a multiple of 64, its la
 columns are stored from registers.
 """
 
-import argparse
-import json
 import statistics
 import sys
 from collections.abc import Callable
@@ -23,7 +21,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parents[2]), str(HERE.parent), str(HERE)]
 
-from early import right  # noqa: E402  before Numba
+from early import machine, record, right  # noqa: E402  before Numba
 
 from weft.chapters import Chapter  # noqa: E402
 from weft.intrinsics import (  # noqa: E402
@@ -299,29 +297,12 @@ def table(data: dict[str, Any]) -> str:
     return text
 
 
-def main() -> None:
-    options = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    options.add_argument("--out", type=Path, default=HERE, metavar="FOLDER")
-    options.add_argument("--table", action="store_true")
-    given = options.parse_args()
-    given.out.mkdir(parents=True, exist_ok=True)
-    path = given.out / "ragged.json"
-    if not given.table:
-        from profiled import facts
-
-        first, *more = facts(ncu=False).splitlines()
-        how = f"medians of up to {TURNS} bursts of launches timed in turns"
-        data = {
-            "device": first.removeprefix("# "),
-            "made by": [*(line.removeprefix("# ") for line in more), how],
-            "tables": measured(),
-        }
-        path.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
-    data = json.loads(path.read_text(encoding="utf-8"))
-    (given.out / "ragged.txt").write_text(table(data), encoding="utf-8")
+def recorded() -> dict[str, Any]:
+    """Time all tables, and say on what."""
+    how = f"medians of up to {TURNS} bursts of launches timed in turns"
+    device, made = machine(how)
+    return {"device": device, "made by": made, "tables": measured()}
 
 
 if __name__ == "__main__":
-    main()
+    record(__file__, __doc__, recorded, table)
