@@ -612,10 +612,10 @@ check(
 # choices are impossible, and `needs` shows why.
 #
 # The kernel that is tuned is `gemm_even`, in `even.py`, whose inner loop is the
-# serpentine's, with cheaper indices. The table has its speed with each choice, in whole
-# tiles, in TFLOP/s. The two fastest choices are also run *even*, with the tiles of the
-# last wave cut along k, so that all SMs end together. The next section shows what both
-# changes are worth.
+# serpentine's, with cheaper indices. For each shape, the table has two lines of
+# speeds in TFLOP/s, with a column for each choice. The first line is for whole tiles.
+# In the second, the tiles are *even*: those of the last wave are cut along k, so that
+# all SMs end together. The next section shows what both changes are worth.
 #
 # Which of the choices will win at 1024 × 1024, and which at 8192 × 8192?
 

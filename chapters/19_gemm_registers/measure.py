@@ -282,10 +282,11 @@ def search(shapes, choices):
     found = {}
     for shape in shapes:
         on = matrices(*shape)
-        rates = {(n, False): speed(x, False, *on) for n, x in choices.items()}
-        for name, _ in sorted(rates, key=rates.get)[-2:]:  # the two fastest
-            rates[name, True] = speed(choices[name], True, *on)
-        found[shape] = rates
+        found[shape] = {
+            (name, even): speed(choice, even, *on)
+            for name, choice in choices.items()
+            for even in (False, True)
+        }
     return found
 
 
@@ -317,10 +318,12 @@ def tune(needs, busy):
         rates = search(squares + ragged, fitting)
         for shape in squares + ragged:
             best[shape] = max(rates[shape], key=rates[shape].get)
-            line = "  ".join(f"{rates[shape][n, False]:5.1f}" for n in fitting)
             name, even = best[shape]
-            text = f"{name}, even, {rates[shape][name, even]:.1f}" if even else name
-            print(f"{'x'.join(map(str, shape)):15} {line}  {text}")
+            text = f"{name}, even" if even else name
+            for cut in (False, True):
+                line = "  ".join(f"{rates[shape][n, cut]:5.1f}" for n in fitting)
+                head = "" if cut else "x".join(map(str, shape))
+                print(f"{head:15} {line}  {'' if cut else text}".rstrip())
         searched = time.perf_counter() - began
         print(f"{len(fitting)} choices, {len(best)} shapes: {searched:.0f} s")
     return searched
