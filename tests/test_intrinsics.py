@@ -44,7 +44,10 @@ def test_operations_are_found_by_what_they_do():
         *("bf16_pair", "bf16_max", "tf32", "mma_bf16", "mma_tf32", "mma_e4m3"),
     }
     hopper = {one.name for one in known if one.needs >= (9, 0)}
-    assert hopper == names(effect.PHASES, effect.HOPPER) | {"stmatrix_x4"}
+    assert hopper == names(effect.PHASES, effect.HOPPER) | {
+        "stmatrix_x2_trans",
+        "stmatrix_x4",
+    }
     together = names(effect.COLLECTIVE)
     kinds = {n.partition("_")[0] for n in together}
     assert kinds == {"mma", "ldmatrix", "stmatrix"}

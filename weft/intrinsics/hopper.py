@@ -9,6 +9,7 @@ operations of a warpgroup.
 """
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from weft.intrinsics.bits import bits
 from weft.intrinsics.formats import BFLOAT16, E4M3, Format
 from weft.intrinsics.instructions import HOPPER, instruction
 from weft.intrinsics.lowering import Builder, Lowering
-from weft.intrinsics.matrices import stored
+from weft.intrinsics.matrices import Calls, stored
 from weft.intrinsics.registry import Effect, Lanes, Operation, register
 
 Does = Callable[..., Any]  # the twin of an operation, see `Effect.HOPPER`
@@ -306,29 +307,64 @@ hold = _register(
 )
 
 
-def _stmatrix(calls: dict[int, tuple[Any, ...]]) -> dict[int, Any]:
-    """Store four 8 × 8 matrices of 16 bits: `(tile, i, w0, w1, w2, w3)`.
+def _stores(number: int, transposed: bool) -> Callable[[Calls], dict[int, Any]]:
+    """Return the twin of `stmatrix` of two or four matrices."""
 
-    The reverse of `ldmatrix_x4`: `tile[i]` is the start of the row that this lane
-    addresses, and the words are its part of the four matrices. All 32 lanes call it.
-    """
-    words = np.array([[bits(word) for word in calls[lane][2:]] for lane in range(32)])
-    rows = words.astype(np.uint32).reshape(8, 4, 4).transpose(2, 0, 1).reshape(32, 4)
-    return {lane: rows[lane] for lane in range(32)}
+    def stmatrix(calls: Calls) -> dict[int, Any]:
+        words = [[bits(word) for word in calls[lane][2:]] for lane in range(32)]
+        rows = np.array(words, np.uint32).reshape(8, 4, number).transpose(2, 0, 1)
+        rows = np.ascontiguousarray(rows)  # matrix, row, word
+        if transposed:
+            halves = rows.view(np.uint16).transpose(0, 2, 1)
+            rows = np.ascontiguousarray(halves).view(np.uint32)
+        flat = rows.reshape(8 * number, 4)
+        idle = dict.fromkeys(range(8 * number, 32))
+        return dict(enumerate(flat)) | idle
+
+    return stmatrix
 
 
-stmatrix_x4 = register(
-    Operation(
-        "stmatrix_x4",
-        _stmatrix,
+def _stmatrix(number: int, transposed: bool, meaning: str) -> Operation:
+    """Return the operation of `stmatrix` for two or four matrices."""
+    name = f"stmatrix_x{number}" + "_trans" * transposed
+    form = f"x{number}" + ".trans" * transposed
+    words = ",".join(f"${k + 1}" for k in range(number))
+    twin = _stores(number, transposed)
+    twin.__doc__ = meaning
+    return Operation(
+        name,
+        twin,
         instruction(
-            "stmatrix.sync.aligned.m8n8.x4.shared.b16 [$0], {$1,$2,$3,$4};",
-            "SHARED NUMBER NUMBER NUMBER NUMBER",
+            f"stmatrix.sync.aligned.m8n8.{form}.shared.b16 [$0], {{{words}}};",
+            "SHARED " + "NUMBER " * number,
         ),
         Effect.COLLECTIVE,
         Lanes.ALL,
         HOPPER,
-        last=stored,
+        last=partial(stored, name),
+    )
+
+
+stmatrix_x4 = register(
+    _stmatrix(
+        4,
+        False,
+        """Store four 8 × 8 matrices of 16 bits: `(tile, i, w0, w1, w2, w3)`.
+
+    The reverse of `ldmatrix_x4`: `tile[i]` is the start of the row that this lane
+    addresses, and the words are its part of the four matrices. All 32 lanes call it.
+    """,
+    )
+)
+stmatrix_x2_trans = register(
+    _stmatrix(
+        2,
+        True,
+        """Store two 8 × 8 matrices of 16 bits transposed: `(tile, i, w0, w1)`.
+
+    `tile[i]` is the start of the row in memory that this lane addresses, a column of a
+    matrix; only the places of lanes 0 to 15 are used. All 32 lanes call it.
+    """,
     )
 )
 

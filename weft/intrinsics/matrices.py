@@ -73,13 +73,15 @@ def _exchange(number: int, transposed: bool) -> Callable[[Calls], dict[int, Any]
     return ldmatrix
 
 
-def stored(given: tuple[Any, ...], row: Any) -> None:
+def stored(call: str, given: tuple[Any, ...], row: Any) -> None:
     """Store the 16 bytes of a row that a lane addresses: the last step of `stmatrix`.
 
-    row: four words. PTX ISA, "Warp-level matrix store instruction: stmatrix".
+    call: its name. row: four words, None for a lane that addresses no row. PTX ISA,
+    "Warp-level matrix store instruction: stmatrix".
     """
+    if row is None:
+        return
     tile, index = given[:2]
-    call = "stmatrix_x4"
     if not is_shared(tile):
         raise TypeError(f"{call} writes shared memory, which its first argument is not")
     values = np.ascontiguousarray(row).view(tile.dtype)
