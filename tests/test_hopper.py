@@ -1,16 +1,15 @@
 """The kernels of chapter 22 compile for an H100, and run in the simulator."""
 
-import json
 import os
 import subprocess
 import sys
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
 
 import weft  # before Numba
 from weft import meaning, templates
+from weft.chapters import Chapter
 from weft.device import toolkit
 from weft.intrinsics import griddep_launch, griddep_wait
 from weft.kernels import hazards
@@ -20,9 +19,7 @@ from weft.tensor_maps import tensor_map
 from numba import cuda  # isort: skip
 
 ROOT = Path(__file__).parents[1]
-KERNELS = ROOT / "chapters" / "22_hopper_gemm" / "kernels.py"
-EARLY = ROOT / "book" / "recordings" / "22_hopper_gemm" / "early.py"
-RAGGED = EARLY.with_name("ragged.py")
+CHAPTER = ROOT / "chapters" / "22_hopper_gemm"
 SCRIPT = """
 import re, sys, types
 package = types.ModuleType("weft")  # the package itself would choose the simulator
@@ -34,28 +31,27 @@ from weft import backend
 backend.pretend_device((9, 0))
 from weft import intrinsics, templates
 
-text = open(sys.argv[2], encoding="utf-8").read()
+text = open(sys.argv[2] + "/kernels.py", encoding="utf-8").read()
 first, last = text.index("BM, BN, DEPTH ="), text.index("def compiled(")
 scope = vars(intrinsics) | dict(cuda=cuda, float32=float32, int32=int32)
 scope |= dict(uint8=uint8, uint64=uint64)
-exec(compile(text[first:last], "cells", "exec"), scope)
-text = open(sys.argv[3], encoding="utf-8").read()
-first, last = text.index("@cuda.jit(device=True)"), text.index("def early_gemm(")
-scope["produce_tiles"] = scope["produce"]
-exec(compile(text[first:last], "early", "exec"), scope)
-text = open(sys.argv[4], encoding="utf-8").read()
+exec(compile(text[first:last], "kernels", "exec"), scope)
+text = open(sys.argv[2] + "/paired.py", encoding="utf-8").read()
 first, last = text.index("BM, BN, DEPTH,"), text.index("def paired_gemm(")
 paired = dict(scope)
-exec(compile(text[first:last], "ragged", "exec"), paired)
+exec(compile(text[first:last], "paired", "exec"), paired)
 scope["paired"] = paired["paired"]
+two = {"CLUSTER": 2, "buffers": 1}
+turned = {"TURNED": 1, "BESIDE": 1, "TAIL": 1, "piece": 6144, "PIECE": 6144}
 flat, words = uint8[::1], int32[:, ::1]
 types = flat, flat, flat, words, int32, int32, int32, float32
 for name, more, *size in (
     ("one_pipeline", {}),
     ("warp_specialised", {"CLUSTER": 2}),
     ("warp_specialised", {"fp8": True}),
-    ("warp_specialised", {"produce": scope["produce_early"]}),
-    ("paired", paired["PAIRED"], 192, 200),
+    ("warp_specialised", {"EARLY": 1}),
+    ("paired", two, 192, 200),
+    ("paired", two | turned, 256, 136),
 ):
     named, shared = scope["sized"](scope[name], *(size or (128, 256)), **more)
     assert shared <= scope["ROOM"]
@@ -73,7 +69,7 @@ for name, more, *size in (
 def test_the_kernels_compile_for_hopper():
     environment = {k: v for k, v in os.environ.items() if "CUDASIM" not in k}
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, *map(str, (ROOT, KERNELS, EARLY, RAGGED))],
+        [sys.executable, "-c", SCRIPT, str(ROOT), str(CHAPTER)],
         capture_output=True,
         text=True,
         env=environment,
@@ -92,29 +88,13 @@ def test_the_kernels_compile_for_hopper():
         f"warp_specialised 3 True False False {more} {e4m3}",
         f"warp_specialised 3 True False False {early} {more} {bf16}",
         f"paired 3 True False False multicast {more} {bf16.replace('256', '200', 1)}",
+        f"paired 3 True False False multicast {more} {bf16.replace('256', '136', 1)}",
     ]
 
 
-def loaded(name, path):
-    spec = spec_from_file_location(name, path)
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.fixture(scope="module")
-def kernels():
-    return loaded("hopper_gemm_kernels", KERNELS)
-
-
-@pytest.fixture(scope="module")
-def early():
-    return loaded("hopper_gemm_early", EARLY)
-
-
-@pytest.fixture(scope="module")
-def ragged():
-    return loaded("hopper_gemm_ragged", RAGGED)
+def chapter():
+    return Chapter("22_hopper_gemm")
 
 
 @pytest.mark.parametrize(
@@ -124,20 +104,28 @@ def ragged():
         ("warp_specialised", (136, 72, 136), {"STORE_BY_TMA": 0}),
         ("warp_specialised", (136, 72, 136), {}),
         ("warp_specialised", (136, 72, 256), {"fp8": True}),
-        ("warp_specialised", (136, 72, 136), {"produce": "produce_early"}),
+        ("warp_specialised", (136, 72, 136), {"EARLY": 1}),
         ("warp_specialised", (136, 72, 136), {"CLUSTER": 2}),
         ("warp_specialised", (200, 136, 72), {"CLUSTER": 4, "GROUP": 2}),
-        ("paired", (136, 176, 72), {"CLUSTER": 2, "bn": 72}),
+        ("paired", (136, 176, 72), {"bn": 72}),
+        ("paired", (136, 176, 72), {"bn": 72, "BESIDE": 1, "TAIL": 1}),
+        ("paired", (136, 176, 200), {"bn": 72, "TURNED": 1, "EARLY": 1}),
+        ("paired", (100, 264, 72), {"bn": 88, "TURNED": 1, "TAIL": 1}),
+        ("paired", (136, 176, 40), {"bn": 72, "TURNED": 1, "TAIL": 3, "BESIDE": 1}),
     ],
 )
-def test_the_kernels_run_in_the_simulator(kernels, early, ragged, name, sizes, more):
+def test_the_kernels_run_in_the_simulator(chapter, name, sizes, more):
     """Ragged tiles, two stages: right, and with no hazard."""
     torch = pytest.importorskip("torch")
-    paired = name == "paired"
-    kernel = getattr(ragged if paired else kernels, name)
-    more = {k: getattr(early, v) if k == "produce" else v for k, v in more.items()}
+    pairs, turned = name == "paired", more.get("TURNED")
+    kernel = getattr(chapter.paired if pairs else chapter.kernels, name)
+    if pairs:
+        more = {"CLUSTER": 2, "buffers": 1} | more
+    if turned:
+        more = more | {"piece": 6144, "PIECE": 6144}
+    more = dict(more)
     bn = more.pop("bn", 64)
-    named, shared = kernels.sized(kernel, 64, bn, depth=2, **more)
+    named, shared = chapter.kernels.sized(kernel, 64, bn, depth=2, **more)
     made = templates.specialise(kernel, **named)
     templates.large_shared(made, shared)
     m, n, k = sizes
@@ -147,9 +135,11 @@ def test_the_kernels_run_in_the_simulator(kernels, early, ragged, name, sizes, m
     kind = torch.float8_e4m3fn if more.get("fp8") else torch.bfloat16
     held, c = (a.to(kind), w.to(kind)), torch.full((m, n), torch.nan).bfloat16()
     cluster, line = more.get("CLUSTER", 1), named["LINE"]
-    boxes = (32 if paired else 64, line), (bn // cluster, line)
+    boxes = (32 if pairs else 64, line), (bn // cluster, line)
+    if turned:
+        held, (m, n) = held[::-1], (n, m)
     maps = [tensor_map(x, box) for x, box in zip(held, boxes, strict=True)]
-    maps.append(tensor_map(c, (64, 64)))
+    maps.append(tensor_map(c, (8 if turned else 64, 64)))
     several = name != "one_pipeline"
     grid, block = (2 * cluster, 256) if several else (-(-m // 64) * -(-n // 64), 128)
     args = *maps, c.view(torch.int32), m, n, k, 1.0
@@ -175,21 +165,3 @@ def test_a_launch_in_the_simulator_is_never_early():
     for times in (2, 3):
         launch(1, 32, x, times)
     assert x.tolist() == [0, 6, 12, 18, 24]
-
-
-def test_the_table_of_early_launches_says_what_was_measured(early):
-    data = json.loads(EARLY.with_suffix(".json").read_text("utf-8"))
-    assert early.table(data) == EARLY.with_suffix(".txt").read_text("utf-8")
-    assert {row["case"] for row in data["rows"]} == set(early.KERNELS)
-    measure = early.chapter.measure
-    assert early.KERNELS.keys() <= measure.SHAPES.keys()
-    assert set(early.KERNELS.values()) <= measure.TILES.keys()
-
-
-def test_the_table_of_ragged_shapes_says_what_was_measured(ragged):
-    data = json.loads(RAGGED.with_suffix(".json").read_text("utf-8"))
-    assert ragged.table(data) == RAGGED.with_suffix(".txt").read_text("utf-8")
-    measure, cases = ragged.chapter.measure, {one["case"] for one in data["tables"]}
-    for case, (cluster, _) in ragged.CASES.items():
-        assert " x ".join(map(str, measure.SHAPES[case])) in cases
-        assert cluster in measure.TILES

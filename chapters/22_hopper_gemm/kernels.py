@@ -15,7 +15,7 @@ other, and while the consumers store a tile, the producer already loads the next
 STORE_BY_TMA, the consumers write their sums to shared memory (`stmatrix`), and the TMA
 stores them from there, 64 columns at a time. With CLUSTER=2, two blocks compute two
 tiles, one below the other, so they need the same rows of w. Each block loads half of
-these rows for both.
+these rows for both. With EARLY, a launch may begin before the one before it has ended.
 
 The host compiles a kernel with its constants, encodes the tensor maps and launches the
 kernel. A tensor map contains the address of its matrix and the size of a box. `prepare`
@@ -35,6 +35,8 @@ from weft.intrinsics import (
     fence_async,
     fence_mbarrier_init,
     fence_tensor_map,
+    griddep_launch,
+    griddep_wait,
     hold,
     mbarrier_arrive,
     mbarrier_arrive_at,
@@ -69,7 +71,7 @@ LINE = 64  # numbers in 128 bytes
 SUMS = BN // 2  # registers
 BUFFERS, PENDING = 4, 3  # of results on their way out
 FEWER, MORE = 40, 232  # registers of a thread: producer, consumer
-STORE_BY_TMA = 1
+STORE_BY_TMA, EARLY = 1, 0
 wgmma = wgmma_bf16
 
 
@@ -231,6 +233,9 @@ def release(empty, stage, t):
 @cuda.jit(device=True)
 def produce(map_a, map_w, memory, full, empty, tiles, sizes):
     """Load the stages of all tiles of this block."""
+    if EARLY:
+        griddep_launch()
+        griddep_wait()  # earlier grids have ended
     (begin, stride, rank), (rows, cols, steps) = tiles, sizes
     stage, parity = int32(0), int32(1)
     for tile in range(begin, rows * cols, stride):
@@ -329,11 +334,14 @@ ROOM = 227 * 1024 - 1024  # bytes of shared memory for stages and results
 made = {}
 
 
-def sized(kernel, bm, bn, fp8=False, buffers=4, depth=8, **more):
-    """Return every constant that follows from these, and the shared memory."""
+def sized(kernel, bm, bn, fp8=False, buffers=4, depth=8, piece=8192, **more):
+    """Return every constant that follows from these, and the shared memory.
+
+    piece: bytes of a buffer for results.
+    """
     consumers, stage = bm // 64, 128 * (bm + bn)
     buffers = min(buffers, bn // 64)
-    out = 0 if kernel is one_pipeline else consumers * buffers * 8192
+    out = 0 if kernel is one_pipeline else consumers * buffers * piece
     depth = min(depth, (ROOM - out) // stage)
     named = {
         "BM": bm,
@@ -346,13 +354,12 @@ def sized(kernel, bm, bn, fp8=False, buffers=4, depth=8, **more):
         "wgmma": wgmma_e4m3 if fp8 else wgmma_bf16,
     }
     if kernel is not one_pipeline:
-        few = consumers < 3
         named |= {
             "CONSUMERS": consumers,
             "BUFFERS": buffers,
             "PENDING": buffers - 1,
-            "FEWER": 40 if few else 32,
-            "MORE": 232 if few else 160,
+            "FEWER": 40 if consumers < 3 else 32,
+            "MORE": {3: 160, 4: 112}.get(consumers, 232),
         }
     return named | more, depth * stage + out
 
@@ -370,7 +377,8 @@ def compiled(kernel, *sizes, **more):
             **named,
         )
         large_shared(large, shared)
-        launch = prepare(large, named.get("CLUSTER", 1))
+        early = bool(named.get("EARLY"))
+        launch = prepare(large, named.get("CLUSTER", 1), early=early)
         made[key] = launch, 128 * groups, shared, named
     return made[key]
 

@@ -8,6 +8,7 @@ from weft.timing import BurstStopwatch
 
 from .checks import grouped, walk
 from .kernels import gemm, one_pipeline, own_gemm
+from .paired import paired_gemm
 
 if weft.GPU:
     import torch
@@ -155,47 +156,6 @@ def ladder_of(n, guess=None, kernel=None):
     )
 
 
-def verified():
-    """Compare the kernels with a product in float32, and 30 runs bit by bit."""
-    same = None
-    if weft.on_gpu("wgmma is not simulated"):
-        torch.set_float32_matmul_precision("highest")
-        VARIANTS = {
-            "one pipeline": {"kernel": one_pipeline},
-            "grouped": {"STORE_BY_TMA": 0, "buffers": 2},
-            "128 x 256": {},
-            "128 x 256, cluster": {"CLUSTER": 2, "buffers": 2, "GROUP": 8},
-            "128 x 256, deep": {"buffers": 2, "GROUP": 4},
-            "192 x 192, cluster": {
-                "bm": 192,
-                "bn": 192,
-                "CLUSTER": 2,
-                "buffers": 1,
-            },
-            "128 x 128": {"bn": 128},
-            "64 x 128": {"bm": 64, "bn": 128, "GROUP": 4},
-        }
-        for m, n, k in ((1000, 1032, 1000), (333, 264, 200), (128, 256, 64)):
-            a, w, _ = matrices(m, n, k)
-            right = a.float() @ w.float().t()
-            for name, sizes in VARIANTS.items():
-                below = torch.empty(m + 64, n, device="cuda", dtype=torch.bfloat16)
-                c = below[:m]
-                run = gemm(a, w, c, **sizes)
-                same, first = True, None
-                for _ in range(30):
-                    below.fill_(float("nan"))
-                    run()
-                    first = c.clone() if first is None else first
-                    same = same and torch.equal(c, first)
-                far = (c.float() - right).abs() - 0.01 * right.abs()
-                assert (far <= 2e-3 * k**0.5).all(), (name, m, n, k)
-                assert torch.isnan(below[m:]).all(), (name, m, n, k)
-                assert same, (name, m, n, k)
-            print(f"{m} x {n} x {k}: {len(VARIANTS)} kernels right, 30 runs alike")
-    return same
-
-
 SHAPES = {
     "1024³": (1024, 1024, 1024),
     "2048³": (2048, 2048, 2048),
@@ -217,23 +177,81 @@ TILES = {
     "128 x 128": {"bn": 128},
     "64 x 128": {"bm": 64, "bn": 128, "GROUP": 4},
 }
+TURNED = {"bm": 256, "bn": 136, "turned": True, "BESIDE": 1}
+PAIRS = {
+    "192 x 200, pairs": {},
+    "256 x 136, turned, whole": TURNED | {"TAIL": 0},
+    "256 x 136, turned": TURNED,
+}
+STEPS = {  # rows of a ragged shape, each with one more change
+    "ragged": ["192 x 200, pairs"],
+    "ragged, small": ["192 x 192, cluster", *list(PAIRS)[1:]],
+}
+
+
+def by_tiles(name, a, w, c, **more):
+    """Return a function that computes c = a @ w.T with tiles of the tables above."""
+    if name in PAIRS:
+        return paired_gemm(a, w, c, **PAIRS[name], **more)
+    return gemm(a, w, c, **TILES[name], **more)
+
+
+def variants(a, w, c):
+    """Return a function for each kernel of the tables, with its name."""
+    named = {
+        "one pipeline": gemm(a, w, c, kernel=one_pipeline),
+        "grouped": gemm(a, w, c, STORE_BY_TMA=0, buffers=2),
+    }
+    for tiles in (*TILES, *PAIRS):
+        named[tiles] = by_tiles(tiles, a, w, c)
+        named[f"{tiles}, early"] = by_tiles(tiles, a, w, c, EARLY=1)
+    return named
+
+
+def verified():
+    """Compare the kernels with a product in float32, and 30 runs bit by bit."""
+    same = None
+    if weft.on_gpu("wgmma is not simulated"):
+        torch.set_float32_matmul_precision("highest")
+        for m, n, k in ((1000, 1032, 1000), (333, 264, 200), (128, 256, 64)):
+            a, w, _ = matrices(m, n, k)
+            right = a.float() @ w.float().t()
+            below = torch.empty(m + 64, n, device="cuda", dtype=torch.bfloat16)
+            c = below[:m]
+            named = variants(a, w, c)
+            for name, run in named.items():
+                same, first = True, None
+                for _ in range(30):
+                    below.fill_(float("nan"))
+                    run()
+                    first = c.clone() if first is None else first
+                    same = same and torch.equal(c, first)
+                far = (c.float() - right).abs() - 0.01 * right.abs()
+                assert (far <= 2e-3 * k**0.5).all(), (name, m, n, k)
+                assert torch.isnan(below[m:]).all(), (name, m, n, k)
+                assert same, (name, m, n, k)
+            print(f"{m} x {n} x {k}: {len(named)} kernels right, 30 runs alike")
+    return same
 
 
 def shape_table(name):
-    """Time the best tile for a shape beside cuBLAS."""
+    """Time the best tiles for a shape beside cuBLAS."""
     m, n, k = SHAPES[name]
 
     def candidates():
         on = matrices(m, n, k)
-        ours = {tile: gemm(*on, **sizes) for tile, sizes in TILES.items()}
+        ours = {tiles: by_tiles(tiles, *on) for tiles in (*TILES, *PAIRS)}
         best = fastest(list(ours.values()))
-        print(name, "->", next(t for t, f in ours.items() if f is best))
+        tiles = next(t for t, f in ours.items() if f is best)
+        print(name, "->", tiles)
         return {
             "cuBLAS": fastest(library(*on)),
             "ours": best,
+            "ours, early": by_tiles(tiles, *on, EARLY=1),
             "128 x 256": ours["128 x 256"],
             "128 x 256, two buffers": gemm(*on, buffers=2),
             "128 x 256, cluster": ours["128 x 256, cluster"],
+            **{step: ours[step] for step in STEPS.get(name, ())},
         }
 
     return bench.compare(
