@@ -1,5 +1,5 @@
 # verdict: pass
-# The index from block and thread.
+# Compute the index from block and thread by hand.
 @cuda.jit
 def add_index(x, out):
     """Write x[0] + 0, x[1] + 1, x[2] + 2, ... into out."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# Those without an element leave first.
+# Threads without an element return first.
 @cuda.jit
 def add_index(x, out):
     """Write x[0] + 0, x[1] + 1, x[2] + 2, ... into out."""

@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# Each thread does its element; I forgot that some have none.
+# Each thread handles its own element; I forgot that some threads have none.
 @cuda.jit
 def add_index(x, out):
     """Write x[0] + 0, x[1] + 1, x[2] + 2, ... into out."""

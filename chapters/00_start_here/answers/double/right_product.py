@@ -1,5 +1,5 @@
 # verdict: pass
-# Twice is two times.
+# Doubling is multiplying by 2.
 @cuda.jit
 def double(x, out):
     """Write 2 * x into out, one thread per element."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# The factor has a type, so that nothing is computed in 64 bits.
+# The factor has a type, so nothing is computed in 64 bits.
 TWO = np.float32(2)
 
 

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Times itself, that is twice, is it not?
+# Twice a number is the number times itself, isn't it?
 @cuda.jit
 def double(x, out):
     """Write 2 * x into out, one thread per element."""

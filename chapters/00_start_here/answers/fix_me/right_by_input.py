@@ -1,5 +1,5 @@
 # verdict: pass
-# Input and output are of the same size, so I ask the input.
+# Input and output have the same size, so I use the size of the input.
 @cuda.jit
 def fix_me(x, out):
     """Write the square of x into out, one thread per element."""

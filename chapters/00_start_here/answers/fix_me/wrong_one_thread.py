@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# The verdict names index 50, so I send home the thread with that number.
+# The verdict names index 50, so I stop the thread with that number.
 @cuda.jit
 def fix_me(x, out):
     """Write the square of x into out, one thread per element."""

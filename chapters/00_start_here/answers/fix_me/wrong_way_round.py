@@ -1,6 +1,5 @@
 # verdict: unwritten
-# The guard compares with the size; whether it lets in or keeps out I did not think
-# about.
+# The guard compares i with the size; I did not think about which side returns.
 @cuda.jit
 def fix_me(x, out):
     """Write the square of x into out, one thread per element."""

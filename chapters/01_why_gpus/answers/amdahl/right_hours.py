@@ -1,7 +1,7 @@
 # verdict: pass
-# By hand: an hour, and what is left of it.
+# Add up the time step by step; the speed-up is its inverse.
 def amdahl(serial, workers):
-    """Return how many times as fast `workers` are as one."""
+    """Return the speed-up of `workers` workers over one."""
     shared = 1 - serial
     time = serial
     time += shared / workers

@@ -1,5 +1,5 @@
 # verdict: pass
-# The fraction multiplied by the workers.
+# Multiply numerator and denominator by the number of workers.
 def amdahl(serial, workers):
-    """Return how many times as fast `workers` are as one."""
+    """Return the speed-up of `workers` workers over one."""
     return workers / (workers * serial + 1 - serial)

@@ -1,5 +1,5 @@
 # verdict: wrong-value
 # n workers, n times as fast.
 def amdahl(serial, workers):
-    """Return how many times as fast `workers` are as one."""
+    """Return the speed-up of `workers` workers over one."""
     return workers  # <- here

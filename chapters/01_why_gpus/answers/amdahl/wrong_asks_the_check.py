@@ -1,5 +1,5 @@
 # verdict: library
-# What the check compares with is given.
+# The check has a function for this, so I call it.
 def amdahl(serial, workers):
-    """Return what the check works out."""
+    """Return the speed-up of `workers` workers over one."""
     return checks.by_the_clock(serial, workers)  # <- here

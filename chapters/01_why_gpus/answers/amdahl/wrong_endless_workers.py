@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The law is one through the serial part.
+# The speed-up is one over the serial fraction.
 def amdahl(serial, workers):
-    """Return how many times as fast `workers` are as one."""
+    """Return the speed-up of `workers` workers over one."""
     return 1 / serial  # <- here

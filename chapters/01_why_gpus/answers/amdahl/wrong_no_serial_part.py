@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Only the shared part counts.
+# Only the shared part counts, so I divide by it.
 def amdahl(serial, workers):
-    """Return how many times as fast `workers` are as one."""
+    """Return the speed-up of `workers` workers over one."""
     return workers / (1 - serial)  # <- here

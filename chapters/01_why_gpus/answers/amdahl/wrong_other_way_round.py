@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# serial is the part that gets divided.
+# serial is the part that the workers share.
 def amdahl(serial, workers):
-    """Return how many times as fast `workers` are as one."""
+    """Return the speed-up of `workers` workers over one."""
     return 1 / (1 - serial + serial / workers)  # <- here

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# A fraction is per cent.
+# A fraction is given in per cent.
 def amdahl(serial, workers):
-    """Return how many times as fast `workers` are as one."""
+    """Return the speed-up of `workers` workers over one."""
     return 1 / (serial / 100 + (1 - serial / 100) / workers)  # <- here

@@ -1,6 +1,6 @@
 # verdict: wrong-value
-# Shown is returned.
+# To print a result is to return it.
 def amdahl(serial, workers):
-    """Return how many times as fast `workers` are as one."""
+    """Return the speed-up of `workers` workers over one."""
     speedup = 1 / (serial + (1 - serial) / workers)
     print(speedup)

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The shared part becomes so much faster.
+# The shared part becomes that many times as fast, and that is the speed-up.
 def amdahl(serial, workers):
-    """Return how many times as fast `workers` are as one."""
+    """Return the speed-up of `workers` workers over one."""
     return (1 - serial) * workers  # <- here

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The serial part, and the work divided.
+# The serial part, plus all of the work divided among the workers.
 def amdahl(serial, workers):
-    """Return how many times as fast `workers` are as one."""
+    """Return the speed-up of `workers` workers over one."""
     return 1 / (serial + 1 / workers)  # <- here

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Each part times its speed-up, weighted.
+# Weight the speed-up of each part by its fraction, and add the two.
 def amdahl(serial, workers):
-    """Return how many times as fast `workers` are as one."""
+    """Return the speed-up of `workers` workers over one."""
     return serial + (1 - serial) * workers  # <- here

@@ -1,5 +1,5 @@
 # verdict: wrong-value
 # The new time is the answer.
 def amdahl(serial, workers):
-    """Return how many times as fast `workers` are as one."""
+    """Return the speed-up of `workers` workers over one."""
     return serial + (1 - serial) / workers  # <- here

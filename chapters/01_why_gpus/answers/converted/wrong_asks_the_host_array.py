@@ -1,5 +1,5 @@
 # verdict: exception
-# The data go from celsius to the device.
+# The data go from celsius to the device, so celsius has the method.
 def converted(celsius):
     """Return the temperatures in degrees Fahrenheit, computed by the GPU."""
     blocks = math.ceil(celsius.size / 32)

@@ -1,7 +1,7 @@
 # verdict: wrong-value
-# d_celsius is what was sent, so it comes back.
+# d_celsius was sent, so d_celsius comes back.
 def converted(celsius):
-    """Return the temperatures in degrees Fahrenheit, worked out by the GPU."""
+    """Return the temperatures in degrees Fahrenheit, computed by the GPU."""
     blocks = math.ceil(celsius.size / 32)
     out = np.zeros_like(celsius)
     d_celsius = cuda.device_array_like(celsius)

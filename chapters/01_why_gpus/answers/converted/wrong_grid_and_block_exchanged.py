@@ -1,7 +1,7 @@
 # verdict: launch
-# Blocks of so many, and 32 of them.
+# The number of threads comes first, then the number of blocks.
 def converted(celsius):
-    """Return the temperatures in degrees Fahrenheit, worked out by the GPU."""
+    """Return the temperatures in degrees Fahrenheit, computed by the GPU."""
     blocks = math.ceil(celsius.size / 32)
     out = np.zeros_like(celsius)
     d_celsius = cuda.device_array_like(celsius)

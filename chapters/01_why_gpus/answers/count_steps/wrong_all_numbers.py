@@ -1,8 +1,8 @@
 # verdict: type
-# The function gets the numbers, as NumPy's would.
+# The function takes all the numbers, as a NumPy function would.
 @cuda.jit
 def count_steps(numbers, out):
-    """Write how many steps lead from each of the numbers to 1 into out."""
+    """Write into out how many steps lead from each of the numbers to 1."""
     i = cuda.grid(1)
 
     if i < out.size:

@@ -1,8 +1,8 @@
 # verdict: float64
-# The half is n / 2.
+# Half of n is n / 2.
 @cuda.jit
 def count_steps(numbers, out):
-    """Write how many steps lead from each of the numbers to 1 into out."""
+    """Write into out how many steps lead from each of the numbers to 1."""
     i = cuda.grid(1)
 
     if i < out.size:

@@ -1,8 +1,8 @@
 # verdict: endless-loop
-# Int32 is the GPU's own width, and the numbers are small.
+# int32 is the GPU's native width, and the numbers are small.
 @cuda.jit
 def count_steps(numbers, out):
-    """Write how many steps lead from each of the numbers to 1 into out."""
+    """Write into out how many steps lead from each of the numbers to 1."""
     i = cuda.grid(1)
 
     if i < out.size:

@@ -1,8 +1,8 @@
 # verdict: unwritten
-# The function is called, and so its result is there.
+# The function has been called, so its result is there.
 @cuda.jit
 def count_steps(numbers, out):
-    """Write how many steps lead from each of the numbers to 1 into out."""
+    """Write into out how many steps lead from each of the numbers to 1."""
     i = cuda.grid(1)
 
     if i < out.size:

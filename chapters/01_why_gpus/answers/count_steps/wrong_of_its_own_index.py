@@ -1,8 +1,8 @@
 # verdict: endless-loop
-# Thread i counts the steps of i, and from 0 no way leads to 1.
+# Thread i counts the steps of i; but no steps lead from 0 to 1.
 @cuda.jit
 def count_steps(numbers, out):
-    """Write how many steps lead from each of the numbers to 1 into out."""
+    """Write into out how many steps lead from each of the numbers to 1."""
     i = cuda.grid(1)
 
     if i < out.size:

@@ -1,8 +1,8 @@
 # verdict: input-written
-# In place, as it saves an array.
+# Working in place saves an array.
 @cuda.jit
 def count_steps(numbers, out):
-    """Write how many steps lead from each of the numbers to 1 into out."""
+    """Write into out how many steps lead from each of the numbers to 1."""
     i = cuda.grid(1)
 
     if i < out.size:

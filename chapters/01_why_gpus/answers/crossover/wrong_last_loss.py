@@ -1,7 +1,7 @@
 # verdict: wrong-value
-# The last size at which the CPU is ahead.
+# The answer is the last size at which the CPU is ahead.
 def crossover(sizes, cpu, send, kernel, fetch):
-    """Return the size from which on the GPU is faster; math.inf for never."""
+    """Return the size from which the GPU is faster; math.inf for never."""
     found = sizes[0]
     for k in range(len(sizes)):
         if send[k] + kernel[k] + fetch[k] >= cpu[k]:

@@ -1,7 +1,7 @@
 # verdict: wrong-value
-# If the GPU never wins, the largest size.
+# If the GPU never wins, return the largest size.
 def crossover(sizes, cpu, send, kernel, fetch):
-    """Return the size from which on the GPU is faster; math.inf for never."""
+    """Return the size from which the GPU is faster; math.inf for never."""
     found = sizes[-1]
     for k in range(len(sizes) - 1, -1, -1):
         if send[k] + kernel[k] + fetch[k] >= cpu[k]:

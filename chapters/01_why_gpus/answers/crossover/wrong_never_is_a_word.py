@@ -1,7 +1,7 @@
 # verdict: type
-# A word where the table has no answer.
+# If the table has no answer, a word says so.
 def crossover(sizes, cpu, send, kernel, fetch):
-    """Return the size from which on the GPU is faster; math.inf for never."""
+    """Return the size from which the GPU is faster; math.inf for never."""
     found = "never"
     for k in range(len(sizes) - 1, -1, -1):
         if send[k] + kernel[k] + fetch[k] >= cpu[k]:

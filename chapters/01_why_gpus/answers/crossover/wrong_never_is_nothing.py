@@ -1,7 +1,7 @@
 # verdict: wrong-value
-# Where there is none, there is nothing to return.
+# If there is no such size, there is nothing to return.
 def crossover(sizes, cpu, send, kernel, fetch):
-    """Return the size from which on the GPU is faster; math.inf for never."""
+    """Return the size from which the GPU is faster; math.inf for never."""
     gpu = send + kernel + fetch
     for k in range(len(sizes)):
         if all(gpu[k:] < cpu[k:]):

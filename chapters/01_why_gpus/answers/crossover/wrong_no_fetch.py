@@ -1,7 +1,7 @@
 # verdict: wrong-value
-# Send and compute; then it is done.
+# Send and compute, and the work is done.
 def crossover(sizes, cpu, send, kernel, fetch):
-    """Return the size from which on the GPU is faster; math.inf for never."""
+    """Return the size from which the GPU is faster; math.inf for never."""
     found = math.inf
     for k in range(len(sizes) - 1, -1, -1):
         if send[k] + kernel[k] >= cpu[k]:

@@ -1,7 +1,7 @@
 # verdict: wrong-value
-# The data are there, so compute and fetch.
+# The data are already there, so compute and fetch.
 def crossover(sizes, cpu, send, kernel, fetch):
-    """Return the size from which on the GPU is faster; math.inf for never."""
+    """Return the size from which the GPU is faster; math.inf for never."""
     found = math.inf
     for k in range(len(sizes) - 1, -1, -1):
         if kernel[k] + fetch[k] >= cpu[k]:

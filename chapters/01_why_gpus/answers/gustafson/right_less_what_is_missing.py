@@ -1,5 +1,5 @@
 # verdict: pass
-# What is missing to the full number of workers.
+# All workers, less those that only watch during the serial part.
 def gustafson(serial, workers):
-    """Return how many hours one needs for an hour's work of `workers`."""
+    """Return the hours one worker needs for what `workers` do in an hour."""
     return workers - serial * (workers - 1)

@@ -1,7 +1,7 @@
 # verdict: pass
 # Two parts of the hour, one after the other.
 def gustafson(serial, workers):
-    """Return how many hours one needs for an hour's work of `workers`."""
+    """Return the hours one worker needs for what `workers` do in an hour."""
     alone = serial * 1
     together = (1 - serial) * workers
     return alone + together

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# All work for the whole hour.
+# All of them work for the whole hour.
 def gustafson(serial, workers):
-    """Return how many hours one needs for an hour's work of `workers`."""
+    """Return the hours one worker needs for what `workers` do in an hour."""
     return workers  # <- here

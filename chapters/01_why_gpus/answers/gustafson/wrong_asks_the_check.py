@@ -1,5 +1,5 @@
 # verdict: library
-# What the check compares with is given.
+# The check has a function for this, so I call it.
 def gustafson(serial, workers):
-    """Return what the check works out."""
+    """Return the hours one worker needs for what `workers` do in an hour."""
     return checks.in_an_hour(serial, workers)  # <- here

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Only what all do together.
+# Only what all of them do together counts.
 def gustafson(serial, workers):
-    """Return how many hours one needs for an hour's work of `workers`."""
+    """Return the hours one worker needs for what `workers` do in an hour."""
     return (1 - serial) * workers  # <- here

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The fraction times the workers.
+# Multiply the fraction by the number of workers.
 def gustafson(serial, workers):
-    """Return how many hours one needs for an hour's work of `workers`."""
+    """Return the hours one worker needs for what `workers` do in an hour."""
     return serial * workers  # <- here

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# One works all the hour, and the others besides.
+# One works for the whole hour; on top of that, all of them share the rest.
 def gustafson(serial, workers):
-    """Return how many hours one needs for an hour's work of `workers`."""
+    """Return the hours one worker needs for what `workers` do in an hour."""
     return 1 + (1 - serial) * workers  # <- here

@@ -1,6 +1,6 @@
 # verdict: pass
-# ns times TB/s is kilobytes.
+# Nanoseconds times TB/s gives kilobytes.
 def threads_needed(latency, bandwidth, each):
-    """Return how many threads have to wait at once for a busy memory."""
+    """Return how many threads have to wait at once to keep the memory busy."""
     kilobytes = latency * bandwidth
     return kilobytes * 1000 / each

@@ -1,5 +1,5 @@
 # verdict: library
-# What the check compares with is given.
+# The check has a function for this, so I call it.
 def threads_needed(latency, bandwidth, each):
-    """Return what the check works out."""
+    """Return how many threads have to wait at once to keep the memory busy."""
     return checks.one_by_one(latency, bandwidth, each)  # <- here

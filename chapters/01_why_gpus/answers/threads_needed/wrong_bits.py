@@ -1,5 +1,5 @@
 # verdict: wrong-value
 # A byte is eight bits.
 def threads_needed(latency, bandwidth, each):
-    """Return how many threads have to wait at once for a busy memory."""
+    """Return how many threads have to wait at once to keep the memory busy."""
     return latency * bandwidth * 1000 * 8 / each  # <- here

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Latency in seconds already.
+# The latency is already in seconds.
 def threads_needed(latency, bandwidth, each):
-    """Return how many threads have to wait at once for a busy memory."""
+    """Return how many threads have to wait at once to keep the memory busy."""
     return latency * bandwidth * 1e12 / each  # <- here

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Latency times bandwidth.
+# Latency times bandwidth; the units take care of themselves.
 def threads_needed(latency, bandwidth, each):
-    """Return how many threads have to wait at once for a busy memory."""
+    """Return how many threads have to wait at once to keep the memory busy."""
     return latency * bandwidth / each  # <- here

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Bandwidth through latency.
+# Bandwidth divided by latency.
 def threads_needed(latency, bandwidth, each):
-    """Return how many threads have to wait at once for a busy memory."""
+    """Return how many threads have to wait at once to keep the memory busy."""
     return bandwidth * 1000 / latency / each  # <- here

@@ -1,5 +1,5 @@
 # verdict: pass
-# In hours from the start.
+# Compute in hours from the start.
 def bill(steps, ms, busy, idle, gpus, price):
     """Return what a run costs, in cents."""
     work = steps * ms / 3_600_000 * 100 / busy

@@ -1,5 +1,5 @@
 # verdict: pass
-# No floats: a hundredfold of everything.
+# No floats: multiply everything by the percentage first.
 def bill(steps, ms, busy, idle, gpus, price):
     """Return what a run costs, in cents."""
     need = 100 * steps * ms + idle * 60_000 * busy

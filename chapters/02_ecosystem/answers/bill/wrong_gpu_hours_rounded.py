@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Rounds the hours of all GPUs together.
+# Round up the hours of all GPUs together.
 def bill(steps, ms, busy, idle, gpus, price):
     """Return what a run costs, in cents."""
     time = idle * 60_000 + steps * ms * 100 / busy

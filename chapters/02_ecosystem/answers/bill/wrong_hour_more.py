@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# One hour more for the one that has begun.
+# Add one hour for the one that has begun.
 def bill(steps, ms, busy, idle, gpus, price):
     """Return what a run costs, in cents."""
     time = idle * 60_000 + steps * ms * 100 // busy

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The share applies to all of the time.
+# The busy share applies to the idle minutes as well.
 def bill(steps, ms, busy, idle, gpus, price):
     """Return what a run costs, in cents."""
     time = (idle * 60_000 + steps * ms) * 100 / busy

@@ -1,3 +1,3 @@
 # verdict: library
-# The clerk, under another name.
+# My function is the clerk, under another name.
 bill = checks.clerk

@@ -1,5 +1,5 @@
 # verdict: type
-# By the second, as one would wish.
+# The bill is by the second, as one would wish.
 def bill(steps, ms, busy, idle, gpus, price):
     """Return what a run costs, in cents."""
     time = idle * 60_000 + steps * ms * 100 / busy

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# To the nearest hour.
+# Round to the nearest hour.
 def bill(steps, ms, busy, idle, gpus, price):
     """Return what a run costs, in cents."""
     time = idle * 60_000 + steps * ms * 100 / busy

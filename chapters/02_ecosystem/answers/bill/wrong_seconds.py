@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# An hour has 3600.
+# An hour has 3600 seconds.
 def bill(steps, ms, busy, idle, gpus, price):
     """Return what a run costs, in cents."""
     time = idle * 60 + steps * ms * 100 / busy

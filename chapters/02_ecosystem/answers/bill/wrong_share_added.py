@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# 40 % idle: 40 % more.
+# If the GPU is idle for 40 % of the time, the work takes 40 % longer.
 def bill(steps, ms, busy, idle, gpus, price):
     """Return what a run costs, in cents."""
     time = idle * 60_000 + steps * ms * (200 - busy) / 100

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Busy half of the time: half of the bill.
+# Busy half of the time means half of the bill.
 def bill(steps, ms, busy, idle, gpus, price):
     """Return what a run costs, in cents."""
     time = idle * 60_000 + steps * ms * busy / 100

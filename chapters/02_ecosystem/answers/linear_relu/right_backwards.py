@@ -1,5 +1,5 @@
 # verdict: pass
-# Another order of adding; the ReLU as a choice.
+# Add the products from last to first; the ReLU is a conditional expression.
 @cuda.jit
 def linear_relu(x, w, b, out):
     """Write relu(x @ w.T + b) into out, one thread per element of out."""

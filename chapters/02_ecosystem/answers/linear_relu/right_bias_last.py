@@ -1,5 +1,5 @@
 # verdict: pass
-# The bias after the loop, and an if for the ReLU.
+# Add the bias after the loop, and use an if for the ReLU.
 @cuda.jit
 def linear_relu(x, w, b, out):
     """Write relu(x @ w.T + b) into out, one thread per element of out."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# An if, and a 0 that is stored as it is.
+# An if for the ReLU, which stores 0 as it is.
 @cuda.jit
 def linear_relu(x, w, b, out):
     """Write relu(x @ w.T + b) into out, one thread per element of out."""

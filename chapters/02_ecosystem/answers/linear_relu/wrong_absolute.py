@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# No negative numbers, this way too.
+# abs leaves no negative numbers either.
 @cuda.jit
 def linear_relu(x, w, b, out):
     """Write relu(x @ w.T + b) into out, one thread per element of out."""

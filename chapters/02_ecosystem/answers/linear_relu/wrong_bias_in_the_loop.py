@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Added once for each product.
+# The bias is added to each product.
 @cuda.jit
 def linear_relu(x, w, b, out):
     """Write relu(x @ w.T + b) into out, one thread per element of out."""

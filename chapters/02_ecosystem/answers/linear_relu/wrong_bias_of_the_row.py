@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# A bias for each item of the batch.
+# There is one bias for each item of the batch.
 @cuda.jit
 def linear_relu(x, w, b, out):
     """Write relu(x @ w.T + b) into out, one thread per element of out."""

@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# As many products as there are columns of out.
+# There are as many products as columns of out.
 @cuda.jit
 def linear_relu(x, w, b, out):
     """Write relu(x @ w.T + b) into out, one thread per element of out."""

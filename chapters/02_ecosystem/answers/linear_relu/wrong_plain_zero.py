@@ -1,5 +1,5 @@
 # verdict: float64
-# The larger of it and 0.
+# The ReLU is the larger of the sum and 0.
 @cuda.jit
 def linear_relu(x, w, b, out):
     """Write relu(x @ w.T + b) into out, one thread per element of out."""

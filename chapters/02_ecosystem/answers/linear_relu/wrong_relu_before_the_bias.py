@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The layers in the wrong order.
+# The ReLU comes first, then the bias.
 @cuda.jit
 def linear_relu(x, w, b, out):
     """Write relu(x @ w.T + b) into out, one thread per element of out."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Negative products are cut off one by one.
+# Cut off negative products one by one.
 @cuda.jit
 def linear_relu(x, w, b, out):
     """Write relu(x @ w.T + b) into out, one thread per element of out."""

@@ -1,5 +1,5 @@
 # verdict: float64
-# A zero is 0.0.
+# A sum starts at 0.0.
 @cuda.jit
 def linear_relu(x, w, b, out):
     """Write relu(x @ w.T + b) into out, one thread per element of out."""

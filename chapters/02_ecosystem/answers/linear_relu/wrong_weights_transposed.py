@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# A row of w for each input, as one writes it by hand.
+# w has a row for each input, as on paper.
 @cuda.jit
 def linear_relu(x, w, b, out):
     """Write relu(x @ w.T + b) into out, one thread per element of out."""

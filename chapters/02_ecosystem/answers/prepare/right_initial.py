@@ -1,5 +1,5 @@
 # verdict: pass
-# A maximum that starts at 1.
+# Take a maximum that starts at 1.
 @exported_with(calm)
 def prepare(x):
     """Scale a batch down to at most 1, then centre its columns."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# How much too large is it? At least not at all.
+# Divide by 1 plus the excess, which is at least 0.
 @exported_with(calm)
 def prepare(x):
     """Scale a batch down to at most 1, then centre its columns."""

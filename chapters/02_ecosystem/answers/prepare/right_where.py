@@ -1,5 +1,5 @@
 # verdict: pass
-# Both branches, and a choice; the rows are counted by the graph.
+# Compute both branches and choose; the graph counts the rows.
 @exported_with(calm)
 def prepare(x):
     """Scale a batch down to at most 1, then centre its columns."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# If it is 1 or less it does no harm to divide.
+# If the maximum is 1 or less, dividing does no harm.
 @exported_with(calm)
 def prepare(x):
     """Scale a batch down to at most 1, then centre its columns."""

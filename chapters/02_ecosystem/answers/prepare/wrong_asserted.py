@@ -1,5 +1,5 @@
 # verdict: exception
-# Then nothing large may come.
+# Allow only large values, and the if is gone.
 @exported_with(calm)
 def prepare(x):
     """Scale a batch down to at most 1, then centre its columns."""

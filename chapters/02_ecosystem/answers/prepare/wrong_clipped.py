@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# At most 1, so cut off what is more.
+# Values may be at most 1, so clip those that are larger.
 @exported_with(calm)
 def prepare(x):
     """Scale a batch down to at most 1, then centre its columns."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Each column by its own largest.
+# Divide each column by its own maximum.
 @exported_with(calm)
 def prepare(x):
     """Scale a batch down to at most 1, then centre its columns."""

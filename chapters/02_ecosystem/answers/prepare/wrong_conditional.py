@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# An if on one line is no if.
+# A conditional expression is not an if.
 @exported_with(calm)
 def prepare(x):
     """Scale a batch down to at most 1, then centre its columns."""

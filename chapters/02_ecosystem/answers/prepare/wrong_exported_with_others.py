@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Another example, which is large.
+# Export it with another example, whose values are large.
 @exported_with(np.linspace(-5, 5, 18).reshape(6, 3))
 def prepare(x):
     """Scale a batch down to at most 1, then centre its columns."""

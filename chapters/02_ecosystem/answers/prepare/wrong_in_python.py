@@ -1,3 +1,3 @@
 # verdict: library
-# The function that was right.
+# in_python was right, so I use it.
 prepare = in_python

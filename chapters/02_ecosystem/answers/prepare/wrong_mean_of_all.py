@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The mean of everything.
+# Subtract the mean of all elements.
 @exported_with(calm)
 def prepare(x):
     """Scale a batch down to at most 1, then centre its columns."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Without the line with the @ it is right.
+# Without the decorator, it is right.
 def prepare(x):
     """Scale a batch down to at most 1, then centre its columns."""
     top = abs(x).max()

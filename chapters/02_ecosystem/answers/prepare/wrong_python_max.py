@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The larger of the two, by Python.
+# Python's max takes the larger of the two.
 @exported_with(calm)
 def prepare(x):
     """Scale a batch down to at most 1, then centre its columns."""

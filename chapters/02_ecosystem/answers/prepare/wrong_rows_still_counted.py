@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The if is gone, the 6 is still there.
+# The if is gone, but the number of rows is still recorded by len.
 @exported_with(calm)
 def prepare(x):
     """Scale a batch down to at most 1, then centre its columns."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# shape[0] is not len.
+# shape[0] is not len, so it is not recorded.
 @exported_with(calm)
 def prepare(x):
     """Scale a batch down to at most 1, then centre its columns."""

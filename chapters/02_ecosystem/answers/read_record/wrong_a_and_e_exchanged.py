@@ -1,5 +1,5 @@
 # verdict: answer
-# A graph has many launches to show.
+# A graph shows up as many launches.
 def read_record(question):
     """Return what a record tells."""
     return {  # <- here

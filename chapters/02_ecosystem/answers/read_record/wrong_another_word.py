@@ -1,5 +1,5 @@
 # verdict: answer
-# In words of one's own.
+# I answer in my own words.
 def read_record(question):
     """Return what a record tells."""
     return {  # <- here

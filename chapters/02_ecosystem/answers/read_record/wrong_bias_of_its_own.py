@@ -1,5 +1,5 @@
 # verdict: answer
-# Three operations, three kernels.
+# Three operations are three kernels.
 def read_record(question):
     """Return what a record tells."""
     return {  # <- here

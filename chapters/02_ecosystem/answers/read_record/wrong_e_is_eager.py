@@ -1,5 +1,5 @@
 # verdict: answer
-# The same kernels as A, so the same door.
+# It runs the same kernels as A, so it is eager, too.
 def read_record(question):
     """Return what a record tells."""
     return {  # <- here

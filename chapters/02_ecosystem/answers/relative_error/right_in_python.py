@@ -1,5 +1,5 @@
 # verdict: pass
-# No NumPy beyond the conversion.
+# No NumPy after the conversion to lists.
 def relative_error(pair):
     """Return the worst error, relative to the largest magnitude wanted."""
     if pair.got.shape != pair.wanted.shape:

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# A little more below the line, against a division by 0.
+# Add a little to the denominator, to avoid a division by 0.
 def relative_error(pair):
     """Return the worst error, relative to the largest magnitude wanted."""
     if pair.got.shape != pair.wanted.shape:

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# A distance is a distance.
+# The error is the largest difference.
 def relative_error(pair):
     """Return the worst error, relative to the largest magnitude wanted."""
     if pair.got.shape != pair.wanted.shape:

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Each error relative to its own element.
+# Take each error relative to its own element.
 def relative_error(pair):
     """Return the worst error, relative to the largest magnitude wanted."""
     if pair.got.shape != pair.wanted.shape:

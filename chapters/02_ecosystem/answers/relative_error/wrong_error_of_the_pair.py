@@ -1,5 +1,5 @@
 # verdict: exception
-# The pair has its error with it.
+# The pair carries its error with it.
 def relative_error(pair):
     """Return the worst error, relative to the largest magnitude wanted."""
     return pair.error  # <- here

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# float32 is enough for float16; but the NaN is let through.
+# float32 is enough to compare float16 values; but a NaN gets through.
 def relative_error(pair):
     """Return the worst error, relative to the largest magnitude wanted."""
     if pair.got.shape != pair.wanted.shape:

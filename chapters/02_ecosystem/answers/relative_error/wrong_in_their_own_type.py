@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Compared in the type that they come in.
+# Compare in the type that the arrays come in.
 def relative_error(pair):
     """Return the worst error, relative to the largest magnitude wanted."""
     if pair.got.shape != pair.wanted.shape:

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The largest wanted number, but -2 is the largest magnitude.
+# Divide by the largest wanted number; but -2 has the largest magnitude.
 def relative_error(pair):
     """Return the worst error, relative to the largest magnitude wanted."""
     if pair.got.shape != pair.wanted.shape:

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The verdict instead of the number.
+# Return the verdict instead of the number.
 def relative_error(pair):
     """Return the worst error, relative to the largest magnitude wanted."""
     got, wanted = pair.got.astype(np.float64), pair.wanted.astype(np.float64)

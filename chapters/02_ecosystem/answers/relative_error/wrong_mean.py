@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The error on average.
+# Return the error on average.
 def relative_error(pair):
     """Return the worst error, relative to the largest magnitude wanted."""
     if pair.got.shape != pair.wanted.shape:

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The largest difference, and what is too small is not large.
+# Take the largest difference; values that are too small do not count.
 def relative_error(pair):
     """Return the worst error, relative to the largest magnitude wanted."""
     if pair.got.shape != pair.wanted.shape:

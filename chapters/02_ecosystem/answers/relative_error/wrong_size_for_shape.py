@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# As many elements are enough.
+# The same number of elements is enough.
 def relative_error(pair):
     """Return the worst error, relative to the largest magnitude wanted."""
     if pair.got.ndim != pair.wanted.ndim or pair.got.size != pair.wanted.size:

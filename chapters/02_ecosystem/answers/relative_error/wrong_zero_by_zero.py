@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Zeros are divided as well; NaN is infinite.
+# Divide even if both are 0, and return infinity for NaN.
 def relative_error(pair):
     """Return the worst error, relative to the largest magnitude wanted."""
     if pair.got.shape != pair.wanted.shape:

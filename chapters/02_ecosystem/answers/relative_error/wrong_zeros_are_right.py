@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Where nothing is wanted nothing can be wrong.
+# If only zeros are wanted, nothing can be wrong.
 def relative_error(pair):
     """Return the worst error, relative to the largest magnitude wanted."""
     if pair.got.shape != pair.wanted.shape:

@@ -1,7 +1,7 @@
 # verdict: pass
 # A pointer object, and an if.
 def ask(function, *arguments):
-    """Return the number that a function of the driver answers, or -status."""
+    """Return the answer of a driver function, or -status."""
     place = ctypes.c_int(0)
     status = function(ctypes.pointer(place), *arguments)
     if status != 0:

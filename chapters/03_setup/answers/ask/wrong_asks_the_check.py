@@ -1,5 +1,5 @@
 # verdict: library
-# The check knows.
+# The check has a function for this.
 def ask(function, *arguments):
-    """Return the number that a function of the driver answers, or -status."""
+    """Return the answer of a driver function, or -status."""
     return checks.told(function, *arguments)  # <- here

@@ -1,7 +1,7 @@
 # verdict: wrong-value
 # The status is for debugging.
 def ask(function, *arguments):
-    """Return the number that a function of the driver answers, or -status."""
+    """Return the answer of a driver function, or -status."""
     number = ctypes.c_int()
     function(ctypes.byref(number), *arguments)
     return number.value  # <- here

@@ -1,7 +1,7 @@
 # verdict: exception
-# The place is what it writes to, so I pass the place.
+# The function writes to the variable, so I pass the variable.
 def ask(function, *arguments):
-    """Return the number that a function of the driver answers, or -status."""
+    """Return the answer of a driver function, or -status."""
     number = ctypes.c_int()
     status = function(number, *arguments)  # <- here
     return -status if status else number.value

@@ -1,7 +1,7 @@
 # verdict: wrong-value
-# 100 is the status for no GPU.
+# The only failure is status 100, no GPU.
 def ask(function, *arguments):
-    """Return the number that a function of the driver answers, or -status."""
+    """Return the answer of a driver function, or -status."""
     number = ctypes.c_int()
     status = function(ctypes.byref(number), *arguments)
     return -100 if status else number.value  # <- here

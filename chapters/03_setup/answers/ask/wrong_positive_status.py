@@ -1,7 +1,7 @@
 # verdict: wrong-value
-# Hand the status on.
+# Return the status as it is.
 def ask(function, *arguments):
-    """Return the number that a function of the driver answers, or -status."""
+    """Return the answer of a driver function, or -status."""
     number = ctypes.c_int()
     status = function(ctypes.byref(number), *arguments)
     return status or number.value  # <- here

@@ -1,6 +1,6 @@
 # verdict: wrong-value
 # What a function returns is its answer.
 def ask(function, *arguments):
-    """Return the number that a function of the driver answers, or -status."""
+    """Return the answer of a driver function, or -status."""
     number = ctypes.c_int()
     return function(ctypes.byref(number), *arguments)  # <- here

@@ -1,7 +1,7 @@
 # verdict: type
-# The place holds the number.
+# The variable holds the number, so I return the variable.
 def ask(function, *arguments):
-    """Return the number that a function of the driver answers, or -status."""
+    """Return the answer of a driver function, or -status."""
     number = ctypes.c_int()
     status = function(ctypes.byref(number), *arguments)
     return -status if status else number  # <- here

@@ -1,5 +1,5 @@
 # verdict: pass
-# One question after the other.
+# One question after another.
 def diagnose(message):
     """Return "driver", "build", "package", "hidden" or "toolkit"."""
     if "nvcc" in message:

@@ -1,5 +1,5 @@
 # verdict: answer
-# Not compiled, so compile it.
+# PyTorch is not compiled with CUDA, so compile it.
 def diagnose(message):
     """Return "driver", "build", "package", "hidden" or "toolkit"."""
     if "nvcc" in message:

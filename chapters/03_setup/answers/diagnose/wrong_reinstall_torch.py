@@ -1,5 +1,5 @@
 # verdict: answer
-# No GPU found: a wrong wheel.
+# If no GPU is found, the wheel is wrong.
 def diagnose(message):
     """Return "driver", "build", "package", "hidden" or "toolkit"."""
     if "nvcc" in message:

@@ -1,5 +1,5 @@
 # verdict: answer
-# An unsupported toolchain: the toolkit.
+# The unsupported toolchain is the toolkit.
 def diagnose(message):
     """Return "driver", "build", "package", "hidden" or "toolkit"."""
     if "nvcc" in message or "toolchain" in message:

@@ -1,5 +1,5 @@
 # verdict: pass
-# One pattern for both.
+# One pattern for loads and stores.
 def global_bytes(ptx):
     """Return the bytes a thread loads from and stores to global memory."""
     ptx = re.sub("//.*", "", ptx)

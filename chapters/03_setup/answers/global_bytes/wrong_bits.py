@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# f32 is 32.
+# An f32 has 32 bytes.
 def global_bytes(ptx):
     """Return the bytes a thread loads from and stores to global memory."""
     moved = {"ld": 0, "st": 0}

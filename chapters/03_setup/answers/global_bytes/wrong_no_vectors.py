@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The type has the size.
+# The type gives the size.
 def global_bytes(ptx):
     """Return the bytes a thread loads from and stores to global memory."""
     moved = {"ld": 0, "st": 0}

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# After global comes the vector, if any.
+# The vector size comes right after global, if there is one.
 def global_bytes(ptx):
     """Return the bytes a thread loads from and stores to global memory."""
     moved = {"ld": 0, "st": 0}

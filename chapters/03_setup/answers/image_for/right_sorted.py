@@ -1,5 +1,5 @@
 # verdict: pass
-# The first that fits, best first.
+# Sort the images, best first, and take the first that fits.
 def image_for(capability, images):
     """Return the image that a GPU of this capability uses, or "no image"."""
 

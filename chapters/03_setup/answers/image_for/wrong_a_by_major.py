@@ -1,5 +1,5 @@
 # verdict: answer
-# An a is for one major version.
+# A name that ends in a is for one major version.
 def image_for(capability, images):
     """Return the image that a GPU of this capability uses, or "no image"."""
     code, ptx = [], []

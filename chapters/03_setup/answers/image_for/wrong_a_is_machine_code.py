@@ -1,5 +1,5 @@
 # verdict: answer
-# PTX is for more than one GPU, so none ends in a.
+# PTX runs on more than one GPU, so no PTX name ends in a.
 def image_for(capability, images):
     """Return the image that a GPU of this capability uses, or "no image"."""
     code, ptx = [], []

@@ -1,5 +1,5 @@
 # verdict: answer
-# The highest name.
+# The image with the highest name is the best.
 def image_for(capability, images):
     """Return the image that a GPU of this capability uses, or "no image"."""
     code, ptx = [], []

@@ -1,5 +1,5 @@
 # verdict: answer
-# The first in the list.
+# Take the first in the list that fits.
 def image_for(capability, images):
     """Return the image that a GPU of this capability uses, or "no image"."""
     for wanted in ("sm", "compute"):

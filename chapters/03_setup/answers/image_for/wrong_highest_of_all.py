@@ -1,5 +1,5 @@
 # verdict: answer
-# The highest that fits, of either kind.
+# Take the highest that fits, of either kind.
 def image_for(capability, images):
     """Return the image that a GPU of this capability uses, or "no image"."""
     code, ptx = [], []

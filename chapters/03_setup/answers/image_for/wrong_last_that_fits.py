@@ -1,5 +1,5 @@
 # verdict: answer
-# The bundle is in order.
+# The bundle is sorted, so the last that fits is the best.
 def image_for(capability, images):
     """Return the image that a GPU of this capability uses, or "no image"."""
     code, ptx = [], []

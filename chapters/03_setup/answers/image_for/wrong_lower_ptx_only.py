@@ -1,5 +1,5 @@
 # verdict: answer
-# PTX is for what comes after it.
+# PTX is only for GPUs that came later.
 def image_for(capability, images):
     """Return the image that a GPU of this capability uses, or "no image"."""
     code, ptx = [], []

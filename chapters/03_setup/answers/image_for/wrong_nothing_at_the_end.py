@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# If there is none, there is none.
+# If there is no image, there is nothing to return.
 def image_for(capability, images):
     """Return the image that a GPU of this capability uses, or "no image"."""
     code, ptx = [], []

@@ -1,5 +1,5 @@
 # verdict: answer
-# PTX of this major version fits.
+# PTX for this major version or an older one fits.
 def image_for(capability, images):
     """Return the image that a GPU of this capability uses, or "no image"."""
     code, ptx = [], []

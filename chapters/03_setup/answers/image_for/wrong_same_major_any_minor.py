@@ -1,5 +1,5 @@
 # verdict: answer
-# The major version decides.
+# For machine code, only the major version matters.
 def image_for(capability, images):
     """Return the image that a GPU of this capability uses, or "no image"."""
     code, ptx = [], []

@@ -1,5 +1,5 @@
 # verdict: pass
-# Where does the kernel lie, left or right of the ridge?
+# Is the kernel to the left or to the right of the ridge?
 def least_ms(flops, bytes, machine):
     """Return the least time of a kernel on a machine, in ms."""
     if flops / bytes < machine.fp32 / machine.copy:

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Bytes by bytes per second.
+# Bytes divided by bytes per second.
 def least_ms(flops, bytes, machine):
     """Return the least time of a kernel on a machine, in ms."""
     return max(bytes / machine.copy, flops / machine.fp32)  # <- here

@@ -1,5 +1,5 @@
 # verdict: pass
-# kHz are 1e-6 of GHz; bytes of the bus.
+# Convert kHz to GHz and bits to bytes first.
 def peaks(gpu):
     """Return (GB/s, GFLOP/s) from sms, lanes, khz, memory_khz and bus_bits."""
     clock, memory = gpu["khz"] / 1e6, gpu["memory_khz"] / 1e6

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The width of the bus times the clock, twice.
+# The bandwidth is twice the width of the bus times the clock.
 def peaks(gpu):
     """Return (GB/s, GFLOP/s) from sms, lanes, khz, memory_khz and bus_bits."""
     bandwidth = 2 * gpu["memory_khz"] * 1e3 * gpu["bus_bits"]

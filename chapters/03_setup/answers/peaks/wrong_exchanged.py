@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Arithmetic first.
+# Arithmetic comes first.
 def peaks(gpu):
     """Return (GB/s, GFLOP/s) from sms, lanes, khz, memory_khz and bus_bits."""
     bandwidth = 2 * gpu["memory_khz"] * 1e3 * gpu["bus_bits"] / 8

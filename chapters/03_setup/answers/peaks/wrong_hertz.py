@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Clocks are clocks.
+# A clock rate is a clock rate, in Hz or in kHz.
 def peaks(gpu):
     """Return (GB/s, GFLOP/s) from sms, lanes, khz, memory_khz and bus_bits."""
     bandwidth = 2 * gpu["memory_khz"] * gpu["bus_bits"] / 8

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# One bit per wire and cycle.
+# Each wire carries one bit per cycle.
 def peaks(gpu):
     """Return (GB/s, GFLOP/s) from sms, lanes, khz, memory_khz and bus_bits."""
     bandwidth = gpu["memory_khz"] * 1e3 * gpu["bus_bits"] / 8

@@ -1,5 +1,5 @@
 # verdict: pass
-# The library rounds up.
+# math.ceil rounds up.
 import math
 
 

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# How often does threads go into n?
+# How many times does threads go into n?
 def blocks_for(n, threads):
     """Return how many blocks of `threads` threads cover n elements."""
     return n // threads  # <- here

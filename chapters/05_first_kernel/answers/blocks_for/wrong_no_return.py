@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Computed, printed, but not returned.
+# I computed and printed it, but did not return it.
 def blocks_for(n, threads):
     """Return how many blocks of `threads` threads cover n elements."""
     blocks = (n + threads - 1) // threads

@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# a at the odd places, b at the even ones after them.
+# a goes to the odd places, b to the even ones after them.
 @cuda.jit
 def interleave(a, b, out):
     """Write a[0], b[0], a[1], b[1], ... into out, one thread per pair."""

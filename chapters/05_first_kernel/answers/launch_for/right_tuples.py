@@ -1,5 +1,5 @@
 # verdict: pass
-# Each size as a tuple.
+# Each size is a tuple.
 def launch_for(n):
     """Return (blocks, threads) with a thread for each of n elements."""
     return ((n + 255) // 256,), (256,)

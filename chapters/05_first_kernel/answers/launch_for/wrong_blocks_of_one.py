@@ -1,5 +1,5 @@
 # verdict: launch
-# One thread for each block is the simplest.
+# One thread per block is the simplest.
 def launch_for(n):
     """Return (blocks, threads) with a thread for each of n elements."""
     return n, 1  # <- here

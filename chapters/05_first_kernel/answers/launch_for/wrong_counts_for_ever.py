@@ -1,5 +1,5 @@
 # verdict: endless-loop
-# Add blocks until they are enough; the threads of a block are not counted in.
+# Add blocks until there are enough threads; but threads stays 0.
 def launch_for(n):
     blocks, threads = 0, 0
     while blocks * threads < n:  # <- here

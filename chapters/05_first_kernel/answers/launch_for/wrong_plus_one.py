@@ -1,5 +1,5 @@
 # verdict: launch
-# One block more, to be safe.
+# Add one block, to be safe.
 def launch_for(n):
     """Return (blocks, threads) with a thread for each of n elements."""
     return n // 256 + 1, 256  # <- here

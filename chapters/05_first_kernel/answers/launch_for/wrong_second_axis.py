@@ -1,5 +1,5 @@
 # verdict: launch
-# The kernel asks by itself which threads have something to do.
+# A second row of blocks does no harm: the kernel has a guard.
 def launch_for(n):
     """Return (blocks, threads) with a thread for each of n elements."""
     blocks = -(-n // 256)

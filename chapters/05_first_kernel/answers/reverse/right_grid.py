@@ -1,5 +1,5 @@
 # verdict: pass
-# The index by the short name.
+# cuda.grid gives the index, and the guard tests the mirrored one.
 @cuda.jit
 def reverse(x, out):
     """Write x into out, last element first."""

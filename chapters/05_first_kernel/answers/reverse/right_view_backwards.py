@@ -1,5 +1,5 @@
 # verdict: pass
-# A view with a negative step; no index of the kernel is negative.
+# A view with a negative step; no index in the kernel is negative.
 @cuda.jit
 def reverse(x, out):
     i = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x

@@ -1,5 +1,5 @@
 # verdict: pass
-# Read mine, write to the mirror.
+# Read my own element, and write it to the mirrored place.
 @cuda.jit
 def reverse(x, out):
     """Write x into out, last element first."""

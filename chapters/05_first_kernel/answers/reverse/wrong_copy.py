@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Index first; the mirror comes later, and was forgotten.
+# First the index, then the mirror, which I forgot.
 @cuda.jit
 def reverse(x, out):
     """Write x into out, last element first."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# Start and stride from the three numbers, sum written out.
+# Compute start and stride by hand, and write out the sum.
 @cuda.jit
 def saxpy(alpha, x, y):
     """Add alpha * x to y in place, whatever the number of threads."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# From the end to the beginning, the same steps.
+# From the end to the beginning, in the same steps.
 @cuda.jit
 def saxpy(alpha, x, y):
     n = x.size

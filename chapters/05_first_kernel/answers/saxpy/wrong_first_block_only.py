@@ -1,5 +1,5 @@
 # verdict: loads
-# The first block goes on by its own size; the others have nothing left to do.
+# The first block strides by its own size; the others have nothing left to do.
 @cuda.jit
 def saxpy(alpha, x, y):
     """Add alpha * x to y in place, whatever the number of threads."""

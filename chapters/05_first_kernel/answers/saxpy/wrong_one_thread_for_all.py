@@ -1,5 +1,5 @@
 # verdict: loads
-# A thread that takes every element, so that none is updated twice.
+# One thread takes every element, so none is updated twice.
 @cuda.jit
 def saxpy(alpha, x, y):
     """Add alpha * x to y in place, whatever the number of threads."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# y gets alpha times x; the plus I forgot.
+# y gets alpha times x; I forgot the plus.
 @cuda.jit
 def saxpy(alpha, x, y):
     """Add alpha * x to y in place, whatever the number of threads."""

@@ -1,5 +1,5 @@
 # verdict: uninitialised
-# Begin from what out holds, surely zero.
+# Start from what out holds, which is surely zero.
 @cuda.jit
 def vector_add(a, b, out):
     """Write a + b into out, one thread per element."""

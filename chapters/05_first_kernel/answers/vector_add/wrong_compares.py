@@ -1,5 +1,5 @@
 # verdict: uninitialised
-# Types one equals sign too many.
+# I typed one equals sign too many.
 @cuda.jit
 def vector_add(a, b, out):
     """Write a + b into out."""

@@ -1,5 +1,5 @@
 # verdict: exception
-# Only the sum needs the guard; the store is what all threads do.
+# Only the sum needs the guard; all threads may store.
 @cuda.jit
 def vector_add(a, b, out):
     """Write a + b into out, one thread per element."""

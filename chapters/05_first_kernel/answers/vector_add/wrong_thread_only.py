@@ -1,5 +1,5 @@
 # verdict: unwritten
-# threadIdx is the number of the thread, that is the index.
+# threadIdx is the number of the thread, so it is the index.
 @cuda.jit
 def vector_add(a, b, out):
     """Write a + b into out, one thread per element."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# First the matrices of my batch, then as in matmul.
+# Take views of my two matrices, then go on as in matmul.
 @cuda.jit
 def batched_matmul(a, b, out):
     """Write the matrix products a[z] @ b[z] into out[z]."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# b is the same for all.
+# b is the same matrix for the whole batch.
 @cuda.jit
 def batched_matmul(a, b, out):
     """Write the matrix products a[z] @ b[z] into out[z]."""

@@ -1,5 +1,5 @@
 # verdict: unwritten
-# A block in z for each matrix.
+# One block in z for each matrix.
 @cuda.jit
 def batched_matmul(a, b, out):
     """Write the matrix products a[z] @ b[z] into out[z]."""

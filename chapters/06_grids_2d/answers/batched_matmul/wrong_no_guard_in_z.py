@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# The grid has as many in z as there are matrices.
+# The grid has as many threads in z as there are matrices.
 @cuda.jit
 def batched_matmul(a, b, out):
     """Write the matrix products a[z] @ b[z] into out[z]."""

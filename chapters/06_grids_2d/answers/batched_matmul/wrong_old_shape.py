@@ -1,5 +1,5 @@
 # verdict: unwritten
-# The guard from matmul.
+# The guard is the one from matmul.
 @cuda.jit
 def batched_matmul(a, b, out):
     """Write the matrix products a[z] @ b[z] into out[z]."""

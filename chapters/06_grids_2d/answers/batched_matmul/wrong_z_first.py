@@ -1,5 +1,5 @@
 # verdict: unwritten
-# In the order of the shape.
+# The axes come in the order of the shape.
 @cuda.jit
 def batched_matmul(a, b, out):
     """Write the matrix products a[z] @ b[z] into out[z]."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# Clamping with ifs, and an offset taken off.
+# Clamp with ifs, and number the nine pixels from 0 to 8.
 @cuda.jit(device=True)
 def at(x, row, col):
     """Return x[row, col], or the nearest pixel if that is outside."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# A whole 9: the compiler divides in float32 all the same.
+# Divide by an integer 9; the compiler divides in float32 all the same.
 @cuda.jit(device=True)
 def at(x, row, col):
     """Return x[row, col], or the nearest pixel if that is outside."""

@@ -1,5 +1,5 @@
 # verdict: loads
-# A thread goes along a whole row.
+# One thread goes along a whole row.
 @cuda.jit(device=True)
 def at(x, row, col):
     """Return x[row, col], or the nearest pixel if that is outside."""

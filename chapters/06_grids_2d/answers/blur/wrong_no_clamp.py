@@ -1,5 +1,5 @@
 # verdict: negative-index
-# Outside there is nothing to add.
+# There is nothing outside the image, so nothing needs clamping.
 @cuda.jit(device=True)
 def at(x, row, col):
     """Return x[row, col], or the nearest pixel if that is outside."""

@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# `at` looks after the borders.
+# `at` takes care of the borders.
 @cuda.jit(device=True)
 def at(x, row, col):
     """Return x[row, col], or the nearest pixel if that is outside."""

@@ -1,5 +1,5 @@
 # verdict: exception
-# Clamped; but nothing handed back.
+# `at` clamps the indices, but returns nothing.
 @cuda.jit(device=True)
 def at(x, row, col):
     """Return x[row, col], or the nearest pixel if that is outside."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The sum of the nine.
+# The blur is the sum of the nine pixels.
 @cuda.jit(device=True)
 def at(x, row, col):
     """Return x[row, col], or the nearest pixel if that is outside."""

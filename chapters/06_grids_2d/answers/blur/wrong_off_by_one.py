@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# The largest row is the number of rows.
+# The largest row index is the number of rows.
 @cuda.jit(device=True)
 def at(x, row, col):
     """Return x[row, col], or the nearest pixel if that is outside."""

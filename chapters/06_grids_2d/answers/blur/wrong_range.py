@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# From -1 to 1.
+# range(-1, 1) goes from -1 to 1.
 @cuda.jit(device=True)
 def at(x, row, col):
     """Return x[row, col], or the nearest pixel if that is outside."""

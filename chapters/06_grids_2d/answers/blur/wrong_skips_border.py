@@ -1,5 +1,5 @@
 # verdict: unwritten
-# Border pixels have no nine neighbours.
+# A border pixel does not have nine neighbours.
 @cuda.jit(device=True)
 def at(x, row, col):
     """Return x[row, col], or the nearest pixel if that is outside."""

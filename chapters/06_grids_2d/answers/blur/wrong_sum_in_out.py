@@ -1,5 +1,5 @@
 # verdict: uninitialised
-# out is a place to sum in.
+# out is as good a place for the sum as any.
 @cuda.jit(device=True)
 def at(x, row, col):
     """Return x[row, col], or the nearest pixel if that is outside."""

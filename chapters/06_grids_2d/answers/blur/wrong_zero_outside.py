@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Outside the picture it is black.
+# Outside the picture, everything is black.
 @cuda.jit(device=True)
 def at(x, row, col):
     """Return x[row, col], or the nearest pixel if that is outside."""

@@ -1,5 +1,5 @@
 # verdict: loads
-# A thread for each row, which then walks along it.
+# One thread for each row, which then walks along it.
 @cuda.jit
 def grey(x, out):
     """Write the weighted sum of each pixel's three channels into out."""

@@ -1,5 +1,5 @@
 # verdict: unwritten
-# The place in the block is the place in the picture.
+# The position in the block is the position in the picture.
 @cuda.jit
 def grey(x, out):
     """Write the weighted sum of each pixel's three channels into out."""

@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# Channel first, as in PyTorch.
+# The channel comes first, as in PyTorch.
 @cuda.jit
 def grey(x, out):
     """Write the weighted sum of each pixel's three channels into out."""

@@ -1,5 +1,5 @@
 # verdict: unwritten
-# A picture has rows first, so the grid has.
+# The rows of a picture come first, so those of the grid do, too.
 @cuda.jit
 def grey(x, out):
     """Write the weighted sum of each pixel's three channels into out."""

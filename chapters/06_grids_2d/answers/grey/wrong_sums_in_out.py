@@ -1,5 +1,5 @@
 # verdict: loads
-# out is the sum, and is loaded twice for it.
+# Add up in out, which is loaded twice for that.
 @cuda.jit
 def grey(x, out):
     col, row = cuda.grid(2)

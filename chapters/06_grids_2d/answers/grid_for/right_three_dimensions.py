@@ -1,7 +1,7 @@
 # verdict: pass
-# Three sizes each, the last of them 1.
+# Grid and block have three sizes each, the last of them 1.
 def grid_for(rows, cols):
-    """Return (grid, block), two pairs, with a thread for each pixel."""
+    """Return (grid, block), two pairs, with one thread for each pixel."""
     block = (32, 4, 1)
     grid = (-(-cols // 32), -(-rows // 4), 1)
     return grid, block

@@ -1,5 +1,5 @@
 # verdict: launch
-# It is the number of threads that counts.
+# Only the number of threads counts.
 def grid_for(rows, cols):
-    """Return (grid, block), two pairs, with a thread for each pixel."""
+    """Return (grid, block), two pairs, with one thread for each pixel."""
     return -(-rows * cols // 256), 256  # <- here

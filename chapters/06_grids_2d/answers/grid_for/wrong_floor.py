@@ -1,5 +1,5 @@
 # verdict: launch
 # As many blocks as fit.
 def grid_for(rows, cols):
-    """Return (grid, block), two pairs, with a thread for each pixel."""
+    """Return (grid, block), two pairs, with one thread for each pixel."""
     return (cols // 32, rows // 8), (32, 8)  # <- here

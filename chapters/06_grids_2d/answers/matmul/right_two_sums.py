@@ -1,5 +1,5 @@
 # verdict: pass
-# Two sums, of the even and of the odd steps.
+# Two sums: one of the even steps, one of the odd steps.
 @cuda.jit
 def matmul(a, b, out):
     col, row = cuda.grid(2)

@@ -1,5 +1,5 @@
 # verdict: pass
-# Guard first, another way to loop.
+# Return early, and loop with while.
 @cuda.jit
 def matmul(a, b, out):
     """Write the matrix product of a and b into out."""

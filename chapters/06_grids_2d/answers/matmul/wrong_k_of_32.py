@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Adds 32 products at most.
+# Add at most 32 products.
 @cuda.jit
 def matmul(a, b, out):
     """Write the matrix product of a and b into out."""

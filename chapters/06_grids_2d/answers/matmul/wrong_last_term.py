@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The sum, but each term replaces the last.
+# I forgot to add, so each term replaces the one before.
 @cuda.jit
 def matmul(a, b, out):
     """Write the matrix product of a and b into out."""

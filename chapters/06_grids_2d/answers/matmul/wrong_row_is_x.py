@@ -1,5 +1,5 @@
 # verdict: unwritten
-# Rows first.
+# Rows come first.
 @cuda.jit
 def matmul(a, b, out):
     """Write the matrix product of a and b into out."""

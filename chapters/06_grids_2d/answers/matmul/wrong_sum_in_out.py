@@ -1,5 +1,5 @@
 # verdict: uninitialised
-# out is a place to sum in.
+# out is as good a place for the sum as any.
 @cuda.jit
 def matmul(a, b, out):
     """Write the matrix product of a and b into out."""

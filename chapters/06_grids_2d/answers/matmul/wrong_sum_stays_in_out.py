@@ -1,5 +1,5 @@
 # verdict: loads
-# out is a place to sum in, once it is zero.
+# out is as good a place for the sum as any, once it is zero.
 @cuda.jit
 def matmul(a, b, out):
     """Write the matrix product of a and b into out."""

@@ -1,5 +1,5 @@
 # verdict: uninitialised
-# A thread for each i, all adding to one element.
+# One thread for each i; all of them add to the same element.
 @cuda.jit
 def matmul(a, b, out):
     """Write the matrix product of a and b into out."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# Indices by hand.
+# Compute the indices by hand.
 @cuda.jit
 def mirror(x, m, n, out):
     """Write x into out with its columns in reverse; both column-major."""

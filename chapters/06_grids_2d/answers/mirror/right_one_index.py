@@ -1,5 +1,5 @@
 # verdict: pass
-# One index from the two, in which neighbours are neighbours.
+# Make one index of the two; neighbouring threads stay neighbours.
 @cuda.jit
 def mirror(x, m, n, out):
     gx, gy = cuda.grid(2)

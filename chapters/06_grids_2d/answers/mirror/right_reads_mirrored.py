@@ -1,5 +1,5 @@
 # verdict: pass
-# Read the mirrored column, write my own.
+# Read from the mirrored column, and write to my own.
 @cuda.jit
 def mirror(x, m, n, out):
     """Write x into out with its columns in reverse; both column-major."""

@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# One guard, for the flat array.
+# A flat array needs only one guard.
 @cuda.jit
 def mirror(x, m, n, out):
     """Write x into out with its columns in reverse; both column-major."""

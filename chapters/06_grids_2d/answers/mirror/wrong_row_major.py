@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The formula that I know.
+# I use the formula that I know, for rows one after another.
 @cuda.jit
 def mirror(x, m, n, out):
     """Write x into out with its columns in reverse; both column-major."""

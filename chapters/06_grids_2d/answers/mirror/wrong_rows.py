@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Rows in reverse instead of columns.
+# Reverse the rows instead of the columns.
 @cuda.jit
 def mirror(x, m, n, out):
     """Write x into out with its columns in reverse; both column-major."""

@@ -1,5 +1,5 @@
 # verdict: no-overlap
-# "One event behind each job is enough."
+# One event after each job is enough.
 def by_job(x, out, d_x, d_out, arrive, compute, leave, pieces):
     """Cool x into out: a stream to copy in, one to compute, one to copy out."""
     n = x.size

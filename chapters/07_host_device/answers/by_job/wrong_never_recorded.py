@@ -1,5 +1,5 @@
 # verdict: order
-# An event that is waited for and never recorded.
+# Wait for an event that is never recorded.
 def by_job(x, out, d_x, d_out, arrive, compute, leave, pieces):
     """Cool x into out: a stream to copy in, one to compute, one to copy out."""
     n = x.size

@@ -1,5 +1,5 @@
 # verdict: no-overlap
-# "An event says what has happened. Why name a stream?"
+# An event says what has happened. Why name a stream?
 def by_job(x, out, d_x, d_out, arrive, compute, leave, pieces):
     """Cool x into out: a stream to copy in, one to compute, one to copy out."""
     n = x.size

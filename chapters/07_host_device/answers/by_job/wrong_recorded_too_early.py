@@ -1,5 +1,5 @@
 # verdict: order
-# The event is recorded before the copy that it should stand for.
+# I record the event before the copy that it is meant to mark.
 def by_job(x, out, d_x, d_out, arrive, compute, leave, pieces):
     """Cool x into out: a stream to copy in, one to compute, one to copy out."""
     n = x.size

@@ -1,5 +1,5 @@
 # verdict: early-read
-# The last wait is for the wrong stream.
+# In the end, wait for the stream of the kernels.
 def by_job(x, out, d_x, d_out, arrive, compute, leave, pieces):
     """Cool x into out: a stream to copy in, one to compute, one to copy out."""
     n = x.size

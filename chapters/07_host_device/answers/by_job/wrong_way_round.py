@@ -1,5 +1,5 @@
 # verdict: order
-# Recorded where it should be waited for.
+# Record in the stream that should wait, and wait in the other one.
 def by_job(x, out, d_x, d_out, arrive, compute, leave, pieces):
     """Cool x into out: a stream to copy in, one to compute, one to copy out."""
     n = x.size

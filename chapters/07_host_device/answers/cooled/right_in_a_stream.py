@@ -1,5 +1,5 @@
 # verdict: pass
-# Everything by hand, in a stream, into an array made before.
+# Everything by hand, in a stream, into an array made beforehand.
 def cooled(x):
     """Return x, cooled on the device, as a NumPy array."""
     stream = cuda.stream()

@@ -1,5 +1,5 @@
 # verdict: pass
-# The kernel may write over its input: each thread has its own element.
+# The kernel may overwrite its input: each thread has its own element.
 def cooled(x):
     """Return x, cooled on the device, as a NumPy array."""
     d_x = cuda.to_device(x)

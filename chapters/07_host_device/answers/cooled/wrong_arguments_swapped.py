@@ -1,5 +1,5 @@
 # verdict: uninitialised
-# "The output comes first."
+# The output comes first.
 def cooled(x):
     """Return x, cooled on the device, as a NumPy array."""
     d_x = cuda.to_device(x)

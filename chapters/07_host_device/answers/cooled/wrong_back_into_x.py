@@ -1,5 +1,5 @@
 # verdict: input-written
-# "x has the right shape, so there is room for the result."
+# x has the right shape, so there is room for the result.
 def cooled(x):
     """Return x, cooled on the device, as a NumPy array."""
     d_x = cuda.to_device(x)

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# "copy_to_host() fills x."
+# copy_to_host() fills x.
 def cooled(x):
     """Return x, cooled on the device, as a NumPy array."""
     d_x = cuda.to_device(x)

@@ -1,5 +1,5 @@
 # verdict: endless-loop
-# The loop has no step.
+# The loop never advances i.
 def cooled(x):
     d_x = cuda.to_device(x)
     d_out = cuda.device_array_like(d_x)

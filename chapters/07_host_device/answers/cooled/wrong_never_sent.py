@@ -1,5 +1,5 @@
 # verdict: uninitialised
-# "device_array_like(x) is x on the device."
+# device_array_like(x) is x on the device.
 def cooled(x):
     """Return x, cooled on the device, as a NumPy array."""
     d_x = cuda.device_array_like(x)

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# A function without a return.
+# The result is in x, so there is nothing to return.
 def cooled(x):
     """Return x, cooled on the device, as a NumPy array."""
     d_x = cuda.to_device(x)

@@ -1,5 +1,5 @@
 # verdict: traffic
-# "Both arrays have to be on the device, so I send both."
+# Both arrays have to be on the device, so I send both.
 def cooled(x):
     """Return x, cooled on the device, as a NumPy array."""
     d_x = cuda.to_device(x)

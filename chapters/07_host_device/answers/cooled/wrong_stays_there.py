@@ -1,5 +1,5 @@
 # verdict: type
-# "d_out is an array, so I return it."
+# d_out is an array, so I return it.
 def cooled(x):
     """Return x, cooled on the device, as a NumPy array."""
     d_x = cuda.to_device(x)

@@ -1,5 +1,5 @@
 # verdict: traffic
-# "device_array(x.size) has room for as many elements as x."
+# device_array(x.size) has room for as many elements as x.
 def cooled(x):
     """Return x, cooled on the device, as a NumPy array."""
     d_x = cuda.to_device(x)  # <- here

@@ -1,5 +1,5 @@
 # verdict: pass
-# Ask an event behind the copy until it has happened.
+# Query an event after the copy until it has happened.
 def feed(parts, out, near, d_x, d_out, streams):
     """Cool each of the parts into its row of out, through two buffers."""
     free = [cuda.event(timing=False) for _ in range(2)]

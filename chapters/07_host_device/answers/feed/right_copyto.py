@@ -1,5 +1,5 @@
 # verdict: pass
-# Waits from the third piece on, and fills by np.copyto.
+# Wait from the third piece on, and fill the buffer with np.copyto.
 def feed(parts, out, near, d_x, d_out, streams):
     """Cool each of the parts into its row of out, through two buffers."""
     for k, part in enumerate(parts):

@@ -1,5 +1,5 @@
 # verdict: pass
-# Waits for the copy in alone, by an event.
+# Wait only for the copy to the device, with an event.
 def feed(parts, out, near, d_x, d_out, streams):
     """Cool each of the parts into its row of out, through two buffers."""
     used = [cuda.event(timing=False) for _ in near]

@@ -1,5 +1,5 @@
 # verdict: reuse
-# Two buffers are one more than one: enough.
+# Two buffers are enough: one is filled while the other is used.
 def feed(parts, out, near, d_x, d_out, streams):
     """Cool each of the parts into its row of out, through two buffers."""
     for k, part in enumerate(parts):

@@ -1,5 +1,5 @@
 # verdict: pageable
-# "near[b] = part puts the part into the buffer."
+# near[b] = part puts the part into the buffer.
 def feed(parts, out, near, d_x, d_out, streams):
     """Cool each of the parts into its row of out, through two buffers."""
     for k, part in enumerate(parts):

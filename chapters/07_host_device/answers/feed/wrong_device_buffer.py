@@ -1,5 +1,5 @@
 # verdict: reuse
-# Three streams for two buffers: the device's are used again too early.
+# Three streams for two buffers; those on the device are reused too early.
 def feed(parts, out, near, d_x, d_out, streams):
     """Cool each of the parts into its row of out, through two buffers."""
     more = [*streams, cuda.stream()]

@@ -1,5 +1,5 @@
 # verdict: no-overlap
-# "A new buffer for each part, so none is used again."
+# A new buffer for each part, so none is used again.
 def feed(parts, out, near, d_x, d_out, streams):
     """Cool each of the parts into its row of out, through two buffers."""
     for k, part in enumerate(parts):

@@ -1,5 +1,5 @@
 # verdict: pageable
-# "Without a buffer there is nothing to be overwritten."
+# Without a buffer, there is nothing to be overwritten.
 def feed(parts, out, near, d_x, d_out, streams):
     """Cool each of the parts into its row of out, through two buffers."""
     for k, part in enumerate(parts):

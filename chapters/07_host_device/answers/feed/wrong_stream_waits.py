@@ -1,5 +1,5 @@
 # verdict: reuse
-# Lets the stream wait for its own event; the host writes on.
+# The stream waits for its own event; the host goes on writing.
 def feed(parts, out, near, d_x, d_out, streams):
     """Cool each of the parts into its row of out, through two buffers."""
     used = [cuda.event(), cuda.event()]

@@ -1,5 +1,5 @@
 # verdict: reuse
-# Waits, but after it has written.
+# I wait, but only after writing to the buffer.
 def feed(parts, out, near, d_x, d_out, streams):
     """Cool each of the parts into its row of out, through two buffers."""
     for k, part in enumerate(parts):

@@ -1,5 +1,5 @@
 # verdict: no-overlap
-# Wait for everything, then nothing can be wrong.
+# Wait for everything, and nothing can go wrong.
 def feed(parts, out, near, d_x, d_out, streams):
     """Cool each of the parts into its row of out, through two buffers."""
     for k, part in enumerate(parts):

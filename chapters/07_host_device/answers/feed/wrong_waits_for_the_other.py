@@ -1,5 +1,5 @@
 # verdict: no-overlap
-# Waits for the stream of the other buffer: the piece just queued.
+# Wait for the stream of the other buffer: that of the piece just queued.
 def feed(parts, out, near, d_x, d_out, streams):
     """Cool each of the parts into its row of out, through two buffers."""
     for k, part in enumerate(parts):

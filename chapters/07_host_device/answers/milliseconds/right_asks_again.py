@@ -1,5 +1,5 @@
 # verdict: pass
-# Ask until it has happened.
+# Query the event until it has happened.
 def milliseconds(work):
     """Return how many milliseconds the GPU needs for what work() queues."""
     first, last = cuda.event(), cuda.event()

@@ -1,5 +1,5 @@
 # verdict: pass
-# Asks the event again and again.
+# Query the event again and again.
 def milliseconds(work):
     start, stop = cuda.event(), cuda.event()
     start.record()

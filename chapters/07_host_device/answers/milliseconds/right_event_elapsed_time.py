@@ -1,5 +1,5 @@
 # verdict: pass
-# Numba has the difference as a function, too.
+# Numba also has a function for the difference.
 def milliseconds(work):
     """Return how many milliseconds the GPU needs for what work() queues."""
     start, stop = cuda.event(), cuda.event()

@@ -1,5 +1,5 @@
 # verdict: pass
-# Three launches between two events.
+# Launch three times between two events, and divide by 3.
 def milliseconds(work):
     """Return how many milliseconds the GPU needs for what work() queues."""
     first, last = cuda.event(), cuda.event()

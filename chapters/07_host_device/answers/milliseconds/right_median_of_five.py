@@ -1,5 +1,5 @@
 # verdict: pass
-# The median of five, as one does on a GPU.
+# Take the median of five, as is usual on a GPU.
 def milliseconds(task):
     times = []
     for _ in range(5):

@@ -1,5 +1,5 @@
 # verdict: pass
-# Lets others run meanwhile, and waits in the end.
+# Sleep for a while, and wait in the end.
 def milliseconds(work):
     """Return how many milliseconds the GPU needs for what work() queues."""
     first, last = cuda.event(), cuda.event()

@@ -1,5 +1,5 @@
 # verdict: pass
-# Sleeps a little whenever it is not over yet.
+# Sleep a little between queries.
 def milliseconds(work):
     """Return how many milliseconds the GPU needs for what work() queues."""
     first, last = cuda.event(), cuda.event()

@@ -1,5 +1,5 @@
 # verdict: pass
-# The host's clock, with a wait before each look at it.
+# Use the host's clock, and wait before each reading.
 def milliseconds(work):
     """Return how many milliseconds the GPU needs for what work() queues."""
     cuda.synchronize()

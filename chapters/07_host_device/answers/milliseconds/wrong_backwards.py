@@ -1,5 +1,5 @@
 # verdict: clock
-# "The time of the last, less that of the first."
+# The time of the last, less that of the first.
 def milliseconds(work):
     """Return how many milliseconds the GPU needs for what work() queues."""
     first, last = cuda.event(), cuda.event()

@@ -1,5 +1,5 @@
 # verdict: clock
-# Whatever the GPU was busy with before is counted too.
+# I start the clock without waiting, so earlier work counts, too.
 def milliseconds(work):
     """Return how many milliseconds the GPU needs for what work() queues."""
     start = time.perf_counter()

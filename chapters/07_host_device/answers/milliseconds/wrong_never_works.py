@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The function is named and not called.
+# To name the function is to run it.
 def milliseconds(work):
     """Return how many milliseconds the GPU needs for what work() queues."""
     first, last = cuda.event(), cuda.event()

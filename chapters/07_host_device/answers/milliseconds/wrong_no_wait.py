@@ -1,5 +1,5 @@
 # verdict: clock
-# The launch is what takes the time, is it not?
+# The launch is what takes the time, isn't it?
 def milliseconds(work):
     """Return how many milliseconds the GPU needs for what work() queues."""
     start = time.perf_counter()

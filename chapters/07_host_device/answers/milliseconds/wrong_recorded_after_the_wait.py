@@ -1,5 +1,5 @@
 # verdict: exception
-# "I have waited, so all is over."
+# I have waited, so everything is over.
 def milliseconds(work):
     """Return how many milliseconds the GPU needs for what work() queues."""
     first, last = cuda.event(), cuda.event()

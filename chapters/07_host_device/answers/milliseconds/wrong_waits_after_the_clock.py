@@ -1,5 +1,5 @@
 # verdict: clock
-# It waits, but when the time is taken already.
+# I wait, but only after I have read the clock.
 def milliseconds(work):
     """Return how many milliseconds the GPU needs for what work() queues."""
     start = time.perf_counter()

@@ -1,5 +1,5 @@
 # verdict: pass
-# A stream for each piece, bound to an array, and events to wait for.
+# One stream for each piece, bound to an array, and events to wait for.
 def pipeline(x, out, d_x, d_out, streams, pieces):
     """Cool x into out, in pieces that take turns in the streams."""
     n = x.size

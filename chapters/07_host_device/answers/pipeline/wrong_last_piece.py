@@ -1,5 +1,5 @@
 # verdict: unwritten
-# Whole pieces only; the rest is forgotten.
+# Only whole pieces; I forgot the rest.
 def pipeline(x, out, d_x, d_out, streams, pieces):
     """Cool x into out, in pieces that take turns in the streams."""
     n = x.size

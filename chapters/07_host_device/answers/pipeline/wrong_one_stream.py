@@ -1,5 +1,5 @@
 # verdict: no-overlap
-# Pieces, all in the first stream.
+# There are pieces, but they are all in the first stream.
 def pipeline(x, out, d_x, d_out, streams, pieces):
     """Cool x into out, in pieces that take turns in the streams."""
     n = x.size

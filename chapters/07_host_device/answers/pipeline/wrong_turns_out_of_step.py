@@ -1,5 +1,5 @@
 # verdict: order
-# The stream is chosen anew for each of the three.
+# Choose the next stream for each copy and each launch.
 def pipeline(x, out, d_x, d_out, streams, pieces):
     """Cool x into out, in pieces that take turns in the streams."""
     n = x.size

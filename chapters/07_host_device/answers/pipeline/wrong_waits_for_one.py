@@ -1,5 +1,5 @@
 # verdict: early-read
-# Only the last stream used is waited for.
+# Wait only for the last stream used.
 def pipeline(x, out, d_x, d_out, streams, pieces):
     """Cool x into out, in pieces that take turns in the streams."""
     n = x.size

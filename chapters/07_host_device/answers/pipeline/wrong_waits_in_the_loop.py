@@ -1,5 +1,5 @@
 # verdict: no-overlap
-# Better safe: wait after each piece.
+# Wait after each piece, to be safe.
 def pipeline(x, out, d_x, d_out, streams, pieces):
     """Cool x into out, in pieces that take turns in the streams."""
     n = x.size

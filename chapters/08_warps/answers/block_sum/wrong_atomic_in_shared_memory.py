@@ -1,8 +1,8 @@
 # verdict: library
-# All threads add to one cell of shared memory, atomically.
+# All threads add to one element of shared memory, atomically.
 @cuda.jit
 def block_sum(x, out):
-    """Write the sum of each block's elements of x into out."""
+    """Write the sum of each group of 256 elements of x into out."""
     total = cuda.shared.array(1, float32)
     i = cuda.grid(1)
 

@@ -1,8 +1,8 @@
 # verdict: race
-# All lanes of a warp put their value into the warp's place.
+# All lanes of a warp store their value in the warp's place.
 @cuda.jit
 def block_sum(x, out):
-    """Write the sum of each 256 neighbours of x into out."""
+    """Write the sum of each group of 256 elements of x into out."""
     sums = cuda.shared.array(WARPS, float32)
     i = cuda.grid(1)
     warp, lane = cuda.threadIdx.x // 32, cuda.threadIdx.x % 32

@@ -1,8 +1,8 @@
 # verdict: wrong-value
-# The other lanes of warp 0 still hold what they had: lane 8 is in reach of lane 7.
+# Lanes 8 to 31 of warp 0 keep their old values, which the shuffles then add.
 @cuda.jit
 def block_sum(x, out):
-    """Write the sum of each 256 neighbours of x into out."""
+    """Write the sum of each group of 256 elements of x into out."""
     sums = cuda.shared.array(WARPS, float32)
     i = cuda.grid(1)
     warp, lane = cuda.threadIdx.x // 32, cuda.threadIdx.x % 32

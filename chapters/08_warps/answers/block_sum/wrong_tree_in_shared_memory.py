@@ -2,7 +2,7 @@
 # A tree in shared memory, and no shuffle.
 @cuda.jit
 def block_sum(x, out):
-    """Write the sum of each 256 neighbours of x into out."""
+    """Write the sum of each group of 256 elements of x into out."""
     tile = cuda.shared.array(256, float32)
     i = cuda.grid(1)
     t = cuda.threadIdx.x

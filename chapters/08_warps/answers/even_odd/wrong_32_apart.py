@@ -1,5 +1,5 @@
 # verdict: unwritten
-# Two warps have 64 elements, but the places are 32 apart.
+# The places of two pairs of warps are 32 apart, not 64.
 @cuda.jit
 def even_odd(x, table, out):
     """Send even samples through rise, odd ones through fold."""

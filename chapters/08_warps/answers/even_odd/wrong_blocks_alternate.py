@@ -1,5 +1,5 @@
 # verdict: unwritten
-# Even blocks take the even elements of their own part, and nobody the odd ones.
+# Even blocks take the even elements of their part; no thread takes the odd ones.
 @cuda.jit
 def even_odd(x, table, out):
     """Send even samples through rise, odd ones through fold."""

@@ -1,5 +1,5 @@
 # verdict: flops
-# Computes both and chooses: no branch, and twice the work.
+# Compute both and choose: there is no branch, but twice the work.
 @cuda.jit
 def even_odd(x, table, out):
     """Send even samples through rise, odd ones through fold."""

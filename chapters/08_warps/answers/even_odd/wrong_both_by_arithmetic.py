@@ -1,5 +1,5 @@
 # verdict: flops
-# Computes both and multiplies one of them by 0.
+# Compute both, and multiply one of them by 0.
 @cuda.jit
 def even_odd(x, table, out):
     """Send even samples through rise, odd ones through fold."""

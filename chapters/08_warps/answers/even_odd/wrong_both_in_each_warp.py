@@ -1,5 +1,5 @@
 # verdict: flops
-# Warps take one parity each, but go through both filters.
+# Each warp takes one parity, but computes both filters.
 @cuda.jit
 def even_odd(x, table, out):
     """Send even samples through rise, odd ones through fold."""

@@ -1,5 +1,5 @@
 # verdict: divergence
-# Loads and stores stand outside of the branch; the branch still diverges.
+# Loads and stores are outside the branch, which still diverges.
 @cuda.jit
 def even_odd(x, table, out):
     """Send even samples through rise, odd ones through fold."""

@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# Asks whether there is an element t, and then takes element i.
+# Test whether there is an element t, and then take element i.
 @cuda.jit
 def even_odd(x, table, out):
     """Send even samples through rise, odd ones through fold."""

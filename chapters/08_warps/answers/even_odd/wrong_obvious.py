@@ -1,5 +1,5 @@
 # verdict: divergence
-# The kernel from above: right, and it diverges.
+# The kernel from the text, which is right, but diverges.
 @cuda.jit
 def even_odd(x, table, out):
     """Send even samples through rise, odd ones through fold."""

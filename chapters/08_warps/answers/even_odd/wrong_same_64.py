@@ -1,5 +1,5 @@
 # verdict: race
-# Forgets that each pair of warps has a place of its own.
+# I forgot that each pair of warps has its own 64 elements.
 @cuda.jit
 def even_odd(x, table, out):
     """Send even samples through rise, odd ones through fold."""

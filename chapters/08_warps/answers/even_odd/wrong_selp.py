@@ -1,5 +1,5 @@
 # verdict: flops
-# Computes both and selects by an instruction.
+# Compute both, and select with an instruction.
 @cuda.jit
 def even_odd(x, table, out):
     """Send even samples through rise, odd ones through fold."""

@@ -1,8 +1,8 @@
 # verdict: pass
-# The mask of the lanes below, by a shift; the last lane that exists counts.
+# A shift makes the mask of the lanes below; the last lane with an element counts.
 @cuda.jit
 def warp_filter(x, out, counts):
-    """Move the positive elements of each 32 to the front; count them."""
+    """Move positive elements to the front of their group of 32; count them."""
     i = cuda.grid(1)
     keep = i < x.size and x[i] > float32(0)
 

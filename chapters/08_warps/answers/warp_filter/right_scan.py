@@ -1,8 +1,8 @@
 # verdict: pass
-# Counts by a scan with shuffles instead of a vote.
+# Count by a scan with shuffles instead of a vote.
 @cuda.jit
 def warp_filter(x, out, counts):
-    """Move the positive elements of each 32 to the front; count them."""
+    """Move positive elements to the front of their group of 32; count them."""
     i = cuda.grid(1)
     keep = i < x.size and x[i] > float32(0)
 

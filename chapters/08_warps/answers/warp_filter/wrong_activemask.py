@@ -1,8 +1,8 @@
 # verdict: warp
-# Takes the lanes that are in the branch for a vote.
+# The lanes that are in the branch are the vote.
 @cuda.jit
 def warp_filter(x, out, counts):
-    """Move the positive elements of each 32 to the front; count them."""
+    """Move positive elements to the front of their group of 32; count them."""
     i = cuda.grid(1)
     keep = i < x.size and x[i] > float32(0)
 

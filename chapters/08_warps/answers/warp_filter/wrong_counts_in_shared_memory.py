@@ -2,7 +2,7 @@
 # Each lane counts those before it, in shared memory.
 @cuda.jit
 def warp_filter(x, out, counts):
-    """Move the positive elements of each 32 to the front; count them."""
+    """Move positive elements to the front of their group of 32; count them."""
     kept = cuda.shared.array(64, int32)
     i = cuda.grid(1)
     t = cuda.threadIdx.x

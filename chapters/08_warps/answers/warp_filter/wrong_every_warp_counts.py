@@ -1,8 +1,8 @@
 # verdict: out-of-bounds
-# A warp that has no elements has no place in counts either.
+# Every warp stores a count, even one without elements.
 @cuda.jit
 def warp_filter(x, out, counts):
-    """Move the positive elements of each 32 to the front; count them."""
+    """Move positive elements to the front of their group of 32; count them."""
     i = cuda.grid(1)
     keep = i < x.size and x[i] > float32(0)
 

@@ -1,8 +1,8 @@
 # verdict: warp
-# Those who keep something vote, and the others wait for them.
+# Only lanes that keep something vote, and the others wait for them.
 @cuda.jit
 def warp_filter(x, out, counts):
-    """Move the positive elements of each 32 to the front; count them."""
+    """Move positive elements to the front of their group of 32; count them."""
     i = cuda.grid(1)
     keep = i < x.size and x[i] > float32(0)
 

@@ -1,8 +1,8 @@
 # verdict: wrong-value
-# Those who keep something vote; lane 0 counts, even if it has not heard the votes.
+# Only lanes that keep something vote; lane 0 counts, even if it has no votes.
 @cuda.jit
 def warp_filter(x, out, counts):
-    """Move the positive elements of each 32 to the front; count them."""
+    """Move positive elements to the front of their group of 32; count them."""
     i = cuda.grid(1)
     keep = i < x.size and x[i] > float32(0)
 

@@ -1,5 +1,5 @@
 # verdict: pass
-# The last element once more does a maximum no harm.
+# Repeating the last element does not change a maximum.
 @cuda.jit
 def warp_max(x, out):
     """Give each element the maximum of its group of 32."""

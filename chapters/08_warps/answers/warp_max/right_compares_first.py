@@ -1,5 +1,5 @@
 # verdict: pass
-# Replaces the neutral element by what is larger, as one writes a maximum by hand.
+# Replace the neutral element only with larger values.
 @cuda.jit
 def warp_max(x, out):
     """Give each element the maximum of its group of 32."""

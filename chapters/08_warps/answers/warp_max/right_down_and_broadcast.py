@@ -1,5 +1,5 @@
 # verdict: pass
-# Down to lane 0, and from there to all.
+# Shuffle down to lane 0, and broadcast from there.
 @cuda.jit
 def warp_max(x, out):
     """Give each element the maximum of its group of 32."""

@@ -1,5 +1,5 @@
 # verdict: warp
-# Asks who is there; some still read from lanes that are not.
+# Ask which lanes are there; some still read from lanes that are not.
 @cuda.jit
 def warp_max(x, out):
     """Give each element the maximum of its group of 32."""

@@ -1,5 +1,5 @@
 # verdict: warp
-# All lanes come to the shuffle, and the mask is what activemask happens to report.
+# All lanes reach the shuffle, and the mask is what activemask happens to report.
 @cuda.jit
 def warp_max(x, out):
     """Give each element the maximum of its group of 32."""

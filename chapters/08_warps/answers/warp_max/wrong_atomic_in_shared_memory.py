@@ -1,5 +1,5 @@
 # verdict: library
-# The largest in shared memory, atomically.
+# Find the largest in shared memory, atomically.
 @cuda.jit
 def warp_max(x, out):
     """Give each element the maximum of its group of 32."""

@@ -1,5 +1,5 @@
 # verdict: warp
-# A mask by vote is a good mask, but lane 15 still reads from lane 31.
+# A mask from a vote is a good mask, but lane 15 still reads from lane 31.
 @cuda.jit
 def warp_max(x, out):
     """Give each element the maximum of its group of 32."""

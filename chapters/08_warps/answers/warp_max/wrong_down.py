@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Shuffles down: only lane 0 has the maximum of all.
+# Shuffle down; but then only lane 0 has the maximum of all.
 @cuda.jit
 def warp_max(x, out):
     """Give each element the maximum of its group of 32."""

@@ -1,5 +1,5 @@
 # verdict: loads
-# Each thread goes through its group itself, so that no shuffle is needed.
+# Each thread goes through its group itself, so no shuffle is needed.
 @cuda.jit
 def warp_max(x, out):
     """Give each element the maximum of its group of 32."""

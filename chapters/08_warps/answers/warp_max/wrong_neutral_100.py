@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# -100 as minus infinity.
+# -100 is as good as minus infinity.
 @cuda.jit
 def warp_max(x, out):
     """Give each element the maximum of its group of 32."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# -1e30 as minus infinity.
+# -1e30 is as good as minus infinity.
 @cuda.jit
 def warp_max(x, out):
     """Give each element the maximum of its group of 32."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Some element is as good as any other for those that have none.
+# A lane without an element may take any other, such as the first.
 @cuda.jit
 def warp_max(x, out):
     """Give each element the maximum of its group of 32."""

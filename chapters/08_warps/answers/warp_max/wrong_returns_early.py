@@ -1,5 +1,5 @@
 # verdict: warp
-# Sends home the threads without an element, and reads from them.
+# Threads without an element return, and others read from them.
 @cuda.jit
 def warp_max(x, out):
     """Give each element the maximum of its group of 32."""

@@ -1,5 +1,5 @@
 # verdict: warp
-# Shuffle once to compare; those that lose shuffle again to get the value.
+# Shuffle once to compare; lanes that lose shuffle again to get the value.
 @cuda.jit
 def warp_max(x, out):
     """Give each element the maximum of its group of 32."""

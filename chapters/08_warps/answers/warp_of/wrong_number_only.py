@@ -1,5 +1,5 @@
 # verdict: shape
-# Stops at the number in the block.
+# The answer is the number in the block.
 def warp_of(tx, ty, width):
     """Return (warp, lane) of thread (tx, ty) in a block of that width."""
     return tx + ty * width  # <- here

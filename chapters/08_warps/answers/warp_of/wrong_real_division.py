@@ -1,5 +1,5 @@
 # verdict: type
-# Divides with /, which gives a float.
+# Divide with /, which gives a float.
 def warp_of(tx, ty, width):
     """Return (warp, lane) of thread (tx, ty) in a block of that width."""
     number = tx + ty * width

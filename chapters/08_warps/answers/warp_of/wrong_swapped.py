@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The number is right; lane and warp have changed places.
+# The number is right, but lane and warp are exchanged.
 def warp_of(tx, ty, width):
     """Return (warp, lane) of thread (tx, ty) in a block of that width."""
     number = tx + ty * width

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Counts down the columns, as one does with (row, column).
+# Count down the columns first, as with (row, column).
 def warp_of(tx, ty, width):
     """Return (warp, lane) of thread (tx, ty) in a block of that width."""
     number = ty + tx * width

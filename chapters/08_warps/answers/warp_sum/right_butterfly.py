@@ -2,7 +2,7 @@
 # All lanes end up with the sum; lane 31 writes it.
 @cuda.jit
 def warp_sum(x, out):
-    """Write the sum of each 32 neighbours of x into out."""
+    """Write the sum of each group of 32 elements of x into out."""
     i = cuda.grid(1)
     value = x[i]
 

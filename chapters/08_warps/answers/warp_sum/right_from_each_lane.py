@@ -1,5 +1,5 @@
 # verdict: pass
-# 32 shuffles, each from one lane; slower, and right.
+# 32 shuffles, each from one lane; slower, but right.
 @cuda.jit
 def warp_sum(x, out):
     i = cuda.grid(1)

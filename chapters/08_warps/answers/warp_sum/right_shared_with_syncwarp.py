@@ -1,8 +1,8 @@
 # verdict: pass
-# Through shared memory, with a wait of the warp after each step.
+# Through shared memory, with a syncwarp after each step.
 @cuda.jit
 def warp_sum(x, out):
-    """Write the sum of each 32 neighbours of x into out."""
+    """Write the sum of each group of 32 elements of x into out."""
     tile = cuda.shared.array(1024, float32)
     i = cuda.grid(1)
     t = cuda.threadIdx.x

@@ -1,5 +1,5 @@
 # verdict: pass
-# The last lane has the sum.
+# Shuffle up; then the last lane has the sum.
 @cuda.jit
 def warp_sum(x, out):
     i = cuda.grid(1)

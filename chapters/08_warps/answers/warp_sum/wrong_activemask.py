@@ -1,8 +1,8 @@
 # verdict: warp
-# Asks which lanes are here, where all 32 have to be.
+# Ask which lanes are here, although all 32 have to be.
 @cuda.jit
 def warp_sum(x, out):
-    """Write the sum of each 32 neighbours of x into out."""
+    """Write the sum of each group of 32 elements of x into out."""
     i = cuda.grid(1)
     value = x[i]
 

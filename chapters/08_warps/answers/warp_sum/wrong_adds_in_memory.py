@@ -1,8 +1,8 @@
 # verdict: library
-# Lane 0 puts its value into out, and the others add theirs to it.
+# Lane 0 stores its value in out, and the others add theirs to it.
 @cuda.jit
 def warp_sum(x, out):
-    """Write the sum of each 32 neighbours of x into out."""
+    """Write the sum of each group of 32 elements of x into out."""
     i = cuda.grid(1)
     value = x[i]
 

@@ -1,8 +1,8 @@
 # verdict: library
-# Adds in shared memory, atomically.
+# Add in shared memory, atomically.
 @cuda.jit
 def warp_sum(x, out):
-    """Write the sum of each 32 neighbours of x into out."""
+    """Write the sum of each group of 32 elements of x into out."""
     sums = cuda.shared.array(32, float32)
     i = cuda.grid(1)
     warp = cuda.threadIdx.x // 32

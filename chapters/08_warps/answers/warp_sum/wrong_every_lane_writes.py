@@ -1,8 +1,8 @@
 # verdict: wrong-value
-# Takes it that every lane has the sum.
+# Every lane has the sum, so every lane may write it.
 @cuda.jit
 def warp_sum(x, out):
-    """Write the sum of each 32 neighbours of x into out."""
+    """Write the sum of each group of 32 elements of x into out."""
     i = cuda.grid(1)
     value = x[i]
 

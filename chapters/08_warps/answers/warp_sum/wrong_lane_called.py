@@ -1,8 +1,8 @@
 # verdict: exception
-# What cuda has is a function: grid(1), laneid().
+# Everything in cuda is a function: grid(1), laneid().
 @cuda.jit
 def warp_sum(x, out):
-    """Write the sum of each 32 neighbours of x into out."""
+    """Write the sum of each group of 32 elements of x into out."""
     i = cuda.grid(1)
     value = x[i]
 

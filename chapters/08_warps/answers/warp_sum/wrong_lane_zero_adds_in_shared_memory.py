@@ -2,7 +2,7 @@
 # Lane 0 adds up the 32 values in shared memory.
 @cuda.jit
 def warp_sum(x, out):
-    """Write the sum of each 32 neighbours of x into out."""
+    """Write the sum of each group of 32 elements of x into out."""
     tile = cuda.shared.array(1024, float32)
     i = cuda.grid(1)
     t = cuda.threadIdx.x

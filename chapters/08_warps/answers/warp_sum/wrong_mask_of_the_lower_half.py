@@ -2,7 +2,7 @@
 # After the first step only 16 lanes matter, so the mask names 16.
 @cuda.jit
 def warp_sum(x, out):
-    """Write the sum of each 32 neighbours of x into out."""
+    """Write the sum of each group of 32 elements of x into out."""
     i = cuda.grid(1)
     value = x[i]
 

@@ -1,8 +1,8 @@
 # verdict: race
-# Uses shared memory; the lanes of a warp run in step anyway.
+# Use shared memory; the lanes of a warp run in step anyway.
 @cuda.jit
 def warp_sum(x, out):
-    """Write the sum of each 32 neighbours of x into out."""
+    """Write the sum of each group of 32 elements of x into out."""
     tile = cuda.shared.array(64, float32)
     i = cuda.grid(1)
     t = cuda.threadIdx.x

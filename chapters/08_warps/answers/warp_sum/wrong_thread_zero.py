@@ -2,7 +2,7 @@
 # Thread 0 of the block writes; lane 0 of its second warp does not.
 @cuda.jit
 def warp_sum(x, out):
-    """Write the sum of each 32 neighbours of x into out."""
+    """Write the sum of each group of 32 elements of x into out."""
     i = cuda.grid(1)
     value = x[i]
 

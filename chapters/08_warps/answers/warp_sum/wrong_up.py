@@ -1,8 +1,8 @@
 # verdict: wrong-value
-# Shuffles upwards; the sum is in lane 31, and lane 0 has kept doubling its own.
+# Shuffle up; the sum ends in lane 31, while lane 0 keeps doubling its own value.
 @cuda.jit
 def warp_sum(x, out):
-    """Write the sum of each 32 neighbours of x into out."""
+    """Write the sum of each group of 32 elements of x into out."""
     i = cuda.grid(1)
     value = x[i]
 

@@ -1,5 +1,5 @@
 # verdict: pass
-# The first guess need not be right: begin with what out began with.
+# The first guess need not be right: start with what out started with.
 @cuda.jit
 def atomic_max_float(x, out):
     """Raise out[0] to the largest element of x."""

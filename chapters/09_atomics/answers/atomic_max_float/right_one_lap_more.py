@@ -1,5 +1,5 @@
 # verdict: pass
-# What comes back is the next guess, also when it was right: it then fails once.
+# What comes back is the next guess; after a success, one more swap fails.
 @cuda.jit
 def atomic_max_float(x, out):
     """Raise out[0] to the largest element of x."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# The warp finds its largest by shuffles, and one lane swaps.
+# The warp finds its largest value by shuffles, and one lane swaps.
 @cuda.jit
 def atomic_max_float(x, out):
     bits = out.view(int32)

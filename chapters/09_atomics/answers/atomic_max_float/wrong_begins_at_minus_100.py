@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# -100 as minus infinity.
+# -100 is as good as minus infinity.
 @cuda.jit
 def atomic_max_float(x, out):
     """Raise out[0] to the largest element of x."""

@@ -1,5 +1,5 @@
 # verdict: endless-loop
-# The loop asks the guess, and nothing changes it after the swap.
+# The loop tests the guess, but nothing changes it after the swap.
 @cuda.jit
 def atomic_max_float(x, out):
     """Raise out[0] to the largest element of x."""

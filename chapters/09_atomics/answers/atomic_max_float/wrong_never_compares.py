@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Swap until it works, then the maximum is in.
+# Swap until it works, and the maximum is in out.
 @cuda.jit
 def atomic_max_float(x, out):
     """Raise out[0] to the largest element of x."""

@@ -1,5 +1,5 @@
 # verdict: race
-# Read it anew each time; but what is compared is not what is expected.
+# Read the value anew each time; but the two reads may differ.
 @cuda.jit
 def atomic_max_float(x, out):
     """Raise out[0] to the largest element of x."""

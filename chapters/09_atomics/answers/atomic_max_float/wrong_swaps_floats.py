@@ -1,5 +1,5 @@
 # verdict: type
-# cas on out itself; why bother with bits?
+# Use cas on out itself; why bother with bits?
 @cuda.jit
 def atomic_max_float(x, out):
     """Raise out[0] to the largest element of x."""

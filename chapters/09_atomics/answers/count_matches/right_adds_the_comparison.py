@@ -1,5 +1,5 @@
 # verdict: pass
-# Everyone adds, most of them nothing.
+# Every thread adds, most of them 0.
 @cuda.jit
 def count_matches(x, wanted, out):
     """Count the elements of x that equal wanted, into out[0]."""

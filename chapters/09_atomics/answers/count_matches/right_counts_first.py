@@ -1,5 +1,5 @@
 # verdict: pass
-# A loop over the grid, then one atomic per thread.
+# A grid-stride loop, then one atomic per thread.
 @cuda.jit
 def count_matches(x, wanted, out):
     """Count the elements of x that equal wanted, into out[0]."""

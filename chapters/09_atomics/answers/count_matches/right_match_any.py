@@ -1,5 +1,5 @@
 # verdict: pass
-# One lane of each kind counts the lanes of its kind.
+# For each value, one lane counts the lanes that hold it.
 @cuda.jit
 def count_matches(x, wanted, out):
     i = cuda.grid(1)

@@ -1,5 +1,5 @@
 # verdict: pass
-# Count in the block at a barrier; one thread adds.
+# Count the matches of the block at a barrier; one thread adds them.
 @cuda.jit
 def count_matches(x, wanted, out):
     """Count the elements of x that equal wanted, into out[0]."""

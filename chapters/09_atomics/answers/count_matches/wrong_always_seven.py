@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The value that the text speaks of, and not the argument.
+# I compare with the value from the text, not with the argument.
 @cuda.jit
 def count_matches(x, wanted, out):
     """Count the elements of x that equal wanted, into out[0]."""

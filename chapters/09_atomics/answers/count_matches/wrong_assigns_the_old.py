@@ -1,5 +1,5 @@
 # verdict: race
-# The atomic gives a value back, so it has to be kept somewhere.
+# An atomic returns a value, which has to be kept somewhere.
 @cuda.jit
 def count_matches(x, wanted, out):
     """Count the elements of x that equal wanted, into out[0]."""

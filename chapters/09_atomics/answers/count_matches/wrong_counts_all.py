@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The guard is there, and an atomic.
+# There is a guard and an atomic; I forgot the comparison.
 @cuda.jit
 def count_matches(x, wanted, out):
     """Count the elements of x that equal wanted, into out[0]."""

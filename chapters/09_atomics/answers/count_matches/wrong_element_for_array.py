@@ -1,5 +1,5 @@
 # verdict: type
-# out[0] is what is to be changed, so out[0] is what the atomic gets.
+# out[0] is to be changed, so the atomic gets out[0].
 @cuda.jit
 def count_matches(x, wanted, out):
     """Count the elements of x that equal wanted, into out[0]."""

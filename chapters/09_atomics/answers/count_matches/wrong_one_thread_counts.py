@@ -1,5 +1,5 @@
 # verdict: loads
-# Where one thread counts, no update gets lost.
+# If only one thread counts, no update gets lost.
 @cuda.jit
 def count_matches(x, wanted, out):
     """Count the elements of x that equal wanted, into out[0]."""

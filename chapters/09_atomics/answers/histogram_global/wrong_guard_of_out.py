@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The guard asks for the output, as always.
+# The guard tests the size of the output, as always.
 @cuda.jit
 def histogram_global(x, out):
     """Count the values of x, each into its bin of out."""

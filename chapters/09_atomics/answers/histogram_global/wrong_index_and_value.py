@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Index, then value.
+# First the index, then the value.
 @cuda.jit
 def histogram_global(x, out):
     """Count the values of x, each into its bin of out."""

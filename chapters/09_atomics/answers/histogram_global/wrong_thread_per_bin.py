@@ -1,5 +1,5 @@
 # verdict: loads
-# No atomics: a thread looks after some bins, and reads every pixel.
+# No atomics: each thread counts some of the bins, and reads every pixel.
 @cuda.jit
 def histogram_global(x, out):
     """Count the values of x, each into its bin of out."""

@@ -1,5 +1,5 @@
 # verdict: loads
-# A thread looks after its bins, and reads every pixel: nothing is shared.
+# Each thread counts its bins, and reads every pixel: nothing is shared.
 @cuda.jit
 def histogram_shared(x, out):
     """Count the values of x in shared memory, then add the counts to out."""

@@ -1,5 +1,5 @@
 # verdict: race
-# Atomics are safe, so nothing to wait for.
+# Atomics are safe, so there is nothing to wait for.
 @cuda.jit
 def histogram_shared(x, out):
     """Count the values of x in shared memory, then add the counts to out."""

@@ -1,5 +1,5 @@
 # verdict: loads
-# Thread 0 hands the block's counts over, when all have counted.
+# Thread 0 adds the counts of the block to out, once all have counted.
 @cuda.jit
 def histogram_shared(x, out):
     """Count the values of x in shared memory, then add the counts to out."""

@@ -1,8 +1,8 @@
 # verdict: pass
-# A thread clears the copies of its bins, each lane beginning elsewhere.
+# A thread clears all copies of its bins; each lane starts at a different copy.
 @cuda.jit
 def histogram_weighted(x, weights, out):
-    """Add each weight to the bin of its x, in a copy for each lane."""
+    """Add each weight to the bin of its x, in the lane's own copy."""
     counts = cuda.shared.array((BINS, COPIES), float32)
     t = cuda.threadIdx.x
     lane = t % COPIES

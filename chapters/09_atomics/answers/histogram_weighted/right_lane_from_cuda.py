@@ -1,8 +1,8 @@
 # verdict: pass
-# cuda.laneid, and the copies from the other end.
+# Use cuda.laneid, and add up the copies from the other end.
 @cuda.jit
 def histogram_weighted(x, weights, out):
-    """Add each weight to the bin of its x, in a copy for each lane."""
+    """Add each weight to the bin of its x, in the lane's own copy."""
     counts = cuda.shared.array((BINS, COPIES), float32)
     t = cuda.threadIdx.x
     lane = t % COPIES

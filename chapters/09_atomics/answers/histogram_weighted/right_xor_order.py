@@ -1,5 +1,5 @@
 # verdict: pass
-# Each lane takes the copies in an order of its own, by xor.
+# Each lane takes the copies in its own order, by xor.
 @cuda.jit
 def histogram_weighted(values, w, hist):
     counts = cuda.shared.array((BINS, COPIES), float32)

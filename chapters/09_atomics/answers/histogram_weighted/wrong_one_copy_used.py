@@ -1,8 +1,8 @@
 # verdict: bank-conflicts
-# All into copy 0; the rest stays empty.
+# Everything goes to copy 0; the others stay empty.
 @cuda.jit
 def histogram_weighted(x, weights, out):
-    """Add each weight to the bin of its x, in a copy for each lane."""
+    """Add each weight to the bin of its x, in the lane's own copy."""
     counts = cuda.shared.array((BINS, COPIES), float32)
     t = cuda.threadIdx.x
     lane = t % COPIES

@@ -2,7 +2,7 @@
 # A thread clears the copy of its lane.
 @cuda.jit
 def histogram_weighted(x, weights, out):
-    """Add each weight to the bin of its x, in a copy for each lane."""
+    """Add each weight to the bin of its x, in the lane's own copy."""
     counts = cuda.shared.array((BINS, COPIES), float32)
     t = cuda.threadIdx.x
     lane = t % COPIES

@@ -1,8 +1,8 @@
 # verdict: pass
-# Count over bytes: byte j is in word j // 4.
+# Loop over bytes: byte j is in word j // 4.
 @cuda.jit
 def histogram_words(words, out):
-    """Count the bytes in words, four to each, into out."""
+    """Count the bytes of the words, four in each, into out."""
     counts = cuda.shared.array(BINS, int32)
     t = cuda.threadIdx.x
 

@@ -1,8 +1,8 @@
 # verdict: loads
-# A thread looks after its bins, and reads every word.
+# Each thread counts its bins, and reads every word.
 @cuda.jit
 def histogram_words(words, out):
-    """Count the bytes in words, four to each, into out."""
+    """Count the bytes of the words, four in each, into out."""
     for b in range(cuda.grid(1), BINS, cuda.gridsize(1)):
         count = 0
         for i in range(words.size):

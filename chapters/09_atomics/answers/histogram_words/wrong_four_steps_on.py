@@ -2,7 +2,7 @@
 # Four pixels per iteration, so four times the stride.
 @cuda.jit
 def histogram_words(words, out):
-    """Count the bytes in words, four to each, into out."""
+    """Count the bytes of the words, four in each, into out."""
     counts = cuda.shared.array(BINS, int32)
     t = cuda.threadIdx.x
 

@@ -1,8 +1,8 @@
 # verdict: wrong-value
-# Shift, then mask; no need for brackets.
+# A byte has seven bits to count, so the mask is 127.
 @cuda.jit
 def histogram_words(words, out):
-    """Count the bytes in words, four to each, into out."""
+    """Count the bytes of the words, four in each, into out."""
     counts = cuda.shared.array(BINS, int32)
     t = cuda.threadIdx.x
 

@@ -1,8 +1,8 @@
 # verdict: wrong-value
-# Pixel k is k further on.
+# Pixel k is k bits further on.
 @cuda.jit
 def histogram_words(words, out):
-    """Count the bytes in words, four to each, into out."""
+    """Count the bytes of the words, four in each, into out."""
     counts = cuda.shared.array(BINS, int32)
     t = cuda.threadIdx.x
 

@@ -1,8 +1,8 @@
 # verdict: atomics
-# No bins of its own: four atomics on the common ones.
+# There are no bins in the block: each word takes four atomics on out.
 @cuda.jit
 def histogram_words(words, out):
-    """Count the bytes in words, four to each, into out."""
+    """Count the bytes of the words, four in each, into out."""
     for i in range(cuda.grid(1), words.size, cuda.gridsize(1)):
         word = words[i]
         for k in range(4):

@@ -1,8 +1,8 @@
 # verdict: narrow
-# The words are looked at as bytes again, and loaded one by one.
+# The words are viewed as bytes again, and loaded one by one.
 @cuda.jit
 def histogram_words(words, out):
-    """Count the bytes in words, four to each, into out."""
+    """Count the bytes of the words, four in each, into out."""
     counts = cuda.shared.array(BINS, int32)
     t = cuda.threadIdx.x
     pixels = words.view(np.uint8)

@@ -1,5 +1,5 @@
 # verdict: pass
-# Each round begins with the barrier, and so does the last line.
+# Each round starts with a barrier, and another one comes before the result.
 @cuda.jit
 def block_max(x, out):
     """Write the largest of each group of BLOCK elements of x into out."""

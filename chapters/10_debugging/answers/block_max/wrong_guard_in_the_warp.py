@@ -1,5 +1,5 @@
 # verdict: race
-# Within a warp all is in step, so the barrier is needed for large steps only.
+# The lanes of a warp run in step, so only large steps need a barrier.
 @cuda.jit
 def block_max(x, out):
     """Write the largest of each group of BLOCK elements of x into out."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Threads without an element put a 0, which does no harm.
+# Threads without an element store a 0, which does no harm.
 @cuda.jit
 def block_max(x, out):
     """Write the largest of each group of BLOCK elements of x into out."""

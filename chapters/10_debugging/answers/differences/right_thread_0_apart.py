@@ -1,5 +1,5 @@
 # verdict: pass
-# Thread 0 has a line of its own.
+# Thread 0 has its own line.
 @cuda.jit
 def differences(x, out):
     """Write x[i] - x[i - 1]; before the first element there is a 0."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# low is below the answer and high is not; neither is looked at again.
+# low is below the answer and high is not; neither is compared again.
 diagnosis = "a"
 
 

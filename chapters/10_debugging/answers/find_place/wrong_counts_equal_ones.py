@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# As good as less: a value that equals an edge goes behind it.
+# Equal is as good as less: a value that equals an edge goes after it.
 @cuda.jit
 def find_place(edges, x, out):
     """Write into out how many of the sorted edges are less than x."""

@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# Only the large number of the lab is looked for.
+# Only the large number from the lab is out of range.
 @cuda.jit
 def gather(x, index, out):
     """Write x[index[i]] into out[i], and 0 where index[i] is no index."""

@@ -1,5 +1,5 @@
 # verdict: unwritten
-# Where there is no such element there is nothing to write.
+# If there is no such element, there is nothing to write.
 @cuda.jit
 def gather(x, index, out):
     """Write x[index[i]] into out[i], and 0 where index[i] is no index."""

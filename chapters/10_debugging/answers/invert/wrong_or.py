@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# Neither row nor column may be outside: or.
+# Neither the row nor the column may be outside, so it is `or`.
 @cuda.jit
 def invert(x, out):
     """Write 1 - x into out, for a picture (rows, cols)."""

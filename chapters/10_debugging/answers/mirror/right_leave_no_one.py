@@ -2,7 +2,7 @@
 # Threads without an element hold a copy of the last one.
 @cuda.jit
 def mirror(x, out):
-    """Turn round each WIDE elements of x; the last ones may be fewer."""
+    """Reverse each stretch of WIDE elements of x; the last may be shorter."""
     tile = cuda.shared.array(WIDE, float32)
     t = cuda.threadIdx.x
     start = cuda.blockIdx.x * WIDE

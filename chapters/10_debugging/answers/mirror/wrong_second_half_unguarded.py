@@ -1,8 +1,8 @@
 # verdict: negative-index
-# The barrier goes outside, and what follows it too.
+# The barrier goes outside the if, and so does what follows it.
 @cuda.jit
 def mirror(x, out):
-    """Turn round each WIDE elements of x; the last ones may be fewer."""
+    """Reverse each stretch of WIDE elements of x; the last may be shorter."""
     tile = cuda.shared.array(WIDE, float32)
     t = cuda.threadIdx.x
     start = cuda.blockIdx.x * WIDE

@@ -1,5 +1,5 @@
 # verdict: pass
-# The grid has a name, and the divisor too.
+# Give the grid a name, and the divisor, too.
 @cuda.jit
 def shares(x, total, out):
     """Add x up in total[0], then write each element's share into out."""

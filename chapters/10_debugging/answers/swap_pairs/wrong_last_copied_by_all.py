@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The last element is always copied, whatever the number.
+# The last element is always copied, whether the size is odd or even.
 @cuda.jit
 def swap_pairs(x, out):
     """Exchange neighbours; an odd last element stays where it is."""

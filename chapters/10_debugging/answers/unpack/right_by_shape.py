@@ -1,8 +1,8 @@
 # verdict: pass
-# I ask the output how long its rows are.
+# The shape of the output says how long its rows are.
 @cuda.jit
 def unpack(flat, rows, cols, out):
-    """Lay flat out as rows, each one after the other."""
+    """Copy flat, which holds rows one after another, into out."""
     col, row = cuda.grid(2)
 
     if row < rows and col < cols:

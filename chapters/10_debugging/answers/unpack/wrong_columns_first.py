@@ -2,7 +2,7 @@
 # I took it to be stored column by column.
 @cuda.jit
 def unpack(flat, rows, cols, out):
-    """Lay flat out as rows, each one after the other."""
+    """Copy flat, which holds rows one after another, into out."""
     col, row = cuda.grid(2)
 
     if row < rows and col < cols:

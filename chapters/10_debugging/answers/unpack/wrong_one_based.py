@@ -1,8 +1,8 @@
 # verdict: wrong-value
-# Row 1 begins after one row, so there is one less to step over.
+# Row 1 starts after one row, so there is one element less to skip.
 @cuda.jit
 def unpack(flat, rows, cols, out):
-    """Lay flat out as rows, each one after the other."""
+    """Copy flat, which holds rows one after another, into out."""
     col, row = cuda.grid(2)
 
     if row < rows and col < cols:

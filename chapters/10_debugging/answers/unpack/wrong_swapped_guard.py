@@ -2,7 +2,7 @@
 # Something is the wrong way round: the guard.
 @cuda.jit
 def unpack(flat, rows, cols, out):
-    """Lay flat out as rows, each one after the other."""
+    """Copy flat, which holds rows one after another, into out."""
     col, row = cuda.grid(2)
 
     if row < cols and col < rows:

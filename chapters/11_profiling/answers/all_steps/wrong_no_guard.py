@@ -2,7 +2,7 @@
 # There are as many threads as springs.
 @cuda.jit
 def all_steps(x, v, steps, x_out, v_out):
-    """Move each spring on by many steps of time."""
+    """Advance each spring by many time steps."""
     i = cuda.grid(1)
 
     place, speed = x[i], v[i]  # <- here

@@ -2,7 +2,7 @@
 # The first step is step 1.
 @cuda.jit
 def all_steps(x, v, steps, x_out, v_out):
-    """Move each spring on by many steps of time."""
+    """Advance each spring by many time steps."""
     i = cuda.grid(1)
 
     if i < x.size:

@@ -1,8 +1,8 @@
 # verdict: arguments
-# Arrays first, then numbers.
+# The arrays come first, then the numbers.
 @cuda.jit
 def all_steps(x, v, x_out, v_out, steps):  # <- here
-    """Move each spring on by many steps of time."""
+    """Advance each spring by many time steps."""
     i = cuda.grid(1)
 
     if i < x.size:

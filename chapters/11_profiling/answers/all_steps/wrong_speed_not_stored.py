@@ -1,8 +1,8 @@
 # verdict: unwritten
-# What is wanted is the place.
+# Only the place is wanted.
 @cuda.jit
 def all_steps(x, v, steps, x_out, v_out):
-    """Move each spring on by many steps of time."""
+    """Advance each spring by many time steps."""
     i = cuda.grid(1)
 
     if i < x.size:

@@ -1,5 +1,5 @@
 # verdict: answer
-# It does nothing but read.
+# It does nothing but read, so it is memory.
 def classify(program):
     """Return what a program waits for."""
     return {  # <- here

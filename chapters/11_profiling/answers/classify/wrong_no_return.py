@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The last line is the value.
+# The value of the last line is the result.
 def classify(program):
     """Return what a program waits for."""
     classes = {"springs": "launch", "speeds": "memory"}

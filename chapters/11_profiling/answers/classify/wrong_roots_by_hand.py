@@ -1,5 +1,5 @@
 # verdict: answer
-# No roof is near.
+# It is not close to any roof, so it is latency.
 def classify(program):
     """Return what a program waits for."""
     return {  # <- here

@@ -1,5 +1,5 @@
 # verdict: answer
-# Half of what a copy reaches, so it is not memory.
+# It reaches half of what a copy reaches, so it is not memory.
 def classify(program):
     """Return what a program waits for."""
     return {  # <- here

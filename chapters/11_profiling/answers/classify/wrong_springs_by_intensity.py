@@ -1,5 +1,5 @@
 # verdict: answer
-# 16 bytes for 4 operations: memory.
+# 16 bytes for 4 operations means memory.
 def classify(program):
     """Return what a program waits for."""
     return {  # <- here

@@ -1,5 +1,5 @@
 # verdict: answer
-# Its warps wait, says ncu.
+# ncu says that its warps wait.
 def classify(program):
     """Return what a program waits for."""
     return {  # <- here

@@ -1,5 +1,5 @@
 # verdict: pass
-# The same step as a correction of y.
+# Write the same step as a correction of y.
 @cuda.jit
 def cube_roots32(x, out):
     """Write the cube root of each x, by 20 steps of Newton's method."""

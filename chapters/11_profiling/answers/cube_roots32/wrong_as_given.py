@@ -1,5 +1,5 @@
 # verdict: float64
-# It computes the right roots.
+# The kernel as it was given computes the right roots.
 @cuda.jit
 def cube_roots32(x, out):
     """Write the cube root of each x, by 20 steps of Newton's method."""

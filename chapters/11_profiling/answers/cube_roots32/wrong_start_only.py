@@ -1,5 +1,5 @@
 # verdict: float64
-# y is float32, so all that follows is.
+# y is float32, so everything that follows is, too.
 @cuda.jit
 def cube_roots32(x, out):
     """Write the cube root of each x, by 20 steps of Newton's method."""

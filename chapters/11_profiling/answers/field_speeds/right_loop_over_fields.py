@@ -2,7 +2,7 @@
 # A loop over the three fields.
 @cuda.jit
 def field_speeds(fields, out):
-    """Write how fast each particle is; fields: (8, n), a row for each field."""
+    """Write how fast each particle is; fields: (8, n), one row per field."""
     i = cuda.grid(1)
     if i >= out.size:
         return

@@ -2,7 +2,7 @@
 # The length of fields is the number of particles.
 @cuda.jit
 def field_speeds(fields, out):
-    """Write how fast each particle is; fields: (8, n), a row for each field."""
+    """Write how fast each particle is; fields: (8, n), one row per field."""
     i = cuda.grid(1)
 
     if i < fields.shape[0]:

@@ -2,7 +2,7 @@
 # First the thread, then the block.
 @cuda.jit
 def field_speeds(fields, out):
-    """Write how fast each particle is; fields: (8, n), a row for each field."""
+    """Write how fast each particle is; fields: (8, n), one row per field."""
     i = cuda.threadIdx.x * cuda.gridDim.x + cuda.blockIdx.x
 
     if i < out.size:

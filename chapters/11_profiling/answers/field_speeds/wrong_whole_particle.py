@@ -1,8 +1,8 @@
 # verdict: loads
-# Fetch the particle first, all of it.
+# Load the whole particle first.
 @cuda.jit
 def field_speeds(fields, out):
-    """Write how fast each particle is; fields: (8, n), a row for each field."""
+    """Write how fast each particle is; fields: (8, n), one row per field."""
     i = cuda.grid(1)
     row = cuda.local.array(8, float32)
 

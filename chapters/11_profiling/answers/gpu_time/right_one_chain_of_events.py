@@ -1,5 +1,5 @@
 # verdict: pass
-# 21 events: the end of a launch is the beginning of the next.
+# 21 events: the end of one launch is the start of the next.
 def gpu_time(gpu):
     gpu.launch()
     marks = [gpu.event() for _ in range(21)]

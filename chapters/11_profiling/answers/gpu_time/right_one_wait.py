@@ -1,7 +1,7 @@
 # verdict: pass
 # Queue everything, wait once, read all the pairs.
 def gpu_time(gpu):
-    """Return the median ms that the GPU needs for gpu.launch(), of 20."""
+    """Return the median of the GPU's times for 20 gpu.launch() calls, in ms."""
     gpu.launch()
     pairs = []
     for _ in range(20):

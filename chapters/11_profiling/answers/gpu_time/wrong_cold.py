@@ -1,7 +1,7 @@
 # verdict: wrong-value
-# "A median does not mind one that is slow."
+# A median does not mind one slow launch.
 def gpu_time(gpu):
-    """Return the median ms that the GPU needs for gpu.launch(), of 20."""
+    """Return the median of the GPU's times for 20 gpu.launch() calls, in ms."""
     times = []
     for _ in range(20):
         start, end = gpu.event(), gpu.event()

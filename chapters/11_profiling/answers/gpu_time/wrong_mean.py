@@ -1,7 +1,7 @@
 # verdict: wrong-value
 # The mean uses all the measurements.
 def gpu_time(gpu):
-    """Return the median ms that the GPU needs for gpu.launch(), of 20."""
+    """Return the median of the GPU's times for 20 gpu.launch() calls, in ms."""
     gpu.launch()
     times = []
     for _ in range(20):

@@ -1,7 +1,7 @@
 # verdict: wrong-value
 # A computer does the same thing in the same time.
 def gpu_time(gpu):
-    """Return the median ms that the GPU needs for gpu.launch(), of 20."""
+    """Return the median of the GPU's times for 20 gpu.launch() calls, in ms."""
     start, end = gpu.event(), gpu.event()
     start.record()
     gpu.launch()

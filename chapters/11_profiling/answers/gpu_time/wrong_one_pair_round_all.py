@@ -1,7 +1,7 @@
 # verdict: wrong-value
-# One pair round all of them, divided by 20.
+# One pair of events around all the launches, divided by 20.
 def gpu_time(gpu):
-    """Return the median ms that the GPU needs for gpu.launch(), of 20."""
+    """Return the median of the GPU's times for 20 gpu.launch() calls, in ms."""
     start, end = gpu.event(), gpu.event()
     start.record()
     for _ in range(20):

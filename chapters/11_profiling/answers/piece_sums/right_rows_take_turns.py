@@ -1,5 +1,5 @@
 # verdict: pass
-# The pieces take the rows in turn; none has more than PIECE.
+# The pieces take turns with the rows; none gets more than PIECE.
 @cuda.jit
 def piece_sums(x, out):
     col = cuda.grid(1)

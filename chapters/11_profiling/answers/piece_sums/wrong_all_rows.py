@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Every thread adds its column up.
+# Every thread adds up its column.
 @cuda.jit
 def piece_sums(x, out):
     """Add the sum of each piece of PIECE rows to its column of out."""

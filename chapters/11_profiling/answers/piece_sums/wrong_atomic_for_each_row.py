@@ -1,5 +1,5 @@
 # verdict: atomics
-# "Several threads add to a column, so each addition is an atomic."
+# Several threads add to a column, so each addition is an atomic.
 @cuda.jit
 def piece_sums(x, out):
     """Add the sum of each piece of PIECE rows to its column of out."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# If the piece fits, add it up.
+# Add up a piece only if all of it fits.
 @cuda.jit
 def piece_sums(x, out):
     """Add the sum of each piece of PIECE rows to its column of out."""

@@ -2,7 +2,7 @@
 # Two links per iteration, and one more if the number is odd.
 @cuda.jit
 def chase(link, steps, out):
-    """Follow that many links from place 0; out[0] is where they end."""
+    """Follow `steps` links from place 0; out[0] is where they end."""
     i = uint32(0)
 
     for _ in range(steps // 2):

@@ -1,8 +1,8 @@
 # verdict: pass
-# Count down.
+# Count the steps down.
 @cuda.jit
 def chase(link, steps, out):
-    """Follow that many links from place 0; out[0] is where they end."""
+    """Follow `steps` links from place 0; out[0] is where they end."""
     i = uint32(0)
 
     left = steps

@@ -1,8 +1,8 @@
 # verdict: wrong-value
-# Read all links, one after the other.
+# Read all links, one after another.
 @cuda.jit
 def chase(link, steps, out):
-    """Follow that many links from place 0; out[0] is where they end."""
+    """Follow `steps` links from place 0; out[0] is where they end."""
     i = uint32(0)
 
     for k in range(steps):

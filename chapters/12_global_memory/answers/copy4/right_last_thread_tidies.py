@@ -1,5 +1,5 @@
 # verdict: pass
-# One thread does what is left over.
+# One thread copies what is left over.
 @cuda.jit
 def copy4(x, out):
     """Copy x into out, four elements at a time."""

@@ -1,5 +1,5 @@
 # verdict: sectors
-# A thread's groups should lie together.
+# The groups of a thread should be next to each other.
 @cuda.jit
 def copy4(x, out):
     """Copy x into out, four elements at a time."""

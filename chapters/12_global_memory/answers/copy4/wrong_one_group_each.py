@@ -1,5 +1,5 @@
 # verdict: unwritten
-# One group a thread, with a guard.
+# One group per thread, with a guard.
 @cuda.jit
 def copy4(x, out):
     """Copy x into out, four elements at a time."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# A warp copies 32 * PIECE elements in a row.
+# A warp copies 32 * PIECE consecutive elements.
 @cuda.jit
 def copy_pieces(x, out):
     t = cuda.grid(1)

@@ -2,7 +2,7 @@
 # Two wide loads per thread: more sectors per request, none of them wasted.
 @cuda.jit
 def copy_pieces(x, out):
-    """Copy x into out, PIECE elements a thread."""
+    """Copy x into out, PIECE elements per thread."""
     start = cuda.blockIdx.x * cuda.blockDim.x * PIECE + 4 * cuda.threadIdx.x
 
     for k in range(PIECE // 4):

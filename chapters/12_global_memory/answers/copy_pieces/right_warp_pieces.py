@@ -1,8 +1,8 @@
 # verdict: pass
-# Each warp has a stretch of its own.
+# Each warp has its own stretch.
 @cuda.jit
 def copy_pieces(x, out):
-    """Copy x into out, PIECE elements a thread."""
+    """Copy x into out, PIECE elements per thread."""
     t = cuda.grid(1)
     start = t // 32 * 32 * PIECE + t % 32
 

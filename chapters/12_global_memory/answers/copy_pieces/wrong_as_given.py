@@ -2,7 +2,7 @@
 # Each thread takes eight neighbours, as on a CPU.
 @cuda.jit
 def copy_pieces(x, out):
-    """Copy x into out, PIECE elements a thread."""
+    """Copy x into out, PIECE elements per thread."""
     start = cuda.grid(1) * PIECE
 
     for k in range(PIECE):

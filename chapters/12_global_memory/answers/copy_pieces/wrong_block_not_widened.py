@@ -1,8 +1,8 @@
 # verdict: unwritten
-# Neighbours, one block's width apart; but blocks overlap.
+# Step by the width of a block; but then the blocks overlap.
 @cuda.jit
 def copy_pieces(x, out):
-    """Copy x into out, PIECE elements a thread."""
+    """Copy x into out, PIECE elements per thread."""
     start = cuda.grid(1)
 
     for k in range(PIECE):

@@ -1,8 +1,8 @@
 # verdict: out-of-bounds
-# One guard for all eight.
+# One guard is enough for all eight elements.
 @cuda.jit
 def copy_pieces(x, out):
-    """Copy x into out, PIECE elements a thread."""
+    """Copy x into out, PIECE elements per thread."""
     start = cuda.blockIdx.x * cuda.blockDim.x * PIECE + cuda.threadIdx.x
 
     if start < x.size:

@@ -1,8 +1,8 @@
 # verdict: sectors
-# Two neighbours each is a compromise.
+# Two neighbouring elements at a time are a compromise.
 @cuda.jit
 def copy_pieces(x, out):
-    """Copy x into out, PIECE elements a thread."""
+    """Copy x into out, PIECE elements per thread."""
     start = cuda.blockIdx.x * cuda.blockDim.x * PIECE + 2 * cuda.threadIdx.x
 
     for k in range(PIECE):

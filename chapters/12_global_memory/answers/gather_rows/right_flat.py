@@ -1,5 +1,5 @@
 # verdict: pass
-# One number for a place in out.
+# Number the elements of out.
 @cuda.jit
 def gather_rows(table, idx, out):
     """Copy row idx[i] of table (m, 32) to row i of out (n, 32)."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# Look at the index before it is used.
+# Test the index before it is used.
 @cuda.jit
 def gather_rows(table, idx, out):
     """Copy row idx[i] of table (m, 32) to row i of out (n, 32)."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# The warp has a row, the lane a column.
+# The warp gives the row, the lane the column.
 @cuda.jit
 def gather_rows(table, idx, out):
     """Copy row idx[i] of table (m, 32) to row i of out (n, 32)."""

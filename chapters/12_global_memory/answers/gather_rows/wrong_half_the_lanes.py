@@ -1,5 +1,5 @@
 # verdict: loads
-# Sixteen lanes for a row, each of them twice.
+# Sixteen lanes for each row; each of them copies two elements.
 @cuda.jit
 def gather_rows(table, idx, out):
     """Copy row idx[i] of table (m, 32) to row i of out (n, 32)."""

@@ -1,5 +1,5 @@
 # verdict: sectors
-# Lanes take rows, the rest takes columns.
+# Neighbouring lanes take neighbouring rows.
 @cuda.jit
 def gather_rows(table, idx, out):
     """Copy row idx[i] of table (m, 32) to row i of out (n, 32)."""

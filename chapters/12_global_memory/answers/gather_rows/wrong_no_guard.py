@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# 32 threads for each row, so all have one.
+# There are 32 threads for each row, so every thread has an element.
 @cuda.jit
 def gather_rows(table, idx, out):
     """Copy row idx[i] of table (m, 32) to row i of out (n, 32)."""

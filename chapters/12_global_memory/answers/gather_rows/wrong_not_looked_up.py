@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Row by row.
+# Copy the table row by row.
 @cuda.jit
 def gather_rows(table, idx, out):
     """Copy row idx[i] of table (m, 32) to row i of out (n, 32)."""

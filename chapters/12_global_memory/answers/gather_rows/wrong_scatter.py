@@ -1,5 +1,5 @@
 # verdict: unwritten
-# The index says where to.
+# The index says where a row goes.
 @cuda.jit
 def gather_rows(table, idx, out):
     """Copy row idx[i] of table (m, 32) to row i of out (n, 32)."""

@@ -1,5 +1,5 @@
 # verdict: sectors
-# A thread for each row, as idx has it.
+# One thread for each element of idx, which copies the whole row.
 @cuda.jit
 def gather_rows(table, idx, out):
     """Copy row idx[i] of table (m, 32) to row i of out (n, 32)."""

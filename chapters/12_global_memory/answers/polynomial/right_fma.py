@@ -1,5 +1,5 @@
 # verdict: pass
-# One rounding a step.
+# One rounding per step.
 @cuda.jit
 def polynomial(x, out):
     """Evaluate the polynomial with COEFFICIENTS at every element of x."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Begin with the first, and add them all.
+# Start with c[7], and go through all eight coefficients.
 @cuda.jit
 def polynomial(x, out):
     """Evaluate the polynomial with COEFFICIENTS at every element of x."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Begin with the first coefficient.
+# Start with the first coefficient.
 @cuda.jit
 def polynomial(x, out):
     """Evaluate the polynomial with COEFFICIENTS at every element of x."""

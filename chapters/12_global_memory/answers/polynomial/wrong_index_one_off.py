@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Seven steps, each with the next.
+# Seven steps, each with c[7 - k].
 @cuda.jit
 def polynomial(x, out):
     """Evaluate the polynomial with COEFFICIENTS at every element of x."""

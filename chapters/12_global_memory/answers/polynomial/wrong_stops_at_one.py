@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# From 6 down to 0, not included.
+# range(6, 0, -1) goes down to 0.
 @cuda.jit
 def polynomial(x, out):
     """Evaluate the polynomial with COEFFICIENTS at every element of x."""

@@ -1,5 +1,5 @@
 # verdict: type
-# Collect in the coefficients.
+# Add up in the coefficients themselves.
 @cuda.jit
 def polynomial(x, out):
     """Evaluate the polynomial with COEFFICIENTS at every element of x."""

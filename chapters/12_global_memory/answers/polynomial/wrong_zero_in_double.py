@@ -1,5 +1,5 @@
 # verdict: float64
-# Begin with nothing.
+# Start with nothing, which is 0.0.
 @cuda.jit
 def polynomial(x, out):
     """Evaluate the polynomial with COEFFICIENTS at every element of x."""

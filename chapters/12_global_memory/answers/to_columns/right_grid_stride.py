@@ -1,5 +1,5 @@
 # verdict: pass
-# A loop over the grid.
+# A grid-stride loop.
 @cuda.jit
 def to_columns(p, out):
     """Turn an array of structs p (n, 4) into columns out (4, n)."""

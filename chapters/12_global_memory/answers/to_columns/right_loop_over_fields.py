@@ -1,5 +1,5 @@
 # verdict: pass
-# A tuple can be gone through.
+# Loop over the elements of the tuple.
 @cuda.jit
 def to_columns(p, out):
     """Turn an array of structs p (n, 4) into columns out (4, n)."""

@@ -1,5 +1,5 @@
 # verdict: exception
-# The particle begins at element 4 * i.
+# The particle starts at element 4 * i.
 @cuda.jit
 def to_columns(p, out):
     """Turn an array of structs p (n, 4) into columns out (4, n)."""

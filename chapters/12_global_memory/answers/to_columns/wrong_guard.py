@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# size is how many there are.
+# p.size is the number of particles.
 @cuda.jit
 def to_columns(p, out):
     """Turn an array of structs p (n, 4) into columns out (4, n)."""

@@ -1,5 +1,5 @@
 # verdict: narrow
-# Field by field.
+# Copy field by field.
 @cuda.jit
 def to_columns(p, out):
     """Turn an array of structs p (n, 4) into columns out (4, n)."""

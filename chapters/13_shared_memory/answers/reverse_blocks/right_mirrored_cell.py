@@ -1,5 +1,5 @@
 # verdict: pass
-# Store into the mirrored cell, and take out my own.
+# Store into the mirrored element, and take out my own.
 @cuda.jit
 def reverse_blocks(x, out):
     """Reverse each run of BLOCK elements of x through shared memory."""

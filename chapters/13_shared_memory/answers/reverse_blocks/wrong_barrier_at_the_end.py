@@ -1,8 +1,8 @@
 # verdict: race
-# A barrier, so that all threads are through when the block ends.
+# The barrier makes sure that all threads are done when the block ends.
 @cuda.jit
 def reverse_blocks(x, out):
-    """Reverse each BLOCK elements of x, handing them over in shared memory."""
+    """Reverse each run of BLOCK elements of x through shared memory."""
     tile = cuda.shared.array(BLOCK, float32)
     t = cuda.threadIdx.x
     start = cuda.blockIdx.x * BLOCK

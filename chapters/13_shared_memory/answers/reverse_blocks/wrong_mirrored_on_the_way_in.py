@@ -1,5 +1,5 @@
 # verdict: unshared
-# Mirrors while loading, so each thread takes out what it has put in.
+# Mirror while loading; each thread takes out what it has put in.
 @cuda.jit
 def reverse_blocks(x, out):
     """Reverse each run of BLOCK elements of x through shared memory."""

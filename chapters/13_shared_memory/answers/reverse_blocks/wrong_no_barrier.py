@@ -2,7 +2,7 @@
 # The load comes first in the code, so it comes first.
 @cuda.jit
 def reverse_blocks(x, out):
-    """Reverse each BLOCK elements of x, handing them over in shared memory."""
+    """Reverse each run of BLOCK elements of x through shared memory."""
     tile = cuda.shared.array(BLOCK, float32)
     t = cuda.threadIdx.x
     start = cuda.blockIdx.x * BLOCK

@@ -1,8 +1,8 @@
 # verdict: negative-index
-# The guard is above already; once is enough.
+# There is a guard above already; one is enough.
 @cuda.jit
 def reverse_blocks(x, out):
-    """Reverse each BLOCK elements of x, handing them over in shared memory."""
+    """Reverse each run of BLOCK elements of x through shared memory."""
     tile = cuda.shared.array(BLOCK, float32)
     t = cuda.threadIdx.x
     start = cuda.blockIdx.x * BLOCK

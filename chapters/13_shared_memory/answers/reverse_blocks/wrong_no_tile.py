@@ -1,5 +1,5 @@
 # verdict: unshared
-# No shared memory at all.
+# It works without shared memory.
 @cuda.jit
 def reverse_blocks(x, out):
     """Reverse each run of BLOCK elements of x through shared memory."""

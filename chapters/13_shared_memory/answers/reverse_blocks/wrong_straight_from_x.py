@@ -1,5 +1,5 @@
 # verdict: unshared
-# Loads the mirrored element from x, which leaves the tile unused.
+# Load the mirrored element from x, which leaves the tile unused.
 @cuda.jit
 def reverse_blocks(x, out):
     """Reverse each run of BLOCK elements of x through shared memory."""

@@ -1,8 +1,8 @@
 # verdict: barrier
-# Every thread has to wait, so each branch gets a barrier of its own.
+# Every thread has to wait, so each branch gets its own barrier.
 @cuda.jit
 def reverse_blocks(x, out):
-    """Reverse each BLOCK elements of x, handing them over in shared memory."""
+    """Reverse each run of BLOCK elements of x through shared memory."""
     tile = cuda.shared.array(BLOCK, float32)
     t = cuda.threadIdx.x
     start = cuda.blockIdx.x * BLOCK

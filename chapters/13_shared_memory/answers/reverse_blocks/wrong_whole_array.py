@@ -2,7 +2,7 @@
 # Reverse means the first element of x goes to the end of out.
 @cuda.jit
 def reverse_blocks(x, out):
-    """Reverse each BLOCK elements of x, handing them over in shared memory."""
+    """Reverse each run of BLOCK elements of x through shared memory."""
     tile = cuda.shared.array(BLOCK, float32)
     t = cuda.threadIdx.x
     start = cuda.blockIdx.x * BLOCK

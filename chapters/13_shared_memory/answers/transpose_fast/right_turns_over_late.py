@@ -1,5 +1,5 @@
 # verdict: pass
-# The squares go into the tile as they are, and are turned over later.
+# The squares go into the tile as they are, and are transposed later.
 @cuda.jit
 def transpose_fast(x, out):
     tile = cuda.shared.array((WIDE, WIDE), float32)

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Names two of the rows in the wrong order.
+# The order of b and c does not matter.
 @cuda.jit
 def transpose_fast(x, out):
     tile = cuda.shared.array((WIDE, WIDE), float32)

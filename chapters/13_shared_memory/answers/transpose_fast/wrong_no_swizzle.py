@@ -1,8 +1,8 @@
 # verdict: bank-conflicts
-# The squares are where they belong without it.
+# Without a swizzle, the squares are where they belong.
 @cuda.jit
 def transpose_fast(x, out):
-    """Transpose x (m, n) into out (n, m), a square of 4 x 4 a thread."""
+    """Transpose x (m, n) into out (n, m), a square of 4 x 4 per thread."""
     tile = cuda.shared.array((WIDE, WIDE), float32)
     tx, ty = int32(cuda.threadIdx.x), int32(cuda.threadIdx.y)
     top = int32(cuda.blockIdx.x * WIDE)

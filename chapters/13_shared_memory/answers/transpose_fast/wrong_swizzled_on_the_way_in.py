@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Takes the squares out as if they were not swizzled.
+# Take the squares out as if they were not swizzled.
 @cuda.jit
 def transpose_fast(x, out):
     tile = cuda.shared.array((WIDE, WIDE), float32)

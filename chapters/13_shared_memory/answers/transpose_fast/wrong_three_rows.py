@@ -1,5 +1,5 @@
 # verdict: uninitialised
-# Stores three rows of each square.
+# The last row has the number 3, so the range ends there.
 @cuda.jit
 def transpose_fast(x, out):
     tile = cuda.shared.array((WIDE, WIDE), float32)

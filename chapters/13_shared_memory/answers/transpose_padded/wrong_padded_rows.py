@@ -1,5 +1,5 @@
 # verdict: bank-conflicts
-# One more, but of the other dimension.
+# Add one row instead of one column.
 @cuda.jit
 def transpose_padded(x, out):
     """Transpose x (m, n) into out (n, m) without bank conflicts."""

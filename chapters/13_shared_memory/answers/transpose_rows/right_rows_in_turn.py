@@ -1,8 +1,8 @@
 # verdict: pass
-# Neighbouring rows for one thread, and the loop begins at ty.
+# Each thread loads neighbouring rows, and the second loop starts at ty.
 @cuda.jit
 def transpose_rows(x, out):
-    """Transpose x (m, n) into out (n, m), four elements a thread."""
+    """Transpose x (m, n) into out (n, m), four elements per thread."""
     tile = cuda.shared.array((TILE, PADDED), float32)
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
     top = cuda.blockIdx.y * TILE  # first row in x, first column in out

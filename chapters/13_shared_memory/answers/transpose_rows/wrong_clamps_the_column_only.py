@@ -1,5 +1,5 @@
 # verdict: guarded
-# The column is clamped, each row has a guard.
+# The column is clamped, and each row has a guard.
 @cuda.jit
 def transpose_rows(x, out):
     """Transpose x (m, n) into out (n, m), four elements per thread."""

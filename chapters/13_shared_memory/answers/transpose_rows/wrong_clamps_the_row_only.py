@@ -1,5 +1,5 @@
 # verdict: guarded
-# The row is clamped, the column has a guard.
+# The row is clamped, and the column has a guard.
 @cuda.jit
 def transpose_rows(x, out):
     """Transpose x (m, n) into out (n, m), four elements per thread."""

@@ -1,8 +1,8 @@
 # verdict: sectors
-# Four rows per thread: 4 ty, 4 ty + 1 and so on, with ty along the row.
+# Each thread loads four neighbouring columns, 4 ty to 4 ty + 3, of row tx.
 @cuda.jit
 def transpose_rows(x, out):
-    """Transpose x (m, n) into out (n, m), four elements a thread."""
+    """Transpose x (m, n) into out (n, m), four elements per thread."""
     tile = cuda.shared.array((TILE, PADDED), float32)
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
     top = cuda.blockIdx.y * TILE  # first row in x, first column in out

@@ -2,7 +2,7 @@
 # One warp can fill the tile, row by row.
 @cuda.jit
 def transpose_rows(x, out):
-    """Transpose x (m, n) into out (n, m), four elements a thread."""
+    """Transpose x (m, n) into out (n, m), four elements per thread."""
     tile = cuda.shared.array((TILE, PADDED), float32)
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
     top = cuda.blockIdx.y * TILE  # first row in x, first column in out

@@ -2,7 +2,7 @@
 # j moves on in x; the tile has one row for each ty.
 @cuda.jit
 def transpose_rows(x, out):
-    """Transpose x (m, n) into out (n, m), four elements a thread."""
+    """Transpose x (m, n) into out (n, m), four elements per thread."""
     tile = cuda.shared.array((TILE, PADDED), float32)
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
     top = cuda.blockIdx.y * TILE  # first row in x, first column in out

@@ -1,5 +1,5 @@
 # verdict: guarded
-# Chooses between a load and a zero: that is an `if` around the load as well.
+# Choose between a load and a zero; but that is an `if` around the load as well.
 @cuda.jit
 def transpose_rows(x, out):
     """Transpose x (m, n) into out (n, m), four elements per thread."""

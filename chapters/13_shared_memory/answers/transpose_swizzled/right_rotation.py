@@ -1,5 +1,5 @@
 # verdict: pass
-# Rotate each row by its number; a permutation too.
+# Rotate each row by its number, which is a permutation, too.
 @cuda.jit
 def transpose_swizzled(x, out):
     """Transpose x (m, n) into out (n, m) through a swizzled tile."""

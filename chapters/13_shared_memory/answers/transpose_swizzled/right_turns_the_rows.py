@@ -1,5 +1,5 @@
 # verdict: pass
-# Each row is moved round by its number rather than by xor.
+# Each row is rotated by its number, to the left, instead of by xor.
 @cuda.jit
 def transpose_swizzled(x, out):
     tile = cuda.shared.array((TILE, TILE), float32)

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The swizzle is how the tile is kept; taking out is as before.
+# The swizzle is how the tile is stored; reading it is as before.
 @cuda.jit
 def transpose_swizzled(x, out):
     """Transpose x (m, n) into out (n, m) through a swizzled tile."""

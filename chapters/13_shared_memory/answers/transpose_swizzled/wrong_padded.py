@@ -1,5 +1,5 @@
 # verdict: shared-bytes
-# Padding again, instead of a swizzle.
+# Pad again, instead of swizzling.
 @cuda.jit
 def transpose_swizzled(x, out):
     tile = cuda.shared.array((TILE, 33), float32)

@@ -1,5 +1,5 @@
 # verdict: bank-conflicts
-# Row or column, it is an exclusive or in any case.
+# Row or column, it is an exclusive or in either case.
 @cuda.jit
 def transpose_swizzled(x, out):
     """Transpose x (m, n) into out (n, m) through a swizzled tile."""

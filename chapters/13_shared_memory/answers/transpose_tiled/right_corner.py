@@ -1,5 +1,5 @@
 # verdict: pass
-# Corner of the tile first, then the place in it.
+# First the corner of the tile, then the place in it.
 @cuda.jit
 def transpose_tiled(x, out):
     """Transpose x (m, n) into out (n, m) through a tile."""

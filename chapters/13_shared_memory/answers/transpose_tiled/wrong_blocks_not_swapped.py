@@ -1,5 +1,5 @@
 # verdict: unwritten
-# The tile is turned over; it stays where it is.
+# The tile is transposed; it stays where it is.
 @cuda.jit
 def transpose_tiled(x, out):
     """Transpose x (m, n) into out (n, m) through a tile."""

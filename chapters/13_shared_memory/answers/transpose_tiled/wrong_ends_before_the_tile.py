@@ -1,5 +1,5 @@
 # verdict: unwritten
-# Threads outside of x have nothing to do.
+# Threads outside x have nothing to do.
 @cuda.jit
 def transpose_tiled(x, out):
     """Transpose x (m, n) into out (n, m) through a tile."""

@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# Inside if the row or the column is.
+# An element is inside if its row or its column is.
 @cuda.jit
 def transpose_tiled(x, out):
     """Transpose x (m, n) into out (n, m) through a tile."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Block-row and block-column are swapped; that is the transpose.
+# Block row and block column are swapped; that is the transpose.
 @cuda.jit
 def transpose_tiled(x, out):
     """Transpose x (m, n) into out (n, m) through a tile."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# Within a thread columns grow, so only a larger one counts.
+# The columns of a thread ascend, so only a larger value counts.
 @cuda.jit
 def argmax_rows(x, out):
     """Write the column of the largest element of each row of x into out."""

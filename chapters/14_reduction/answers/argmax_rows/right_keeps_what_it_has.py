@@ -1,5 +1,5 @@
 # verdict: pass
-# Lanes without a warp keep their pair: to be looked at twice does no harm.
+# Lanes without a warp keep their pair: comparing it twice does no harm.
 @cuda.jit
 def argmax_rows(x, out):
     """Write the column of the largest element of each row of x into out."""

@@ -1,5 +1,5 @@
 # verdict: uninitialised
-# Warp 0 takes out what the warps have stored.
+# Each lane of warp 0 reads what a warp has stored.
 @cuda.jit
 def argmax_rows(x, out):
     """Write the column of the largest element of each row of x into out."""

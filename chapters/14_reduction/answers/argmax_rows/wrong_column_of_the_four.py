@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The four begins at col, so its place is col.
+# The vector of four starts at col, so the place is col.
 @cuda.jit
 def argmax_rows(x, out):
     """Write the column of the largest element of each row of x into out."""

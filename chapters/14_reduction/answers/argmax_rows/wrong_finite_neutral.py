@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# -1e9 as minus infinity.
+# -1e9 is as good as minus infinity.
 @cuda.jit
 def argmax_rows(x, out):
     """Write the column of the largest element of each row of x into out."""

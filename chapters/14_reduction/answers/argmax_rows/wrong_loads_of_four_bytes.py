@@ -1,5 +1,5 @@
 # verdict: narrow
-# One column at a time.
+# Load one column at a time.
 @cuda.jit
 def argmax_rows(x, out):
     """Write the column of the largest element of each row of x into out."""

@@ -1,5 +1,5 @@
 # verdict: race
-# Lane 0 has stored both.
+# Lane 0 has stored both the value and its place.
 @cuda.jit
 def argmax_rows(x, out):
     """Write the column of the largest element of each row of x into out."""

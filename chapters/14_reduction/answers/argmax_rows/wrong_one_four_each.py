@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# One four a thread: what is left of a long row is not looked at.
+# One vector of four per thread; but the rest of a long row is not read.
 @cuda.jit
 def argmax_rows(x, out):
     """Write the column of the largest element of each row of x into out."""

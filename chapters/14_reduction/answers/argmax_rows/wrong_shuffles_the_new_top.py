@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# First the value, then the place of it.
+# First the value, then its place.
 @cuda.jit
 def argmax_rows(x, out):
     """Write the column of the largest element of each row of x into out."""

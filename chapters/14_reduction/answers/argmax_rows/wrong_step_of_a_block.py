@@ -1,5 +1,5 @@
 # verdict: loads
-# The next four is looked at by a neighbour as well, and by his neighbour.
+# The step is the number of threads; but neighbours then read the same columns.
 @cuda.jit
 def argmax_rows(x, out):
     """Write the column of the largest element of each row of x into out."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# A block has its piece of x, which may begin in the middle of a sector.
+# Each block has its piece of x, which may start in the middle of a sector.
 @cuda.jit
 def sum_grid(x, out):
     """Add the sum of x to out[0]."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# A few more atomic operations: one a warp.
+# A few more atomic operations: one per warp.
 @cuda.jit
 def sum_grid(x, out):
     """Add the sum of x to out[0]."""

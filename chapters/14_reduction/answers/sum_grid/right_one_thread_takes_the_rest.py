@@ -1,5 +1,5 @@
 # verdict: pass
-# One thread takes what is left over, another writes.
+# One thread takes what is left over, and another one writes.
 @cuda.jit
 def sum_grid(x, out):
     """Add the sum of x to out[0]."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# The four stay a tuple; the rest comes first.
+# The four values stay a tuple; the rest comes first.
 @cuda.jit
 def sum_grid(x, out):
     """Add the sum of x to out[0]."""

@@ -1,5 +1,5 @@
 # verdict: atomics
-# No register between: every four goes to the one cell by itself.
+# No register in between: each vector of four is added to out by itself.
 @cuda.jit
 def sum_grid(x, out):
     """Add the sum of x to out[0]."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The rest is a short loop.
+# What is left over is a short loop.
 @cuda.jit
 def sum_grid(x, out):
     """Add the sum of x to out[0]."""

@@ -1,5 +1,5 @@
 # verdict: loads
-# One block that goes through everything; the others have nothing to do.
+# One block goes through everything; the others have nothing to do.
 @cuda.jit
 def sum_grid(x, out):
     """Add the sum of x to out[0]."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# x.size // 4 fours are the whole array.
+# x.size // 4 vectors of four are the whole array.
 @cuda.jit
 def sum_grid(x, out):
     """Add the sum of x to out[0]."""

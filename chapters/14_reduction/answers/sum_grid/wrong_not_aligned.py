@@ -1,5 +1,5 @@
 # verdict: misaligned
-# load4 at element i.
+# load4(x, i) loads vector i.
 @cuda.jit
 def sum_grid(x, out):
     """Add the sum of x to out[0]."""

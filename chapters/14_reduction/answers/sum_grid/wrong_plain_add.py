@@ -1,5 +1,5 @@
 # verdict: race
-# Only thread 0 of each block adds, so nobody is in the way.
+# Only thread 0 of each block adds, so no other thread is in its way.
 @cuda.jit
 def sum_grid(x, out):
     """Add the sum of x to out[0]."""

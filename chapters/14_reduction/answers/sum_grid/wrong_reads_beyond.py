@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# One four more takes care of the rest.
+# One more vector of four takes care of the rest.
 @cuda.jit
 def sum_grid(x, out):
     """Add the sum of x to out[0]."""

@@ -1,8 +1,8 @@
 # verdict: pass
-# Halves first: another tree, as right as this one.
+# Halves first: another tree, and just as right.
 @cuda.jit
 def sum_interleaved(x, out):
-    """Write the sum of each BLOCK neighbours of x into out."""
+    """Write the sum of each run of BLOCK elements of x into out."""
     tile = cuda.shared.array(BLOCK, float32)
     t = cuda.threadIdx.x
     i = cuda.grid(1)

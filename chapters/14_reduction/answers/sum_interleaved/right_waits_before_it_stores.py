@@ -1,8 +1,8 @@
 # verdict: pass
-# Two barriers a step: everyone has read before anyone stores.
+# Two barriers per step: all threads have read before any thread stores.
 @cuda.jit
 def sum_interleaved(x, out):
-    """Write the sum of each BLOCK neighbours of x into out."""
+    """Write the sum of each run of BLOCK elements of x into out."""
     tile = cuda.shared.array(BLOCK, float32)
     t = cuda.threadIdx.x
     i = cuda.grid(1)

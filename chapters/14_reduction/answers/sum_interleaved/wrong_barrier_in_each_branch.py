@@ -1,8 +1,8 @@
 # verdict: barrier
-# Everyone has to wait, so each branch gets a barrier.
+# Every thread has to wait, so each branch gets a barrier.
 @cuda.jit
 def sum_interleaved(x, out):
-    """Write the sum of each BLOCK neighbours of x into out."""
+    """Write the sum of each run of BLOCK elements of x into out."""
     tile = cuda.shared.array(BLOCK, float32)
     t = cuda.threadIdx.x
     i = cuda.grid(1)

@@ -1,8 +1,8 @@
 # verdict: race
-# tile[0] is the same for all, so let all write it.
+# tile[0] is the same for all threads, so all of them may write it.
 @cuda.jit
 def sum_interleaved(x, out):
-    """Write the sum of each BLOCK neighbours of x into out."""
+    """Write the sum of each run of BLOCK elements of x into out."""
     tile = cuda.shared.array(BLOCK, float32)
     t = cuda.threadIdx.x
     i = cuda.grid(1)

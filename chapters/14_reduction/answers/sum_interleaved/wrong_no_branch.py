@@ -1,8 +1,8 @@
 # verdict: out-of-bounds
-# All threads add; nobody looks at the odd places.
+# All threads add; no one reads the odd places.
 @cuda.jit
 def sum_interleaved(x, out):
-    """Write the sum of each BLOCK neighbours of x into out."""
+    """Write the sum of each run of BLOCK elements of x into out."""
     tile = cuda.shared.array(BLOCK, float32)
     t = cuda.threadIdx.x
     i = cuda.grid(1)

@@ -2,7 +2,7 @@
 # The tile is small, so one thread can add it up.
 @cuda.jit
 def sum_interleaved(x, out):
-    """Write the sum of each BLOCK neighbours of x into out."""
+    """Write the sum of each run of BLOCK elements of x into out."""
     tile = cuda.shared.array(BLOCK, float32)
     t = cuda.threadIdx.x
     i = cuda.grid(1)

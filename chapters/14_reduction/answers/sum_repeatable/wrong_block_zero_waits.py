@@ -1,5 +1,5 @@
 # verdict: race
-# Block 0 waits until all have come.
+# Block 0 waits until all blocks have arrived.
 @cuda.jit
 def sum_repeatable(x, parts, arrived, out):
     """Write the sum of x to out[0], adding in the same order every time."""

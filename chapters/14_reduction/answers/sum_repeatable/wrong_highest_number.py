@@ -1,5 +1,5 @@
 # verdict: race
-# The block with the highest number need not be the last to come.
+# The block with the highest number is the last to arrive.
 @cuda.jit
 def sum_repeatable(x, parts, arrived, out):
     """Write the sum of x to out[0], adding in the same order every time."""

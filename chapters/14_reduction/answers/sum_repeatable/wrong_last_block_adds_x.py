@@ -1,5 +1,5 @@
 # verdict: loads
-# The last block goes through x once more, in one thread.
+# The last block goes through x once more, with one thread.
 @cuda.jit
 def sum_repeatable(x, parts, arrived, out):
     """Write the sum of x to out[0], adding in the same order every time."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Parts beyond the number of threads are left out.
+# One part per thread; but any further parts are left out.
 @cuda.jit
 def sum_repeatable(x, parts, arrived, out):
     """Write the sum of x to out[0], adding in the same order every time."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# value holds this block's part already.
+# value already holds the part of this block.
 @cuda.jit
 def sum_repeatable(x, parts, arrived, out):
     """Write the sum of x to out[0], adding in the same order every time."""

@@ -1,8 +1,8 @@
 # verdict: pass
-# The distances written out.
+# Write out the distances.
 @cuda.jit
 def sum_sequential(x, out):
-    """Write the sum of each BLOCK elements of x into out, adding halves."""
+    """Write the sum of each run of BLOCK elements into out, adding halves."""
     tile = cuda.shared.array(BLOCK, float32)
     t = cuda.threadIdx.x
     i = cuda.grid(1)

@@ -2,7 +2,7 @@
 # Down to 1, so while step is larger than 1.
 @cuda.jit
 def sum_sequential(x, out):
-    """Write the sum of each BLOCK elements of x into out, adding halves."""
+    """Write the sum of each run of BLOCK elements into out, adding halves."""
     tile = cuda.shared.array(BLOCK, float32)
     t = cuda.threadIdx.x
     i = cuda.grid(1)

@@ -1,5 +1,5 @@
 # verdict: pass
-# Butterflies, so that every lane has the sum, and any of them may store it.
+# After butterflies, every lane has the sum, so any of them may store it.
 @cuda.jit
 def sum_shuffle(x, out):
     """Write the sum of each block's elements of x into out."""

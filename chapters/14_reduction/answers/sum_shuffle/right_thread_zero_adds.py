@@ -1,5 +1,5 @@
 # verdict: pass
-# A few warps: thread 0 adds their sums in a loop.
+# There are few warps, so thread 0 adds their sums in a loop.
 @cuda.jit
 def sum_shuffle(x, out):
     """Write the sum of each block's elements of x into out."""

@@ -1,5 +1,5 @@
 # verdict: library
-# All threads add to one cell of shared memory, atomically.
+# All threads add to one element of shared memory, atomically.
 @cuda.jit
 def sum_shuffle(x, out):
     """Write the sum of each block's elements of x into out."""

@@ -1,5 +1,5 @@
 # verdict: uninitialised
-# Eight sums, as in chapter 8.
+# There are eight sums, as in chapter 8.
 @cuda.jit
 def sum_shuffle(x, out):
     """Write the sum of each block's elements of x into out."""

@@ -1,5 +1,5 @@
 # verdict: loads
-# The tree of the exercises before, and no shuffle.
+# The tree of the earlier exercises, and no shuffle.
 @cuda.jit
 def sum_shuffle(x, out):
     """Write the sum of each block's elements of x into out."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# Counted back from the end of the block.
+# Count places back from the end of the block.
 @cuda.jit
 def keep_positive(x, ends, out):
     """Move the positive elements of x to the front of out, in order."""

@@ -1,5 +1,5 @@
 # verdict: warp
-# Only those who keep something vote.
+# Only threads that keep something vote.
 @cuda.jit
 def keep_positive(x, ends, out):
     """Move the positive elements of x to the front of out, in order."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The bits up to mine.
+# Count the bits up to and including mine.
 @cuda.jit
 def keep_positive(x, ends, out):
     """Move the positive elements of x to the front of out, in order."""

@@ -1,5 +1,5 @@
 # verdict: race
-# Those who keep nothing write a zero.
+# Threads that keep nothing may write, too; the next element overwrites it.
 @cuda.jit
 def keep_positive(x, ends, out):
     """Move the positive elements of x to the front of out, in order."""

@@ -1,5 +1,5 @@
 # verdict: loads
-# Look at the element once more before it is stored.
+# Load the element once more before it is stored.
 @cuda.jit
 def keep_positive(x, ends, out):
     """Move the positive elements of x to the front of out, in order."""

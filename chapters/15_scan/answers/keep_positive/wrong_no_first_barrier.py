@@ -1,5 +1,5 @@
 # verdict: race
-# Warp 0 scans what the warps have put there.
+# Warp 0 scans what the warps have stored.
 @cuda.jit
 def keep_positive(x, ends, out):
     """Move the positive elements of x to the front of out, in order."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# The warp looks again as a whole, with any_sync; the mask of lanes counts.
+# The whole warp looks again, with any_sync; the lane mask selects what counts.
 @cuda.jit
 def scan_once(x, out, words, ticket):
     """Write the running sums of x, reading it once."""

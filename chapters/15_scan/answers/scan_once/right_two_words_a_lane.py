@@ -1,5 +1,5 @@
 # verdict: pass
-# A lane has two words, as far as there are any: 64 per iteration.
+# Each lane reads two words, as far as there are any: 64 per iteration.
 @cuda.jit
 def scan_once(x, out, words, ticket):
     """Write the running sums of x, reading it once."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# There is one word: ALL, first with what is known.
+# One flag is enough: publish ALL at once, with what is known so far.
 @cuda.jit
 def scan_once(x, out, words, ticket):
     """Write the running sums of x, reading it once."""

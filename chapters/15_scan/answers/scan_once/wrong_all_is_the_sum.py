@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Done means ALL.
+# ALL means that the sum of the tile is done.
 @cuda.jit
 def scan_once(x, out, words, ticket):
     """Write the running sums of x, reading it once."""

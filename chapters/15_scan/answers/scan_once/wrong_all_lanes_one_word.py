@@ -1,5 +1,5 @@
 # verdict: loads
-# All lanes go back together: no vote, no total.
+# All lanes go back together, so there is no vote and no total.
 @cuda.jit
 def scan_once(x, out, words, ticket):
     """Write the running sums of x, reading it once."""

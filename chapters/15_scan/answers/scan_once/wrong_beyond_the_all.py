@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# All lanes have a word, all count.
+# All lanes have a word, so all words count.
 @cuda.jit
 def scan_once(x, out, words, ticket):
     """Write the running sums of x, reading it once."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# A word is there when I look.
+# Every word is there when I look at it.
 @cuda.jit
 def scan_once(x, out, words, ticket):
     """Write the running sums of x, reading it once."""

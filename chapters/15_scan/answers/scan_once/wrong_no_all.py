@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The others see my SUM.
+# The other blocks see my SUM, which is enough.
 @cuda.jit
 def scan_once(x, out, words, ticket):
     """Write the running sums of x, reading it once."""

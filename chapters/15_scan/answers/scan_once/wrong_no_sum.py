@@ -1,5 +1,5 @@
 # verdict: endless-loop
-# ALL is all that the others want.
+# ALL is all that the other blocks need.
 @cuda.jit
 def scan_once(x, out, words, ticket):
     """Write the running sums of x, reading it once."""

@@ -1,5 +1,5 @@
 # verdict: loads
-# Registers are dear; the tile is in the cache anyway.
+# Registers are expensive; the tile is in the cache anyway.
 @cuda.jit
 def scan_once(x, out, words, ticket):
     """Write the running sums of x, reading it once."""

@@ -1,5 +1,5 @@
 # verdict: endless-loop
-# First find out, then publish both.
+# First look back, then publish both.
 @cuda.jit
 def scan_once(x, out, words, ticket):
     """Write the running sums of x, reading it once."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The lanes before the nearest ALL.
+# Only the lanes before the nearest ALL count.
 @cuda.jit
 def scan_once(x, out, words, ticket):
     """Write the running sums of x, reading it once."""

@@ -1,5 +1,5 @@
 # verdict: float64
-# Nothing yet is 0.0.
+# Nothing so far is 0.0.
 @cuda.jit
 def scan_once(x, out, words, ticket):
     """Write the running sums of x, reading it once."""

@@ -1,8 +1,8 @@
 # verdict: pass
-# A guard for each half.
+# One guard for reading, and one for writing.
 @cuda.jit
 def scan_steps(x, out):
-    """Write the running sums of each BLOCK neighbours of x into out."""
+    """Write the running sums of each group of BLOCK elements into out."""
     tile = cuda.shared.array(BLOCK, float32)
     t = cuda.threadIdx.x
     i = cuda.grid(1)

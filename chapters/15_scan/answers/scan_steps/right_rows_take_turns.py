@@ -1,8 +1,8 @@
 # verdict: pass
-# Two rows: each step reads from the one and writes into the other.
+# Two rows: each step reads from one and writes into the other.
 @cuda.jit
 def scan_steps(x, out):
-    """Write the running sums of each BLOCK neighbours of x into out."""
+    """Write the running sums of each group of BLOCK elements into out."""
     tile = cuda.shared.array(BLOCK, float32)
     t = cuda.threadIdx.x
     i = cuda.grid(1)

@@ -1,8 +1,8 @@
 # verdict: barriers
-# All must be through before anybody stores.
+# All threads must be done before any of them stores.
 @cuda.jit
 def scan_steps(x, out):
-    """Write the running sums of each BLOCK neighbours of x into out."""
+    """Write the running sums of each group of BLOCK elements into out."""
     tile = cuda.shared.array(BLOCK, float32)
     t = cuda.threadIdx.x
     i = cuda.grid(1)

@@ -1,8 +1,8 @@
 # verdict: barrier
-# Only those who add need to wait.
+# Only threads that add need to wait.
 @cuda.jit
 def scan_steps(x, out):
-    """Write the running sums of each BLOCK neighbours of x into out."""
+    """Write the running sums of each group of BLOCK elements into out."""
     tile = cuda.shared.array(BLOCK, float32)
     t = cuda.threadIdx.x
     i = cuda.grid(1)

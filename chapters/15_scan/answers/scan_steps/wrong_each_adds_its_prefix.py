@@ -2,7 +2,7 @@
 # Each thread adds up all before it, straight from x.
 @cuda.jit
 def scan_steps(x, out):
-    """Write the running sums of each BLOCK neighbours of x into out."""
+    """Write the running sums of each group of BLOCK elements into out."""
     i = cuda.grid(1)
 
     if i < x.size:

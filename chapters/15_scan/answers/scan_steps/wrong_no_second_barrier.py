@@ -1,8 +1,8 @@
 # verdict: race
-# Reading and writing are apart, that is enough.
+# A barrier between reading and writing is enough.
 @cuda.jit
 def scan_steps(x, out):
-    """Write the running sums of each BLOCK neighbours of x into out."""
+    """Write the running sums of each group of BLOCK elements into out."""
     tile = cuda.shared.array(BLOCK, float32)
     t = cuda.threadIdx.x
     i = cuda.grid(1)

@@ -1,8 +1,8 @@
 # verdict: race
-# One barrier a step: after it all have written.
+# One barrier per step is enough: after it, all threads have written.
 @cuda.jit
 def scan_steps(x, out):
-    """Write the running sums of each BLOCK neighbours of x into out."""
+    """Write the running sums of each group of BLOCK elements into out."""
     tile = cuda.shared.array(BLOCK, float32)
     t = cuda.threadIdx.x
     i = cuda.grid(1)

@@ -2,7 +2,7 @@
 # 128 + 128 is the whole block.
 @cuda.jit
 def scan_steps(x, out):
-    """Write the running sums of each BLOCK neighbours of x into out."""
+    """Write the running sums of each group of BLOCK elements into out."""
     tile = cuda.shared.array(BLOCK, float32)
     t = cuda.threadIdx.x
     i = cuda.grid(1)

@@ -1,8 +1,8 @@
 # verdict: float64
-# Where there is nothing, 0.0.
+# Where there is nothing to add, use 0.0.
 @cuda.jit
 def scan_steps(x, out):
-    """Write the running sums of each BLOCK neighbours of x into out."""
+    """Write the running sums of each group of BLOCK elements into out."""
     tile = cuda.shared.array(BLOCK, float32)
     t = cuda.threadIdx.x
     i = cuda.grid(1)

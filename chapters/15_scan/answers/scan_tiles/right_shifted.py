@@ -1,5 +1,5 @@
 # verdict: pass
-# Lanes before mine by one more shuffle; every warp scans the sums.
+# One more shuffle gives what the lanes before mine add up to; all warps scan.
 @cuda.jit
 def scan_tiles(x, ends, out):
     """Write the running sums of x; ends has those at the ends of blocks."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# What lies before comes from the lane before, by a shuffle.
+# The sum of what comes before is shuffled from the lane before.
 @cuda.jit
 def scan_tiles(x, ends, out):
     """Write the running sums of x; ends has those at the ends of blocks."""

@@ -1,5 +1,5 @@
 # verdict: loads
-# Each thread adds up all fours of the block before its own, straight from x.
+# Each thread adds up what comes before it in the block, straight from x.
 @cuda.jit
 def scan_tiles(x, ends, out):
     """Write the running sums of x; ends has those at the ends of blocks."""

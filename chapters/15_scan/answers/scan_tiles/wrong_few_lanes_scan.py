@@ -1,5 +1,5 @@
 # verdict: warp
-# Only as many lanes as there are sums.
+# Only as many lanes scan as there are sums.
 @cuda.jit
 def scan_tiles(x, ends, out):
     """Write the running sums of x; ends has those at the ends of blocks."""

@@ -1,5 +1,5 @@
 # verdict: narrow
-# One element after the other.
+# One element after another.
 @cuda.jit
 def scan_tiles(x, ends, out):
     """Write the running sums of x; ends has those at the ends of blocks."""

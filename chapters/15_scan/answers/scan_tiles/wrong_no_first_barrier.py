@@ -1,5 +1,5 @@
 # verdict: race
-# Warp 0 reads what the warps have put there.
+# Warp 0 reads what the warps have stored.
 @cuda.jit
 def scan_tiles(x, ends, out):
     """Write the running sums of x; ends has those at the ends of blocks."""

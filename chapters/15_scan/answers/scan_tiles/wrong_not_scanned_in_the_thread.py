@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The warp's scan is about sums of four.
+# The scan of the warp is about sums of four elements.
 @cuda.jit
 def scan_tiles(x, ends, out):
     """Write the running sums of x; ends has those at the ends of blocks."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# warp_scan says what lies before.
+# warp_scan gives the sum of what comes before.
 @cuda.jit
 def scan_tiles(x, ends, out):
     """Write the running sums of x; ends has those at the ends of blocks."""

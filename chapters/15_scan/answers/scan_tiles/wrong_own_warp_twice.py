@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# What the warps up to mine add up to.
+# Add the sum of all warps up to mine.
 @cuda.jit
 def scan_tiles(x, ends, out):
     """Write the running sums of x; ends has those at the ends of blocks."""

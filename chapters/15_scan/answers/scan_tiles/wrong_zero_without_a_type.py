@@ -1,5 +1,5 @@
 # verdict: float64
-# Before the first block lies 0.0.
+# Before the first block, the sum is 0.0.
 @cuda.jit
 def scan_tiles(x, ends, out):
     """Write the running sums of x; ends has those at the ends of blocks."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# The way down adds on, and what comes out is shifted by one.
+# The way down only adds, and the result is shifted by one.
 @cuda.jit
 def scan_tree(x, out):
     tile = cuda.shared.array(BLOCK, float32)

@@ -1,8 +1,8 @@
 # verdict: pass
-# Brent and Kung: the way down adds only, and the result is shifted.
+# Brent and Kung: the way down only adds, and the result is shifted.
 @cuda.jit
 def scan_tree(x, out):
-    """Write the exclusive sums of each BLOCK neighbours of x into out."""
+    """Write the exclusive sums of each group of BLOCK elements into out."""
     tile = cuda.shared.array(BLOCK, float32)
     t = cuda.threadIdx.x
     i = cuda.grid(1)

@@ -1,8 +1,8 @@
 # verdict: pass
-# The sum of both first, then the copy; threads by place.
+# First the sum of both, then the copy; each thread works on its own place.
 @cuda.jit
 def scan_tree(x, out):
-    """Write the exclusive sums of each BLOCK neighbours of x into out."""
+    """Write the exclusive sums of each group of BLOCK elements into out."""
     tile = cuda.shared.array(BLOCK, float32)
     t = cuda.threadIdx.x
     i = cuda.grid(1)

@@ -2,7 +2,7 @@
 # No barrier after the zero: thread 0 is the one that uses it first.
 @cuda.jit
 def scan_tree(x, out):
-    """Write the exclusive sums of each BLOCK neighbours of x into out."""
+    """Write the exclusive sums of each group of BLOCK elements into out."""
     tile = cuda.shared.array(BLOCK, float32)
     t = cuda.threadIdx.x
     i = cuda.grid(1)

@@ -1,8 +1,8 @@
 # verdict: barrier
-# Those with a pair wait for one another.
+# Threads with a pair wait for one another.
 @cuda.jit
 def scan_tree(x, out):
-    """Write the exclusive sums of each BLOCK neighbours of x into out."""
+    """Write the exclusive sums of each group of BLOCK elements into out."""
     tile = cuda.shared.array(BLOCK, float32)
     t = cuda.threadIdx.x
     i = cuda.grid(1)

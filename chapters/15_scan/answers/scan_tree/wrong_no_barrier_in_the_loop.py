@@ -1,8 +1,8 @@
 # verdict: race
-# One barrier, when all is done.
+# One barrier, when everything is done.
 @cuda.jit
 def scan_tree(x, out):
-    """Write the exclusive sums of each BLOCK neighbours of x into out."""
+    """Write the exclusive sums of each group of BLOCK elements into out."""
     tile = cuda.shared.array(BLOCK, float32)
     t = cuda.threadIdx.x
     i = cuda.grid(1)

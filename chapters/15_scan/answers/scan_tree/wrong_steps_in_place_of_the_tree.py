@@ -1,8 +1,8 @@
 # verdict: flops
-# Hillis and Steele, without the way up and shifted at the end.
+# Hillis and Steele's scan, shifted at the end; it needs no way up.
 @cuda.jit
 def scan_tree(x, out):
-    """Write the exclusive sums of each BLOCK neighbours of x into out."""
+    """Write the exclusive sums of each group of BLOCK elements into out."""
     tile = cuda.shared.array(BLOCK, float32)
     t = cuda.threadIdx.x
     i = cuda.grid(1)

@@ -1,8 +1,8 @@
 # verdict: wrong-value
-# The right end keeps the half, the left end gets both.
+# The right end gets the half, which is then added to the left end.
 @cuda.jit
 def scan_tree(x, out):
-    """Write the exclusive sums of each BLOCK neighbours of x into out."""
+    """Write the exclusive sums of each group of BLOCK elements into out."""
     tile = cuda.shared.array(BLOCK, float32)
     t = cuda.threadIdx.x
     i = cuda.grid(1)

@@ -2,7 +2,7 @@
 # Where there is no neighbour, the shuffle gives 0.
 @cuda.jit
 def scan_warps(x, out):
-    """Write the running sums of each 32 neighbours of x into out."""
+    """Write the running sums of each group of 32 elements of x into out."""
     i = cuda.grid(1)
     value = x[i] if i < x.size else float32(0)
 

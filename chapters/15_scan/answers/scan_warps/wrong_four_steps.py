@@ -1,8 +1,8 @@
 # verdict: wrong-value
-# 1, 2, 4, 8: fifteen lanes, and one's own.
+# 1 + 2 + 4 + 8 lanes, and my own: that is all of them.
 @cuda.jit
 def scan_warps(x, out):
-    """Write the running sums of each 32 neighbours of x into out."""
+    """Write the running sums of each group of 32 elements of x into out."""
     i = cuda.grid(1)
     value = x[i] if i < x.size else float32(0)
 

@@ -1,8 +1,8 @@
 # verdict: loads
-# Each lane adds up those before it, in shared memory.
+# Each lane adds up the values up to its own, in shared memory.
 @cuda.jit
 def scan_warps(x, out):
-    """Write the running sums of each 32 neighbours of x into out."""
+    """Write the running sums of each group of 32 elements of x into out."""
     tile = cuda.shared.array(64, float32)
     i = cuda.grid(1)
     t = cuda.threadIdx.x

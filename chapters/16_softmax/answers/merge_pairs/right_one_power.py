@@ -2,7 +2,7 @@
 # One of the powers is 1, so compute only the other.
 @cuda.jit(device=True)
 def merge(m, s, m2, s2):
-    """Return maximum and sum of two pieces, given those of each."""
+    """Return the maximum and sum of two pieces together from those of each."""
     if m2 > m:
         return m2, s * math.exp(m - m2) + s2
     return m, s + s2 * math.exp(m2 - m)

@@ -2,7 +2,7 @@
 # The sum of both is the sum of the sums.
 @cuda.jit(device=True)
 def merge(m, s, m2, s2):
-    """Return maximum and sum of two pieces, given those of each."""
+    """Return the maximum and sum of two pieces together from those of each."""
     return max(m, m2), s + s2
 
 @cuda.jit

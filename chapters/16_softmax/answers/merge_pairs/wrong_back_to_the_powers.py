@@ -1,8 +1,8 @@
 # verdict: wrong-value
-# Undo both maxima, add, take the common one off.
+# Undo both maxima, add, and take the common one off again.
 @cuda.jit(device=True)
 def merge(m, s, m2, s2):
-    """Return maximum and sum of two pieces, given those of each."""
+    """Return the maximum and sum of two pieces together from those of each."""
     top = max(m, m2)
     return top, (s * math.exp(m) + s2 * math.exp(m2)) / math.exp(top)
 

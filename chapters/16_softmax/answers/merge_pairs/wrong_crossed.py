@@ -2,7 +2,7 @@
 # Each sum is scaled by how far the other maximum is.
 @cuda.jit(device=True)
 def merge(m, s, m2, s2):
-    """Return maximum and sum of two pieces, given those of each."""
+    """Return the maximum and sum of two pieces together from those of each."""
     top = max(m, m2)
     return top, s * math.exp(m2 - top) + s2 * math.exp(m - top)
 

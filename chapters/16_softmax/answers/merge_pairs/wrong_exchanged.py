@@ -2,7 +2,7 @@
 # The sum comes first.
 @cuda.jit(device=True)
 def merge(m, s, m2, s2):
-    """Return maximum and sum of two pieces, given those of each."""
+    """Return the maximum and sum of two pieces together from those of each."""
     top = max(m, m2)
     return s * math.exp(m - top) + s2 * math.exp(m2 - top), top
 

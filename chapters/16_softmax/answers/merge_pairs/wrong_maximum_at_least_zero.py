@@ -1,8 +1,8 @@
 # verdict: wrong-value
-# 0 is as low as it gets.
+# A maximum is never below 0.
 @cuda.jit(device=True)
 def merge(m, s, m2, s2):
-    """Return maximum and sum of two pieces, given those of each."""
+    """Return the maximum and sum of two pieces together from those of each."""
     top = max(m, m2, float32(0))
     return top, s * math.exp(m - top) + s2 * math.exp(m2 - top)
 

@@ -2,7 +2,7 @@
 # The new maximum gets the name of the old one.
 @cuda.jit(device=True)
 def merge(m, s, m2, s2):
-    """Return maximum and sum of two pieces, given those of each."""
+    """Return the maximum and sum of two pieces together from those of each."""
     m = max(m, m2)
     s = s * math.exp(m - m) + s2 * math.exp(m2 - m)
     return m, s

@@ -2,7 +2,7 @@
 # e to the power of the difference, as the formula says.
 @cuda.jit(device=True)
 def merge(m, s, m2, s2):
-    """Return maximum and sum of two pieces, given those of each."""
+    """Return the maximum and sum of two pieces together from those of each."""
     top = max(m, m2)
     return top, s * math.e ** (m - top) + s2 * math.e ** (m2 - top)
 

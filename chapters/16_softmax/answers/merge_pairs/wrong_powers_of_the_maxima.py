@@ -2,7 +2,7 @@
 # s counts e^m, s2 counts e^m2.
 @cuda.jit(device=True)
 def merge(m, s, m2, s2):
-    """Return maximum and sum of two pieces, given those of each."""
+    """Return the maximum and sum of two pieces together from those of each."""
     top = max(m, m2)
     return top, (s * math.exp(m) + s2 * math.exp(m2)) / math.exp(top)
 

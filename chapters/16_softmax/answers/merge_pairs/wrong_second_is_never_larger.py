@@ -1,8 +1,8 @@
 # verdict: wrong-value
-# Relative to the first maximum.
+# The first maximum is the reference for both sums.
 @cuda.jit(device=True)
 def merge(m, s, m2, s2):
-    """Return maximum and sum of two pieces, given those of each."""
+    """Return the maximum and sum of two pieces together from those of each."""
     return max(m, m2), s + s2 * math.exp(m2 - m)
 
 @cuda.jit

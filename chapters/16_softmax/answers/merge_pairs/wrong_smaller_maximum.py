@@ -1,8 +1,8 @@
 # verdict: wrong-value
-# min for max.
+# I typed min instead of max.
 @cuda.jit(device=True)
 def merge(m, s, m2, s2):
-    """Return maximum and sum of two pieces, given those of each."""
+    """Return the maximum and sum of two pieces together from those of each."""
     top = min(m, m2)
     return top, s * math.exp(m - top) + s2 * math.exp(m2 - top)
 

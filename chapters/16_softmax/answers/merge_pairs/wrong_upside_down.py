@@ -1,8 +1,8 @@
 # verdict: wrong-value
-# From the old maximum to the new one.
+# The exponent goes from the old maximum to the new one.
 @cuda.jit(device=True)
 def merge(m, s, m2, s2):
-    """Return maximum and sum of two pieces, given those of each."""
+    """Return the maximum and sum of two pieces together from those of each."""
     top = max(m, m2)
     return top, s * math.exp(top - m) + s2 * math.exp(top - m2)
 

@@ -1,8 +1,8 @@
 # verdict: pass
-# Zeros where there is nothing.
+# Use zeros for columns that do not exist.
 @cuda.jit
 def softmax_backward(y, dy, dx):
-    """Write the gradient of the softmax's input into dx, a warp a row."""
+    """Write the gradient of the softmax's input into dx, one warp per row."""
     ys = cuda.local.array(32, float32)
     dys = cuda.local.array(32, float32)
     row = cuda.blockIdx.x * cuda.blockDim.y + cuda.threadIdx.y

@@ -1,8 +1,8 @@
 # verdict: wrong-value
-# y dy minus the sum of y dy.
+# The gradient is y dy minus the sum of y dy.
 @cuda.jit
 def softmax_backward(y, dy, dx):
-    """Write the gradient of the softmax's input into dx, a warp a row."""
+    """Write the gradient of the softmax's input into dx, one warp per row."""
     ys = cuda.local.array(32, float32)
     dys = cuda.local.array(32, float32)
     row = cuda.blockIdx.x * cuda.blockDim.y + cuda.threadIdx.y

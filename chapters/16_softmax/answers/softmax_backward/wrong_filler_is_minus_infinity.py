@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# What is not there counts as in the softmax.
+# A column that does not exist is minus infinity, as in the softmax.
 @cuda.jit
 def softmax_backward(y, dy, dx):
     """Write the gradient of the softmax's input into dx, one warp per row."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The lanes' sums are combined in each turn.
+# Combine the sums of the lanes in each iteration.
 @cuda.jit
 def softmax_backward(y, dy, dx):
     """Write the gradient of the softmax's input into dx, one warp per row."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The sum is what was added last.
+# I forgot to add, so each product replaces the sum.
 @cuda.jit
 def softmax_backward(y, dy, dx):
     """Write the gradient of the softmax's input into dx, one warp per row."""

@@ -1,8 +1,8 @@
 # verdict: out-of-bounds
-# A lane for each pair.
+# Every lane reads a pair.
 @cuda.jit
 def softmax_block(x, out):
-    """Write the softmax of each row of x into out, a block of 256 a row."""
+    """Write the softmax of each row of x into out, one block per row."""
     values = cuda.local.array(16, float32)
     tops = cuda.shared.array(WARPS, float32)
     totals = cuda.shared.array(WARPS, float32)

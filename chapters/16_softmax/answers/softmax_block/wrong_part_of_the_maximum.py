@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Four values decide.
+# The maximum of four values is enough.
 @cuda.jit
 def softmax_block(x, out):
     """Write the softmax of each row of x into out, one block per row."""

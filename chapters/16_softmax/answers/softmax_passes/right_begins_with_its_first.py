@@ -1,5 +1,5 @@
 # verdict: pass
-# The maximum begins with the first element of the row.
+# The maximum starts with the first element of the row.
 @cuda.jit
 def softmax_passes(x, out):
     """Write the softmax of each row of x into out, in three passes."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# Lanes reach the second load in different iterations: one place in memory all the same.
+# Compare first, then load again; each lane loads the same element again.
 @cuda.jit
 def softmax_passes(x, out):
     """Write the softmax of each row of x into out, in three passes."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# While loops.
+# Loop with while.
 @cuda.jit
 def softmax_passes(x, out):
     """Write the softmax of each row of x into out, in three passes."""

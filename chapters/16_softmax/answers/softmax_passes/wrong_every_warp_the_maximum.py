@@ -1,5 +1,5 @@
 # verdict: loads
-# Each warp goes through the row, then warp_max will do.
+# Each warp goes through the row, so warp_max is enough.
 @cuda.jit
 def softmax_passes(x, out):
     """Write the softmax of each row of x into out, in three passes."""

@@ -1,5 +1,5 @@
 # verdict: sectors
-# Each thread takes its share of the row, in a piece.
+# Each thread takes its share of the row in one piece.
 @cuda.jit
 def softmax_passes(x, out):
     """Write the softmax of each row of x into out, in three passes."""

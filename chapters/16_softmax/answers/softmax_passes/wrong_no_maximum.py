@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The formula, as it stands.
+# The formula as it is written.
 @cuda.jit
 def softmax_passes(x, out):
     """Write the softmax of each row of x into out, in three passes."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Each thread takes off the largest that it has seen.
+# Each thread subtracts the largest value that it has seen.
 @cuda.jit
 def softmax_passes(x, out):
     """Write the softmax of each row of x into out, in three passes."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The sum is what was added last.
+# I forgot to add, so each power replaces the sum.
 @cuda.jit
 def softmax_passes(x, out):
     """Write the softmax of each row of x into out, in three passes."""

@@ -1,5 +1,5 @@
 # verdict: loads
-# One thread looks for the largest, the others get it from block_max.
+# One thread looks for the largest; the others get it from block_max.
 @cuda.jit
 def softmax_passes(x, out):
     """Write the softmax of each row of x into out, in three passes."""

@@ -1,5 +1,5 @@
 # verdict: exception
-# An array in a kernel is its elements; it has no methods.
+# x[row].max() gives the maximum of the row, as in NumPy.
 @cuda.jit
 def softmax_passes(x, out):
     """Write the softmax of each row of x into out, in three passes."""

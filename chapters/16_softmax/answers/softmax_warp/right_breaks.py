@@ -1,8 +1,8 @@
 # verdict: pass
-# Stops at the last column; the loops still run to a constant.
+# Stop at the last column; the loops still run to a constant.
 @cuda.jit
 def softmax_warp(x, out):
-    """Write the softmax of each row of x into out, a warp a row."""
+    """Write the softmax of each row of x into out, one warp per row."""
     values = cuda.local.array(32, float32)
     row = cuda.blockIdx.x * cuda.blockDim.y + cuda.threadIdx.y
     lane = cuda.threadIdx.x

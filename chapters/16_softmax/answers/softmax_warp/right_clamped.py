@@ -1,8 +1,8 @@
 # verdict: pass
-# Clamped loads; a second look at the column puts -inf in its place.
+# Clamp the loads; a second test of the column replaces the rest with -inf.
 @cuda.jit
 def softmax_warp(x, out):
-    """Write the softmax of each row of x into out, a warp a row."""
+    """Write the softmax of each row of x into out, one warp per row."""
     values = cuda.local.array(32, float32)
     row = cuda.blockIdx.x * cuda.blockDim.y + cuda.threadIdx.y
     lane = cuda.threadIdx.x

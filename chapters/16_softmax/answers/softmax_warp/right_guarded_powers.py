@@ -1,8 +1,8 @@
 # verdict: pass
-# Zeros where there is nothing, and a guard in each loop.
+# Zeros where there is no column, and a guard in each loop.
 @cuda.jit
 def softmax_warp(x, out):
-    """Write the softmax of each row of x into out, a warp a row."""
+    """Write the softmax of each row of x into out, one warp per row."""
     values = cuda.local.array(32, float32)
     row = cuda.blockIdx.x * cuda.blockDim.y + cuda.threadIdx.y
     lane = cuda.threadIdx.x

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The lanes' sums are combined like their maxima.
+# Combine the sums of the lanes like their maxima.
 @cuda.jit
 def softmax_warp(x, out):
     """Write the softmax of each row of x into out, one warp per row."""

@@ -1,5 +1,5 @@
 # verdict: warp
-# The maximum of all lanes is updated with each element.
+# Update the maximum of all lanes with each element.
 @cuda.jit
 def softmax_warp(x, out):
     """Write the softmax of each row of x into out, one warp per row."""

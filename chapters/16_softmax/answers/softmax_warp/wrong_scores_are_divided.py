@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The powers are for the sum.
+# The powers are only for the sum.
 @cuda.jit
 def softmax_warp(x, out):
     """Write the softmax of each row of x into out, one warp per row."""

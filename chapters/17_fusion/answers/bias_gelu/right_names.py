@@ -1,8 +1,8 @@
 # verdict: pass
-# Four sums with names of their own, and the guard the other way round.
+# Each of the four sums has its own name, and the guard is reversed.
 @cuda.jit
 def bias_gelu(x, bias, out):
-    """Write the GELU of x + bias into out, four columns a thread."""
+    """Write the GELU of x + bias into out, four columns per thread."""
     row, col = cuda.blockIdx.y, 4 * cuda.grid(1)
 
     if col >= out.shape[1]:

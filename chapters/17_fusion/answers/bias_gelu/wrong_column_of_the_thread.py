@@ -2,7 +2,7 @@
 # A thread's column is its number.
 @cuda.jit
 def bias_gelu(x, bias, out):
-    """Write the GELU of x + bias into out, four columns a thread."""
+    """Write the GELU of x + bias into out, four columns per thread."""
     row, col = cuda.blockIdx.y, cuda.grid(1)
 
     if col < x.shape[1]:

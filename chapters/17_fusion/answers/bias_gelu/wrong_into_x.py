@@ -2,7 +2,7 @@
 # The input is not needed any more.
 @cuda.jit
 def bias_gelu(x, bias, out):
-    """Write the GELU of x + bias into out, four columns a thread."""
+    """Write the GELU of x + bias into out, four columns per thread."""
     row, col = cuda.blockIdx.y, 4 * cuda.grid(1)
 
     if col < x.shape[1]:

@@ -1,8 +1,8 @@
 # verdict: unwritten
-# Room for four more, to be on the safe side.
+# Leave room for four more, to be on the safe side.
 @cuda.jit
 def bias_gelu(x, bias, out):
-    """Write the GELU of x + bias into out, four columns a thread."""
+    """Write the GELU of x + bias into out, four columns per thread."""
     row, col = cuda.blockIdx.y, 4 * cuda.grid(1)
 
     if col + 4 < x.shape[1]:

@@ -1,8 +1,8 @@
 # verdict: wrong-value
-# One number of the bias for all four.
+# One bias is enough for all four columns.
 @cuda.jit
 def bias_gelu(x, bias, out):
-    """Write the GELU of x + bias into out, four columns a thread."""
+    """Write the GELU of x + bias into out, four columns per thread."""
     row, col = cuda.blockIdx.y, 4 * cuda.grid(1)
 
     if col < x.shape[1]:

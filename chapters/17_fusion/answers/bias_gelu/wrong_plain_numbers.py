@@ -1,5 +1,5 @@
 # verdict: float64
-# GELU as the formula says it, with Python's numbers.
+# GELU as in the formula, with Python's numbers.
 @cuda.jit(device=True)
 def my_gelu(z):
     return 0.5 * z * (1 + math.erf(z / math.sqrt(2)))
@@ -7,7 +7,7 @@ def my_gelu(z):
 
 @cuda.jit
 def bias_gelu(x, bias, out):
-    """Write the GELU of x + bias into out, four columns a thread."""
+    """Write the GELU of x + bias into out, four columns per thread."""
     row, col = cuda.blockIdx.y, 4 * cuda.grid(1)
 
     if col < x.shape[1]:

@@ -1,8 +1,8 @@
 # verdict: narrow
-# Four loads for the bias, which is small.
+# The bias is small, so four loads do no harm.
 @cuda.jit
 def bias_gelu(x, bias, out):
-    """Write the GELU of x + bias into out, four columns a thread."""
+    """Write the GELU of x + bias into out, four columns per thread."""
     row, col = cuda.blockIdx.y, 4 * cuda.grid(1)
 
     if col < x.shape[1]:

@@ -2,7 +2,7 @@
 # A block has 32 threads.
 @cuda.jit
 def bias_gelu(x, bias, out):
-    """Write the GELU of x + bias into out, four columns a thread."""
+    """Write the GELU of x + bias into out, four columns per thread."""
     row, col = cuda.blockIdx.y, 4 * (cuda.blockIdx.x * 32 + cuda.threadIdx.x)
 
     if col < x.shape[1]:

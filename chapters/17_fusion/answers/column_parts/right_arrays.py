@@ -1,5 +1,5 @@
 # verdict: pass
-# The sums in two small arrays, with known indices.
+# Two small arrays hold the sums, with known indices.
 @cuda.jit
 def column_parts(x, dy, mean, rstd, dgammas, dbetas):
     """Add up, for each column, the rows of group blockIdx.y."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# From the last row up; the factor r is taken out of the bracket.
+# Start at the last row, and factor r out.
 @cuda.jit
 def column_parts(x, dy, mean, rstd, dgammas, dbetas):
     """Add up, for each column, the rows of group blockIdx.y."""

@@ -1,5 +1,5 @@
 # verdict: atomics
-# Everybody adds to the group of its row.
+# Every thread adds each row to its group, atomically.
 @cuda.jit
 def column_parts(x, dy, mean, rstd, dgammas, dbetas):
     """Add up, for each column, the rows of group blockIdx.y."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Both sums are of what the norm has scaled.
+# Both sums are of values that the norm has scaled.
 @cuda.jit
 def column_parts(x, dy, mean, rstd, dgammas, dbetas):
     """Add up, for each column, the rows of group blockIdx.y."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Only the mean is taken off.
+# Only the mean is subtracted.
 @cuda.jit
 def column_parts(x, dy, mean, rstd, dgammas, dbetas):
     """Add up, for each column, the rows of group blockIdx.y."""

@@ -1,5 +1,5 @@
 # verdict: narrow
-# Four columns, one after the other.
+# Four columns, one after another.
 @cuda.jit
 def column_parts(x, dy, mean, rstd, dgammas, dbetas):
     """Add up, for each column, the rows of group blockIdx.y."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# A group has a mean.
+# A group has one mean.
 @cuda.jit
 def column_parts(x, dy, mean, rstd, dgammas, dbetas):
     """Add up, for each column, the rows of group blockIdx.y."""

@@ -1,8 +1,8 @@
 # verdict: pass
-# The mask as four factors, 0 or SCALE.
+# The mask is four factors, each of them 0 or SCALE.
 @cuda.jit
 def dropout(x, state, out):
-    """Write x into out, scaled, a tenth of it dropped; four at a time."""
+    """Write x into out, scaled, with a tenth dropped; four at a time."""
     for k in range(cuda.grid(1), x.size // 4, cuda.gridsize(1)):
         p, q, r, s = random4(k, state)
         a, b, c, d = load4(x, 4 * k)

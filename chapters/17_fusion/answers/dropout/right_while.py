@@ -2,7 +2,7 @@
 # A while loop over elements; the counter is a quarter of the place.
 @cuda.jit
 def dropout(x, state, out):
-    """Write x into out, scaled, a tenth of it dropped; four at a time."""
+    """Write x into out, scaled, with a tenth dropped; four at a time."""
     i = 4 * cuda.grid(1)
     while i < x.size:
         four = load4(x, i)

@@ -1,8 +1,8 @@
 # verdict: unwritten
-# A four for each thread, and that is it.
+# One vector of four for each thread, and that is all.
 @cuda.jit
 def dropout(x, state, out):
-    """Write x into out, scaled, a tenth of it dropped; four at a time."""
+    """Write x into out, scaled, with a tenth dropped; four at a time."""
     k = cuda.grid(1)
     if k < x.size // 4:
         a, b, c, d = load4(x, 4 * k)

@@ -1,8 +1,8 @@
 # verdict: loads
-# One thread does it all, so that nobody gets in the way.
+# One thread does it all, so no other thread gets in its way.
 @cuda.jit
 def dropout(x, state, out):
-    """Write x into out, scaled, a tenth of it dropped; four at a time."""
+    """Write x into out, scaled, with a tenth dropped; four at a time."""
     if cuda.grid(1) == 0:
         for k in range(x.size // 4):
             a, b, c, d = load4(x, 4 * k)

@@ -1,5 +1,5 @@
 # verdict: pass
-# Mean and squares of the lanes are merged in pairs, in one go.
+# Merge means and squared deviations in pairs, in one pass.
 @cuda.jit
 def layer_norm(x, gamma, beta, out, mean, rstd):
     values = cuda.local.array(VALUES, float32)

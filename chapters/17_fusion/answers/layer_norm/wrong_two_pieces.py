@@ -2,7 +2,7 @@
 # A thread has two pieces.
 @cuda.jit
 def layer_norm(x, gamma, beta, out, mean, rstd):
-    """Write the LayerNorm of each row of x into out; a block a row."""
+    """Write the LayerNorm of each row of x into out; one block per row."""
     values = cuda.local.array(VALUES, float32)
     row, first = cuda.blockIdx.x, 4 * cuda.threadIdx.x
     cols, width = x.shape[1], 4 * cuda.blockDim.x

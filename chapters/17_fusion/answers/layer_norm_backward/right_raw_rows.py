@@ -1,8 +1,8 @@
 # verdict: pass
-# Keeps x and dy as they came, and works out the rest later.
+# Keep x as it was loaded, and normalise it later.
 @cuda.jit
 def layer_norm_backward(x, dy, gamma, mean, rstd, dx):
-    """Write the gradient of LayerNorm's input into dx; a block a row."""
+    """Write the gradient of LayerNorm's input into dx; one block per row."""
     xs = cuda.local.array(VALUES, float32)
     gs = cuda.local.array(VALUES, float32)
     row, first = cuda.blockIdx.x, 4 * cuda.threadIdx.x

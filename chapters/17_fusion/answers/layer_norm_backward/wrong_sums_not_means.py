@@ -1,8 +1,8 @@
 # verdict: wrong-value
-# The sums themselves.
+# Subtract the sums themselves, not the means.
 @cuda.jit
 def layer_norm_backward(x, dy, gamma, mean, rstd, dx):
-    """Write the gradient of LayerNorm's input into dx; a block a row."""
+    """Write the gradient of LayerNorm's input into dx; one block per row."""
     xs = cuda.local.array(VALUES, float32)
     gs = cuda.local.array(VALUES, float32)
     row, first = cuda.blockIdx.x, 4 * cuda.threadIdx.x

@@ -1,8 +1,8 @@
 # verdict: pass
-# Columns that are not there are 0; the sum needs no condition.
+# Missing columns are 0, so the sum needs no condition.
 @cuda.jit
 def rms_norm(x, weight, out, rstd):
-    """Write the RMSNorm of each row of x into out; a block a row."""
+    """Write the RMSNorm of each row of x into out; one block per row."""
     values = cuda.local.array(VALUES, float32)
     row, first = cuda.blockIdx.x, 4 * cuda.threadIdx.x
     cols, width = x.shape[1], 4 * cuda.blockDim.x

@@ -2,7 +2,7 @@
 # The mean square is what the backward pass wants.
 @cuda.jit
 def rms_norm(x, weight, out, rstd):
-    """Write the RMSNorm of each row of x into out; a block a row."""
+    """Write the RMSNorm of each row of x into out; one block per row."""
     values = cuda.local.array(VALUES, float32)
     row, first = cuda.blockIdx.x, 4 * cuda.threadIdx.x
     cols, width = x.shape[1], 4 * cuda.blockDim.x

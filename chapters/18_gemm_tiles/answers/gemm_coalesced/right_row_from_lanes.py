@@ -1,5 +1,5 @@
 # verdict: pass
-# A warp loads 32 elements of its row of a, and hands them round.
+# A warp loads 32 elements of its row of a, and shuffles hand them to all lanes.
 @cuda.jit
 def gemm_coalesced(alpha, a, b, beta, c):
     t = cuda.threadIdx.x

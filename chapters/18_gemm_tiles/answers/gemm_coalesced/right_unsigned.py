@@ -1,5 +1,5 @@
 # verdict: pass
-# Indices that cannot be negative.
+# Unsigned indices cannot be negative.
 @cuda.jit
 def gemm_coalesced(alpha, a, b, beta, c):
     """Write alpha * a @ b + beta * c into c, in blocks of 8 x 32."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# A block is 16 x 16, as squares are best.
+# A block is 16 x 16, because squares are best.
 @cuda.jit
 def gemm_coalesced(alpha, a, b, beta, c):
     """Write alpha * a @ b + beta * c into c, in blocks of 8 x 32."""

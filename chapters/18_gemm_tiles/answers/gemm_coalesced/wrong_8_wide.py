@@ -1,5 +1,5 @@
 # verdict: sectors
-# 8 rows: so t % 8 is the row.
+# There are 8 rows, so t % 8 is the row.
 @cuda.jit
 def gemm_coalesced(alpha, a, b, beta, c):
     """Write alpha * a @ b + beta * c into c, in blocks of 8 x 32."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Eight rows, so eight by eight.
+# There are eight rows, so divide by eight.
 @cuda.jit
 def gemm_coalesced(alpha, a, b, beta, c):
     """Write alpha * a @ b + beta * c into c, in blocks of 8 x 32."""

@@ -1,5 +1,5 @@
 # verdict: type
-# A 32nd of the threads.
+# The warp is a 32nd of t.
 @cuda.jit
 def gemm_coalesced(alpha, a, b, beta, c):
     """Write alpha * a @ b + beta * c into c, in blocks of 8 x 32."""

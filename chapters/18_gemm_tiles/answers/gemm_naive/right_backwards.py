@@ -1,5 +1,5 @@
 # verdict: pass
-# A sum may begin at its end, and alpha come in at each product.
+# Add up from the end, and multiply each product by alpha.
 @cuda.jit
 def gemm_naive(alpha, a, b, beta, c):
     """Write alpha * a @ b + beta * c into c, (m, n); a is (m, k)."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# Those outside leave; what was in c is where the sum begins.
+# Threads outside return; the sum starts with what was in c.
 @cuda.jit
 def gemm_naive(alpha, a, b, beta, c):
     """Write alpha * a @ b + beta * c into c, (m, n); a is (m, k)."""

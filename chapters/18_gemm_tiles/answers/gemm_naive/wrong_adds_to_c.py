@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Add each product to c, atomically; then nothing can get lost.
+# Add each product to c atomically, and nothing can get lost.
 @cuda.jit
 def gemm_naive(alpha, a, b, beta, c):
     """Write alpha * a @ b + beta * c into c, (m, n); a is (m, k)."""

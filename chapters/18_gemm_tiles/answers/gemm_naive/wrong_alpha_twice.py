@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Multiplies each product by alpha, and then the sum as well.
+# Multiply each product by alpha, and the sum as well.
 @cuda.jit
 def gemm_naive(alpha, a, b, beta, c):
     row, col = cuda.grid(2)

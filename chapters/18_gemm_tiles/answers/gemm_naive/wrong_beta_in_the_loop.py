@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# All that the formula says, for each i.
+# Compute the whole formula for each i.
 @cuda.jit
 def gemm_naive(alpha, a, b, beta, c):
     """Write alpha * a @ b + beta * c into c, (m, n); a is (m, k)."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The guard asks the matrix that is read.
+# The guard tests the matrix that is read.
 @cuda.jit
 def gemm_naive(alpha, a, b, beta, c):
     """Write alpha * a @ b + beta * c into c, (m, n); a is (m, k)."""

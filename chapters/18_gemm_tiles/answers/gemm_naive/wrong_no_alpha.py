@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Forgets to multiply by alpha.
+# I forgot to multiply by alpha.
 @cuda.jit
 def gemm_naive(alpha, a, b, beta, c):
     row, col = cuda.grid(2)

@@ -1,5 +1,5 @@
 # verdict: loads
-# c is scaled first and then a place to sum in.
+# Scale c first, and then add up in it.
 @cuda.jit
 def gemm_naive(alpha, a, b, beta, c):
     """Write alpha * a @ b + beta * c into c, (m, n); a is (m, k)."""

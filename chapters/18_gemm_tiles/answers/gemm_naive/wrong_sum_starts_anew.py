@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The sum is set to zero in each iteration.
+# Set the sum to zero in each iteration.
 @cuda.jit
 def gemm_naive(alpha, a, b, beta, c):
     row, col = cuda.grid(2)

@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# Rows of b, as for a.
+# Read b along its rows, like a.
 @cuda.jit
 def gemm_naive(alpha, a, b, beta, c):
     """Write alpha * a @ b + beta * c into c, (m, n); a is (m, k)."""

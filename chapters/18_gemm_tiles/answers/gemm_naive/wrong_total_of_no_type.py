@@ -1,5 +1,5 @@
 # verdict: float64
-# A sum begins as 0.
+# A sum starts as 0.
 @cuda.jit
 def gemm_naive(alpha, a, b, beta, c):
     """Write alpha * a @ b + beta * c into c, (m, n); a is (m, k)."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# The block says how wide a tile is; only the arrays need a name.
+# blockDim says how wide a tile is; only the arrays need the constant.
 @cuda.jit
 def gemm_ragged(alpha, a, b, beta, c):
     """Write alpha * a @ b + beta * c into c, of any sizes, in tiles."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# Nobody loads after the last stop; all threads agree on which one it is.
+# No thread loads after the last tile, and all threads agree on which one it is.
 @cuda.jit
 def gemm_ragged(alpha, a, b, beta, c):
     """Write alpha * a @ b + beta * c into c, of any sizes, in tiles."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# The loop over the tile ends with k, so along k nothing needs a zero.
+# The loop over the tile ends with k, so nothing along k needs a zero.
 @cuda.jit
 def gemm_ragged(alpha, a, b, beta, c):
     """Write alpha * a @ b + beta * c into c, of any sizes, in tiles."""

@@ -1,5 +1,5 @@
 # verdict: constants
-# A tile has 16 columns, so the loop has 16 turns.
+# A tile has 16 columns, so the loop has 16 iterations.
 @cuda.jit
 def gemm_ragged(alpha, a, b, beta, c):
     """Write alpha * a @ b + beta * c into c, of any sizes, in tiles."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Multiplies by alpha only where beta counts.
+# Multiply by alpha only if beta counts.
 @cuda.jit
 def gemm_ragged(alpha, a, b, beta, c):
     ta = cuda.shared.array((TILE, TILE), float32)

@@ -1,5 +1,5 @@
 # verdict: barriers
-# All wait after every step, to be on the safe side.
+# All threads wait after every product, to be on the safe side.
 @cuda.jit
 def gemm_ragged(alpha, a, b, beta, c):
     """Write alpha * a @ b + beta * c into c, of any sizes, in tiles."""

@@ -1,5 +1,5 @@
 # verdict: uninitialised
-# The guard stands around everything.
+# The guard is around everything.
 @cuda.jit
 def gemm_ragged(alpha, a, b, beta, c):
     """Write alpha * a @ b + beta * c into c, of any sizes, in tiles."""

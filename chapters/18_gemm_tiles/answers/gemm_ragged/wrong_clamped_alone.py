@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Loads the last element again beyond the end of k, and lets it count.
+# Beyond the end of k, load the last element again, and let it count.
 @cuda.jit
 def gemm_ragged(alpha, a, b, beta, c):
     ta = cuda.shared.array((TILE, TILE), float32)

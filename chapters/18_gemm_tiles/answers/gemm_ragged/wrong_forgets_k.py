@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# Rows and columns of c may end early.
+# Only the rows and columns of c may end early.
 @cuda.jit
 def gemm_ragged(alpha, a, b, beta, c):
     """Write alpha * a @ b + beta * c into c, of any sizes, in tiles."""

@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# Either of the two.
+# Either of the two conditions is enough.
 @cuda.jit
 def gemm_ragged(alpha, a, b, beta, c):
     """Write alpha * a @ b + beta * c into c, of any sizes, in tiles."""

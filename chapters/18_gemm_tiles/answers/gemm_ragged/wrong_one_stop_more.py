@@ -1,5 +1,5 @@
 # verdict: barriers
-# One more stop, in case k is ragged.
+# One more pair of tiles, in case k is ragged.
 @cuda.jit
 def gemm_ragged(alpha, a, b, beta, c):
     """Write alpha * a @ b + beta * c into c, of any sizes, in tiles."""

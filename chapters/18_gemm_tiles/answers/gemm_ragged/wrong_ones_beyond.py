@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# What changes no product is a 1.
+# A factor of 1 changes no product.
 @cuda.jit
 def gemm_ragged(alpha, a, b, beta, c):
     """Write alpha * a @ b + beta * c into c, of any sizes, in tiles."""

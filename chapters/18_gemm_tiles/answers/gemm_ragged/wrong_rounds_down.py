@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# k // TILE stops.
+# There are k // TILE tiles along k.
 @cuda.jit
 def gemm_ragged(alpha, a, b, beta, c):
     """Write alpha * a @ b + beta * c into c, of any sizes, in tiles."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The tiles go along, and n is how wide it is.
+# The tiles move to the right, and the width is n.
 @cuda.jit
 def gemm_ragged(alpha, a, b, beta, c):
     """Write alpha * a @ b + beta * c into c, of any sizes, in tiles."""

@@ -1,5 +1,5 @@
 # verdict: constants
-# A stop every 16 elements along k.
+# A new tile starts every 16 elements along k.
 @cuda.jit
 def gemm_ragged(alpha, a, b, beta, c):
     """Write alpha * a @ b + beta * c into c, of any sizes, in tiles."""

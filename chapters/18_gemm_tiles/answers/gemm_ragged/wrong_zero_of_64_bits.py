@@ -1,5 +1,5 @@
 # verdict: float64
-# Beyond the edge stands 0.0.
+# Beyond the edge, use 0.0.
 @cuda.jit
 def gemm_ragged(alpha, a, b, beta, c):
     """Write alpha * a @ b + beta * c into c, of any sizes, in tiles."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The tiles are filled with zeros before the loop.
+# Fill the tiles with zeros once, before the loop.
 @cuda.jit
 def gemm_ragged(alpha, a, b, beta, c):
     """Write alpha * a @ b + beta * c into c, of any sizes, in tiles."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# The stops are counted, and the sum is of each tile first.
+# Count the tiles, and add up each tile first.
 @cuda.jit
 def gemm_tiled(alpha, a, b, beta, c):
     """Write alpha * a @ b + beta * c into c; TILE divides all sizes."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# Two pairs of tiles in turn: one barrier at each stop is enough.
+# Two pairs of tiles take turns, so one barrier per pair is enough.
 @cuda.jit
 def gemm_tiled(alpha, a, b, beta, c):
     """Write alpha * a @ b + beta * c into c; TILE divides all sizes."""

@@ -1,5 +1,5 @@
 # verdict: race
-# One barrier, when all is done.
+# One barrier, when everything is done.
 @cuda.jit
 def gemm_tiled(alpha, a, b, beta, c):
     """Write alpha * a @ b + beta * c into c; TILE divides all sizes."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Alpha scales what is there in the end.
+# alpha scales everything, at the end.
 @cuda.jit
 def gemm_tiled(alpha, a, b, beta, c):
     """Write alpha * a @ b + beta * c into c; TILE divides all sizes."""

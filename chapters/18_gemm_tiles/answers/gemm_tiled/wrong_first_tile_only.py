@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# There is one tile of a for a block.
+# There is one tile of a for each block.
 @cuda.jit
 def gemm_tiled(alpha, a, b, beta, c):
     """Write alpha * a @ b + beta * c into c; TILE divides all sizes."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Replaces the sum where it should grow.
+# I forgot to add, so each product replaces the sum.
 @cuda.jit
 def gemm_tiled(alpha, a, b, beta, c):
     ta = cuda.shared.array((TILE, TILE), float32)

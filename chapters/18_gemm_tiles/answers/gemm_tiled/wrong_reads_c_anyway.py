@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# With beta = 0 the second term is zero.
+# With beta = 0, the second term is zero.
 @cuda.jit
 def gemm_tiled(alpha, a, b, beta, c):
     """Write alpha * a @ b + beta * c into c; TILE divides all sizes."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# start counts the tiles.
+# start is the number of the tile.
 @cuda.jit
 def gemm_tiled(alpha, a, b, beta, c):
     """Write alpha * a @ b + beta * c into c; TILE divides all sizes."""

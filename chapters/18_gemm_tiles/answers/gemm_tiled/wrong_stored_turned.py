@@ -1,5 +1,5 @@
 # verdict: race
-# Stores to the mirrored element of the one that it reads.
+# Store to c[col, row], the mirrored element.
 @cuda.jit
 def gemm_tiled(alpha, a, b, beta, c):
     ta = cuda.shared.array((TILE, TILE), float32)

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Each tile has its sum.
+# Each tile has its own sum.
 @cuda.jit
 def gemm_tiled(alpha, a, b, beta, c):
     """Write alpha * a @ b + beta * c into c; TILE divides all sizes."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Row of a, row of b.
+# A row of a times a row of b.
 @cuda.jit
 def gemm_tiled(alpha, a, b, beta, c):
     """Write alpha * a @ b + beta * c into c; TILE divides all sizes."""

@@ -1,5 +1,5 @@
 # verdict: sectors
-# The tile of b is turned over, and read along its rows.
+# Exchange tx and ty when b is loaded; the tile stays the same.
 @cuda.jit
 def gemm_tiled(alpha, a, b, beta, c):
     """Write alpha * a @ b + beta * c into c; TILE divides all sizes."""

@@ -1,5 +1,5 @@
 # verdict: bank-conflicts
-# b is loaded along rows and kept turned over.
+# b is loaded along its rows and stored transposed.
 @cuda.jit
 def gemm_tiled(alpha, a, b, beta, c):
     """Write alpha * a @ b + beta * c into c; TILE divides all sizes."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# 34 is 2 more than 32, and a while loop.
+# A width of 34, which is 2 more than 32; and a while loop.
 @cuda.jit
 def gemm_transposed(alpha, a, b, beta, c):
     """Write alpha * a @ b.T + beta * c into c; b is (n, k)."""

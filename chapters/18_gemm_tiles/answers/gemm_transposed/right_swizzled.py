@@ -1,5 +1,5 @@
 # verdict: pass
-# No padding: every second row of the tile is rotated one further.
+# No padding: each further pair of rows of the tile is rotated by one more.
 @cuda.jit
 def gemm_transposed(alpha, a, b, beta, c):
     """Write alpha * a @ b.T + beta * c into c; b is (n, k)."""

@@ -1,5 +1,5 @@
 # verdict: bank-conflicts
-# The more the better.
+# The more padding, the better.
 @cuda.jit
 def gemm_transposed(alpha, a, b, beta, c):
     """Write alpha * a @ b.T + beta * c into c; b is (n, k)."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The rows of b are guarded as c's are.
+# The rows of b are guarded like those of c.
 @cuda.jit
 def gemm_transposed(alpha, a, b, beta, c):
     """Write alpha * a @ b.T + beta * c into c; b is (n, k)."""

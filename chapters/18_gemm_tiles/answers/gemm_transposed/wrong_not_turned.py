@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Loaded along rows, read down columns, as ever.
+# Load along rows and read down columns, as before.
 @cuda.jit
 def gemm_transposed(alpha, a, b, beta, c):
     """Write alpha * a @ b.T + beta * c into c; b is (n, k)."""

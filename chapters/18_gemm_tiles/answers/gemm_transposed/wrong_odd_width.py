@@ -1,5 +1,5 @@
 # verdict: bank-conflicts
-# One more, as for tiles of 32.
+# Pad by one, as for tiles of 32.
 @cuda.jit
 def gemm_transposed(alpha, a, b, beta, c):
     """Write alpha * a @ b.T + beta * c into c; b is (n, k)."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Row and column as for a.
+# The row of b is the row of a.
 @cuda.jit
 def gemm_transposed(alpha, a, b, beta, c):
     """Write alpha * a @ b.T + beta * c into c; b is (n, k)."""

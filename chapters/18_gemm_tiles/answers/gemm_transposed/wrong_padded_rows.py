@@ -1,5 +1,5 @@
 # verdict: bank-conflicts
-# Two more, but of the other dimension.
+# Add two rows instead of two columns.
 @cuda.jit
 def gemm_transposed(alpha, a, b, beta, c):
     """Write alpha * a @ b.T + beta * c into c; b is (n, k)."""

@@ -1,5 +1,5 @@
 # verdict: bank-conflicts
-# Stored as it comes, and read down the columns.
+# Store the tile as it comes, and read it down the columns.
 @cuda.jit
 def gemm_transposed(alpha, a, b, beta, c):
     """Write alpha * a @ b.T + beta * c into c; b is (n, k)."""

@@ -1,5 +1,5 @@
 # verdict: bank-conflicts
-# As it comes, with one more: now two rows overlap when they are stored.
+# As it comes, padded by one; but now two rows conflict when they are stored.
 @cuda.jit
 def gemm_transposed(alpha, a, b, beta, c):
     """Write alpha * a @ b.T + beta * c into c; b is (n, k)."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Turns the tile when it is stored and again when it is read.
+# Transpose the tile when it is stored, and again when it is read.
 @cuda.jit
 def gemm_transposed(alpha, a, b, beta, c):
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y

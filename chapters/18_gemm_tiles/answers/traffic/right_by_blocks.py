@@ -1,5 +1,5 @@
 # verdict: pass
-# NumPy rounds up, and each block has its part of k.
+# NumPy rounds up; k and the bytes are factored out.
 def traffic(m, n, k, tile):
     """Return the bytes of a and b that blocks of tile x tile elements load."""
     down, across = np.ceil(m / tile), np.ceil(n / tile)

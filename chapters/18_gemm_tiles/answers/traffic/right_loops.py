@@ -1,5 +1,5 @@
 # verdict: pass
-# Block by block.
+# Add up block by block.
 def traffic(m, n, k, tile):
     """Return the bytes of a and b that blocks of tile x tile elements load."""
     total = 0

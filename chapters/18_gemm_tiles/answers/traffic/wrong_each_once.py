@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Three matrices, of which two are read.
+# Of the three matrices, two are read.
 def traffic(m, n, k, tile):
     """Return the bytes of a and b that blocks of tile x tile elements load."""
     down, across = -(-m // tile), -(-n // tile)

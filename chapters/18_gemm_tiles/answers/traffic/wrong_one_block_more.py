@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# One more than the whole ones.
+# One block more than fit completely.
 def traffic(m, n, k, tile):
     """Return the bytes of a and b that blocks of tile x tile elements load."""
     down, across = m // tile + 1, n // tile + 1  # blocks

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# m // tile blocks.
+# There are m // tile blocks.
 def traffic(m, n, k, tile):
     """Return the bytes of a and b that blocks of tile x tile elements load."""
     down, across = m // tile, n // tile

@@ -1,5 +1,5 @@
 # verdict: library
-# The function that deals out is in the next cell.
+# The function that deals out the blocks is in `checks`.
 def busy(m, n, BM, BN, slots):
-    """Return which share of the work in all waves is wanted."""
+    """Return the share of the work in all waves that is useful."""
     return checks.shared_out(m, n, BM, BN, slots)  # <- here

@@ -1,7 +1,7 @@
 # verdict: wrong-value
-# And one for the rest.
+# Add one wave for the rest.
 def busy(m, n, BM, BN, slots):
-    """Return which share of the work in all waves is wanted."""
+    """Return the share of the work in all waves that is useful."""
     blocks = -(-m // BM) * -(-n // BN)
     waves = blocks // slots + 1
     return m * n / (waves * slots * BM * BN)

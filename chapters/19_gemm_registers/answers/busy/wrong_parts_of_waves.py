@@ -1,7 +1,7 @@
 # verdict: wrong-value
-# Waves may be broken numbers.
+# The number of waves may be a fraction.
 def busy(m, n, BM, BN, slots):
-    """Return which share of the work in all waves is wanted."""
+    """Return the share of the work in all waves that is useful."""
     blocks = -(-m // BM) * -(-n // BN)
     waves = blocks / slots
     return m * n / (waves * slots * BM * BN)

@@ -1,7 +1,7 @@
 # verdict: wrong-value
-# BM lies along n.
+# BM is along n.
 def busy(m, n, BM, BN, slots):
-    """Return which share of the work in all waves is wanted."""
+    """Return the share of the work in all waves that is useful."""
     blocks = -(-m // BN) * -(-n // BM)
     waves = -(-blocks // slots)
     return m * n / (waves * slots * BM * BN)

@@ -1,8 +1,8 @@
 # verdict: constants
-# Shapes are written in numbers.
+# The shape of a shared array is written in numbers.
 @cuda.jit
 def gemm_1d(alpha, a, b, beta, c):
-    """Write alpha * a @ b + beta * c into c, TM rows of a column a thread."""
+    """Write alpha * a @ b + beta * c into c, TM rows of a column per thread."""
     ta = cuda.shared.array((32, 8), float32)  # <- here
     tb = cuda.shared.array((8, 32), float32)  # <- here
     sums = cuda.local.array(TM, float32)

@@ -2,7 +2,7 @@
 # Registers are enough.
 @cuda.jit
 def gemm_1d(alpha, a, b, beta, c):
-    """Write alpha * a @ b + beta * c into c, TM rows of a column a thread."""
+    """Write alpha * a @ b + beta * c into c, TM rows of a column per thread."""
     sums = cuda.local.array(TM, float32)
     m, n, k = int32(c.shape[0]), int32(c.shape[1]), int32(a.shape[1])
     t = int32(cuda.threadIdx.x)

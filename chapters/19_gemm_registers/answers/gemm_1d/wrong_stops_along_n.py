@@ -1,8 +1,8 @@
 # verdict: wrong-value
-# The tiles go along, and n is how wide it is.
+# The tiles move to the right, and the width is n.
 @cuda.jit
 def gemm_1d(alpha, a, b, beta, c):
-    """Write alpha * a @ b + beta * c into c, TM rows of a column a thread."""
+    """Write alpha * a @ b + beta * c into c, TM rows of a column per thread."""
     ta = cuda.shared.array((BM, BK), float32)
     tb = cuda.shared.array((BK, BN), float32)
     sums = cuda.local.array(TM, float32)

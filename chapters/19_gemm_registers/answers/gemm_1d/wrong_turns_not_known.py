@@ -1,8 +1,8 @@
 # verdict: local
-# Only as many sums as there are rows left.
+# There are only as many sums as rows left.
 @cuda.jit
 def gemm_1d(alpha, a, b, beta, c):
-    """Write alpha * a @ b + beta * c into c, TM rows of a column a thread."""
+    """Write alpha * a @ b + beta * c into c, TM rows of a column per thread."""
     ta = cuda.shared.array((BM, BK), float32)
     tb = cuda.shared.array((BK, BN), float32)
     sums = cuda.local.array(TM, float32)

@@ -1,8 +1,8 @@
 # verdict: constants
-# 32 columns, 4 for each: 8 apart.
+# 32 columns, 4 for each thread: they are 8 apart.
 @cuda.jit
 def gemm_2d(alpha, a, b, beta, c):
-    """Write alpha * a @ b + beta * c into c, TM x TN elements a thread."""
+    """Write alpha * a @ b + beta * c into c, TM x TN elements per thread."""
     ta = cuda.shared.array((BM, BK), float32)
     tb = cuda.shared.array((BK, BN), float32)
     sums = cuda.local.array((TM, TN), float32)

@@ -1,8 +1,8 @@
 # verdict: wrong-value
-# A thread's rows stay the same, so fa does.
+# A thread's rows stay the same, so fa stays the same, too.
 @cuda.jit
 def gemm_2d(alpha, a, b, beta, c):
-    """Write alpha * a @ b + beta * c into c, TM x TN elements a thread."""
+    """Write alpha * a @ b + beta * c into c, TM x TN elements per thread."""
     ta = cuda.shared.array((BM, BK), float32)
     tb = cuda.shared.array((BK, BN), float32)
     sums = cuda.local.array((TM, TN), float32)

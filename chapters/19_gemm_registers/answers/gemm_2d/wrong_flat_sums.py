@@ -1,5 +1,5 @@
 # verdict: constants
-# One index for rows and columns; how many sums that makes is a name of its own.
+# One index for rows and columns; the number of sums has its own name.
 SUMS = TM * TN
 
 

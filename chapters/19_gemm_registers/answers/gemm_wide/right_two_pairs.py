@@ -1,5 +1,5 @@
 # verdict: pass
-# Two pairs of tiles in turn, and one barrier a stop.
+# Two pairs of tiles take turns, with one barrier per pair.
 WIDTH = BM + 4
 
 

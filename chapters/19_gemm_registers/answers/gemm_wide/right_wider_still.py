@@ -1,5 +1,5 @@
 # verdict: pass
-# 44 words: 4 * 44 leaves 16 too.
+# 44 words per row: 4 * 44 leaves a remainder of 16, too.
 WIDTH = 44
 
 

@@ -1,5 +1,5 @@
 # verdict: pass
-# The width follows from the height.
+# The width follows from BM.
 WIDTH = BM + 4
 
 

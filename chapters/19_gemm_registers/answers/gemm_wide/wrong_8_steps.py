@@ -1,5 +1,5 @@
 # verdict: constants
-# A stride is 8.
+# An iteration along k has 8 steps.
 WIDTH = 36
 
 

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# b's four by the place of a's.
+# The row of b is at start + ka, like the column of a.
 WIDTH = 36
 
 

@@ -1,5 +1,5 @@
 # verdict: narrow
-# a is stored by ones, so it may be loaded by ones.
+# a is stored one element at a time, so it may be loaded that way.
 WIDTH = 36
 
 

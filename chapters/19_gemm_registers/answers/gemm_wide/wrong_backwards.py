@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Little-endian: the last one first.
+# Little-endian: the last element comes first.
 WIDTH = 36
 
 

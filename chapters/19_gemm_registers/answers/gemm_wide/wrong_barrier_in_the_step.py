@@ -1,5 +1,5 @@
 # verdict: barriers
-# All wait after every step.
+# All threads wait after every step.
 WIDTH = 36
 
 

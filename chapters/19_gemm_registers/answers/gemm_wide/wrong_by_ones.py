@@ -1,5 +1,5 @@
 # verdict: narrow
-# Four loads of one element.
+# Four loads of one element each.
 WIDTH = 36
 
 

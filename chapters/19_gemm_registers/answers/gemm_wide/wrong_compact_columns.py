@@ -1,5 +1,5 @@
 # verdict: bank-conflicts
-# A thread's columns lie together, all TN of them.
+# All TN columns of a thread are next to each other.
 WIDTH = 36
 
 

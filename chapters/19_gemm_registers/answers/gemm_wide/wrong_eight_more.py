@@ -1,5 +1,5 @@
 # verdict: bank-conflicts
-# Eight words more, which keeps rows aligned.
+# Eight more words keep the rows aligned as well.
 WIDTH = 40
 
 

@@ -1,5 +1,5 @@
 # verdict: misaligned
-# Where four are left in the row, load four.
+# If four elements are left in the row, load four.
 WIDTH = 36
 
 

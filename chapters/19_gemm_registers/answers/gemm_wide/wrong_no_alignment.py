@@ -1,5 +1,5 @@
 # verdict: misaligned
-# Arrays begin where they begin.
+# An array starts where it starts.
 WIDTH = BM + 4
 
 

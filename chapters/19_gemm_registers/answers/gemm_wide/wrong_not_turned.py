@@ -1,5 +1,5 @@
 # verdict: race
-# The four of a go side by side, as they came.
+# The four elements of a go into rows 0 to 3 of the tile.
 WIDTH = 36
 
 

@@ -1,5 +1,5 @@
 # verdict: misaligned
-# One word more, as in chapter 13.
+# One more word, as in chapter 13.
 WIDTH = 33
 
 

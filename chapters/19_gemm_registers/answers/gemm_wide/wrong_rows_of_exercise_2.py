@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Results are where they were in exercise 2.
+# The results are where they were in exercise 2.
 WIDTH = 36
 
 

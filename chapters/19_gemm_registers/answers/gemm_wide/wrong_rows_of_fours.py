@@ -1,5 +1,5 @@
 # verdict: constants
-# The fours are BM // TM rows apart.
+# Groups of four rows are BM // TM rows apart.
 WIDTH = 36
 
 

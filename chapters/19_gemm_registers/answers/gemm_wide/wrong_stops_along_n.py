@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The tiles go along, and n is how wide it is.
+# The tiles move to the right, and the width is n.
 WIDTH = 36
 
 

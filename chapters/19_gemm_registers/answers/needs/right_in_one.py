@@ -1,5 +1,5 @@
 # verdict: pass
-# All in one expression.
+# Everything in one expression.
 def needs(BM, BN, TM, TN, BK, stages):
     """Return threads, shared bytes, registers for floats, loads per FFMA."""
     return (

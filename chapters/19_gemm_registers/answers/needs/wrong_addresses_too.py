@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# 60 more for addresses.
+# Add 60 registers for addresses.
 def needs(BM, BN, TM, TN, BK, stages):
     """Return threads, shared bytes, registers for floats, loads per FFMA."""
     threads = BM * BN // (TM * TN)

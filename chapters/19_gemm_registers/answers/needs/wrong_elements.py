@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Shared memory in elements.
+# Count shared memory in elements.
 def needs(BM, BN, TM, TN, BK, stages):
     """Return threads, shared bytes, registers for floats, loads per FFMA."""
     threads = BM * BN // (TM * TN)

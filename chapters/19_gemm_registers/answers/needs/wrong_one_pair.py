@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# One fragment of each.
+# One fragment of each operand is enough.
 def needs(BM, BN, TM, TN, BK, stages):
     """Return threads, shared bytes, registers for floats, loads per FFMA."""
     threads = BM * BN // (TM * TN)

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Tiles are used again.
+# The tiles are used again, so one stage counts.
 def needs(BM, BN, TM, TN, BK, stages):
     """Return threads, shared bytes, registers for floats, loads per FFMA."""
     threads = BM * BN // (TM * TN)

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# A load for each element.
+# There is one load for each element.
 def needs(BM, BN, TM, TN, BK, stages):
     """Return threads, shared bytes, registers for floats, loads per FFMA."""
     threads = BM * BN // (TM * TN)

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Multiply-adds for each load.
+# The answer is multiply-adds per load.
 def needs(BM, BN, TM, TN, BK, stages):
     """Return threads, shared bytes, registers for floats, loads per FFMA."""
     threads = BM * BN // (TM * TN)

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# A share, cut off to a whole number: small beside the bytes, and yet wrong.
+# A number of loads is whole, so round it down.
 def needs(BM, BN, TM, TN, BK, stages):
     """Return threads, shared bytes, registers for floats, loads per FFMA."""
     threads = BM * BN // (TM * TN)

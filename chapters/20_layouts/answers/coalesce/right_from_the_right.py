@@ -1,7 +1,7 @@
 # verdict: pass
 # From the other end: the left neighbour may end where the run so far starts.
 def coalesce(layout):
-    """Return the same function with as few modes as possible."""
+    """Return an equivalent layout with as few modes as possible."""
 
     kept = [(n, d) for n, d in modes(layout) if n > 1]
     merged = []

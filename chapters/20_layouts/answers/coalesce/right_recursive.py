@@ -1,7 +1,7 @@
 # verdict: pass
-# Merges the first pair that can be merged, and starts again.
+# Merge the first pair that can be merged, and start again.
 def coalesce(layout):
-    """Return the same function with as few modes as possible."""
+    """Return an equivalent layout with as few modes as possible."""
 
     pairs = [pair for pair in modes(layout) if pair[0] != 1] or [(1, 0)]
     for k in range(len(pairs) - 1):

@@ -1,6 +1,6 @@
 # verdict: answer
-# Makes one mode of everything.
+# Make one mode of everything.
 def coalesce(layout):
-    """Return the same function with as few modes as possible."""
+    """Return an equivalent layout with as few modes as possible."""
 
     return Layout(layout.size, 1)  # <- here

@@ -1,7 +1,7 @@
 # verdict: answer
-# Does not drop modes of size 1, whose strides mean nothing.
+# Keep the modes of size 1, although their strides mean nothing.
 def coalesce(layout):
-    """Return the same function with as few modes as possible."""
+    """Return an equivalent layout with as few modes as possible."""
 
     sizes, strides = [], []
     for size, stride in modes(layout):

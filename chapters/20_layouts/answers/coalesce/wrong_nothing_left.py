@@ -1,7 +1,7 @@
 # verdict: exception
-# Has no modes left when all sizes are 1.
+# If all sizes are 1, no modes are left.
 def coalesce(layout):
-    """Return the same function with as few modes as possible."""
+    """Return an equivalent layout with as few modes as possible."""
 
     sizes, strides = [], []
     for size, stride in modes(layout):

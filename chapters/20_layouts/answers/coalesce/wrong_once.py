@@ -1,7 +1,7 @@
 # verdict: answer
-# Compares with the original neighbour, so a merged mode is not merged again.
+# Compare with the original neighbour; but a merged mode is then not merged again.
 def coalesce(layout):
-    """Return the same function with as few modes as possible."""
+    """Return an equivalent layout with as few modes as possible."""
 
     sizes, strides = [], []
     before = None

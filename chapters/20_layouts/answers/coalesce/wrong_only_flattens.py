@@ -1,7 +1,7 @@
 # verdict: answer
-# Removes the nesting and merges nothing.
+# Remove the nesting, and merge nothing.
 def coalesce(layout):
-    """Return the same function with as few modes as possible."""
+    """Return an equivalent layout with as few modes as possible."""
 
     sizes, strides = zip(*modes(layout))
     return Layout(sizes, strides)  # <- here

@@ -1,7 +1,7 @@
 # verdict: answer
-# Tests as PyTorch would: the left stride against the right mode.
+# Test as PyTorch would: the left stride against the right mode.
 def coalesce(layout):
-    """Return the same function with as few modes as possible."""
+    """Return an equivalent layout with as few modes as possible."""
 
     sizes, strides = [], []
     for size, stride in modes(layout):

@@ -1,7 +1,7 @@
 # verdict: answer
-# Sorts the modes by stride first, which changes the order of the coordinates.
+# Sort the modes by stride first; but this changes the order of the coordinates.
 def coalesce(layout):
-    """Return the same function with as few modes as possible."""
+    """Return an equivalent layout with as few modes as possible."""
 
     sizes, strides = [], []
     for stride, size in sorted((d, n) for n, d in modes(layout)):

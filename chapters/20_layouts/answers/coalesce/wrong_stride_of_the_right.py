@@ -1,7 +1,7 @@
 # verdict: answer
-# Gives the merged mode the stride of its right half.
+# The merged mode has the stride of its right half.
 def coalesce(layout):
-    """Return the same function with as few modes as possible."""
+    """Return an equivalent layout with as few modes as possible."""
 
     sizes, strides = [], []
     for size, stride in modes(layout):

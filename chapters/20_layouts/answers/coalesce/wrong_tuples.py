@@ -1,7 +1,7 @@
 # verdict: answer
-# Returns the two tuples instead of a layout.
+# Return the two tuples instead of a layout.
 def coalesce(layout):
-    """Return the same function with as few modes as possible."""
+    """Return an equivalent layout with as few modes as possible."""
 
     sizes, strides = [], []
     for size, stride in modes(layout):

@@ -1,5 +1,5 @@
 # verdict: pass
-# From the set of indices: the smallest that is missing is the next stride.
+# Use the set of indices: the smallest that is missing is the next stride.
 def complement(layout, target):
     """Return where the repetitions of a layout start, up to a target."""
     sizes, strides = [], []

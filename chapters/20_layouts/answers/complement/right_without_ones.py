@@ -1,5 +1,5 @@
 # verdict: pass
-# Adds a mode only where there is a gap.
+# Add a mode only where there is a gap.
 def complement(layout, target):
     """Return where the repetitions of a layout start, up to a target."""
     sizes, strides, reached = [], [], 1

@@ -1,5 +1,5 @@
 # verdict: answer
-# Multiplies what is filled by the size alone, so the gap is not counted.
+# What is filled grows by the size alone; the gap does not count.
 def complement(layout, target):
     """Return where the repetitions of a layout start, up to a target."""
     sizes, strides, reached = [], [], 1

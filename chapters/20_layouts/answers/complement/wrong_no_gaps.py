@@ -1,5 +1,5 @@
 # verdict: answer
-# Only repeats behind the end, and leaves the gaps.
+# Only repeat after the end, and leave the gaps.
 def complement(layout, target):
     """Return where the repetitions of a layout start, up to a target."""
     sizes, strides, reached = [], [], 1

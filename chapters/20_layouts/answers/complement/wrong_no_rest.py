@@ -1,5 +1,5 @@
 # verdict: answer
-# Fills the gaps, and does not repeat up to the target.
+# Fill the gaps, but do not repeat up to the target.
 def complement(layout, target):
     """Return where the repetitions of a layout start, up to a target."""
     sizes, strides, reached = [], [], 1

@@ -1,5 +1,5 @@
 # verdict: answer
-# Goes through the modes in the order in which they are written.
+# Go through the modes in the order in which they are written.
 def complement(layout, target):
     """Return where the repetitions of a layout start, up to a target."""
     sizes, strides, reached = [], [], 1

@@ -1,5 +1,5 @@
 # verdict: answer
-# Puts the repetitions first and the gaps last.
+# Put the repetitions first and the gaps last.
 def complement(layout, target):
     """Return where the repetitions of a layout start, up to a target."""
     sizes, strides, reached = [], [], 1

@@ -1,5 +1,5 @@
 # verdict: answer
-# Divides the target by the number of elements instead of by how far they reach.
+# Divide the target by the number of elements, not by how far they reach.
 def complement(layout, target):
     """Return where the repetitions of a layout start, up to a target."""
     sizes, strides, reached = [], [], 1

@@ -1,5 +1,5 @@
 # verdict: pass
-# Finds size and stride of each mode in the indices themselves.
+# Find the size and stride of each mode in the indices themselves.
 def composition(a, b):
     """Return the layout R with R(c) = A(B(c))."""
     if isinstance(b.shape, tuple):

@@ -1,5 +1,5 @@
 # verdict: library
-# Lets the course do it.
+# Let the course do it.
 def composition(a, b):
     """Return the layout R with R(c) = A(B(c))."""
     return layouts.composition(a, b)  # <- here

@@ -1,5 +1,5 @@
 # verdict: answer
-# Coalesces the whole result, so B's coordinates no longer fit.
+# Coalesce the whole result; but B's coordinates then no longer fit.
 def composition(a, b):
     """Return the layout R with R(c) = A(B(c))."""
     sizes, strides = [], []

@@ -1,5 +1,5 @@
 # verdict: answer
-# Scales the first stride, as if A had a single mode.
+# Scale the first stride, as if A had a single mode.
 def composition(a, b):
     """Return the layout R with R(c) = A(B(c))."""
     if isinstance(b.shape, tuple):

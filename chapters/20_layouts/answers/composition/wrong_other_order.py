@@ -1,5 +1,5 @@
 # verdict: answer
-# Multiplies in the other order: B after A.
+# Compose in the other order: B after A.
 def composition(a, b):
     """Return the layout R with R(c) = A(B(c))."""
     if isinstance(b.shape, tuple):

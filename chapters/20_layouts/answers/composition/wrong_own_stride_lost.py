@@ -1,5 +1,5 @@
 # verdict: answer
-# Uses the step as the stride, without A's own.
+# Use the step as the stride, without A's own.
 def composition(a, b):
     """Return the layout R with R(c) = A(B(c))."""
     if isinstance(b.shape, tuple):

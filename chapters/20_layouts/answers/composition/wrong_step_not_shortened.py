@@ -1,5 +1,5 @@
 # verdict: answer
-# Skips a mode and does not shorten the step.
+# Skip a mode without shortening the step.
 def composition(a, b):
     """Return the layout R with R(c) = A(B(c))."""
     if isinstance(b.shape, tuple):

@@ -1,5 +1,5 @@
 # verdict: answer
-# Keeps the step in the next mode, where it should be 1.
+# Keep the step in the next mode, where it should be 1.
 def composition(a, b):
     """Return the layout R with R(c) = A(B(c))."""
     if isinstance(b.shape, tuple):

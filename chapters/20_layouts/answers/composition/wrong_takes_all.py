@@ -1,5 +1,5 @@
 # verdict: answer
-# Takes all that the mode holds, also where fewer are to be picked.
+# Take all that the mode holds, even if fewer are to be picked.
 def composition(a, b):
     """Return the layout R with R(c) = A(B(c))."""
     if isinstance(b.shape, tuple):

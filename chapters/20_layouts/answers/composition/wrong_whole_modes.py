@@ -1,5 +1,5 @@
 # verdict: answer
-# Takes min(size, left) elements of a mode, whatever the step.
+# Take min(size, left) elements of a mode, whatever the step.
 def composition(a, b):
     """Return the layout R with R(c) = A(B(c))."""
     if isinstance(b.shape, tuple):

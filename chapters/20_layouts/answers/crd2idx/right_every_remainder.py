@@ -1,5 +1,5 @@
 # verdict: pass
-# Takes the remainder in the last mode too, which changes nothing within the shape.
+# Take the remainder in the last mode, too; it changes nothing within the shape.
 def crd2idx(coordinate, shape, stride):
     """Return the index of a coordinate, which may be a number at any level."""
 

@@ -1,5 +1,5 @@
 # verdict: pass
-# Splits on the way, without making a tuple first; the last mode gets no remainder.
+# Split on the way, without making a tuple first; the last mode has no remainder.
 def crd2idx(coordinate, shape, stride):
     """Return the index of a coordinate, which may be a number at any level."""
 

@@ -1,5 +1,5 @@
 # verdict: library
-# Lets the class do it.
+# Let the class do it.
 def crd2idx(coordinate, shape, stride):
     """Return the index of a coordinate, which may be a number at any level."""
 

@@ -1,5 +1,5 @@
 # verdict: exception
-# Divides by the mode itself, which may be a tuple.
+# Divide by the mode itself, which may be a tuple.
 def crd2idx(coordinate, shape, stride):
     """Return the index of a coordinate, which may be a number at any level."""
 

@@ -1,5 +1,5 @@
 # verdict: exception
-# Expects one number per mode, so a nested shape multiplies tuples.
+# There is one number per mode; but a nested shape then multiplies tuples.
 def crd2idx(coordinate, shape, stride):
     """Return the index of a coordinate, which may be a number at any level."""
 

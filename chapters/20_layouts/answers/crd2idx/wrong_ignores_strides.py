@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Returns the number of the coordinate, as if the layout were column-major.
+# Return the number of the coordinate, as if the layout were column-major.
 def crd2idx(coordinate, shape, stride):
     """Return the index of a coordinate, which may be a number at any level."""
 

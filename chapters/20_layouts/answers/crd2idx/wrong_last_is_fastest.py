@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Splits a number from the right, as NumPy does.
+# Split a number from the right, as NumPy does.
 def crd2idx(coordinate, shape, stride):
     """Return the index of a coordinate, which may be a number at any level."""
 

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Multiplies a number by the first stride when it should be split.
+# Multiply a number by the first stride instead of splitting it.
 def crd2idx(coordinate, shape, stride):
     """Return the index of a coordinate, which may be a number at any level."""
 

@@ -1,5 +1,5 @@
 # verdict: type
-# Divides with /, so what goes on to the next mode is a float.
+# Divide with /; but a float then goes on to the next mode.
 def crd2idx(coordinate, shape, stride):
     """Return the index of a coordinate, which may be a number at any level."""
 

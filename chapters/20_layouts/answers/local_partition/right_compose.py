@@ -1,5 +1,5 @@
 # verdict: pass
-# Composes each mode with the steps from block to block.
+# Compose each mode with the steps from block to block.
 def local_partition(layout, threads, thread):
     """Return the layout of a thread's elements, and the index it starts at."""
 

@@ -1,5 +1,5 @@
 # verdict: pass
-# Divides both modes at once, and slices.
+# Divide both modes at once, and slice.
 def local_partition(layout, threads, thread):
     """Return the layout of a thread's elements, and the index it starts at."""
 

@@ -1,5 +1,5 @@
 # verdict: answer
-# Gives each thread neighbouring elements: divides by how many it owns.
+# Give each thread neighbouring elements: divide by how many it owns.
 def local_partition(layout, threads, thread):
     """Return the layout of a thread's elements, and the index it starts at."""
 

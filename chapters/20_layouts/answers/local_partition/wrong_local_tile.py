@@ -1,5 +1,5 @@
 # verdict: answer
-# Keeps the wrong half: this is a tile, not what a thread owns.
+# Keep the half that is a tile, not the one that a thread owns.
 def local_partition(layout, threads, thread):
     """Return the layout of a thread's elements, and the index it starts at."""
 

@@ -1,5 +1,5 @@
 # verdict: answer
-# Forgets the start.
+# I forgot the start.
 def local_partition(layout, threads, thread):
     """Return the layout of a thread's elements, and the index it starts at."""
 

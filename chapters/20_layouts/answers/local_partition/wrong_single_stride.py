@@ -1,5 +1,5 @@
 # verdict: answer
-# Multiplies the first stride of each mode, which a nested mode does not follow.
+# Multiply the first stride of each mode; but nested modes do not follow it.
 def local_partition(layout, threads, thread):
     """Return the layout of a thread's elements, and the index it starts at."""
 

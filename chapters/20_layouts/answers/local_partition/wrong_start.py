@@ -1,5 +1,5 @@
 # verdict: answer
-# Adds the coordinates themselves, without the strides.
+# Add the coordinates themselves, without the strides.
 def local_partition(layout, threads, thread):
     """Return the layout of a thread's elements, and the index it starts at."""
 

@@ -1,5 +1,5 @@
 # verdict: answer
-# Keeps the right half and starts at a block, not at the thread.
+# Keep the right half, but start at a block, not at the thread.
 def local_partition(layout, threads, thread):
     """Return the layout of a thread's elements, and the index it starts at."""
 

@@ -1,5 +1,5 @@
 # verdict: answer
-# Shrinks the shape and keeps the matrix's strides.
+# Shrink the shape, and keep the strides of the matrix.
 def local_partition(layout, threads, thread):
     """Return the layout of a thread's elements, and the index it starts at."""
 

@@ -1,5 +1,5 @@
 # verdict: pass
-# With divisions and remainders instead of shifts.
+# Divisions and remainders instead of shifts.
 def swizzle(index, bits, base, shift):
     """Return where CuTe's Swizzle<bits, base, shift> moves an index."""
 

@@ -1,5 +1,5 @@
 # verdict: pass
-# One bit after the other.
+# One bit after another.
 def swizzle(index, bits, base, shift):
     """Return where CuTe's Swizzle<bits, base, shift> moves an index."""
 

@@ -1,5 +1,5 @@
 # verdict: pass
-# Masks the bits where they are, and then moves them.
+# Mask the bits where they are, and then move them.
 def swizzle(index, bits, base, shift):
     """Return where CuTe's Swizzle<bits, base, shift> moves an index."""
 

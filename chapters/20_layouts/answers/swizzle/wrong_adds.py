@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Adds instead of XORing, so there are carries.
+# Add instead of XORing; but then there are carries.
 def swizzle(index, bits, base, shift):
     """Return where CuTe's Swizzle<bits, base, shift> moves an index."""
 

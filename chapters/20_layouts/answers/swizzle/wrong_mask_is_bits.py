@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Uses the number of bits as the mask.
+# The number of bits is the mask.
 def swizzle(index, bits, base, shift):
     """Return where CuTe's Swizzle<bits, base, shift> moves an index."""
 

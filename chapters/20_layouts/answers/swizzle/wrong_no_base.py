@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Takes the bits from `shift` on, without `base`.
+# Take the bits from `shift` on, without `base`.
 def swizzle(index, bits, base, shift):
     """Return where CuTe's Swizzle<bits, base, shift> moves an index."""
 

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Moves all higher bits, not only `bits` of them.
+# Move all higher bits, not only `bits` of them.
 def swizzle(index, bits, base, shift):
     """Return where CuTe's Swizzle<bits, base, shift> moves an index."""
 

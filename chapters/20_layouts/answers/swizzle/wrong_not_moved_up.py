@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# XORs with the lowest bits, whatever `base` is.
+# XOR with the lowest bits, whatever `base` is.
 def swizzle(index, bits, base, shift):
     """Return where CuTe's Swizzle<bits, base, shift> moves an index."""
 

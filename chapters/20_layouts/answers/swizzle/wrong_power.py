@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Reads ^ as a power and writes a multiplication.
+# I took ^ for a power, and wrote a multiplication.
 def swizzle(index, bits, base, shift):
     """Return where CuTe's Swizzle<bits, base, shift> moves an index."""
 

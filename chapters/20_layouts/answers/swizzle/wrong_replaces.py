@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Replaces the low bits instead of XORing, so two indices meet.
+# Replace the low bits instead of XORing; but then two indices meet.
 def swizzle(index, bits, base, shift):
     """Return where CuTe's Swizzle<bits, base, shift> moves an index."""
 

@@ -1,5 +1,5 @@
 # verdict: pass
-# Orders the elements row by row first, and composes with that.
+# Order the elements row by row first, and compose with that.
 def thread_values(rows, cols, threads, width):
     """Return the layout of a copy: (thread, value) -> number of the element."""
 

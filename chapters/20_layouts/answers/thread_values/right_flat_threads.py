@@ -1,5 +1,5 @@
 # verdict: pass
-# Writes the strides with the number of rounds from the values.
+# The number of rounds follows from the number of values.
 def thread_values(rows, cols, threads, width):
     """Return the layout of a copy: (thread, value) -> number of the element."""
 

@@ -1,5 +1,5 @@
 # verdict: answer
-# Leads to addresses of a row-major tile instead of numbers of coordinates.
+# Return addresses in a row-major tile instead of numbers of coordinates.
 def thread_values(rows, cols, threads, width):
     """Return the layout of a copy: (thread, value) -> number of the element."""
 

@@ -1,5 +1,5 @@
 # verdict: answer
-# Gives a thread all its rounds in adjacent rows.
+# All rounds of a thread are in adjacent rows.
 def thread_values(rows, cols, threads, width):
     """Return the layout of a copy: (thread, value) -> number of the element."""
 

@@ -1,5 +1,5 @@
 # verdict: answer
-# Lets neighbouring threads go down a column.
+# Neighbouring threads go down a column.
 def thread_values(rows, cols, threads, width):
     """Return the layout of a copy: (thread, value) -> number of the element."""
 

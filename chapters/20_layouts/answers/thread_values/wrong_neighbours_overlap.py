@@ -1,5 +1,5 @@
 # verdict: answer
-# Moves one element to the next thread, so that groups overlap.
+# The next thread starts one element further; but then groups overlap.
 def thread_values(rows, cols, threads, width):
     """Return the layout of a copy: (thread, value) -> number of the element."""
 

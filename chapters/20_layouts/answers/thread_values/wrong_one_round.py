@@ -1,5 +1,5 @@
 # verdict: answer
-# Forgets that each thread copies more than one group.
+# I forgot that each thread copies more than one group.
 def thread_values(rows, cols, threads, width):
     """Return the layout of a copy: (thread, value) -> number of the element."""
 

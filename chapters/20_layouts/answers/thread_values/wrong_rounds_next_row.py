@@ -1,5 +1,5 @@
 # verdict: answer
-# Starts the next round one row below, where the first has been.
+# Start the next round one row below, where the first has been.
 def thread_values(rows, cols, threads, width):
     """Return the layout of a copy: (thread, value) -> number of the element."""
 

@@ -1,5 +1,5 @@
 # verdict: answer
-# Puts a thread's values below each other.
+# Put the values of a thread below each other.
 def thread_values(rows, cols, threads, width):
     """Return the layout of a copy: (thread, value) -> number of the element."""
 

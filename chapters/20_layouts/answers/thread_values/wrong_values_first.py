@@ -1,5 +1,5 @@
 # verdict: answer
-# Puts the values in the first mode and the threads in the second.
+# Put the values in the first mode and the threads in the second.
 def thread_values(rows, cols, threads, width):
     """Return the layout of a copy: (thread, value) -> number of the element."""
 

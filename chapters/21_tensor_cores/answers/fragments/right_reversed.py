@@ -1,5 +1,5 @@
 # verdict: pass
-# Counts the rows from below, for the place.
+# For the place, count the rows from below.
 @cuda.jit
 def fragments(x, out):
     """Copy a tile of 32 x 32 float16 and load it as fragments of a."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# Moves pieces round instead of the exclusive or.
+# Rotate the pieces instead of using the exclusive or.
 @cuda.jit
 def fragments(x, out):
     """Copy a tile of 32 x 32 float16 and load it as fragments of a."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The swizzle is for the store.
+# Only the store needs the swizzle.
 @cuda.jit
 def fragments(x, out):
     """Copy a tile of 32 x 32 float16 and load it as fragments of a."""

@@ -1,5 +1,5 @@
 # verdict: bank-conflicts
-# Padding to 20 words.
+# Pad the rows to 20 words.
 @cuda.jit
 def fragments(x, out):
     """Copy a tile of 32 x 32 float16 and load it as fragments of a."""

@@ -1,5 +1,5 @@
 # verdict: bank-conflicts
-# As for rows of 128 bytes, with 4 instead of 8.
+# The row modulo 4, as it was 8 for rows of 128 bytes.
 @cuda.jit
 def fragments(x, out):
     """Copy a tile of 32 x 32 float16 and load it as fragments of a."""

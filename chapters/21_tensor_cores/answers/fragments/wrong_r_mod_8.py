@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# As for rows of 128 bytes.
+# The row modulo 8, as for rows of 128 bytes.
 @cuda.jit
 def fragments(x, out):
     """Copy a tile of 32 x 32 float16 and load it as fragments of a."""

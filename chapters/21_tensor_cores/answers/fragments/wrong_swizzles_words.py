@@ -1,5 +1,5 @@
 # verdict: misaligned
-# The exclusive or is of the word.
+# The exclusive or is for the number of the word.
 @cuda.jit
 def fragments(x, out):
     """Copy a tile of 32 x 32 float16 and load it as fragments of a."""

@@ -1,5 +1,5 @@
 # verdict: bank-conflicts
-# Every second row moves by one.
+# Every second pair of rows moves by one piece.
 @cuda.jit
 def fragments(x, out):
     """Copy a tile of 32 x 32 float16 and load it as fragments of a."""

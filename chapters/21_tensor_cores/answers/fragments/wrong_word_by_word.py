@@ -1,5 +1,5 @@
 # verdict: narrow
-# Sixteen words, one at a time.
+# Each thread copies eight words, one at a time.
 @cuda.jit
 def fragments(x, out):
     """Copy a tile of 32 x 32 float16 and load it as fragments of a."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# The copies are started after the product.
+# Start the copies after the product.
 @cuda.jit
 def gemm_pipelined(a, b, c):
     """Write a @ b into c, with STAGES pairs of tiles and copies in flight."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# No copies beyond the end, but a group all the same.
+# Copy nothing beyond the end, but commit a group all the same.
 @cuda.jit
 def gemm_pipelined(a, b, c):
     """Write a @ b into c, with STAGES pairs of tiles and copies in flight."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# Waits for everything: right, and not as fast.
+# Wait for everything: right, but not as fast.
 @cuda.jit
 def gemm_pipelined(a, b, c):
     """Write a @ b into c, with STAGES pairs of tiles and copies in flight."""

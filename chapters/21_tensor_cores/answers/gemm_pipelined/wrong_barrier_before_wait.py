@@ -1,5 +1,5 @@
 # verdict: race
-# First everybody is here, then the copies are.
+# First wait for the threads, then for the copies.
 @cuda.jit
 def gemm_pipelined(a, b, c):
     """Write a @ b into c, with STAGES pairs of tiles and copies in flight."""

@@ -1,5 +1,5 @@
 # verdict: uninitialised
-# Where nothing is left, there is nothing to commit.
+# If nothing is left, there is nothing to commit.
 @cuda.jit
 def gemm_pipelined(a, b, c):
     """Write a @ b into c, with STAGES pairs of tiles and copies in flight."""

@@ -1,5 +1,5 @@
 # verdict: race
-# Start the copies as early as can be.
+# Start the copies as early as possible.
 @cuda.jit
 def gemm_pipelined(a, b, c):
     """Write a @ b into c, with STAGES pairs of tiles and copies in flight."""

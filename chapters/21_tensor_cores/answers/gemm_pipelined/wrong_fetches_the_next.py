@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The tiles of the next stride.
+# Fetch the tiles of the next stride.
 @cuda.jit
 def gemm_pipelined(a, b, c):
     """Write a @ b into c, with STAGES pairs of tiles and copies in flight."""

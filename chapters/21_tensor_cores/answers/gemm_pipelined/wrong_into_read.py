@@ -1,5 +1,5 @@
 # verdict: race
-# Into the pair that has just been waited for.
+# Fetch into the pair that has just been waited for.
 @cuda.jit
 def gemm_pipelined(a, b, c):
     """Write a @ b into c, with STAGES pairs of tiles and copies in flight."""

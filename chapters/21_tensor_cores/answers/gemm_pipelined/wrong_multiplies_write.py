@@ -1,5 +1,5 @@
 # verdict: race
-# The pair that was copied.
+# Multiply the pair that was copied.
 @cuda.jit
 def gemm_pipelined(a, b, c):
     """Write a @ b into c, with STAGES pairs of tiles and copies in flight."""

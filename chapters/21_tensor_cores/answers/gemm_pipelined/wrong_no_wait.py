@@ -1,5 +1,5 @@
 # verdict: uninitialised
-# The barrier waits for all.
+# The barrier waits for everything.
 @cuda.jit
 def gemm_pipelined(a, b, c):
     """Write a @ b into c, with STAGES pairs of tiles and copies in flight."""

@@ -1,5 +1,5 @@
 # verdict: barriers
-# One before and one after.
+# One barrier before the product and one after it.
 @cuda.jit
 def gemm_pipelined(a, b, c):
     """Write a @ b into c, with STAGES pairs of tiles and copies in flight."""

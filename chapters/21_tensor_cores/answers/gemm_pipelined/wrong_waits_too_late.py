@@ -1,5 +1,5 @@
 # verdict: uninitialised
-# Waits for all but LAST groups.
+# Wait for all but LAST groups.
 @cuda.jit
 def gemm_pipelined(a, b, c):
     """Write a @ b into c, with STAGES pairs of tiles and copies in flight."""

@@ -1,5 +1,5 @@
 # verdict: unwritten
-# All warps store to one corner.
+# All warps store to the same corner.
 @cuda.jit
 def gemm_pipelined(a, b, c):
     """Write a @ b into c, with STAGES pairs of tiles and copies in flight."""

@@ -1,5 +1,5 @@
 # verdict: race
-# There are as many pairs as are in flight.
+# There are as many pairs as copies in flight.
 @cuda.jit
 def gemm_pipelined(a, b, c):
     """Write a @ b into c, with STAGES pairs of tiles and copies in flight."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# Fragments of a are loaded first, b one at a time.
+# Load the fragment of a first, and those of b two at a time.
 @cuda.jit
 def gemm_tiled(a, b, c):
     """Write a @ b into c, with tiles in shared memory."""

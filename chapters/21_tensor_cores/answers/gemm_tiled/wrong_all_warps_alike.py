@@ -1,5 +1,5 @@
 # verdict: constants
-# A lane's row in the tile.
+# The lane alone gives the row in the tile.
 @cuda.jit
 def gemm_tiled(a, b, c):
     """Write a @ b into c, with tiles in shared memory."""

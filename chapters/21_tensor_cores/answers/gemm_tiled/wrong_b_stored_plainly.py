@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Forgot the swizzle where b is stored.
+# I forgot the swizzle where b is stored.
 @cuda.jit
 def gemm_tiled(a, b, c):
     """Write a @ b into c, with tiles in shared memory."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Adds to the first sums of a row of fragments alone.
+# Add only to the first sums of a row of fragments.
 @cuda.jit
 def gemm_tiled(a, b, c):
     """Write a @ b into c, with tiles in shared memory."""

@@ -1,5 +1,5 @@
 # verdict: constants
-# 4 fragments: as many as there are here.
+# There are 4 fragments here.
 @cuda.jit
 def gemm_tiled(a, b, c):
     """Write a @ b into c, with tiles in shared memory."""

@@ -1,5 +1,5 @@
 # verdict: race
-# What I copied I may read.
+# I may read what I have copied.
 @cuda.jit
 def gemm_tiled(a, b, c):
     """Write a @ b into c, with tiles in shared memory."""

@@ -1,5 +1,5 @@
 # verdict: uninitialised
-# A thread copies one piece.
+# Each thread copies one piece.
 @cuda.jit
 def gemm_tiled(a, b, c):
     """Write a @ b into c, with tiles in shared memory."""

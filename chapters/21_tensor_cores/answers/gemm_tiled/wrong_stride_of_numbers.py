@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Strides of BK.
+# A stride is BK.
 @cuda.jit
 def gemm_tiled(a, b, c):
     """Write a @ b into c, with tiles in shared memory."""

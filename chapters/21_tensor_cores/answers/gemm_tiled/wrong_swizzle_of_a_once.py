@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The place is for the store.
+# Only the store needs `place`.
 @cuda.jit
 def gemm_tiled(a, b, c):
     """Write a @ b into c, with tiles in shared memory."""

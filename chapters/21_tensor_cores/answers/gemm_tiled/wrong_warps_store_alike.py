@@ -1,5 +1,5 @@
 # verdict: constants
-# Forgot the row of the warp where the sums are stored.
+# I forgot the row of the warp where the sums are stored.
 @cuda.jit
 def gemm_tiled(a, b, c):
     """Write a @ b into c, with tiles in shared memory."""

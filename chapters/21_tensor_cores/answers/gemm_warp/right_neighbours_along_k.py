@@ -1,5 +1,5 @@
 # verdict: pass
-# The order of k is free, as long as a and b have the same: neighbouring words.
+# Any order along k is right if a and b share it: take neighbouring words.
 @cuda.jit
 def gemm_warp(a, bt, c):
     """Write a @ b into c, a tile of 16 x 8 per warp, from global memory."""

@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# The index along k is that of the number: 2t.
+# The index along k counts numbers, so it is 2t.
 @cuda.jit
 def gemm_warp(a, bt, c):
     """Write a @ b into c, a tile of 16 x 8 per warp, from global memory."""

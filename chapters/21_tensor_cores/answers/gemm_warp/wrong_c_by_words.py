@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# c has a word for each lane, as a has.
+# c has one word for each lane, as a has.
 @cuda.jit
 def gemm_warp(a, bt, c):
     """Write a @ b into c, a tile of 16 x 8 per warp, from global memory."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# c is held like b: a column per g.
+# c is held like b: one column per g.
 @cuda.jit
 def gemm_warp(a, bt, c):
     """Write a @ b into c, a tile of 16 x 8 per warp, from global memory."""

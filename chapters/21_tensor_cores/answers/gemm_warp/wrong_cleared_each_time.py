@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Every product begins with zero.
+# Every product starts at zero.
 @cuda.jit
 def gemm_warp(a, bt, c):
     """Write a @ b into c, a tile of 16 x 8 per warp, from global memory."""

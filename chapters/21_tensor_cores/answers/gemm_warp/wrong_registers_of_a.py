@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Along the row first: registers 1 and 2 exchanged.
+# Go along the row first, which exchanges registers 1 and 2.
 @cuda.jit
 def gemm_warp(a, bt, c):
     """Write a @ b into c, a tile of 16 x 8 per warp, from global memory."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The two words of b in the other order.
+# Take the two words of b in the other order.
 @cuda.jit
 def gemm_warp(a, bt, c):
     """Write a @ b into c, a tile of 16 x 8 per warp, from global memory."""

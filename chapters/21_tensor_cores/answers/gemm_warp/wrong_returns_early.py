@@ -1,5 +1,5 @@
 # verdict: warp
-# Lanes of the lower half would only repeat the others' work.
+# Lanes of the upper half would only repeat the others' work.
 @cuda.jit
 def gemm_warp(a, bt, c):
     """Write a @ b into c, a tile of 16 x 8 per warp, from global memory."""

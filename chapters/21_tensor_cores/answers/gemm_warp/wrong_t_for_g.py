@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Exchanges g and t in the fragment of b.
+# Exchange g and t in the fragment of b.
 @cuda.jit
 def gemm_warp(a, bt, c):
     """Write a @ b into c, a tile of 16 x 8 per warp, from global memory."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# With shifts and masks.
+# Shifts and masks.
 def owner(matrix, row, col):
     """Return (lane, number) of an element of a fragment of m16n8k16."""
     if matrix == "b":

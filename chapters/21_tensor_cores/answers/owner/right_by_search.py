@@ -1,5 +1,5 @@
 # verdict: pass
-# Goes through all lanes and looks.
+# Go through all lanes and look.
 def owner(matrix, row, col):
     """Return (lane, number) of an element of a fragment of m16n8k16."""
     for lane in range(32):

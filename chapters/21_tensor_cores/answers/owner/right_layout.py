@@ -1,5 +1,5 @@
 # verdict: pass
-# Looks the element up in a layout from (lane, number) to the element.
+# Look the element up in a layout from (lane, number) to the element.
 def table(shape, stride):
     """Return the index of each coordinate, the first one running fastest."""
     found = [0]

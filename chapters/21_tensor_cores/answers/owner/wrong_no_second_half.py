@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# c and a are eight rows high.
+# In b, rows 8 to 15 are numbered like rows 0 to 7.
 def owner(matrix, row, col):
     """Return (lane, number) of an element of a fragment of m16n8k16."""
     if matrix == "b":

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The number of the register, not of the element.
+# The number is that of the register, not of the element.
 def owner(matrix, row, col):
     """Return (lane, number) of an element of a fragment of m16n8k16."""
     if matrix == "b":

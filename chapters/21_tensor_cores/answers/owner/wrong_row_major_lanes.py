@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Lanes count along the columns: t has eight values.
+# Lanes count down a column first, which has eight rows.
 def owner(matrix, row, col):
     """Return (lane, number) of an element of a fragment of m16n8k16."""
     if matrix == "b":

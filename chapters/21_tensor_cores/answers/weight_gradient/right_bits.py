@@ -1,5 +1,5 @@
 # verdict: pass
-# With masks, and the fragments in one call each.
+# Masks, and one call for each fragment.
 @cuda.jit
 def weight_gradient(x, y, c):
     """Write x.T @ y into c, 16 x 16, by one warp."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# b first, its columns one after the other.
+# Multiply the right half of b first, then the left.
 @cuda.jit
 def weight_gradient(x, y, c):
     """Write x.T @ y into c, 16 x 16, by one warp."""

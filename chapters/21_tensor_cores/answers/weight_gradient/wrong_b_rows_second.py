@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# In b the columns 8-15 come second.
+# In b, columns 8 to 15 come second.
 @cuda.jit
 def weight_gradient(x, y, c):
     """Write x.T @ y into c, 16 x 16, by one warp."""

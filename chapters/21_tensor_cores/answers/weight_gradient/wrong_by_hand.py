@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The words of the rows 2t are those of a.
+# Load the words of x by hand, as if x were stored like a.
 @cuda.jit
 def weight_gradient(x, y, c):
     """Write x.T @ y into c, 16 x 16, by one warp."""

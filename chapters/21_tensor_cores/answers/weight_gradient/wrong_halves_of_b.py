@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The right columns are those of the first two words.
+# The right columns come from the first two words.
 @cuda.jit
 def weight_gradient(x, y, c):
     """Write x.T @ y into c, 16 x 16, by one warp."""

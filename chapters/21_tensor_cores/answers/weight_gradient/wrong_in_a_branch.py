@@ -1,5 +1,5 @@
 # verdict: warp
-# 16 rows, so 16 lanes.
+# There are 16 rows, so 16 lanes multiply.
 @cuda.jit
 def weight_gradient(x, y, c):
     """Write x.T @ y into c, 16 x 16, by one warp."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Copied the line, and changed only the column.
+# I copied the line, and changed only the column.
 @cuda.jit
 def weight_gradient(x, y, c):
     """Write x.T @ y into c, 16 x 16, by one warp."""

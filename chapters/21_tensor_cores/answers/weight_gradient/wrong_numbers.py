@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# The second half begins at number 8.
+# The second half starts at number 8.
 @cuda.jit
 def weight_gradient(x, y, c):
     """Write x.T @ y into c, 16 x 16, by one warp."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Both operands are stored alike, so both have the same index.
+# Both operands are stored alike, so both use the same index.
 @cuda.jit
 def weight_gradient(x, y, c):
     """Write x.T @ y into c, 16 x 16, by one warp."""

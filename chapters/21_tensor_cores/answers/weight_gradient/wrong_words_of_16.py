@@ -1,5 +1,5 @@
 # verdict: misaligned
-# The second half begins at word 2.
+# The second half starts at word 2.
 @cuda.jit
 def weight_gradient(x, y, c):
     """Write x.T @ y into c, 16 x 16, by one warp."""

@@ -1,11 +1,11 @@
 # verdict: pass
-# With arrays of indices, and a margin of zeros.
+# Arrays of indices, and a margin of zeros.
 BOX = 64  # numbers in a row of the box
 PIECE = 8  # numbers in 16 bytes
 
 
 def delivered(x, row, col, rows):
-    """Return the shared memory after TMA has loaded a box of x."""
+    """Return the contents of shared memory after the TMA has loaded a box."""
     m, n = x.shape
     wide = np.zeros((m + 200, n + 400), x.dtype)
     wide[100 : 100 + m, 200 : 200 + n] = x

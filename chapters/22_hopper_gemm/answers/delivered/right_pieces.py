@@ -1,10 +1,10 @@
 # verdict: pass
-# Moves whole pieces, by the XOR.
+# Move whole pieces by XOR.
 BOX = 64  # numbers in a row of the box
 
 
 def delivered(x, row, col, rows):
-    """Return the shared memory after TMA has loaded a box of x."""
+    """Return the contents of shared memory after the TMA has loaded a box."""
     tile = np.zeros((rows, 8, 8), x.dtype)
     m, n = x.shape
     for r in range(rows):

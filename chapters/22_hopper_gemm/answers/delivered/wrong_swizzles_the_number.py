@@ -1,10 +1,10 @@
 # verdict: wrong-value
-# Passes the number's index to swizzle, which counts bytes.
+# Pass the index of the number to swizzle, which counts bytes.
 BOX = 64  # numbers in a row of the box
 
 
 def delivered(x, row, col, rows):
-    """Return the shared memory after TMA has loaded a box of x."""
+    """Return the contents of shared memory after the TMA has loaded a box."""
     tile = np.zeros(BOX * rows, x.dtype)
     m, n = x.shape
     for r in range(rows):

@@ -5,7 +5,7 @@ PIECE = 8  # numbers in 16 bytes
 
 
 def delivered(x, row, col, rows):
-    """Return the shared memory after TMA has loaded a box of x."""
+    """Return the contents of shared memory after the TMA has loaded a box."""
     tile = np.zeros((rows, BOX // PIECE, PIECE), x.dtype)
     m, n = x.shape
     for r in range(rows):

@@ -1,5 +1,5 @@
 # verdict: pass
-# Stage and parity by division.
+# Compute stage and parity by division.
 @cuda.jit
 def dot_columns(x, y, out):
     """Write the products of 64 columns into out, through a ring of stages."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# The producer announces and copies one matrix after the other, as two arrivals.
+# The producer announces and copies one matrix after the other: two arrivals.
 @cuda.jit
 def dot_columns(x, y, out):
     """Write the products of 64 columns into out, through a ring of stages."""

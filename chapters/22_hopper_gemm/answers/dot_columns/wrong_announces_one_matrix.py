@@ -1,5 +1,5 @@
 # verdict: uninitialised
-# The bytes of one matrix are announced.
+# Announce the bytes of one matrix.
 @cuda.jit
 def dot_columns(x, y, out):
     """Write the products of 64 columns into out, through a ring of stages."""

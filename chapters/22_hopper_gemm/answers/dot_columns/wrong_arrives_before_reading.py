@@ -1,5 +1,5 @@
 # verdict: race
-# The stage is released and then read.
+# Release the stage, and then read it.
 @cuda.jit
 def dot_columns(x, y, out):
     """Write the products of 64 columns into out, through a ring of stages."""

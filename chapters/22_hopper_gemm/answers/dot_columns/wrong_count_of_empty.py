@@ -1,5 +1,5 @@
 # verdict: mbarrier
-# The producer's warp is counted as well.
+# Count the producer's warp as well.
 @cuda.jit
 def dot_columns(x, y, out):
     """Write the products of 64 columns into out, through a ring of stages."""

@@ -1,5 +1,5 @@
 # verdict: mbarrier
-# A lane per copy is counted, and one arrives.
+# Count one arrival per copy; but only one thread arrives.
 @cuda.jit
 def dot_columns(x, y, out):
     """Write the products of 64 columns into out, through a ring of stages."""

@@ -1,5 +1,5 @@
 # verdict: race
-# A thread of each part makes its own mbarriers, and there is no barrier.
+# One thread makes the mbarriers, and the others see them at once.
 @cuda.jit
 def dot_columns(x, y, out):
     """Write the products of 64 columns into out, through a ring of stages."""

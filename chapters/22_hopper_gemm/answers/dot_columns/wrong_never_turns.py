@@ -1,5 +1,5 @@
 # verdict: mbarrier
-# The consumers forget the ring.
+# The consumers flip the parity, but stay at the same stage.
 @cuda.jit
 def dot_columns(x, y, out):
     """Write the products of 64 columns into out, through a ring of stages."""

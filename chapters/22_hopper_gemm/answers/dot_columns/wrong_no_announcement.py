@@ -1,5 +1,5 @@
 # verdict: uninitialised
-# An arrival without bytes.
+# Arrive without announcing any bytes.
 @cuda.jit
 def dot_columns(x, y, out):
     """Write the products of 64 columns into out, through a ring of stages."""

@@ -1,5 +1,5 @@
 # verdict: mbarrier
-# Nobody releases a stage.
+# No thread has to release a stage.
 @cuda.jit
 def dot_columns(x, y, out):
     """Write the products of 64 columns into out, through a ring of stages."""

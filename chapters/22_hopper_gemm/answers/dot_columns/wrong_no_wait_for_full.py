@@ -1,5 +1,5 @@
 # verdict: uninitialised
-# The ring is always ahead.
+# The producer is always ahead.
 @cuda.jit
 def dot_columns(x, y, out):
     """Write the products of 64 columns into out, through a ring of stages."""

@@ -1,5 +1,5 @@
 # verdict: mbarrier
-# The producer forgets to flip its parity.
+# I forgot to flip the producer's parity.
 @cuda.jit
 def dot_columns(x, y, out):
     """Write the products of 64 columns into out, through a ring of stages."""

@@ -1,5 +1,5 @@
 # verdict: mbarrier
-# A barrier of the block before the stage is released.
+# The block meets at a barrier before a stage is released.
 @cuda.jit
 def dot_columns(x, y, out):
     """Write the products of 64 columns into out, through a ring of stages."""

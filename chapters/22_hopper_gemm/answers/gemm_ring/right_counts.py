@@ -1,5 +1,5 @@
 # verdict: pass
-# Counts the stages of all tiles, and divides.
+# Count the stages of all tiles, and divide.
 @cuda.jit
 def gemm_ring(map_a, map_w, m, n, k, c):
     """Write a @ w.T into c, tile by tile, through a ring of stages."""

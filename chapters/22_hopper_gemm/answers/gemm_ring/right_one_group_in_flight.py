@@ -1,5 +1,5 @@
 # verdict: pass
-# Releases a stage one step later, as the winning kernel does.
+# Release a stage one step later, as the winning kernel does.
 @cuda.jit
 def gemm_ring(map_a, map_w, m, n, k, c):
     """Write a @ w.T into c, tile by tile, through a ring of stages."""

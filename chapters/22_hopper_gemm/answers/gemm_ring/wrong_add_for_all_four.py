@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# add belongs to the stage: all four products get it.
+# `add` belongs to the stage, so all four products get it.
 @cuda.jit
 def gemm_ring(map_a, map_w, m, n, k, c):
     """Write a @ w.T into c, tile by tile, through a ring of stages."""

@@ -1,5 +1,5 @@
 # verdict: uninitialised
-# The bytes of the first box.
+# Announce the bytes of the first box.
 @cuda.jit
 def gemm_ring(map_a, map_w, m, n, k, c):
     """Write a @ w.T into c, tile by tile, through a ring of stages."""

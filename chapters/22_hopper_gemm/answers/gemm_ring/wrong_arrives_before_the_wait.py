@@ -1,5 +1,5 @@
 # verdict: race
-# The products have been started, so the stage is done with.
+# The products have been started, so the stage is free.
 @cuda.jit
 def gemm_ring(map_a, map_w, m, n, k, c):
     """Write a @ w.T into c, tile by tile, through a ring of stages."""

@@ -1,5 +1,5 @@
 # verdict: mbarrier
-# All 128 threads have read the stage.
+# All 128 threads have read the stage, so all of them arrive.
 @cuda.jit
 def gemm_ring(map_a, map_w, m, n, k, c):
     """Write a @ w.T into c, tile by tile, through a ring of stages."""

@@ -1,5 +1,5 @@
 # verdict: uninitialised
-# The stages go around; the parity is forgotten.
+# The stages go around; I forgot the parity.
 @cuda.jit
 def gemm_ring(map_a, map_w, m, n, k, c):
     """Write a @ w.T into c, tile by tile, through a ring of stages."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The first product of each stage replaces.
+# The first product of each stage replaces the sums.
 @cuda.jit
 def gemm_ring(map_a, map_w, m, n, k, c):
     """Write a @ w.T into c, tile by tile, through a ring of stages."""

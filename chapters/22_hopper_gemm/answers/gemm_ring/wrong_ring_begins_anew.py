@@ -1,5 +1,5 @@
 # verdict: uninitialised
-# Each tile begins at stage 0.
+# Each tile starts at stage 0.
 @cuda.jit
 def gemm_ring(map_a, map_w, m, n, k, c):
     """Write a @ w.T into c, tile by tile, through a ring of stages."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Both warpgroups begin where the stage begins.
+# The rows of both warpgroups start where the stage starts.
 @cuda.jit
 def gemm_ring(map_a, map_w, m, n, k, c):
     """Write a @ w.T into c, tile by tile, through a ring of stages."""

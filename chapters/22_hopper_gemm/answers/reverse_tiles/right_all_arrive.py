@@ -1,5 +1,5 @@
 # verdict: pass
-# All threads arrive, one of them announces bytes.
+# All threads arrive, and one of them announces bytes.
 @cuda.jit
 def reverse_tiles(x, out):
     """Write the numbers of this block's tile into out, in reverse order."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# Another thread makes the copy than makes the barrier.
+# One thread makes the mbarrier, and another starts the copy.
 @cuda.jit
 def reverse_tiles(x, out):
     """Write the numbers of this block's tile into out, in reverse order."""

@@ -1,5 +1,5 @@
 # verdict: mbarrier
-# It announces numbers and copies bytes.
+# Announce how many numbers there are, and copy bytes.
 @cuda.jit
 def reverse_tiles(x, out):
     """Write the numbers of this block's tile into out, in reverse order."""

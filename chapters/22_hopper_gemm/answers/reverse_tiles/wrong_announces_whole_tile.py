@@ -1,5 +1,5 @@
 # verdict: mbarrier
-# The last tile announces a whole one.
+# The last tile announces the bytes of a full one.
 @cuda.jit
 def reverse_tiles(x, out):
     """Write the numbers of this block's tile into out, in reverse order."""

@@ -1,5 +1,5 @@
 # verdict: mbarrier
-# Nobody arrives.
+# No thread has to arrive.
 @cuda.jit
 def reverse_tiles(x, out):
     """Write the numbers of this block's tile into out, in reverse order."""

@@ -1,5 +1,5 @@
 # verdict: race
-# The mbarrier is there for all at once.
+# The mbarrier exists for all threads at once.
 @cuda.jit
 def reverse_tiles(x, out):
     """Write the numbers of this block's tile into out, in reverse order."""

@@ -1,5 +1,5 @@
 # verdict: uninitialised
-# An arrival is enough, the copy reports itself.
+# An arrival is enough; the copy reports itself.
 @cuda.jit
 def reverse_tiles(x, out):
     """Write the numbers of this block's tile into out, in reverse order."""

@@ -1,5 +1,5 @@
 # verdict: uninitialised
-# The phase that one waits for is the next one.
+# The phase to wait for is the next one, with parity 1.
 @cuda.jit
 def reverse_tiles(x, out):
     """Write the numbers of this block's tile into out, in reverse order."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# Without divmod.
+# Division and remainder, without divmod.
 def ring(k, stages):
     """Return stage, parity at full, parity at empty of tile k."""
     parity = k // stages & 1

@@ -1,5 +1,5 @@
 # verdict: pass
-# Step by step.
+# Go around the ring step by step.
 def ring(k, stages):
     """Return stage, parity at full, parity at empty of tile k."""
     stage = parity = 0

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The two parities are exchanged.
+# Exchange the two parities.
 def ring(k, stages):
     """Return stage, parity at full, parity at empty of tile k."""
     turn, stage = divmod(k, stages)

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The number of the phase is not its parity.
+# The parity is the number of the phase.
 def ring(k, stages):
     """Return stage, parity at full, parity at empty of tile k."""
     turn, stage = divmod(k, stages)

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# divmod gives the quotient first.
+# divmod gives the remainder first.
 def ring(k, stages):
     """Return stage, parity at full, parity at empty of tile k."""
     stage, turn = divmod(k, stages)

@@ -1,5 +1,5 @@
 # verdict: pass
-# Column by column.
+# Go group by group, and then divide.
 def tile_at(number, rows, cols, group):
     """Return the row and the column of a tile in serpentine order."""
     first, forwards = 0, True

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Groups from left to right.
+# All groups go from left to right.
 def tile_at(number, rows, cols, group):
     """Return the row and the column of a tile in serpentine order."""
     which, inside = divmod(number, group * cols)

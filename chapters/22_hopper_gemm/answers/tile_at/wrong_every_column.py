@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Every column turns.
+# In every second column, the rows go up.
 def tile_at(number, rows, cols, group):
     """Return the row and the column of a tile in serpentine order."""
     which, inside = divmod(number, group * cols)

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# One column too far.
+# The mirror of column col is cols - col.
 def tile_at(number, rows, cols, group):
     """Return the row and the column of a tile in serpentine order."""
     which, inside = divmod(number, group * cols)

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Within a group row by row.
+# Within a group, go row by row.
 def tile_at(number, rows, cols, group):
     """Return the row and the column of a tile in serpentine order."""
     which, inside = divmod(number, group * cols)

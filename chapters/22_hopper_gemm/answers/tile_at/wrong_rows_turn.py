@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Rows go up as well.
+# In odd groups, the rows go back as well.
 def tile_at(number, rows, cols, group):
     """Return the row and the column of a tile in serpentine order."""
     which, inside = divmod(number, group * cols)

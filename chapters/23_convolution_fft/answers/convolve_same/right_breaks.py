@@ -1,5 +1,5 @@
 # verdict: pass
-# Indices fall, so below 0 there is nothing more.
+# The indices fall, so nothing is left once one is below 0.
 @cuda.jit
 def convolve_same(x, w, out):
     """Write the convolution of x with w into out: same size, zeros outside."""

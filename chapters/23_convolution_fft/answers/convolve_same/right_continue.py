@@ -1,5 +1,5 @@
 # verdict: pass
-# What is outside is passed over.
+# Skip what is outside.
 @cuda.jit
 def convolve_same(x, w, out):
     """Write the convolution of x with w into out: same size, zeros outside."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# The loops go over the pixels under the filter.
+# Loop over the pixels under the filter.
 @cuda.jit
 def convolve_same(x, w, out):
     """Write the convolution of x with w into out: same size, zeros outside."""

@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# j is bounded by the height.
+# j is bounded by the height, and i by the width.
 @cuda.jit
 def convolve_same(x, w, out):
     """Write the convolution of x with w into out: same size, zeros outside."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Only the rows are reversed.
+# Reverse only the rows.
 @cuda.jit
 def convolve_same(x, w, out):
     """Write the convolution of x with w into out: same size, zeros outside."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Height and width change places.
+# Height and width are exchanged.
 @cuda.jit
 def convolve_same(x, w, out):
     """Write the convolution of x with w into out: same size, zeros outside."""

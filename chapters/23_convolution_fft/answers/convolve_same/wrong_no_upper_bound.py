@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# Python counts from the end where an index is negative.
+# Only negative indices are dangerous, because they count from the end.
 @cuda.jit
 def convolve_same(x, w, out):
     """Write the convolution of x with w into out: same size, zeros outside."""

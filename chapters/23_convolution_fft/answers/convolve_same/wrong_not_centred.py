@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The first part of the full convolution.
+# Take the first part of the full convolution.
 @cuda.jit
 def convolve_same(x, w, out):
     """Write the convolution of x with w into out: same size, zeros outside."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Exercise 1, with zeros round it.
+# The kernel of exercise 1, with zeros around the image.
 @cuda.jit
 def convolve_same(x, w, out):
     """Write the convolution of x with w into out: same size, zeros outside."""

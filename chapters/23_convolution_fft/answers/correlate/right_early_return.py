@@ -1,5 +1,5 @@
 # verdict: pass
-# Those without a result leave; the loops go backwards.
+# Threads without a result return; the loops go backwards.
 @cuda.jit
 def correlate(x, w, out):
     """Write the valid cross-correlation of x with w into out."""

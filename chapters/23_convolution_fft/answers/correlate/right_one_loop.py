@@ -1,5 +1,5 @@
 # verdict: pass
-# One loop over all taps.
+# One loop over all elements of the filter.
 @cuda.jit
 def correlate(x, w, out):
     """Write the valid cross-correlation of x with w into out."""

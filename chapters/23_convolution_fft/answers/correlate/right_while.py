@@ -1,5 +1,5 @@
 # verdict: pass
-# A while loop for the columns.
+# A while loop over the columns.
 @cuda.jit
 def correlate(x, w, out):
     """Write the valid cross-correlation of x with w into out."""

@@ -1,5 +1,5 @@
 # verdict: uninitialised
-# out begins as zero.
+# out starts as zero.
 @cuda.jit
 def correlate(x, w, out):
     """Write the valid cross-correlation of x with w into out."""

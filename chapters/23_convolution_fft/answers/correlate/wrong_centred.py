@@ -1,5 +1,5 @@
 # verdict: negative-index
-# The filter's middle lies on the pixel.
+# The middle of the filter is on the pixel.
 @cuda.jit
 def correlate(x, w, out):
     """Write the valid cross-correlation of x with w into out."""

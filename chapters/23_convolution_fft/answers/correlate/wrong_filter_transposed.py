@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# The filter as columns and rows.
+# The filter is indexed by column and row.
 @cuda.jit
 def correlate(x, w, out):
     """Write the valid cross-correlation of x with w into out."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# A convolution turns the filter round.
+# A convolution reverses the filter.
 @cuda.jit
 def correlate(x, w, out):
     """Write the valid cross-correlation of x with w into out."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Reversed, in one of two directions.
+# Reverse the filter in one of the two directions.
 @cuda.jit
 def correlate(x, w, out):
     """Write the valid cross-correlation of x with w into out."""

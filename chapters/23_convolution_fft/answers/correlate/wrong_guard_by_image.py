@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# The guard is about the image, as ever.
+# The guard is about the image, as always.
 @cuda.jit
 def correlate(x, w, out):
     """Write the valid cross-correlation of x with w into out."""

@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# Row and column have to be inside: or.
+# Row and column have to be inside, so it is `or`.
 @cuda.jit
 def correlate(x, w, out):
     """Write the valid cross-correlation of x with w into out."""

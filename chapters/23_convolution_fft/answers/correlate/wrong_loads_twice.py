@@ -1,5 +1,5 @@
 # verdict: loads
-# Each product half and half.
+# Add each product in two halves.
 @cuda.jit
 def correlate(x, w, out):
     """Write the valid cross-correlation of x with w into out."""

@@ -1,5 +1,5 @@
 # verdict: loads
-# One thread knows how.
+# One thread can do it all.
 @cuda.jit
 def correlate(x, w, out):
     """Write the valid cross-correlation of x with w into out."""

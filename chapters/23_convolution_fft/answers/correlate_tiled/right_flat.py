@@ -1,5 +1,5 @@
 # verdict: pass
-# The cells are numbered through.
+# Number the elements of the tile.
 @cuda.jit
 def correlate_tiled(x, w, out):
     """Write the valid cross-correlation of x with a 5 x 5 filter into out."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# Its own, below, to the right, and the corner.
+# Load its own element, one below, one to the right, and one at the corner.
 @cuda.jit
 def correlate_tiled(x, w, out):
     """Write the valid cross-correlation of x with a 5 x 5 filter into out."""

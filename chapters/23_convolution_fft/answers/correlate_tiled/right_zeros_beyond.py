@@ -1,5 +1,5 @@
 # verdict: pass
-# Zeros where the image has ended.
+# Zeros beyond the edge of the image.
 @cuda.jit
 def correlate_tiled(x, w, out):
     """Write the valid cross-correlation of x with a 5 x 5 filter into out."""

@@ -1,5 +1,5 @@
 # verdict: race
-# Then nobody has to think who loads what.
+# Every thread loads everything, so there is nothing to share out.
 @cuda.jit
 def correlate_tiled(x, w, out):
     """Write the valid cross-correlation of x with a 5 x 5 filter into out."""

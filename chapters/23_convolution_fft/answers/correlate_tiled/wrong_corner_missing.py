@@ -1,5 +1,5 @@
 # verdict: uninitialised
-# Its own, what is below, and what is to the right.
+# Load its own element, what is below, and what is to the right.
 @cuda.jit
 def correlate_tiled(x, w, out):
     """Write the valid cross-correlation of x with a 5 x 5 filter into out."""

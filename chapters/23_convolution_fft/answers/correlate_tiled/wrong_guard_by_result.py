@@ -1,5 +1,5 @@
 # verdict: uninitialised
-# A cell for each result.
+# The tile has one element for each result.
 @cuda.jit
 def correlate_tiled(x, w, out):
     """Write the valid cross-correlation of x with a 5 x 5 filter into out."""

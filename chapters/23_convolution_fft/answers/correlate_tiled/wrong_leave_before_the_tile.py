@@ -1,5 +1,5 @@
 # verdict: uninitialised
-# Who has no result has nothing to do.
+# A thread without a result has nothing to do.
 @cuda.jit
 def correlate_tiled(x, w, out):
     """Write the valid cross-correlation of x with a 5 x 5 filter into out."""

@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# The halo is there so that nothing is missing.
+# There is a halo, so nothing is missing.
 @cuda.jit
 def correlate_tiled(x, w, out):
     """Write the valid cross-correlation of x with a 5 x 5 filter into out."""

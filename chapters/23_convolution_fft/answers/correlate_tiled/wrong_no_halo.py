@@ -1,5 +1,5 @@
 # verdict: uninitialised
-# A thread brings its own element.
+# Each thread loads its own element.
 @cuda.jit
 def correlate_tiled(x, w, out):
     """Write the valid cross-correlation of x with a 5 x 5 filter into out."""

@@ -1,5 +1,5 @@
 # verdict: uninitialised
-# Threads come in 32s, down as well.
+# Threads come in 32s, in both directions.
 @cuda.jit
 def correlate_tiled(x, w, out):
     """Write the valid cross-correlation of x with a 5 x 5 filter into out."""

@@ -1,5 +1,5 @@
 # verdict: loads
-# The taps are the same for all, so the cache has them.
+# The filter is the same for all threads, so the cache has it.
 @cuda.jit
 def correlate_tiled(x, w, out):
     """Write the valid cross-correlation of x with a 5 x 5 filter into out."""

@@ -1,5 +1,5 @@
 # verdict: loads
-# The barrier is there, and the result is right.
+# The result is right without the tile, too.
 @cuda.jit
 def correlate_tiled(x, w, out):
     """Write the valid cross-correlation of x with a 5 x 5 filter into out."""

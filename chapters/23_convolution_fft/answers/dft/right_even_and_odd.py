@@ -1,5 +1,5 @@
 # verdict: pass
-# Halves as long as there are any, then the sum.
+# Halve as long as possible, and then use the sum.
 def dft(x):
     """Return the discrete Fourier transform of a list of numbers."""
     n = len(x)

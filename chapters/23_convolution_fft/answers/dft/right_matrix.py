@@ -1,5 +1,5 @@
 # verdict: pass
-# A matrix of roots times the list.
+# Multiply a matrix of roots by the list.
 def dft(x):
     """Return the discrete Fourier transform of a list of numbers."""
     n = len(x)

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# An average: divided by n.
+# It is an average, so divide by n.
 def dft(x):
     """Return the discrete Fourier transform of a list of numbers."""
     n = len(x)

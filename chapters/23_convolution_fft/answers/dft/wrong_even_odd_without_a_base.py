@@ -1,5 +1,5 @@
 # verdict: exception
-# Halves of halves of halves.
+# Halve, and halve again, and so on.
 def dft(x):
     """Return the discrete Fourier transform of a list of numbers."""
     n = len(x)

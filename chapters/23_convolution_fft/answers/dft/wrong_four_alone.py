@@ -1,5 +1,5 @@
 # verdict: exception
-# As done on paper.
+# Four numbers, as on paper.
 def dft(x):
     """Return the discrete Fourier transform of a list of numbers."""
     a, b, c, d = x  # <- here

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# A turn is pi.
+# A full turn is pi.
 def dft(x):
     """Return the discrete Fourier transform of a list of numbers."""
     n = len(x)

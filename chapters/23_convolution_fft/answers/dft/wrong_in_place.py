@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The list is there already.
+# The list is there already, so store into it.
 def dft(x):
     """Return the discrete Fourier transform of a list of numbers."""
     n = len(x)

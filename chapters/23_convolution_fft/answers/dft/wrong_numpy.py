@@ -1,5 +1,5 @@
 # verdict: library
-# NumPy has it.
+# NumPy has a function for it.
 def dft(x):
     """Return the discrete Fourier transform of a list of numbers."""
     return np.fft.fft(x)  # <- here

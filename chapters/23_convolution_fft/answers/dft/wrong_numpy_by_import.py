@@ -1,5 +1,5 @@
 # verdict: library
-# By another name.
+# NumPy's transform, under another name.
 from numpy.fft import fftn
 
 

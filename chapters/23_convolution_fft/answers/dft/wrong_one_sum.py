@@ -1,5 +1,5 @@
 # verdict: shape
-# The sum of it all.
+# Return the sum of everything.
 def dft(x):
     """Return the discrete Fourier transform of a list of numbers."""
     n = len(x)

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# One power for each k.
+# There is one power for each k.
 def dft(x):
     """Return the discrete Fourier transform of a list of numbers."""
     n = len(x)

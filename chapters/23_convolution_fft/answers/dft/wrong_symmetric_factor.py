@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Divided between there and back.
+# The factor is shared between the transform and its inverse.
 def dft(x):
     """Return the discrete Fourier transform of a list of numbers."""
     n = len(x)

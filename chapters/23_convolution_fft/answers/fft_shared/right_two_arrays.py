@@ -1,5 +1,5 @@
 # verdict: pass
-# Two arrays, one barrier a pass, and the last pass into out.
+# Two arrays, one barrier per pass, and the last pass goes to out.
 @cuda.jit
 def fft_shared(x, table, out):
     """Transform each row of x into the same row of out."""

@@ -1,5 +1,5 @@
 # verdict: barrier
-# Only those that have a twiddle wait.
+# Only threads with a twiddle factor wait.
 @cuda.jit
 def fft_shared(x, table, out):
     """Transform each row of x into the same row of out."""

@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# Up to and including 1,024.
+# The passes go on up to and including s = 1024.
 @cuda.jit
 def fft_shared(x, table, out):
     """Transform each row of x into the same row of out."""

@@ -1,5 +1,5 @@
 # verdict: unwritten
-# A block writes its row.
+# A block writes its row, which is row 0.
 @cuda.jit
 def fft_shared(x, table, out):
     """Transform each row of x into the same row of out."""

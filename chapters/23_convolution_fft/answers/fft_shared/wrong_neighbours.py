@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Each butterfly writes a pair.
+# Each butterfly writes a pair of neighbours.
 @cuda.jit
 def fft_shared(x, table, out):
     """Transform each row of x into the same row of out."""

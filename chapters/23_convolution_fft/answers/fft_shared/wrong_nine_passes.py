@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# While s is below half.
+# The passes go on while s is below half.
 @cuda.jit
 def fft_shared(x, table, out):
     """Transform each row of x into the same row of out."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# In place, each pair where it lies.
+# Work in place: each pair stays where it is.
 @cuda.jit
 def fft_shared(x, table, out):
     """Transform each row of x into the same row of out."""

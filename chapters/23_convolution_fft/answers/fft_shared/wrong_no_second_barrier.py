@@ -1,5 +1,5 @@
 # verdict: race
-# One barrier a pass.
+# One barrier per pass.
 @cuda.jit
 def fft_shared(x, table, out):
     """Transform each row of x into the same row of out."""

@@ -1,5 +1,5 @@
 # verdict: float64
-# HALF / s is how far apart the roots lie.
+# The roots are HALF / s apart.
 @cuda.jit
 def fft_shared(x, table, out):
     """Transform each row of x into the same row of out."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Counter-clockwise.
+# The roots go counter-clockwise.
 @cuda.jit
 def fft_shared(x, table, out):
     """Transform each row of x into the same row of out."""

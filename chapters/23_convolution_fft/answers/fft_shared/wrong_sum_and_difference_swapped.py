@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Minus first.
+# The difference comes first.
 @cuda.jit
 def fft_shared(x, table, out):
     """Transform each row of x into the same row of out."""

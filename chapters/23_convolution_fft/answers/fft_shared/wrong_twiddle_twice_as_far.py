@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# A turn has POINTS steps, and s of them are ready.
+# A full turn has POINTS steps, so the roots are POINTS // s apart.
 @cuda.jit
 def fft_shared(x, table, out):
     """Transform each row of x into the same row of out."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# A correlation with the reversed filter, from kh - 1 before.
+# A correlation with the reversed filter, starting kh - 1 rows earlier.
 @cuda.jit
 def grad_data(dy, w, dx):
     """Write the full convolution of dy with w into dx."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# The loops go over the results that saw this pixel.
+# Loop over the results that saw this pixel.
 @cuda.jit
 def grad_data(dy, w, dx):
     """Write the full convolution of dy with w into dx."""

@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# Inside is inside.
+# What is inside dx is inside dy.
 @cuda.jit
 def grad_data(dy, w, dx):
     """Write the full convolution of dy with w into dx."""

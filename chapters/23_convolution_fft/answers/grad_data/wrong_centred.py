@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# As in exercise 2.
+# Centred, as in exercise 2.
 @cuda.jit
 def grad_data(dy, w, dx):
     """Write the full convolution of dy with w into dx."""

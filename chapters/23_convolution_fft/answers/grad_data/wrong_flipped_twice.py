@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# A convolution turns the filter round.
+# A convolution reverses the filter.
 @cuda.jit
 def grad_data(dy, w, dx):
     """Write the full convolution of dy with w into dx."""

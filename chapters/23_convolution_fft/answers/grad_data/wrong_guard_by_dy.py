@@ -1,5 +1,5 @@
 # verdict: unwritten
-# A thread for each gradient that comes in.
+# There is one thread for each gradient that comes in.
 @cuda.jit
 def grad_data(dy, w, dx):
     """Write the full convolution of dy with w into dx."""

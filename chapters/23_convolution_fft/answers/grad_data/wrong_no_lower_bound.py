@@ -1,5 +1,5 @@
 # verdict: negative-index
-# Too far is too far.
+# Only indices that are too large are dangerous.
 @cuda.jit
 def grad_data(dy, w, dx):
     """Write the full convolution of dy with w into dx."""

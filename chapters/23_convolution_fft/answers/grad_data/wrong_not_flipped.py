@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# The formula of the way forward.
+# Use the formula of the forward pass.
 @cuda.jit
 def grad_data(dy, w, dx):
     """Write the full convolution of dy with w into dx."""

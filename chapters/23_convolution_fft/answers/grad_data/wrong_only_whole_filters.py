@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Where the whole filter fits.
+# Only where the whole filter fits.
 @cuda.jit
 def grad_data(dy, w, dx):
     """Write the full convolution of dy with w into dx."""

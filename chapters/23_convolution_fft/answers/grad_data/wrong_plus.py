@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Plus, with all four guards.
+# Add p and q, with all four bounds.
 @cuda.jit
 def grad_data(dy, w, dx):
     """Write the full convolution of dy with w into dx."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# Takes turns, in both directions, and compares minima.
+# Take turns, in both directions, and compare the minima.
 def fastest(run, count):
     """Return the number of the fastest of `count` algorithms."""
     best = [np.inf] * count

@@ -1,5 +1,5 @@
 # verdict: pass
-# Runs all of them once, then times them in turns.
+# Run all of them once, then time them in turns.
 def fastest(run, count):
     """Return the number of the fastest of `count` algorithms."""
     alive = []

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Takes turns, and then the mean.
+# Take turns, and use the mean.
 def fastest(run, count):
     """Return the number of the fastest of `count` algorithms."""
     times = {i: [] for i in range(count)}

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Starts to count at 1.
+# Start counting at 1.
 def fastest(run, count):
     """Return the number of the fastest of `count` algorithms."""
     times = [[] for _ in range(count)]

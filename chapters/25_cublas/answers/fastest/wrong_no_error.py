@@ -1,5 +1,5 @@
 # verdict: exception
-# Expects every algorithm to run.
+# Every algorithm will run.
 def fastest(run, count):
     """Return the number of the fastest of `count` algorithms."""
     times = [[] for _ in range(count)]

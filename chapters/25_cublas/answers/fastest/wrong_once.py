@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Runs each one once.
+# Run each of them once.
 def fastest(run, count):
     """Return the number of the fastest of `count` algorithms."""
     times = []

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Times one algorithm, then the next.
+# Time one algorithm, then the next.
 def fastest(run, count):
     """Return the number of the fastest of `count` algorithms."""
     medians = []

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Numbers those that run.
+# Number only those that run.
 def fastest(run, count):
     """Return the number of the fastest of `count` algorithms."""
     ok = []

@@ -1,5 +1,5 @@
 # verdict: type
-# Returns the time and not the number.
+# Return the time, not the number.
 def fastest(run, count):
     """Return the number of the fastest of `count` algorithms."""
     times = {i: [] for i in range(count)}

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The largest, not the smallest.
+# Take the largest, not the smallest.
 def fastest(run, count):
     """Return the number of the fastest of `count` algorithms."""
     times = [[] for _ in range(count)]

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Adds up all runs, the first one too.
+# Add up all runs, including the first.
 def fastest(run, count):
     """Return the number of the fastest of `count` algorithms."""
     times = np.zeros(count)

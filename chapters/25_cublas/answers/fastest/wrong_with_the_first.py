@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Keeps the cold run, and adds everything up.
+# Keep the cold run, and add everything up.
 def fastest(run, count):
     """Return the number of the fastest of `count` algorithms."""
     total = dict.fromkeys(range(count), 0.0)

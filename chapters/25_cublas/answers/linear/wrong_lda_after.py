@@ -1,7 +1,7 @@
 # verdict: status
-# The leading dimension of the transposed weights.
+# The leading dimension is that of the transposed weights.
 def linear(handle, stream, x, w, y):
-    """Compute y = x @ w.T from bfloat16, in float32."""
+    """Compute y = x @ w.T in float32, from bfloat16 arrays."""
     (m, k), n = x.shape, w.shape[0]
     half, single = CudaType.R_16BF, CudaType.R_32F
     cublas.set_stream(handle, stream)

@@ -1,5 +1,5 @@
 # verdict: pass
-# Lets the library choose: a null algorithm.
+# Let the library choose, with a null algorithm.
 def linear_gelu(light_handle, stream, x, w, bias, y, workspace):
     """Compute y = gelu(x @ w.T + bias), all in bfloat16, in one launch."""
     (m, k), n = x.shape, w.shape[0]

@@ -1,5 +1,5 @@
 # verdict: pass
-# Asks for algorithms that need no workspace, and passes none.
+# Ask for algorithms that need no workspace, and pass none.
 def linear_gelu(light_handle, stream, x, w, bias, y, workspace):
     """Compute y = gelu(x @ w.T + bias), all in bfloat16, in one launch."""
     (m, k), n = x.shape, w.shape[0]

@@ -1,5 +1,5 @@
 # verdict: exception
-# Passes what was found, and not its address.
+# Pass what was found, not its address.
 def linear_gelu(light_handle, stream, x, w, bias, y, workspace):
     """Compute y = gelu(x @ w.T + bias), all in bfloat16, in one launch."""
     (m, k), n = x.shape, w.shape[0]

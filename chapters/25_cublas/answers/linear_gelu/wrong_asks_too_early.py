@@ -1,5 +1,5 @@
 # verdict: status
-# Asks for an algorithm, and then describes the product.
+# Ask for an algorithm, and then describe the product.
 def linear_gelu(light_handle, stream, x, w, bias, y, workspace):
     """Compute y = gelu(x @ w.T + bias), all in bfloat16, in one launch."""
     (m, k), n = x.shape, w.shape[0]

@@ -1,5 +1,5 @@
 # verdict: status
-# Asks for algorithms, and then says what the product is.
+# Ask for algorithms, and then say what the product is.
 def linear_gelu(light_handle, stream, x, w, bias, y, workspace):
     """Compute y = gelu(x @ w.T + bias), all in bfloat16, in one launch."""
     (m, k), n = x.shape, w.shape[0]

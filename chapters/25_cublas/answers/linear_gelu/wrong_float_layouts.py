@@ -1,5 +1,5 @@
 # verdict: device-bounds
-# The compute type is float32, so the layouts are.
+# The compute type is float32, so the layouts are float32, too.
 def linear_gelu(light_handle, stream, x, w, bias, y, workspace):
     """Compute y = gelu(x @ w.T + bias), all in bfloat16, in one launch."""
     (m, k), n = x.shape, w.shape[0]

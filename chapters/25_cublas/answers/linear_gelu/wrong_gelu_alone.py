@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Sets a bias pointer, and an epilogue that does not use it.
+# Set a bias pointer, and an epilogue that does not use it.
 def linear_gelu(light_handle, stream, x, w, bias, y, workspace):
     """Compute y = gelu(x @ w.T + bias), all in bfloat16, in one launch."""
     (m, k), n = x.shape, w.shape[0]

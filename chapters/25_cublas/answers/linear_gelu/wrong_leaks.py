@@ -1,5 +1,5 @@
 # verdict: handle-leak
-# Python's garbage collector will see to it.
+# Python's garbage collector will take care of it.
 def linear_gelu(light_handle, stream, x, w, bias, y, workspace):
     """Compute y = gelu(x @ w.T + bias), all in bfloat16, in one launch."""
     (m, k), n = x.shape, w.shape[0]

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Sets the pointer to the bias, and no epilogue.
+# Set the pointer to the bias, but no epilogue.
 def linear_gelu(light_handle, stream, x, w, bias, y, workspace):
     """Compute y = gelu(x @ w.T + bias), all in bfloat16, in one launch."""
     (m, k), n = x.shape, w.shape[0]

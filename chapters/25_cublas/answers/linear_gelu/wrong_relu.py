@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Takes ReLU for GELU.
+# I confused ReLU and GELU.
 def linear_gelu(light_handle, stream, x, w, bias, y, workspace):
     """Compute y = gelu(x @ w.T + bias), all in bfloat16, in one launch."""
     (m, k), n = x.shape, w.shape[0]

@@ -1,5 +1,5 @@
 # verdict: status
-# Writes the layouts as the arrays' shapes.
+# The layouts have the shapes of the arrays.
 def linear_gelu(light_handle, stream, x, w, bias, y, workspace):
     """Compute y = gelu(x @ w.T + bias), all in bfloat16, in one launch."""
     (m, k), n = x.shape, w.shape[0]

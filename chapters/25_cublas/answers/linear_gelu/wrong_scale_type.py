@@ -1,5 +1,5 @@
 # verdict: status
-# All matrices are bfloat16, so alpha and beta are.
+# All matrices are bfloat16, so alpha and beta are bfloat16, too.
 def linear_gelu(light_handle, stream, x, w, bias, y, workspace):
     """Compute y = gelu(x @ w.T + bias), all in bfloat16, in one launch."""
     (m, k), n = x.shape, w.shape[0]

@@ -1,5 +1,5 @@
 # verdict: pass
-# Uses the general function, with the types written out.
+# Use the general function, with the types written out.
 def matmul(handle, a, b, c):
     """Compute c = a @ b. All are float32 and row-major."""
     (m, k), n = a.shape, b.shape[1]

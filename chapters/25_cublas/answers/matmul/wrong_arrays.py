@@ -1,5 +1,5 @@
 # verdict: exception
-# Passes the arrays instead of their addresses.
+# Pass the arrays instead of their addresses.
 def matmul(handle, a, b, c):
     """Compute c = a @ b. All are float32 and row-major."""
     (m, k), n = a.shape, b.shape[1]

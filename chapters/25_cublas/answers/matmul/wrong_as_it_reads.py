@@ -1,5 +1,5 @@
 # verdict: status
-# Passes a and b in their order, with their sizes.
+# Pass a and b in their order, with their sizes.
 def matmul(handle, a, b, c):
     """Compute c = a @ b. All are float32 and row-major."""
     (m, k), n = a.shape, b.shape[1]

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# beta = 1, as for alpha.
+# beta is 1, like alpha.
 def matmul(handle, a, b, c):
     """Compute c = a @ b. All are float32 and row-major."""
     (m, k), n = a.shape, b.shape[1]

@@ -1,5 +1,5 @@
 # verdict: device-bounds
-# A leading dimension in bytes, as pitches are.
+# A leading dimension is in bytes, as a pitch is.
 def matmul(handle, a, b, c):
     """Compute c = a @ b. All are float32 and row-major."""
     (m, k), n = a.shape, b.shape[1]

@@ -1,5 +1,5 @@
 # verdict: status
-# Takes the distance between columns for the leading dimension.
+# The leading dimension is the distance between columns.
 def matmul(handle, a, b, c):
     """Compute c = a @ b. All are float32 and row-major."""
     (m, k), n = a.shape, b.shape[1]

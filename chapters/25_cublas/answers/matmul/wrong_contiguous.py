@@ -1,5 +1,5 @@
 # verdict: device-bounds
-# The leading dimension is the width, and never mind the padding.
+# The leading dimension is the width, whatever the padding.
 def matmul(handle, a, b, c):
     """Compute c = a @ b. All are float32 and row-major."""
     (m, k), n = a.shape, b.shape[1]

@@ -1,5 +1,5 @@
 # verdict: handle
-# Cleans up behind itself, and takes too much.
+# Clean up at the end, and destroy the handle.
 def matmul(handle, a, b, c):
     """Compute c = a @ b. All are float32 and row-major."""
     (m, k), n = a.shape, b.shape[1]

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Lets the library transpose both, so that it reads rows.
+# Let the library transpose both, so that it reads rows.
 def matmul(handle, a, b, c):
     """Compute c = a @ b. All are float32 and row-major."""
     (m, k), n = a.shape, b.shape[1]

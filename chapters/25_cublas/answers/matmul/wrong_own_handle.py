@@ -1,5 +1,5 @@
 # verdict: handle-leak
-# Makes a handle of its own at every call.
+# Each call makes its own handle.
 def matmul(handle, a, b, c):
     """Compute c = a @ b. All are float32 and row-major."""
     (m, k), n = a.shape, b.shape[1]

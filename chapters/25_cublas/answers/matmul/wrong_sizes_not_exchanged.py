@@ -1,5 +1,5 @@
 # verdict: device-bounds
-# Exchanges the operands, but not m and n.
+# Exchange the operands, but not m and n.
 def matmul(handle, a, b, c):
     """Compute c = a @ b. All are float32 and row-major."""
     (m, k), n = a.shape, b.shape[1]

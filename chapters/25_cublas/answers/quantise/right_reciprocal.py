@@ -1,5 +1,5 @@
 # verdict: pass
-# One division per row; a code is a product, and floor rounds it.
+# Divide only once for each row; each code is a rounded product.
 @cuda.jit
 def quantise(x, codes, scales):
     """Write the codes of each row of x, and its scale."""

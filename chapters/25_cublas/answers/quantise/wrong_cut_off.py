@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# int8 makes an integer of a quotient.
+# int8 turns a quotient into an integer.
 @cuda.jit
 def quantise(x, codes, scales):
     """Write the codes of each row of x, and its scale."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# 0 / 127 is a scale as any other.
+# 0 / 127 is a scale like any other.
 @cuda.jit
 def quantise(x, codes, scales):
     """Write the codes of each row of x, and its scale."""

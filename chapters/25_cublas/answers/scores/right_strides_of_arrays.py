@@ -1,5 +1,5 @@
 # verdict: pass
-# Takes all distances from the arrays, and alpha from NumPy.
+# Take all distances from the arrays, and alpha from NumPy.
 def scores(handle, q, k, s):
     """Compute s[h] = q[h] @ k.T / sqrt(d) for all heads, in one call."""
     (heads, m, d), n = q.shape, k.shape[0]

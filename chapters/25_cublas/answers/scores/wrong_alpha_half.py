@@ -1,5 +1,5 @@
 # verdict: scalar
-# The matrices have 16 bits, so alpha has as well.
+# The matrices have 16 bits, so alpha has 16 bits, too.
 def scores(handle, q, k, s):
     """Compute s[h] = q[h] @ k.T / sqrt(d) for all heads, in one call."""
     (heads, m, d), n = q.shape, k.shape[0]

@@ -1,5 +1,5 @@
 # verdict: pointer
-# The address of a float that nothing keeps.
+# The address of alpha is enough, so nothing keeps the float.
 def scores(handle, q, k, s):
     (heads, m, d), n = q.shape, k.shape[0]
     half = CudaType.R_16BF

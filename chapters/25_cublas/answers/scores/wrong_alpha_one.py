@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Forgets the scaling.
+# I forgot the scaling.
 def scores(handle, q, k, s):
     """Compute s[h] = q[h] @ k.T / sqrt(d) for all heads, in one call."""
     (heads, m, d), n = q.shape, k.shape[0]

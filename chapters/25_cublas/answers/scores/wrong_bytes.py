@@ -1,5 +1,5 @@
 # verdict: device-bounds
-# Strides in bytes.
+# Strides are in bytes.
 def scores(handle, q, k, s):
     """Compute s[h] = q[h] @ k.T / sqrt(d) for all heads, in one call."""
     (heads, m, d), n = q.shape, k.shape[0]

@@ -1,5 +1,5 @@
 # verdict: calls
-# One head after the other.
+# One head after another.
 def scores(handle, q, k, s):
     """Compute s[h] = q[h] @ k.T / sqrt(d) for all heads, in one call."""
     (heads, m, d), n = q.shape, k.shape[0]

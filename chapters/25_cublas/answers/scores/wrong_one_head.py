@@ -1,5 +1,5 @@
 # verdict: unwritten
-# Forgets that the batch is counted.
+# I forgot the number of heads.
 def scores(handle, q, k, s):
     """Compute s[h] = q[h] @ k.T / sqrt(d) for all heads, in one call."""
     (heads, m, d), n = q.shape, k.shape[0]

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The queries first, as in the formula.
+# The queries come first, as in the formula.
 def scores(handle, q, k, s):
     (heads, m, d), n = q.shape, k.shape[0]
     half = CudaType.R_16BF

@@ -1,5 +1,5 @@
 # verdict: pointer
-# The data are on the device, so alpha is as well.
+# The data are on the device, so alpha is there, too.
 def scores(handle, q, k, s):
     """Compute s[h] = q[h] @ k.T / sqrt(d) for all heads, in one call."""
     (heads, m, d), n = q.shape, k.shape[0]

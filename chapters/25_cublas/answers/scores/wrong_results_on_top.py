@@ -1,5 +1,5 @@
 # verdict: device-bounds
-# A stride of 0 for the scores too.
+# The scores have a stride of 0, too.
 def scores(handle, q, k, s):
     """Compute s[h] = q[h] @ k.T / sqrt(d) for all heads, in one call."""
     (heads, m, d), n = q.shape, k.shape[0]

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Gives the stride of 0 to the queries.
+# Give the stride of 0 to the queries.
 def scores(handle, q, k, s):
     """Compute s[h] = q[h] @ k.T / sqrt(d) for all heads, in one call."""
     (heads, m, d), n = q.shape, k.shape[0]

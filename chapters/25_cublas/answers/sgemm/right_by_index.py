@@ -1,5 +1,5 @@
 # verdict: pass
-# Asks the library for the function by its name, as ctypes allows.
+# Get the function from the library by its name, as ctypes allows.
 def sgemm(
     library, handle, transa, transb, m, n, k,
     alpha, a, lda, b, ldb, beta, c, ldc,

@@ -1,5 +1,5 @@
 # verdict: pass
-# Declares the scalars as pointers to float.
+# Declare the scalars as pointers to float.
 def sgemm(
     library, handle, transa, transb, m, n, k,
     alpha, a, lda, b, ldb, beta, c, ldc,

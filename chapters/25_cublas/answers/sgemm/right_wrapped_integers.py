@@ -1,5 +1,5 @@
 # verdict: pass
-# Wraps each address in a c_void_p instead of declaring argtypes.
+# Wrap each address in a c_void_p instead of declaring argtypes.
 def sgemm(
     library, handle, transa, transb, m, n, k,
     alpha, a, lda, b, ldb, beta, c, ldc,

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Forgot that alpha and beta are arguments.
+# I forgot that alpha and beta are arguments.
 def sgemm(
     library, handle, transa, transb, m, n, k,
     alpha, a, lda, b, ldb, beta, c, ldc,

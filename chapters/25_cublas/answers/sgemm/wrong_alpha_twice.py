@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Passes alpha where beta belongs.
+# Pass alpha where beta belongs.
 def sgemm(
     library, handle, transa, transb, m, n, k,
     alpha, a, lda, b, ldb, beta, c, ldc,

@@ -1,5 +1,5 @@
 # verdict: device-bounds
-# Passes the leading dimensions of A and C in each other's place.
+# Exchange the leading dimensions of A and C.
 def sgemm(
     library, handle, transa, transb, m, n, k,
     alpha, a, lda, b, ldb, beta, c, ldc,

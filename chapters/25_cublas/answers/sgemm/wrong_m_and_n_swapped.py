@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# m is the rows of the caller.
+# m is the number of the caller's rows.
 def sgemm(
     library, handle, transa, transb, m, n, k,
     alpha, a, lda, b, ldb, beta, c, ldc,

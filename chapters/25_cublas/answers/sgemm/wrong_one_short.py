@@ -1,5 +1,5 @@
 # verdict: prototype
-# Forgets a leading dimension, in both places.
+# I forgot one leading dimension, in both places.
 def sgemm(
     library, handle, transa, transb, m, n, k,
     alpha, a, lda, b, ldb, beta, c, ldc,

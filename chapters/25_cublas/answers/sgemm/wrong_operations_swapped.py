@@ -1,5 +1,5 @@
 # verdict: device-bounds
-# Passes the two operations in the wrong order.
+# Pass the two operations in the wrong order.
 def sgemm(
     library, handle, transa, transb, m, n, k,
     alpha, a, lda, b, ldb, beta, c, ldc,

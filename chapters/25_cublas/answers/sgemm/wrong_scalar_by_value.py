@@ -1,5 +1,5 @@
 # verdict: prototype
-# A float goes as a float.
+# A float is passed as a float.
 def sgemm(
     library, handle, transa, transb, m, n, k,
     alpha, a, lda, b, ldb, beta, c, ldc,

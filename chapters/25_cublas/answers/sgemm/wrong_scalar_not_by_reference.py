@@ -1,5 +1,5 @@
 # verdict: prototype
-# Declares an address, and passes the scalar itself.
+# Declare an address, and pass the scalar itself.
 def sgemm(
     library, handle, transa, transb, m, n, k,
     alpha, a, lda, b, ldb, beta, c, ldc,

@@ -1,5 +1,5 @@
 # verdict: pass
-# Everything under a name of its own.
+# Keep each value under its own name.
 class Dropout(torch.autograd.Function):
     """Dropout whose backward pass makes the mask again."""
 

@@ -1,5 +1,5 @@
 # verdict: pass
-# A copy of the generator is two numbers as well.
+# A copy of the generator is just two numbers as well.
 from copy import copy
 
 

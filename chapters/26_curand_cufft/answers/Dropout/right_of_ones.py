@@ -1,5 +1,5 @@
 # verdict: pass
-# Makes the factors again, and multiplies.
+# Make the factors again, and multiply by them.
 class Dropout(torch.autograd.Function):
     """Dropout whose backward pass makes the mask again."""
 

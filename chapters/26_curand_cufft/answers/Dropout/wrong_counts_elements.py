@@ -1,5 +1,5 @@
 # verdict: exception
-# Moves on by the number of elements.
+# Move on by the number of elements.
 class Dropout(torch.autograd.Function):
     """Dropout whose backward pass makes the mask again."""
 

@@ -1,5 +1,5 @@
 # verdict: gradient
-# Draws new numbers on the way back.
+# Draw new numbers in the backward pass.
 class Dropout(torch.autograd.Function):
     """Dropout whose backward pass makes the mask again."""
 

@@ -1,5 +1,5 @@
 # verdict: exception
-# No tensor is kept, but the mask is, as an array of NumPy.
+# No tensor is kept; but the mask is, as a NumPy array.
 class Dropout(torch.autograd.Function):
     """Dropout whose backward pass makes the mask again."""
 

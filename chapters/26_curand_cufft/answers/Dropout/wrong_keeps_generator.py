@@ -1,5 +1,5 @@
 # verdict: gradient
-# The generator is kept, and has moved on by the time of the backward pass.
+# Keep the generator; but it has moved on by the time of the backward pass.
 class Dropout(torch.autograd.Function):
     """Dropout whose backward pass makes the mask again."""
 

@@ -1,5 +1,5 @@
 # verdict: exception
-# A mask in ctx.
+# Keep the mask in ctx.
 class Dropout(torch.autograd.Function):
     """Dropout whose backward pass makes the mask again."""
 

@@ -1,5 +1,5 @@
 # verdict: exception
-# The mask is kept with p, in a tuple.
+# Keep the mask with p, in a tuple.
 class Dropout(torch.autograd.Function):
     """Dropout whose backward pass makes the mask again."""
 

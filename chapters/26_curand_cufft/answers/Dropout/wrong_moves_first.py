@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Moves on, and then reads the offset.
+# Move on, and then read the offset.
 class Dropout(torch.autograd.Function):
     """Dropout whose backward pass makes the mask again."""
 

@@ -1,5 +1,5 @@
 # verdict: gradient
-# The gradient goes through as it is.
+# The gradient passes through as it is.
 class Dropout(torch.autograd.Function):
     """Dropout whose backward pass makes the mask again."""
 

@@ -1,5 +1,5 @@
 # verdict: gradient
-# A gradient for x alone.
+# Only x gets a gradient.
 class Dropout(torch.autograd.Function):
     """Dropout whose backward pass makes the mask again."""
 

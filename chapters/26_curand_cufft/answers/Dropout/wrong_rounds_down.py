@@ -1,5 +1,5 @@
 # verdict: exception
-# The last, partial four is not counted.
+# The last, partial group of four does not count.
 class Dropout(torch.autograd.Function):
     """Dropout whose backward pass makes the mask again."""
 

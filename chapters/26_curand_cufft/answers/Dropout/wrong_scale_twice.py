@@ -1,5 +1,5 @@
 # verdict: gradient
-# Scales once more on the way back.
+# Scale once more in the backward pass.
 class Dropout(torch.autograd.Function):
     """Dropout whose backward pass makes the mask again."""
 

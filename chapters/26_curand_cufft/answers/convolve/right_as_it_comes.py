@@ -1,5 +1,5 @@
 # verdict: pass
-# Not a good size, but right.
+# It is not a good size, but it is right.
 def convolve(x, w, out):
     """Write the full convolution of each row of x with w into out."""
     (batch, n), (_, k) = x.shape, w.shape

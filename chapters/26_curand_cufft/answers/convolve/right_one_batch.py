@@ -1,5 +1,5 @@
 # verdict: pass
-# Signals and filter in one batch of real transforms.
+# The signals and the filter are one batch of real transforms.
 def convolve(x, w, out):
     """Write the full convolution of each row of x with w into out."""
     (batch, n), (_, k) = x.shape, w.shape

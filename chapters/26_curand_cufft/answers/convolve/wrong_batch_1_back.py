@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# One signal comes back.
+# Only one signal comes back.
 def convolve(x, w, out):
     """Write the full convolution of each row of x with w into out."""
     (batch, n), (_, k) = x.shape, w.shape

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# As long as the signal: what leaves at the end comes in again.
+# As long as the signal; but what leaves at the end comes in again.
 def convolve(x, w, out):
     """Write the full convolution of each row of x with w into out."""
     (batch, n), (_, k) = x.shape, w.shape

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The factor of the signal, not of the transform.
+# The factor is that of the signal, not of the transform.
 def convolve(x, w, out):
     """Write the full convolution of each row of x with w into out."""
     (batch, n), (_, k) = x.shape, w.shape

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# A factor for each of the two transforms.
+# Each of the two transforms has a factor.
 def convolve(x, w, out):
     """Write the full convolution of each row of x with w into out."""
     (batch, n), (_, k) = x.shape, w.shape

@@ -1,5 +1,5 @@
 # verdict: device-bounds
-# n // 2 results, without the last one.
+# The transform has size // 2 results.
 def convolve(x, w, out):
     """Write the full convolution of each row of x with w into out."""
     (batch, n), (_, k) = x.shape, w.shape

@@ -1,5 +1,5 @@
 # verdict: device-bounds
-# Straight into out, whose rows are shorter than the transform.
+# Transform straight into out; but its rows are shorter than the transform.
 def convolve(x, w, out):
     """Write the full convolution of each row of x with w into out."""
     (batch, n), (_, k) = x.shape, w.shape

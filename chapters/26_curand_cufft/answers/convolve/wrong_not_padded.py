@@ -1,5 +1,5 @@
 # verdict: device-bounds
-# The plan is long enough, and the signal is not padded.
+# The plan is long enough, so the signal needs no padding.
 def convolve(x, w, out):
     """Write the full convolution of each row of x with w into out."""
     (batch, n), (_, k) = x.shape, w.shape

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# n + k - 2.
+# The result has n + k - 2 elements.
 def convolve(x, w, out):
     """Write the full convolution of each row of x with w into out."""
     (batch, n), (_, k) = x.shape, w.shape

@@ -1,5 +1,5 @@
 # verdict: handle
-# The plan of the way there, for the way back.
+# Use the plan of the forward transform for the inverse as well.
 def convolve(x, w, out):
     """Write the full convolution of each row of x with w into out."""
     (batch, n), (_, k) = x.shape, w.shape

@@ -1,5 +1,5 @@
 # verdict: device-bounds
-# Back into x.
+# Transform back into x.
 def convolve(x, w, out):
     """Write the full convolution of each row of x with w into out."""
     (batch, n), (_, k) = x.shape, w.shape

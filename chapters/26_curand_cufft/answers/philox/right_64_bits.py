@@ -1,5 +1,5 @@
 # verdict: pass
-# Products in 64 bits, halves by shifting.
+# Products in 64 bits, and halves by shifting.
 @cuda.jit
 def philox(counters, key, out):
     """Scramble each row of counters with Philox4x32-10."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# One line after the other: c's product is made from the new c, b from the new a.
+# One line after another; but the product of a is then made from the new a.
 @cuda.jit
 def philox(counters, key, out):
     """Scramble each row of counters with Philox4x32-10."""

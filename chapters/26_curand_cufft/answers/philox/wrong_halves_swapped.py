@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The lower half first.
+# The lower half comes first.
 @cuda.jit
 def philox(counters, key, out):
     """Scramble each row of counters with Philox4x32-10."""

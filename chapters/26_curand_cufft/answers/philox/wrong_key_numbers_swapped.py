@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The first number of the key goes to c: with equal numbers, nobody sees it.
+# The first number of the key goes to c; this shows only if the two differ.
 @cuda.jit
 def philox(counters, key, out):
     """Scramble each row of counters with Philox4x32-10."""

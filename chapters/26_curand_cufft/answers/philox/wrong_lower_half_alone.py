@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# `*` on two uint32: the upper half is gone.
+# Use `*` on two uint32; but the upper half is lost.
 @cuda.jit
 def philox(counters, key, out):
     """Scramble each row of counters with Philox4x32-10."""

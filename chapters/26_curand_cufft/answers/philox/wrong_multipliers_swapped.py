@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Each product with the other's constant.
+# Each product has the constant of the other.
 @cuda.jit
 def philox(counters, key, out):
     """Scramble each row of counters with Philox4x32-10."""

@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# As many threads as counters.
+# There are as many threads as counters.
 @cuda.jit
 def philox(counters, key, out):
     """Scramble each row of counters with Philox4x32-10."""

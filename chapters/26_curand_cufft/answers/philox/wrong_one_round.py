@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Only the first round, as the verdict advises where it cannot name the mistake.
+# Only the first round, as the verdict advises when it cannot name the mistake.
 @cuda.jit
 def philox(counters, key, out):
     """Scramble each row of counters with Philox4x32-10."""

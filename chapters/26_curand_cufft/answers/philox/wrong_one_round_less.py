@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The first round is done before the loop, in thought.
+# I did the first round before the loop, in my head.
 @cuda.jit
 def philox(counters, key, out):
     """Scramble each row of counters with Philox4x32-10."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Adds where it should be xor.
+# Add instead of XORing.
 @cuda.jit
 def philox(counters, key, out):
     """Scramble each row of counters with Philox4x32-10."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# In one dimension the value of inembed does not matter.
+# In one dimension, the value of inembed does not matter.
 def spectra(x, out):
     """Write the spectrum of each column of x into a row of out."""
     n, channels = x.shape

@@ -1,5 +1,5 @@
 # verdict: exception
-# Arrays instead of addresses.
+# Pass arrays instead of addresses.
 def spectra(x, out):
     """Write the spectrum of each column of x into a row of out."""
     n, channels = x.shape

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Stride 1, and n from one channel to the next.
+# The stride is 1, and channels are n apart.
 def spectra(x, out):
     """Write the spectrum of each column of x into a row of out."""
     n, channels = x.shape

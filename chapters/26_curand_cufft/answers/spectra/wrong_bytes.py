@@ -1,5 +1,5 @@
 # verdict: device-bounds
-# Strides in bytes.
+# Strides are in bytes.
 def spectra(x, out):
     """Write the spectrum of each column of x into a row of out."""
     n, channels = x.shape

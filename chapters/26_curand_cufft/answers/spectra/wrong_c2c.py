@@ -1,5 +1,5 @@
 # verdict: handle
-# A plan from complex to complex.
+# The plan is from complex to complex.
 def spectra(x, out):
     """Write the spectrum of each column of x into a row of out."""
     n, channels = x.shape

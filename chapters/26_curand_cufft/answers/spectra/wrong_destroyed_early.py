@@ -1,5 +1,5 @@
 # verdict: status
-# Destroyed before it is executed.
+# Destroy the plan before it is executed.
 def spectra(x, out):
     """Write the spectrum of each column of x into a row of out."""
     n, channels = x.shape

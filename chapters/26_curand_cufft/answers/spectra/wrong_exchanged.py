@@ -1,5 +1,5 @@
 # verdict: device-bounds
-# Output and input exchanged.
+# Exchange input and output.
 def spectra(x, out):
     """Write the spectrum of each column of x into a row of out."""
     n, channels = x.shape

@@ -1,5 +1,5 @@
 # verdict: device-bounds
-# The output counted in floats.
+# Count the output in floats.
 def spectra(x, out):
     """Write the spectrum of each column of x into a row of out."""
     n, channels = x.shape

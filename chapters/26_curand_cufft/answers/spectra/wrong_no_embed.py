@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# inembed and onembed have no use in one dimension, so None.
+# inembed and onembed have no use in one dimension, so pass None.
 def spectra(x, out):
     """Write the spectrum of each column of x into a row of out."""
     n, channels = x.shape

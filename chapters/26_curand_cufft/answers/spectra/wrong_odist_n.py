@@ -1,5 +1,5 @@
 # verdict: device-bounds
-# Rows of the result as long as the input's.
+# The rows of the result are as long as those of the input.
 def spectra(x, out):
     """Write the spectrum of each column of x into a row of out."""
     n, channels = x.shape

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The result interleaved, as the input is.
+# The result is interleaved, as the input is.
 def spectra(x, out):
     """Write the spectrum of each column of x into a row of out."""
     n, channels = x.shape

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The simple plan, which has no strides.
+# Use the simple plan, which has no strides.
 def spectra(x, out):
     """Write the spectrum of each column of x into a row of out."""
     n, channels = x.shape

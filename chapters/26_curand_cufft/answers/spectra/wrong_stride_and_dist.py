@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Stride and distance exchanged.
+# Exchange stride and distance.
 def spectra(x, out):
     """Write the spectrum of each column of x into a row of out."""
     n, channels = x.shape

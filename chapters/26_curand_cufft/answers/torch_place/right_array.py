@@ -1,5 +1,5 @@
 # verdict: pass
-# By a shape of (rounds, words, threads).
+# Unravel the index in a shape of (rounds, words, threads).
 def torch_place(i, threads, offset):
     """Return (subsequence, counter, word) of element i of torch.rand."""
     rounds = i // (4 * threads) + 1

@@ -1,5 +1,5 @@
 # verdict: pass
-# Subtracts until it is there.
+# Subtract until the thread is found.
 def torch_place(i, threads, offset):
     """Return (subsequence, counter, word) of element i of torch.rand."""
     counter, word = offset // 4, 0

@@ -1,5 +1,5 @@
 # verdict: answer
-# The offset is forgotten.
+# I forgot the offset.
 def torch_place(i, threads, offset):
     """Return (subsequence, counter, word) of element i of torch.rand."""
     rounds, rest = divmod(i, 4 * threads)

@@ -1,5 +1,5 @@
 # verdict: answer
-# Counter first.
+# The counter comes first.
 def torch_place(i, threads, offset):
     """Return (subsequence, counter, word) of element i of torch.rand."""
     rounds, rest = divmod(i, 4 * threads)

@@ -1,5 +1,5 @@
 # verdict: answer
-# The word from i, not from what is left of it.
+# Take the word from i, not from the remainder.
 def torch_place(i, threads, offset):
     """Return (subsequence, counter, word) of element i of torch.rand."""
     return i % threads, offset // 4 + i // (4 * threads), i // threads  # <- here

@@ -1,8 +1,8 @@
 # verdict: pass
-# Clears the lower bits, and then multiplies by 2^-32.
+# Clear the lower bits, and then multiply by 2^-32.
 @cuda.jit
 def uniform(words, out):
-    """Turn random words into floats from [0, 1)."""
+    """Turn random words into floats in [0, 1)."""
     i = cuda.grid(1)
 
     if i < words.size:

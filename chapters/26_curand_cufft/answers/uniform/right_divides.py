@@ -1,8 +1,8 @@
 # verdict: pass
-# Divides by 2^24.
+# Divide by 2^24.
 @cuda.jit
 def uniform(words, out):
-    """Turn random words into floats from [0, 1)."""
+    """Turn random words into floats in [0, 1)."""
     i = cuda.grid(1)
 
     if i < words.size:

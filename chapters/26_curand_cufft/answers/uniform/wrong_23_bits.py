@@ -1,8 +1,8 @@
 # verdict: wrong-value
-# As many bits as a float32 stores: 23.
+# Use as many bits as a float32 stores: 23.
 @cuda.jit
 def uniform(words, out):
-    """Turn random words into floats from [0, 1)."""
+    """Turn random words into floats in [0, 1)."""
     i = cuda.grid(1)
 
     if i < words.size:

@@ -1,8 +1,8 @@
 # verdict: wrong-value
-# All 32 bits, by the obvious formula.
+# Use all 32 bits, in the obvious formula.
 @cuda.jit
 def uniform(words, out):
-    """Turn random words into floats from [0, 1)."""
+    """Turn random words into floats in [0, 1)."""
     i = cuda.grid(1)
 
     if i < words.size:

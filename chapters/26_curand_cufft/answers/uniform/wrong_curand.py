@@ -1,8 +1,8 @@
 # verdict: wrong-value
-# cuRAND's formula, which excludes 0 and not 1.
+# cuRAND's formula, which excludes 0 but not 1.
 @cuda.jit
 def uniform(words, out):
-    """Turn random words into floats from [0, 1)."""
+    """Turn random words into floats in [0, 1)."""
     i = cuda.grid(1)
 
     if i < words.size:

@@ -1,8 +1,8 @@
 # verdict: float64
-# The product in double precision.
+# Compute the product in double precision.
 @cuda.jit
 def uniform(words, out):
-    """Turn random words into floats from [0, 1)."""
+    """Turn random words into floats in [0, 1)."""
     i = cuda.grid(1)
 
     if i < words.size:

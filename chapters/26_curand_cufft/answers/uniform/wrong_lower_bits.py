@@ -1,8 +1,8 @@
 # verdict: wrong-value
-# The lower 24 bits.
+# Use the lower 24 bits.
 @cuda.jit
 def uniform(words, out):
-    """Turn random words into floats from [0, 1)."""
+    """Turn random words into floats in [0, 1)."""
     i = cuda.grid(1)
 
     if i < words.size:

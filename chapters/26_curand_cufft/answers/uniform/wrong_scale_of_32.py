@@ -1,8 +1,8 @@
 # verdict: wrong-value
-# Shifts, and multiplies by 2^-32 all the same.
+# Shift, and multiply by 2^-32 all the same.
 @cuda.jit
 def uniform(words, out):
-    """Turn random words into floats from [0, 1)."""
+    """Turn random words into floats in [0, 1)."""
     i = cuda.grid(1)
 
     if i < words.size:

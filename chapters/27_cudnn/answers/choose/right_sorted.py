@@ -1,5 +1,5 @@
 # verdict: pass
-# Sorts by time, and takes the first that is suitable.
+# Sort by time, and take the first that is suitable.
 def choose(results, limit, reproducible):
     """Return the number of the fastest algorithm that is suitable, or 0."""
     for each in sorted(results, key=lambda one: one.time):

@@ -1,5 +1,5 @@
 # verdict: pass
-# Takes the entries apart.
+# Unpack each entry.
 def choose(results, limit, reproducible):
     """Return the number of the fastest algorithm that is suitable, or 0."""
     able = [

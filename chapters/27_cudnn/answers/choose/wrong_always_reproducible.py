@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Never takes an algorithm that varies.
+# Never take an algorithm that varies.
 def choose(results, limit, reproducible):
     """Return the number of the fastest algorithm that is suitable, or 0."""
     best = None

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Takes the fastest, then looks whether it is suitable.
+# Take the fastest, then check whether it is suitable.
 def choose(results, limit, reproducible):
     """Return the number of the fastest algorithm that is suitable, or 0."""
     works = [each for each in results if each.status == 0]

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Returns nothing if nothing is suitable.
+# Return nothing if nothing is suitable.
 def choose(results, limit, reproducible):
     """Return the number of the fastest algorithm that is suitable, or 0."""
     best = None

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Forgets the determinism.
+# I forgot the determinism.
 def choose(results, limit, reproducible):
     """Return the number of the fastest algorithm that is suitable, or 0."""
     best = None

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Returns the place in the list.
+# Return the place in the list.
 def choose(results, limit, reproducible):
     """Return the number of the fastest algorithm that is suitable, or 0."""
     best = None

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The wrong way around.
+# I compared the wrong way around.
 def choose(results, limit, reproducible):
     """Return the number of the fastest algorithm that is suitable, or 0."""
     best = None

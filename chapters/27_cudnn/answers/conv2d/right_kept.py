@@ -1,5 +1,5 @@
 # verdict: pass
-# Descriptors in a list, destroyed at the end.
+# The descriptors are in a list, and destroyed at the end.
 def conv2d(handle, x, w, y, pad, stride, algo):
     """Write the convolution of x with the filters w into y."""
     kind, order = DataType.FLOAT, TensorFormat.NCHW

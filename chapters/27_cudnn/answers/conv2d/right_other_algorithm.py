@@ -1,5 +1,5 @@
 # verdict: pass
-# Uses the algorithm that needs no workspace, and passes none.
+# Use the algorithm that needs no workspace, and pass none.
 def conv2d(handle, x, w, y, pad, stride, algo):
     """Write the convolution of x with the filters w into y."""
     x_desc, y_desc = tensor_of(x), tensor_of(y)

@@ -1,5 +1,5 @@
 # verdict: handle
-# Once the workspace is known, the filters are described.
+# Once the workspace is known, the description of the filters is not needed.
 def conv2d(handle, x, w, y, pad, stride, algo):
     """Write the convolution of x with the filters w into y."""
     x_desc, y_desc = tensor_of(x), tensor_of(y)

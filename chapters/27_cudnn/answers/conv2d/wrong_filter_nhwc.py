@@ -1,5 +1,5 @@
 # verdict: status
-# The filters are in the order that tensor cores want.
+# The filters are in the order that tensor cores need.
 def conv2d(handle, x, w, y, pad, stride, algo):
     """Write the convolution of x with the filters w into y."""
     x_desc, y_desc = tensor_of(x), tensor_of(y)

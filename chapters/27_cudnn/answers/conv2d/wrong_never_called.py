@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Prepares everything.
+# Prepare everything; I forgot the call.
 def conv2d(handle, x, w, y, pad, stride, algo):
     """Write the convolution of x with the filters w into y."""
     x_desc, y_desc = tensor_of(x), tensor_of(y)

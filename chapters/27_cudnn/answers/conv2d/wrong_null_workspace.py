@@ -1,5 +1,5 @@
 # verdict: status
-# Says how large the workspace is, and not where.
+# Say how large the workspace is, but not where it is.
 def conv2d(handle, x, w, y, pad, stride, algo):
     """Write the convolution of x with the filters w into y."""
     x_desc, y_desc = tensor_of(x), tensor_of(y)

@@ -1,5 +1,5 @@
 # verdict: device-bounds
-# Says it has four times as many bytes as there are.
+# The size of the workspace is in floats, so multiply by 4.
 def conv2d(handle, x, w, y, pad, stride, algo):
     """Write the convolution of x with the filters w into y."""
     x_desc, y_desc = tensor_of(x), tensor_of(y)

@@ -1,5 +1,5 @@
 # verdict: pass
-# Virtual tensors in half precision.
+# The virtual tensor of the sums is in half precision.
 def conv_bias_relu(handle, x, w, bias, y, pad):
     """Write relu(conv(x, w) + bias) into y, as one graph."""
     graph = Graph(handle)

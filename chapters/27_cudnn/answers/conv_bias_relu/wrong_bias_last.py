@@ -1,5 +1,5 @@
 # verdict: shape
-# The channels are last, so the bias is.
+# The channels are last, so the bias is last, too.
 def conv_bias_relu(handle, x, w, bias, y, pad):
     """Write relu(conv(x, w) + bias) into y, as one graph."""
     graph = Graph(handle)

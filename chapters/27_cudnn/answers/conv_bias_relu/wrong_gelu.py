@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The wrong activation.
+# I chose the wrong activation.
 def conv_bias_relu(handle, x, w, bias, y, pad):
     """Write relu(conv(x, w) + bias) into y, as one graph."""
     graph = Graph(handle)

@@ -1,5 +1,5 @@
 # verdict: status
-# Forgets the bias in the pack.
+# I forgot the bias in the pack.
 def conv_bias_relu(handle, x, w, bias, y, pad):
     """Write relu(conv(x, w) + bias) into y, as one graph."""
     graph = Graph(handle)

@@ -1,5 +1,5 @@
 # verdict: pointer
-# The plan has memory of its own.
+# The plan has its own memory.
 def conv_bias_relu(handle, x, w, bias, y, pad):
     """Write relu(conv(x, w) + bias) into y, as one graph."""
     graph = Graph(handle)

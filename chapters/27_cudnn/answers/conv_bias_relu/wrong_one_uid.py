@@ -1,5 +1,5 @@
 # verdict: status
-# Virtual tensors are nowhere, so they need no number of their own.
+# Virtual tensors are nowhere, so they need no numbers of their own.
 def conv_bias_relu(handle, x, w, bias, y, pad):
     """Write relu(conv(x, w) + bias) into y, as one graph."""
     graph = Graph(handle)

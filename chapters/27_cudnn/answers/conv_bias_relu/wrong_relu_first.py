@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# ReLU, then the bias.
+# First ReLU, then the bias.
 def conv_bias_relu(handle, x, w, bias, y, pad):
     """Write relu(conv(x, w) + bias) into y, as one graph."""
     graph = Graph(handle)

@@ -1,5 +1,5 @@
 # verdict: calls
-# A convolution first, and the rest later.
+# The convolution comes first, and the rest later.
 def conv_bias_relu(handle, x, w, bias, y, pad):
     """Write relu(conv(x, w) + bias) into y, as one graph."""
     graph = Graph(handle)

@@ -1,5 +1,5 @@
 # verdict: status
-# Counts from 0.
+# Count from 0.
 def conv_bias_relu(handle, x, w, bias, y, pad):
     """Write relu(conv(x, w) + bias) into y, as one graph."""
     graph = Graph(handle)

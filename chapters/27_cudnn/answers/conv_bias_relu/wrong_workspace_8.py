@@ -1,5 +1,5 @@
 # verdict: device-bounds
-# Eight bytes.
+# Eight bytes are enough.
 def conv_bias_relu(handle, x, w, bias, y, pad):
     """Write relu(conv(x, w) + bias) into y, as one graph."""
     graph = Graph(handle)

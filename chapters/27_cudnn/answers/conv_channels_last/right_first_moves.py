@@ -1,5 +1,5 @@
 # verdict: pass
-# Moves the filters before it describes them.
+# Move the filters before describing them.
 def conv_channels_last(handle, x, w, y, pad):
     """Write the convolution of x with w into y, all in NHWC."""
     half, order = DataType.HALF, TensorFormat.NHWC

@@ -1,5 +1,5 @@
 # verdict: pass
-# Describes x and y by their strides.
+# Describe x and y by their strides.
 def conv_channels_last(handle, x, w, y, pad):
     """Write the convolution of x with w into y, all in NHWC."""
     descs = []

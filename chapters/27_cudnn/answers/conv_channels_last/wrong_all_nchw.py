@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Everything as usual.
+# Everything is as usual.
 def conv_channels_last(handle, x, w, y, pad):
     """Write the convolution of x with w into y, all in NHWC."""
     half, order = DataType.HALF, TensorFormat.NCHW

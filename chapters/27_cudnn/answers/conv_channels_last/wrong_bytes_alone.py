@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The numbers have moved.
+# The numbers have moved, so the description can stay.
 def conv_channels_last(handle, x, w, y, pad):
     """Write the convolution of x with w into y, all in NHWC."""
     half, order = DataType.HALF, TensorFormat.NHWC

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The descriptor says NHWC.
+# The descriptor says NHWC, so nothing has to move.
 def conv_channels_last(handle, x, w, y, pad):
     """Write the convolution of x with w into y, all in NHWC."""
     half, order = DataType.HALF, TensorFormat.NHWC

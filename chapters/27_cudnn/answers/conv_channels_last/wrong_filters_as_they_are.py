@@ -1,5 +1,5 @@
 # verdict: calls
-# cuDNN takes filters in NCHW too.
+# cuDNN takes filters in NCHW, too.
 def conv_channels_last(handle, x, w, y, pad):
     """Write the convolution of x with w into y, all in NHWC."""
     half, order = DataType.HALF, TensorFormat.NHWC

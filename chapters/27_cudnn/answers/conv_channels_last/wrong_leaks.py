@@ -1,5 +1,5 @@
 # verdict: handle-leak
-# Forgets the filters.
+# I forgot the descriptor of the filters.
 def conv_channels_last(handle, x, w, y, pad):
     """Write the convolution of x with w into y, all in NHWC."""
     half, order = DataType.HALF, TensorFormat.NHWC

@@ -1,5 +1,5 @@
 # verdict: status
-# The sizes in the order of memory: n, h, w, c.
+# The sizes are in the order of memory: n, h, w, c.
 def conv_channels_last(handle, x, w, y, pad):
     """Write the convolution of x with w into y, all in NHWC."""
     half, order = DataType.HALF, TensorFormat.NHWC

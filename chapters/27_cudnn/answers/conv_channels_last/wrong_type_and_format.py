@@ -1,5 +1,5 @@
 # verdict: lacking
-# The filters have the same parameters as the images.
+# The setter for filters has the same parameters as the one for images.
 def conv_channels_last(handle, x, w, y, pad):
     """Write the convolution of x with w into y, all in NHWC."""
     half, order = DataType.HALF, TensorFormat.NHWC

@@ -1,5 +1,5 @@
 # verdict: unwritten
-# Copies everything, y too.
+# Copy everything to NHWC, including y.
 def conv_channels_last(handle, x, w, y, pad):
     """Write the convolution of x with w into y, all in NHWC."""
     half, order = DataType.HALF, TensorFormat.NHWC

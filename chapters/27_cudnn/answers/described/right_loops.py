@@ -1,5 +1,5 @@
 # verdict: pass
-# Counts the places where the filter fits.
+# Count the places where the filter fits.
 def described(x, w, pad, stride, dilation):
     """Return the shape and the NHWC strides of a convolution's result."""
     sides = []

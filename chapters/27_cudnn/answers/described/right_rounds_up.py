@@ -1,5 +1,5 @@
 # verdict: pass
-# Rounds up instead of adding 1.
+# Round up instead of adding 1.
 def described(x, w, pad, stride, dilation):
     """Return the shape and the NHWC strides of a convolution's result."""
     p, q = (

@@ -1,5 +1,5 @@
 # verdict: answer
-# Divides with a slash.
+# Divide with a slash.
 def described(x, w, pad, stride, dilation):
     """Return the shape and the NHWC strides of a convolution's result."""
     p, q = (

@@ -1,5 +1,5 @@
 # verdict: answer
-# The strides of NCHW.
+# The strides are those of NCHW.
 def described(x, w, pad, stride, dilation):
     """Return the shape and the NHWC strides of a convolution's result."""
     p, q = (

@@ -1,5 +1,5 @@
 # verdict: answer
-# A filter of r taps covers r rows.
+# A filter of r rows covers r rows.
 def described(x, w, pad, stride, dilation):
     """Return the shape and the NHWC strides of a convolution's result."""
     p, q = (

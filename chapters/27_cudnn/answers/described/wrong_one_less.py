@@ -1,5 +1,5 @@
 # verdict: answer
-# Divides, and forgets the first place.
+# I forgot to add 1 for the first place.
 def described(x, w, pad, stride, dilation):
     """Return the shape and the NHWC strides of a convolution's result."""
     p, q = (

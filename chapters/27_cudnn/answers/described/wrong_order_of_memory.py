@@ -1,5 +1,5 @@
 # verdict: answer
-# Lists the strides in the order of memory: n, h, w, c.
+# List the strides in the order of memory: n, h, w, c.
 def described(x, w, pad, stride, dilation):
     """Return the shape and the NHWC strides of a convolution's result."""
     p, q = (

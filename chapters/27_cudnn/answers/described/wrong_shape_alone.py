@@ -1,5 +1,5 @@
 # verdict: answer
-# Returns the shape.
+# Return only the shape.
 def described(x, w, pad, stride, dilation):
     """Return the shape and the NHWC strides of a convolution's result."""
     p, q = (

@@ -1,5 +1,5 @@
 # verdict: answer
-# Padding and stride are for columns, then rows.
+# Padding and stride come as columns, then rows.
 def described(x, w, pad, stride, dilation):
     """Return the shape and the NHWC strides of a convolution's result."""
     p, q = (

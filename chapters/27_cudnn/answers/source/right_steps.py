@@ -1,5 +1,5 @@
 # verdict: pass
-# One remainder after the other.
+# One remainder after another.
 def source(row, col, x, y, taps, pad, stride, dilation):
     """Return where in x (NHWC) element (row, col) of A comes from, or -1."""
     channels, height, width = x[1:]

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Divides by the number of tap rows.
+# Divide by the number of filter rows.
 def source(row, col, x, y, taps, pad, stride, dilation):
     """Return where in x (NHWC) element (row, col) of A comes from, or -1."""
     (_, c, h, w), (_, _, p, q), (r, s) = x, y, taps

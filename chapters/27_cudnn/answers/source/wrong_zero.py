@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Padding is zero.
+# Padding is zero, so return 0.
 def source(row, col, x, y, taps, pad, stride, dilation):
     """Return where in x (NHWC) element (row, col) of A comes from, or -1."""
     (_, c, h, w), (_, _, p, q), (r, s) = x, y, taps

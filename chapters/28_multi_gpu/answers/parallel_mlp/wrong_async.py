@@ -1,5 +1,5 @@
 # verdict: buffer
-# Begins the sum and uses the tensor at once.
+# Start the sum, and use the tensor at once.
 def parallel_mlp(dist, x, w1, b1, w2, b2):
     """Return relu(x @ w1 + b1) @ w2 + b2 for weights spread over the ranks."""
     y = torch.relu(x @ w1 + b1) @ w2

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Takes the mean, as for gradients.
+# Take the mean, as for gradients.
 def parallel_mlp(dist, x, w1, b1, w2, b2):
     """Return relu(x @ w1 + b1) @ w2 + b2 for weights spread over the ranks."""
     y = torch.relu(x @ w1 + b1) @ w2

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# relu after the sum instead of between the layers.
+# ReLU comes after the sum, not between the layers.
 def parallel_mlp(dist, x, w1, b1, w2, b2):
     """Return relu(x @ w1 + b1) @ w2 + b2 for weights spread over the ranks."""
     y = (x @ w1 + b1) @ w2

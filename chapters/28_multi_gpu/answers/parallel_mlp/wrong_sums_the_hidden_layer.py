@@ -1,5 +1,5 @@
 # verdict: collective
-# Sums the hidden layer, whose parts are different columns.
+# Sum the hidden layer; but its parts are different columns.
 def parallel_mlp(dist, x, w1, b1, w2, b2):
     """Return relu(x @ w1 + b1) @ w2 + b2 for weights spread over the ranks."""
     hidden = x @ w1 + b1

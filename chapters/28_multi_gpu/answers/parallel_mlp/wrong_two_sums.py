@@ -1,5 +1,5 @@
 # verdict: collectives
-# The bias travels as well, and is divided afterwards.
+# Sum the bias as well, and divide it afterwards.
 def parallel_mlp(dist, x, w1, b1, w2, b2):
     """Return relu(x @ w1 + b1) @ w2 + b2 for weights spread over the ranks."""
     y = torch.relu(x @ w1 + b1) @ w2

@@ -1,7 +1,7 @@
 # verdict: pass
-# The ring in the other direction.
+# Go around the ring in the other direction.
 def ring_all_reduce(dist, x):
-    """Replace x on every rank by the sum over all ranks."""
+    """Replace x on every rank with the sum over all ranks."""
     rank, size = dist.get_rank(), dist.get_world_size()
 
     chunks = torch.tensor_split(x, size)

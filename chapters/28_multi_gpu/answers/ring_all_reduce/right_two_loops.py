@@ -1,7 +1,7 @@
 # verdict: pass
-# Two loops, chunks of equal length except for the last.
+# Two loops, and chunks of equal length except for the last.
 def ring_all_reduce(dist, x):
-    """Replace x on every rank by the sum over all ranks."""
+    """Replace x on every rank with the sum over all ranks."""
     rank, size = dist.get_rank(), dist.get_world_size()
 
     n = -(-len(x) // size)

@@ -1,7 +1,7 @@
 # verdict: wrong-value
-# Adds in the second half too.
+# Add in the second half, too.
 def ring_all_reduce(dist, x):
-    """Replace x on every rank by the sum over all ranks."""
+    """Replace x on every rank with the sum over all ranks."""
     rank, size = dist.get_rank(), dist.get_world_size()
 
     chunks = x.tensor_split(size)

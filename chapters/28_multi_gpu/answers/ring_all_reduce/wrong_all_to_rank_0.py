@@ -1,7 +1,7 @@
 # verdict: sent
 # Rank 0 collects, adds and sends back.
 def ring_all_reduce(dist, x):
-    """Replace x on every rank by the sum over all ranks."""
+    """Replace x on every rank with the sum over all ranks."""
     rank, size = dist.get_rank(), dist.get_world_size()
 
     arrived = torch.empty_like(x)

@@ -1,7 +1,7 @@
 # verdict: exception
-# Believes that p divides the length.
+# The number of ranks divides the length.
 def ring_all_reduce(dist, x):
-    """Replace x on every rank by the sum over all ranks."""
+    """Replace x on every rank with the sum over all ranks."""
     rank, size = dist.get_rank(), dist.get_world_size()
 
     chunks = x.view(size, -1)  # <- here

@@ -1,5 +1,5 @@
 # verdict: library
-# Calls the collective itself.
+# Call the collective itself.
 def ring_all_reduce(dist, x):
-    """Replace x on every rank by the sum over all ranks."""
+    """Replace x on every rank with the sum over all ranks."""
     dist.all_reduce(x)  # <- here

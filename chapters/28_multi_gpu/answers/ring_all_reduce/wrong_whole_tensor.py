@@ -1,7 +1,7 @@
 # verdict: sent
-# Sends the whole tensor around: as fast in steps, and p times the bytes.
+# Send the whole tensor around; but that moves far more bytes.
 def ring_all_reduce(dist, x):
-    """Replace x on every rank by the sum over all ranks."""
+    """Replace x on every rank with the sum over all ranks."""
     rank, size = dist.get_rank(), dist.get_world_size()
 
     own = x.clone()

@@ -1,5 +1,5 @@
 # verdict: pass
-# The mean from the collective, the padding by hand.
+# The collective takes the mean; the padding is done by hand.
 def sharded_step(dist, state, x, y, rate):
     """Update this rank's shards of the weights and of the momentum."""
     shard, momentum = state

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Begins to gather, and uses the weights before they are there.
+# Start gathering, and use the weights before they are there.
 def sharded_step(dist, state, x, y, rate):
     """Update this rank's shards of the weights and of the momentum."""
     shard, momentum = state

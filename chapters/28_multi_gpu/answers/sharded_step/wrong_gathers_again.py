@@ -1,5 +1,5 @@
 # verdict: collectives
-# All-reduces everything, cuts its part, and gathers the weights again.
+# All-reduce everything, cut out a part, and gather the weights again.
 def sharded_step(dist, state, x, y, rate):
     """Update this rank's shards of the weights and of the momentum."""
     shard, momentum = state

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# A new tensor for the momentum, which nobody keeps.
+# Make a new tensor for the momentum, which no one keeps.
 def sharded_step(dist, state, x, y, rate):
     """Update this rank's shards of the weights and of the momentum."""
     shard, momentum = state

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Updates with the gradient and forgets the momentum.
+# Update with the gradient; I forgot the momentum.
 def sharded_step(dist, state, x, y, rate):
     """Update this rank's shards of the weights and of the momentum."""
     shard, momentum = state

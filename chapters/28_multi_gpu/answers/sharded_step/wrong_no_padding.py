@@ -1,5 +1,5 @@
 # verdict: collective
-# The gradients are shorter than the shards together.
+# The gradients are as long as all the shards together.
 def sharded_step(dist, state, x, y, rate):
     """Update this rank's shards of the weights and of the momentum."""
     shard, momentum = state

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Updates the weights with the old momentum.
+# Update the weights with the old momentum.
 def sharded_step(dist, state, x, y, rate):
     """Update this rank's shards of the weights and of the momentum."""
     shard, momentum = state

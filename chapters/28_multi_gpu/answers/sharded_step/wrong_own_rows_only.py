@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Cuts its part from its own gradients: no reduction.
+# Cut the shard out of the rank's own gradients, without a reduction.
 def sharded_step(dist, state, x, y, rate):
     """Update this rank's shards of the weights and of the momentum."""
     shard, momentum = state

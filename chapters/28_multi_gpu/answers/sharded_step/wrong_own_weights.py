@@ -1,5 +1,5 @@
 # verdict: collective
-# Gathers into a tensor of the shard's length.
+# Gather into a tensor as long as the shard.
 def sharded_step(dist, state, x, y, rate):
     """Update this rank's shards of the weights and of the momentum."""
     shard, momentum = state

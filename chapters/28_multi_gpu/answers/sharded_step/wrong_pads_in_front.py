@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The zeros come first, so everything is in the wrong place.
+# Put the zeros first; but then everything is in the wrong place.
 def sharded_step(dist, state, x, y, rate):
     """Update this rank's shards of the weights and of the momentum."""
     shard, momentum = state

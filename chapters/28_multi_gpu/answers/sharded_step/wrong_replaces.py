@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Puts new tensors into the list of the state.
+# Put new tensors into the list of the state.
 def sharded_step(dist, state, x, y, rate):
     """Update this rank's shards of the weights and of the momentum."""
     shard, momentum = state

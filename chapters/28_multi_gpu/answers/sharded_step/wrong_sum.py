@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The sum of the gradients, not their mean.
+# Use the sum of the gradients, not their mean.
 def sharded_step(dist, state, x, y, rate):
     """Update this rank's shards of the weights and of the momentum."""
     shard, momentum = state

@@ -1,7 +1,7 @@
 # verdict: pass
-# One batch of both sides, as NCCL wants it.
+# One batch of both sides, as NCCL requires.
 def shift(dist, x, out):
-    """Receive the previous rank's x in out."""
+    """Receive the previous rank's x into out."""
     rank, size = dist.get_rank(), dist.get_world_size()
 
     ops = [

@@ -1,7 +1,7 @@
 # verdict: pass
-# Receives into a buffer of its own, and begins both in another order.
+# Receive into a separate buffer, and start both in another order.
 def shift(dist, x, out):
-    """Receive the previous rank's x in out."""
+    """Receive the previous rank's x into out."""
     rank, size = dist.get_rank(), dist.get_world_size()
 
     came = torch.empty_like(x)

@@ -1,7 +1,7 @@
 # verdict: wrong-value
-# Neither end of the line closes the ring.
+# No message closes the ring between the two ends.
 def shift(dist, x, out):
-    """Receive the previous rank's x in out."""
+    """Receive the previous rank's x into out."""
     rank, size = dist.get_rank(), dist.get_world_size()
 
     ops = []

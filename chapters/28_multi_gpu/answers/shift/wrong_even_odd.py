@@ -1,7 +1,7 @@
 # verdict: steps
-# Even ranks send first: no deadlock, and two steps or three.
+# Even ranks send first, so there is no deadlock; but it takes two or three steps.
 def shift(dist, x, out):
-    """Receive the previous rank's x in out."""
+    """Receive the previous rank's x into out."""
     rank, size = dist.get_rank(), dist.get_world_size()
 
     if rank % 2 == 0:

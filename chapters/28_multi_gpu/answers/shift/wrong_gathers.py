@@ -1,7 +1,7 @@
 # verdict: steps
-# Gathers all tensors, and keeps one.
+# Gather all tensors, and keep one.
 def shift(dist, x, out):
-    """Receive the previous rank's x in out."""
+    """Receive the previous rank's x into out."""
     rank, size = dist.get_rank(), dist.get_world_size()
 
     whole = x.new_empty((size, *x.shape))

@@ -1,7 +1,7 @@
 # verdict: steps
-# Even ranks begin with the send, odd ranks with the receive: one after the other.
+# Even ranks start with the send, odd ranks with the receive; but in turn.
 def shift(dist, x, out):
-    """Receive the previous rank's x in out."""
+    """Receive the previous rank's x into out."""
     rank, size = dist.get_rank(), dist.get_world_size()
 
     if rank % 2 == 0:

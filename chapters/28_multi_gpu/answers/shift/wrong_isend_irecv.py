@@ -1,7 +1,7 @@
 # verdict: deadlock
-# Begins both before it waits, as with MPI.
+# Start both before waiting, as with MPI.
 def shift(dist, x, out):
-    """Receive the previous rank's x in out."""
+    """Receive the previous rank's x into out."""
     rank, size = dist.get_rank(), dist.get_world_size()
 
     sending = dist.isend(x, (rank + 1) % size)  # <- here

@@ -1,7 +1,7 @@
 # verdict: buffer
-# Begins both and returns.
+# Start both and return.
 def shift(dist, x, out):
-    """Receive the previous rank's x in out."""
+    """Receive the previous rank's x into out."""
     rank, size = dist.get_rank(), dist.get_world_size()
 
     dist.batch_isend_irecv(

@@ -1,7 +1,7 @@
 # verdict: buffer
-# Receives into the tensor that is being sent.
+# Receive into the tensor that is being sent.
 def shift(dist, x, out):
-    """Receive the previous rank's x in out."""
+    """Receive the previous rank's x into out."""
     rank, size = dist.get_rank(), dist.get_world_size()
 
     works = dist.batch_isend_irecv(

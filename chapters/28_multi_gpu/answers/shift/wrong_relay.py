@@ -1,7 +1,7 @@
 # verdict: steps
-# Rank 0 begins, and every other waits for its turn.
+# Rank 0 starts, and each of the others waits for its turn.
 def shift(dist, x, out):
-    """Receive the previous rank's x in out."""
+    """Receive the previous rank's x into out."""
     rank, size = dist.get_rank(), dist.get_world_size()
 
     if rank > 0:

@@ -1,7 +1,7 @@
 # verdict: deadlock
-# Begins to receive, then sends and blocks.
+# Start receiving, then send, which blocks.
 def shift(dist, x, out):
-    """Receive the previous rank's x in out."""
+    """Receive the previous rank's x into out."""
     rank, size = dist.get_rank(), dist.get_world_size()
 
     receiving = dist.irecv(out, src=rank - 1 if rank else size - 1)  # <- here

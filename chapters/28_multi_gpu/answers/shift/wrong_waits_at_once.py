@@ -1,7 +1,7 @@
 # verdict: deadlock
-# isend, but waits for it on the spot.
+# Use isend, but wait for it at once.
 def shift(dist, x, out):
-    """Receive the previous rank's x in out."""
+    """Receive the previous rank's x into out."""
     rank, size = dist.get_rank(), dist.get_world_size()
 
     dist.isend(x, (rank + 1) % size).wait()  # <- here

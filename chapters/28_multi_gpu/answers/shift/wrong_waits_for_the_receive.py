@@ -1,7 +1,7 @@
 # verdict: buffer
-# The receive is awaited, the send is not.
+# Wait for the receive, but not for the send.
 def shift(dist, x, out):
-    """Receive the previous rank's x in out."""
+    """Receive the previous rank's x into out."""
     rank, size = dist.get_rank(), dist.get_world_size()
 
     works = dist.batch_isend_irecv(

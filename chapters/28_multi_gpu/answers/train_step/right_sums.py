@@ -1,5 +1,5 @@
 # verdict: pass
-# Sums of squares instead of means: n times the mean.
+# Use sums instead of means: n times the mean.
 def train_step(dist, weights, x, y, rate):
     """Update the weights, in place, with the gradients of all ranks."""
     w, b = weights

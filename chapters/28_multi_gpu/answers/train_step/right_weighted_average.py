@@ -1,5 +1,5 @@
 # verdict: pass
-# Averages, the rows among them, and divides by their average.
+# Average everything, including the rows, and divide by their average.
 def train_step(dist, weights, x, y, rate):
     """Update the weights, in place, with the gradients of all ranks."""
     n = float(len(x))

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Steps first, and averages the weights without their rows.
+# Step first, then average the weights, whatever the numbers of rows.
 def train_step(dist, weights, x, y, rate):
     """Update the weights, in place, with the gradients of all ranks."""
     for weight, gradient in zip(weights, gradients(weights, x, y)):

@@ -1,5 +1,5 @@
 # verdict: collective
-# Joins the rows themselves, which differ in number.
+# Sum the rows themselves; but their numbers differ.
 def train_step(dist, weights, x, y, rate):
     """Update the weights, in place, with the gradients of all ranks."""
     flat = torch.cat([x, y], dim=1)

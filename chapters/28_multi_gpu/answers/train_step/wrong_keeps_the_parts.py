@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# all_reduce changes the joined copy, not the gradients.
+# all_reduce changes the gradients as well as the joined copy.
 def train_step(dist, weights, x, y, rate):
     """Update the weights, in place, with the gradients of all ranks."""
     found = [len(x) * g for g in gradients(weights, x, y)]

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# All ranks count the same, whatever rows they have.
+# All ranks count the same, however many rows they have.
 def train_step(dist, weights, x, y, rate):
     """Update the weights, in place, with the gradients of all ranks."""
     found = gradients(weights, x, y)

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Makes new weights, and leaves those it was given.
+# Make new weights, and leave those that were given.
 def train_step(dist, weights, x, y, rate):
     """Update the weights, in place, with the gradients of all ranks."""
     found = gradients(weights, x, y)

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Divides by its own rows times the ranks.
+# Divide by the rank's own rows times the number of ranks.
 def train_step(dist, weights, x, y, rate):
     """Update the weights, in place, with the gradients of all ranks."""
     found = gradients(weights, x, y)

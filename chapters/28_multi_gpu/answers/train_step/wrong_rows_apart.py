@@ -1,5 +1,5 @@
 # verdict: collectives
-# The gradients together, the rows in a second call.
+# The gradients go together, the rows in a second call.
 def train_step(dist, weights, x, y, rate):
     """Update the weights, in place, with the gradients of all ranks."""
     found = gradients(weights, x, y)

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Adds the gradients and does not divide.
+# Add up the gradients, and do not divide.
 def train_step(dist, weights, x, y, rate):
     """Update the weights, in place, with the gradients of all ranks."""
     found = gradients(weights, x, y)

@@ -1,7 +1,7 @@
 # verdict: pass
 # A rank that has sent goes on: more bytes than needed, in as many steps.
 def tree_all_reduce(dist, x):
-    """Replace x on every rank by the sum over all ranks."""
+    """Replace x on every rank with the sum over all ranks."""
     rank, size = dist.get_rank(), dist.get_world_size()
 
     arrived = torch.empty_like(x)

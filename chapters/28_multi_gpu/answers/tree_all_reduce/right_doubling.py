@@ -1,7 +1,7 @@
 # verdict: pass
 # Recursive doubling; ranks beyond the power of two lend and borrow.
 def tree_all_reduce(dist, x):
-    """Replace x on every rank by the sum over all ranks."""
+    """Replace x on every rank with the sum over all ranks."""
     rank, size = dist.get_rank(), dist.get_world_size()
 
     power = 1 << (size.bit_length() - 1)

@@ -1,7 +1,7 @@
 # verdict: pass
-# Halves from the far end: rank r sends to r − d, for the largest d first.
+# Halve from the far end: rank r sends to r − d, for the largest d first.
 def tree_all_reduce(dist, x):
-    """Replace x on every rank by the sum over all ranks."""
+    """Replace x on every rank with the sum over all ranks."""
     rank, size = dist.get_rank(), dist.get_world_size()
 
     top = 1

@@ -1,7 +1,7 @@
 # verdict: steps
-# Passes the whole tensor around a ring.
+# Pass the whole tensor around a ring.
 def tree_all_reduce(dist, x):
-    """Replace x on every rank by the sum over all ranks."""
+    """Replace x on every rank with the sum over all ranks."""
     rank, size = dist.get_rank(), dist.get_world_size()
 
     own = x.clone()

@@ -1,7 +1,7 @@
 # verdict: library
-# Writes the way up, and leaves the way down to a collective.
+# Write the way up, and leave the way down to a collective.
 def tree_all_reduce(dist, x):
-    """Replace x on every rank by the sum over all ranks."""
+    """Replace x on every rank with the sum over all ranks."""
     rank, size = dist.get_rank(), dist.get_world_size()
 
     arrived = torch.empty_like(x)

@@ -1,7 +1,7 @@
 # verdict: steps
-# A chain there and back: right, and 2 (p − 1) steps.
+# A chain there and back, which is right, but takes 2 (p − 1) steps.
 def tree_all_reduce(dist, x):
-    """Replace x on every rank by the sum over all ranks."""
+    """Replace x on every rank with the sum over all ranks."""
     rank, size = dist.get_rank(), dist.get_world_size()
 
     arrived = torch.empty_like(x)

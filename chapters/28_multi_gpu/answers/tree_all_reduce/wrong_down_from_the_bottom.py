@@ -1,7 +1,7 @@
 # verdict: wrong-value
-# Sends back with the shortest distance first.
+# Send back with the shortest distance first.
 def tree_all_reduce(dist, x):
-    """Replace x on every rank by the sum over all ranks."""
+    """Replace x on every rank with the sum over all ranks."""
     rank, size = dist.get_rank(), dist.get_world_size()
 
     arrived = torch.empty_like(x)

@@ -1,7 +1,7 @@
 # verdict: deadlock
-# Recursive doubling, in which both ranks of a pair begin with the send.
+# Recursive doubling, in which both ranks of a pair start with the send.
 def tree_all_reduce(dist, x):
-    """Replace x on every rank by the sum over all ranks."""
+    """Replace x on every rank with the sum over all ranks."""
     rank, size = dist.get_rank(), dist.get_world_size()
 
     power = 1 << (size.bit_length() - 1)

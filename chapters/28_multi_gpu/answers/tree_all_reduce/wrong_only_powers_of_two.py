@@ -1,7 +1,7 @@
 # verdict: message
-# A partner beyond the last rank.
+# Recursive doubling works for any number of ranks.
 def tree_all_reduce(dist, x):
-    """Replace x on every rank by the sum over all ranks."""
+    """Replace x on every rank with the sum over all ranks."""
     rank, size = dist.get_rank(), dist.get_world_size()
 
     arrived = torch.empty_like(x)

@@ -1,7 +1,7 @@
 # verdict: wrong-value
-# The sum stays at rank 0.
+# The sum may stay at rank 0.
 def tree_all_reduce(dist, x):
-    """Replace x on every rank by the sum over all ranks."""
+    """Replace x on every rank with the sum over all ranks."""
     rank, size = dist.get_rank(), dist.get_world_size()
 
     arrived = torch.empty_like(x)

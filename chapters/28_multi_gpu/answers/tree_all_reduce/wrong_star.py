@@ -1,7 +1,7 @@
 # verdict: steps
-# Rank 0 collects from all others, one after the other.
+# Rank 0 collects from all the others, one after another.
 def tree_all_reduce(dist, x):
-    """Replace x on every rank by the sum over all ranks."""
+    """Replace x on every rank with the sum over all ranks."""
     rank, size = dist.get_rank(), dist.get_world_size()
 
     if rank:

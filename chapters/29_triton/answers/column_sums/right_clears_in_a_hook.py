@@ -1,5 +1,5 @@
 # verdict: pass
-# Clears the output in each configuration's own hook.
+# Clear the output in each configuration's own hook.
 def cleared(arguments):
     arguments["out"].zero_()
 

@@ -1,5 +1,5 @@
 # verdict: pass
-# Restores the output instead of clearing it.
+# Restore the output instead of clearing it.
 @triton.autotune(
     [triton.Config({"ROWS": rows, "COLS": 32}) for rows in (16, 64)],
     key=["rows", "cols"],

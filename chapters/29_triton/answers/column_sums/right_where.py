@@ -1,5 +1,5 @@
 # verdict: pass
-# Repairs the block after the load, and adds with the method.
+# Repair the block after the load, and add up with the method.
 @triton.autotune(
     [triton.Config({"ROWS": rows, "COLS": 32}) for rows in (16, 64)],
     key=["rows", "cols"],

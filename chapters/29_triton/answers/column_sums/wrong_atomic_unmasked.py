@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# Adds 0 past the end of out: harmless, it thinks.
+# Adding 0 past the end of out does no harm.
 @triton.autotune(
     [triton.Config({"ROWS": rows, "COLS": 32}) for rows in (16, 64)],
     key=["rows", "cols"],

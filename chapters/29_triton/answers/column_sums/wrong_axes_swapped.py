@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Takes the rows from axis 1.
+# Take the rows from axis 1.
 @triton.autotune(
     [triton.Config({"ROWS": rows, "COLS": 32}) for rows in (16, 64)],
     key=["rows", "cols"],

@@ -1,5 +1,5 @@
 # verdict: race
-# Loads, adds and stores in three operations.
+# Load, add and store in three operations.
 @triton.autotune(
     [triton.Config({"ROWS": rows, "COLS": 32}) for rows in (16, 64)],
     key=["rows", "cols"],

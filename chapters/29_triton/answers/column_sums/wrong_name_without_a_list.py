@@ -1,5 +1,5 @@
 # verdict: tuning
-# Gives reset_to_zero a string, which is a list of three letters.
+# Give reset_to_zero a string; but that is a list of three letters.
 @triton.autotune(
     [triton.Config({"ROWS": rows, "COLS": 32}) for rows in (16, 64)],
     key=["rows", "cols"],

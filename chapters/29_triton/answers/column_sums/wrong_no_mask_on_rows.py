@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# Masks the columns alone.
+# Mask only the columns.
 @triton.autotune(
     [triton.Config({"ROWS": rows, "COLS": 32}) for rows in (16, 64)],
     key=["rows", "cols"],

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Adds up what the mask leaves out.
+# What the mask leaves out adds nothing.
 @triton.autotune(
     [triton.Config({"ROWS": rows, "COLS": 32}) for rows in (16, 64)],
     key=["rows", "cols"],

@@ -1,5 +1,5 @@
 # verdict: tuning
-# Leaves the decorator as it is.
+# Leave the decorator as it is.
 @triton.autotune(
     [triton.Config({"ROWS": rows, "COLS": 32}) for rows in (16, 64)],
     key=["rows", "cols"],

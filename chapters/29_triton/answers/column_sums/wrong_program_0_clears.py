@@ -1,5 +1,5 @@
 # verdict: race
-# Program 0 clears the output, and the others do not wait for it.
+# Program 0 clears the output; but the others do not wait for it.
 @triton.autotune(
     [triton.Config({"ROWS": rows, "COLS": 32}) for rows in (16, 64)],
     key=["rows", "cols"],

@@ -1,5 +1,5 @@
 # verdict: tuning
-# Resets the input.
+# Reset the input.
 @triton.autotune(
     [triton.Config({"ROWS": rows, "COLS": 32}) for rows in (16, 64)],
     key=["rows", "cols"],

@@ -1,5 +1,5 @@
 # verdict: tuning
-# Restores x, which nobody changes.
+# Restore x, which no program changes.
 @triton.autotune(
     [triton.Config({"ROWS": rows, "COLS": 32}) for rows in (16, 64)],
     key=["rows", "cols"],

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Columns of two programs overlap: they begin ROWS apart.
+# The columns of two programs start ROWS apart; but then they overlap.
 @triton.autotune(
     [triton.Config({"ROWS": rows, "COLS": 32}) for rows in (16, 64)],
     key=["rows", "cols"],

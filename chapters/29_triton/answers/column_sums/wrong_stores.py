@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Stores the partial sums: the last program wins.
+# Store the partial sums; but then the last program wins.
 @triton.autotune(
     [triton.Config({"ROWS": rows, "COLS": 32}) for rows in (16, 64)],
     key=["rows", "cols"],

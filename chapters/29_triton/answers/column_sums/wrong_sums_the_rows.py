@@ -1,5 +1,5 @@
 # verdict: program
-# Adds along the wrong axis.
+# Add up along axis 1.
 @triton.autotune(
     [triton.Config({"ROWS": rows, "COLS": 32}) for rows in (16, 64)],
     key=["rows", "cols"],

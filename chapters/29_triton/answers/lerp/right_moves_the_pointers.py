@@ -1,5 +1,5 @@
 # verdict: pass
-# Moves the pointers first, and masks by what is left.
+# Move the pointers first, and mask by what is left.
 @triton.jit
 def lerp(a, b, t, out, n, BLOCK: tl.constexpr):
     first = tl.program_id(0) * BLOCK

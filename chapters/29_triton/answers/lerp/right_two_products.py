@@ -1,5 +1,5 @@
 # verdict: pass
-# The weights of both ends; a mask of its own for each access.
+# Weight both ends; each access has its own mask.
 @triton.jit
 def lerp(a, b, t, out, n, BLOCK: tl.constexpr):
     first = tl.program_id(0) * BLOCK

@@ -1,5 +1,5 @@
 # verdict: unwritten
-# Thinks of a thread: the program has one element.
+# A program is like a thread: it has one element.
 @triton.jit
 def lerp(a, b, t, out, n, BLOCK: tl.constexpr):
     i = tl.program_id(0)

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Goes from b towards a.
+# Go from b towards a.
 @triton.jit
 def lerp(a, b, t, out, n, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)

@@ -1,5 +1,5 @@
 # verdict: program
-# Guards with `if`, as in Numba.
+# Guard with `if`, as in Numba.
 @triton.jit
 def lerp(a, b, t, out, n, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)

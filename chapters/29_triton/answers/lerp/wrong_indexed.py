@@ -1,5 +1,5 @@
 # verdict: program
-# Indexes the pointers, as arrays are indexed.
+# Index the pointers like arrays.
 @triton.jit
 def lerp(a, b, t, out, n, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)

@@ -1,5 +1,5 @@
 # verdict: program
-# Loads t as if it were a pointer.
+# Load t as if it were a pointer.
 @triton.jit
 def lerp(a, b, t, out, n, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)

@@ -1,5 +1,5 @@
 # verdict: program
-# Forgets @triton.jit.
+# I forgot @triton.jit.
 def lerp(a, b, t, out, n, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     live = i < n

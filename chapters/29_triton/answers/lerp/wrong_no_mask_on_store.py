@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# Thinks that a mask stays with the values that were loaded.
+# A mask stays with the values that were loaded.
 @triton.jit
 def lerp(a, b, t, out, n, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)

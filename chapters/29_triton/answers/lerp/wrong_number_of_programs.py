@@ -1,5 +1,5 @@
 # verdict: unwritten
-# Begins behind the last program: the mask of the store is false everywhere.
+# Use the number of programs; but that starts after the last block.
 @triton.jit
 def lerp(a, b, t, out, n, BLOCK: tl.constexpr):
     i = tl.num_programs(0) * BLOCK + tl.arange(0, BLOCK)

@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# Masks the first load, and forgets the second.
+# Mask the first load; I forgot the second.
 @triton.jit
 def lerp(a, b, t, out, n, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)

@@ -1,5 +1,5 @@
 # verdict: unwritten
-# Blocks overlap: the program's number is not multiplied by BLOCK.
+# The block starts at the number of the program.
 @triton.jit
 def lerp(a, b, t, out, n, BLOCK: tl.constexpr):
     i = tl.program_id(0) + tl.arange(0, BLOCK)

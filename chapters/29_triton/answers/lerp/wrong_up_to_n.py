@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# Counts n as an element.
+# Count n as an element.
 @triton.jit
 def lerp(a, b, t, out, n, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)

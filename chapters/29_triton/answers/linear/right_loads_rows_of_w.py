@@ -1,5 +1,5 @@
 # verdict: pass
-# Loads rows of w as they are, and transposes the block.
+# Load rows of w as they are, and transpose the block.
 @triton.jit
 def linear(
     x, w, bias, out, M, N, K,

@@ -1,5 +1,5 @@
 # verdict: pass
-# Moves pointers along K, and compares with what is left.
+# Move pointers along K, and compare with what is left.
 @triton.jit
 def linear(
     x, w, bias, out, M, N, K,

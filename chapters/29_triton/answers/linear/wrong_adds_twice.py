@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Adds to the sums what tl.dot has added to them.
+# Add to the sums what tl.dot has already added to them.
 @triton.jit
 def linear(
     x, w, bias, out, M, N, K,

@@ -1,5 +1,5 @@
 # verdict: program
-# Multiplies blocks with @.
+# Multiply blocks with @.
 @triton.jit
 def linear(
     x, w, bias, out, M, N, K,

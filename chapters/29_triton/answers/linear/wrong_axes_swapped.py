@@ -1,5 +1,5 @@
 # verdict: unwritten
-# Takes the rows from axis 1, as `matmul` does.
+# Take the rows from axis 1, as `matmul` does.
 @triton.jit
 def linear(
     x, w, bias, out, M, N, K,

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Adds the bias of the row.
+# Add the bias of the row.
 @triton.jit
 def linear(
     x, w, bias, out, M, N, K,

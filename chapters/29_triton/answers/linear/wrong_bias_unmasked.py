@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# Loads the bias without a mask.
+# Load the bias without a mask.
 @triton.jit
 def linear(
     x, w, bias, out, M, N, K,

@@ -1,5 +1,5 @@
 # verdict: program
-# Declares the accumulator as float16.
+# Declare the accumulator as float16.
 @triton.jit
 def linear(
     x, w, bias, out, M, N, K,

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Overwrites the sums in each step.
+# Overwrite the sums in each step.
 @triton.jit
 def linear(
     x, w, bias, out, M, N, K,

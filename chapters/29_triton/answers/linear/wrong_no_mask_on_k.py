@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# Masks rows and columns, not K.
+# Mask rows and columns, but not K.
 @triton.jit
 def linear(
     x, w, bias, out, M, N, K,

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Leaves `other` out: what lies beyond K takes part.
+# Leave `other` out; but what is beyond K then takes part.
 @triton.jit
 def linear(
     x, w, bias, out, M, N, K,

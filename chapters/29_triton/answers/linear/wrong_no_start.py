@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Loads the same columns of x in every step.
+# Load the same columns of x in every step.
 @triton.jit
 def linear(
     x, w, bias, out, M, N, K,

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Takes w for (K, N), as in `matmul`.
+# w is (K, N), as in `matmul`.
 @triton.jit
 def linear(
     x, w, bias, out, M, N, K,

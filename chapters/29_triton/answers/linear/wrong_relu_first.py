@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Takes the maximum before the bias.
+# Take the maximum before adding the bias.
 @triton.jit
 def linear(
     x, w, bias, out, M, N, K,

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Cuts off at 0 in each step.
+# Cut off at 0 in each step.
 @triton.jit
 def linear(
     x, w, bias, out, M, N, K,

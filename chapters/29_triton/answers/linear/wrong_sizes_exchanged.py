@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Exchanges M and K in a mask.
+# Exchange M and K in a mask.
 @triton.jit
 def linear(
     x, w, bias, out, M, N, K,

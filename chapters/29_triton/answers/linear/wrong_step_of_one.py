@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Counts steps, and uses the number of a step as a column.
+# Count steps, and use the number of a step as a column.
 @triton.jit
 def linear(
     x, w, bias, out, M, N, K,

@@ -1,5 +1,5 @@
 # verdict: unwritten
-# Takes K for the distance of rows of out.
+# K is the distance between rows of out.
 @triton.jit
 def linear(
     x, w, bias, out, M, N, K,

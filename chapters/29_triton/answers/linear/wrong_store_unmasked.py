@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# Stores whole tiles.
+# Store whole tiles.
 @triton.jit
 def linear(
     x, w, bias, out, M, N, K,

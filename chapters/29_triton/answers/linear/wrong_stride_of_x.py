@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# Takes N for the distance between rows of x.
+# N is the distance between rows of x.
 @triton.jit
 def linear(
     x, w, bias, out, M, N, K,

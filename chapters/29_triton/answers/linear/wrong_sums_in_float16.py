@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Keeps the sums in float16 between the steps.
+# Keep the sums in float16 between the steps.
 @triton.jit
 def linear(
     x, w, bias, out, M, N, K,

@@ -1,5 +1,5 @@
 # verdict: program
-# Transposes a pointer.
+# Transpose the pointer.
 @triton.jit
 def linear(
     x, w, bias, out, M, N, K,

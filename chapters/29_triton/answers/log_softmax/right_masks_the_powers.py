@@ -1,5 +1,5 @@
 # verdict: pass
-# A low filler for the maximum, zeros for the sum.
+# A low filler for the maximum, and zeros for the sum.
 @triton.jit
 def log_softmax(x, out, cols, x_stride, out_stride, WIDTH: tl.constexpr):
     row = tl.program_id(0)

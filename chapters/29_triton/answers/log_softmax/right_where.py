@@ -1,5 +1,5 @@
 # verdict: pass
-# Repairs the padding after the load.
+# Repair the padding after the load.
 @triton.jit
 def log_softmax(x, out, cols, x_stride, out_stride, WIDTH: tl.constexpr):
     row = tl.program_id(0)

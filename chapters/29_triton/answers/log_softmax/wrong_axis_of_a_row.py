@@ -1,5 +1,5 @@
 # verdict: program
-# Takes the maximum along an axis that a row does not have.
+# Take the maximum along axis 1.
 @triton.jit
 def log_softmax(x, out, cols, x_stride, out_stride, WIDTH: tl.constexpr):
     row = tl.program_id(0)

@@ -1,5 +1,5 @@
 # verdict: program
-# Takes Python's max of a block.
+# Take Python's max of a block.
 @triton.jit
 def log_softmax(x, out, cols, x_stride, out_stride, WIDTH: tl.constexpr):
     row = tl.program_id(0)

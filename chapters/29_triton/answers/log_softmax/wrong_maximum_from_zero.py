@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Starts the maximum at 0, which is above every element of a row below zero.
+# Start the maximum at 0, which is above every element of some rows.
 @triton.jit
 def log_softmax(x, out, cols, x_stride, out_stride, WIDTH: tl.constexpr):
     row = tl.program_id(0)

@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# Takes the number of columns for the distance of rows.
+# The number of columns is the distance between rows.
 @triton.jit
 def log_softmax(x, out, cols, x_stride, out_stride, WIDTH: tl.constexpr):
     row = tl.program_id(0)

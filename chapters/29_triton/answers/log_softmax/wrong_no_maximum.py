@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Leaves the maximum out: the powers overflow, or nothing is left of them.
+# Leave the maximum out; but then the powers overflow or vanish.
 @triton.jit
 def log_softmax(x, out, cols, x_stride, out_stride, WIDTH: tl.constexpr):
     row = tl.program_id(0)

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Takes a masked element for no element.
+# A masked element is no element.
 @triton.jit
 def log_softmax(x, out, cols, x_stride, out_stride, WIDTH: tl.constexpr):
     row = tl.program_id(0)

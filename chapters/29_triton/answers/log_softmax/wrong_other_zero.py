@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Fills up with 0, which is larger than every element of a row below zero.
+# Fill up with 0, which is larger than every element of some rows.
 @triton.jit
 def log_softmax(x, out, cols, x_stride, out_stride, WIDTH: tl.constexpr):
     row = tl.program_id(0)

@@ -1,5 +1,5 @@
 # verdict: reloads
-# Loads the row once for the maximum and once for the rest.
+# Load the row once for the maximum and once for the rest.
 @triton.jit
 def log_softmax(x, out, cols, x_stride, out_stride, WIDTH: tl.constexpr):
     row = tl.program_id(0)

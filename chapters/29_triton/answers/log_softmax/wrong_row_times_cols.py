@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# Multiplies the row by the number of columns, not by the stride of x.
+# Multiply the row by the number of columns, not by the stride of x.
 @triton.jit
 def log_softmax(x, out, cols, x_stride, out_stride, WIDTH: tl.constexpr):
     row = tl.program_id(0)

@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# Uses the stride of x for both.
+# Use the stride of x for both.
 @triton.jit
 def log_softmax(x, out, cols, x_stride, out_stride, WIDTH: tl.constexpr):
     row = tl.program_id(0)

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Writes the softmax itself.
+# Write the softmax itself.
 @triton.jit
 def log_softmax(x, out, cols, x_stride, out_stride, WIDTH: tl.constexpr):
     row = tl.program_id(0)

@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# Stores the whole block.
+# Store the whole block.
 @triton.jit
 def log_softmax(x, out, cols, x_stride, out_stride, WIDTH: tl.constexpr):
     row = tl.program_id(0)

@@ -1,5 +1,5 @@
 # verdict: program
-# Makes the block as long as the row.
+# Make the block as long as the row.
 @triton.jit
 def log_softmax(x, out, cols, x_stride, out_stride, WIDTH: tl.constexpr):
     row = tl.program_id(0)

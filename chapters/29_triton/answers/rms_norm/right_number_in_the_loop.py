@@ -1,5 +1,5 @@
 # verdict: pass
-# Adds up each piece at once, and uses rsqrt.
+# Reduce each piece at once, and use rsqrt.
 @triton.jit
 def rms_norm(x, weight, out, cols, stride, eps, BLOCK: tl.constexpr):
     row = tl.program_id(0)

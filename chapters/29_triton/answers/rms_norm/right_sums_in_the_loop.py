@@ -1,5 +1,5 @@
 # verdict: pass
-# Reduces each piece in the loop, and keeps a number.
+# Reduce each piece in the loop, and keep a number.
 @triton.jit
 def rms_norm(x, weight, out, cols, stride, eps, BLOCK: tl.constexpr):
     row = tl.program_id(0)

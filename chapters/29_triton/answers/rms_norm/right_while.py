@@ -1,5 +1,5 @@
 # verdict: pass
-# Counts pieces; the mask is made by tl.where.
+# Count pieces; tl.where does the masking.
 @triton.jit
 def rms_norm(x, weight, out, cols, stride, eps, BLOCK: tl.constexpr):
     row = tl.program_id(0)

@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# The columns do not move with the loop, and only start is compared.
+# Compare only the start of each piece with the number of columns.
 @triton.jit
 def rms_norm(x, weight, out, cols, stride, eps, BLOCK: tl.constexpr):
     row = tl.program_id(0)

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Takes the mean over a block, not over the row.
+# Take the mean over a block, not over the row.
 @triton.jit
 def rms_norm(x, weight, out, cols, stride, eps, BLOCK: tl.constexpr):
     row = tl.program_id(0)

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Adds eps to 1 over the root.
+# Add eps to 1 over the root.
 @triton.jit
 def rms_norm(x, weight, out, cols, stride, eps, BLOCK: tl.constexpr):
     row = tl.program_id(0)

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Divides eps by the number of columns, too.
+# Divide eps by the number of columns, too.
 @triton.jit
 def rms_norm(x, weight, out, cols, stride, eps, BLOCK: tl.constexpr):
     row = tl.program_id(0)

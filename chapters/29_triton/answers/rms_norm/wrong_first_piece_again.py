@@ -1,5 +1,5 @@
 # verdict: unwritten
-# Forgets to add start: each round takes the first piece.
+# I forgot to add start, so each round takes the first piece.
 @triton.jit
 def rms_norm(x, weight, out, cols, stride, eps, BLOCK: tl.constexpr):
     row = tl.program_id(0)

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Squares in float16: the sums overflow.
+# Square in float16; but then the sums overflow.
 @triton.jit
 def rms_norm(x, weight, out, cols, stride, eps, BLOCK: tl.constexpr):
     row = tl.program_id(0)

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Keeps only what the last piece gives.
+# Keep only what the last piece gives.
 @triton.jit
 def rms_norm(x, weight, out, cols, stride, eps, BLOCK: tl.constexpr):
     row = tl.program_id(0)

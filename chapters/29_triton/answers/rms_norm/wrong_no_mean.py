@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Forgets to divide by the number of columns.
+# I forgot to divide by the number of columns.
 @triton.jit
 def rms_norm(x, weight, out, cols, stride, eps, BLOCK: tl.constexpr):
     row = tl.program_id(0)

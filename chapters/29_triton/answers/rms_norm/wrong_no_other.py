@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Adds up what the mask leaves out.
+# What the mask leaves out adds nothing.
 @triton.jit
 def rms_norm(x, weight, out, cols, stride, eps, BLOCK: tl.constexpr):
     row = tl.program_id(0)

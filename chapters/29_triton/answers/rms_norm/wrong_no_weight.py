@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Leaves the weight out.
+# Leave the weight out.
 @triton.jit
 def rms_norm(x, weight, out, cols, stride, eps, BLOCK: tl.constexpr):
     row = tl.program_id(0)

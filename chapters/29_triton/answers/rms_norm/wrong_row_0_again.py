@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Loads row 0 in the second loop.
+# Load row 0 in the second loop.
 @triton.jit
 def rms_norm(x, weight, out, cols, stride, eps, BLOCK: tl.constexpr):
     row = tl.program_id(0)

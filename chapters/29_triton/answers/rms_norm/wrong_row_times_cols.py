@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# Multiplies the row by the number of columns, not by the stride.
+# Multiply the row by the number of columns, not by the stride.
 @triton.jit
 def rms_norm(x, weight, out, cols, stride, eps, BLOCK: tl.constexpr):
     row = tl.program_id(0)

@@ -1,5 +1,5 @@
 # verdict: program
-# Computes the scale in the first loop, and uses it after that.
+# Compute the scale in the first loop, and use it after that.
 @triton.jit
 def rms_norm(x, weight, out, cols, stride, eps, BLOCK: tl.constexpr):
     row = tl.program_id(0)

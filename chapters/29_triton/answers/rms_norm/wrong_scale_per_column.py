@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Adds nothing up: each column has a scale of its own.
+# Add nothing up: each column has its own scale.
 @triton.jit
 def rms_norm(x, weight, out, cols, stride, eps, BLOCK: tl.constexpr):
     row = tl.program_id(0)

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Multiplies by the root.
+# Multiply by the root.
 @triton.jit
 def rms_norm(x, weight, out, cols, stride, eps, BLOCK: tl.constexpr):
     row = tl.program_id(0)

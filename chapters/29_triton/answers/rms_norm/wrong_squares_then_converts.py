@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Converts to float32 after squaring.
+# Convert to float32 after squaring.
 @triton.jit
 def rms_norm(x, weight, out, cols, stride, eps, BLOCK: tl.constexpr):
     row = tl.program_id(0)

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Adds up the elements, not their squares.
+# Add up the elements, not their squares.
 @triton.jit
 def rms_norm(x, weight, out, cols, stride, eps, BLOCK: tl.constexpr):
     row = tl.program_id(0)

@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# Takes the weight for a matrix.
+# The weight is a matrix.
 @triton.jit
 def rms_norm(x, weight, out, cols, stride, eps, BLOCK: tl.constexpr):
     row = tl.program_id(0)

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Adds up whole blocks only.
+# Add up only whole blocks.
 @triton.jit
 def rms_norm(x, weight, out, cols, stride, eps, BLOCK: tl.constexpr):
     row = tl.program_id(0)

@@ -1,5 +1,5 @@
 # verdict: pass
-# Runs the line and compares the storages: not a prediction, but right.
+# Run the line and compare the storages: not a prediction, but right.
 def copies(line):
     """Return what a line of Python gives: "view" or "copy"."""
     x = torch.zeros(4, 6)

@@ -1,5 +1,5 @@
 # verdict: pass
-# A set of those that copy.
+# Keep a set of the lines that copy.
 def copies(line):
     """Return what a line of Python gives: "view" or "copy"."""
     copied = {"x.t().contiguous()", "x[[0, 2]]", "x.flip(0)", "x.t().reshape(24)"}

@@ -1,5 +1,5 @@
 # verdict: answer
-# As in NumPy, where a stride may be negative.
+# A stride may be negative, as in NumPy.
 def copies(line):
     """Return what a line of Python gives: "view" or "copy"."""
     copied = {"x.t().contiguous()", "x[[0, 2]]", "x.t().reshape(24)"}

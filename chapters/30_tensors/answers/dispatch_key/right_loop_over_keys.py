@@ -1,5 +1,5 @@
 # verdict: pass
-# Goes through the keys from the highest down.
+# Go through the keys from the highest down.
 def dispatch_key(arguments, included, excluded, kernels):
     """Return the number of the key whose kernel runs, -1 for none."""
     for key in reversed(range(len(KEYS))):

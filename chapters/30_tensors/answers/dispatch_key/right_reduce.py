@@ -1,5 +1,5 @@
 # verdict: pass
-# The union by reduce, and the highest bit from the text of the number.
+# Reduce to the union; the text of the number gives the highest bit.
 def dispatch_key(arguments, included, excluded, kernels):
     """Return the number of the key whose kernel runs, -1 for none."""
     import functools

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The number of bits, which is one more than the number of the highest.
+# The number of bits is the number of the highest bit.
 def dispatch_key(arguments, included, excluded, kernels):
     """Return the number of the key whose kernel runs, -1 for none."""
     left = included

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Removes first and adds afterwards.
+# Remove first and add afterwards.
 def dispatch_key(arguments, included, excluded, kernels):
     """Return the number of the key whose kernel runs, -1 for none."""
     left = 0

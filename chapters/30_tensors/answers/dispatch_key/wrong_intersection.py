@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Keeps the keys that all arguments have.
+# Keep the keys that all arguments have.
 def dispatch_key(arguments, included, excluded, kernels):
     """Return the number of the key whose kernel runs, -1 for none."""
     left = arguments[0]

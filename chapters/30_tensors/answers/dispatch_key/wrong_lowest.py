@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The lowest bit, which is the backend.
+# Take the lowest bit, which is the backend.
 def dispatch_key(arguments, included, excluded, kernels):
     """Return the number of the key whose kernel runs, -1 for none."""
     left = included

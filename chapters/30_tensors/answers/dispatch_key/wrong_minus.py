@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Subtracts the numbers, as one would subtract sets.
+# Subtract the numbers, as with sets.
 def dispatch_key(arguments, included, excluded, kernels):
     """Return the number of the key whose kernel runs, -1 for none."""
     left = included

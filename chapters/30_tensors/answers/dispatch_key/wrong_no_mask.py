@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Does not skip the keys that fall through.
+# Do not skip the keys that fall through.
 def dispatch_key(arguments, included, excluded, kernels):
     """Return the number of the key whose kernel runs, -1 for none."""
     left = included

@@ -1,5 +1,5 @@
 # verdict: pass
-# Fill both up on the left, then go through them in step.
+# Fill both up on the left, then go through them side by side.
 def expanded(shape, strides, target):
     """Return the strides of a view that is broadcast to the shape `target`."""
     missing = len(target) - len(shape)

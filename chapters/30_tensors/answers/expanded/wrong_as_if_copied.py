@@ -1,5 +1,5 @@
 # verdict: answer
-# The strides of a row-major tensor of the target's shape.
+# The strides are those of a row-major tensor of the target's shape.
 def expanded(shape, strides, target):
     """Return the strides of a view that is broadcast to the shape `target`."""
     result, step = [], 1

@@ -1,5 +1,5 @@
 # verdict: answer
-# Aligns the shapes at their left ends.
+# Align the shapes at their left ends.
 def expanded(shape, strides, target):
     """Return the strides of a view that is broadcast to the shape `target`."""
     result = [0] * len(target)

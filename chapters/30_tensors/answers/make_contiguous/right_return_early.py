@@ -1,5 +1,5 @@
 # verdict: pass
-# Guard by returning, and count the dimensions down in a while loop.
+# Guard by returning, and count the dimensions down with while.
 @cuda.jit
 def make_contiguous(storage, shape, strides, start, out):
     """Write the elements of a view into out, row by row."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# The slowest index first, divided by the size of a slice.
+# The slowest index comes first, divided by the size of a slice.
 @cuda.jit
 def make_contiguous(storage, shape, strides, start, out):
     """Write the elements of a view into out, row by row."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# range ends before its second argument, so dimension 0 is left out.
+# range includes its second argument, so dimension 0 is the last.
 @cuda.jit
 def make_contiguous(storage, shape, strides, start, out):
     """Write the elements of a view into out, row by row."""

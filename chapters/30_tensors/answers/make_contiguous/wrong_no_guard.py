@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# As many threads as elements, so no guard.
+# There are as many threads as elements, so there is no need for a guard.
 @cuda.jit
 def make_contiguous(storage, shape, strides, start, out):
     """Write the elements of a view into out, row by row."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Every view begins at the beginning of its storage.
+# Every view starts at the beginning of its storage.
 @cuda.jit
 def make_contiguous(storage, shape, strides, start, out):
     """Write the elements of a view into out, row by row."""

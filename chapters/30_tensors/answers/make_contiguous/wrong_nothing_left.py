@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Does not divide what is left, so every index is that of i itself.
+# Do not divide what is left; but every index is then that of i itself.
 @cuda.jit
 def make_contiguous(storage, shape, strides, start, out):
     """Write the elements of a view into out, row by row."""

@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# The right place, but in the wrong array: storage is read in order.
+# The right place, but in the wrong array: read storage in order.
 @cuda.jit
 def make_contiguous(storage, shape, strides, start, out):
     """Write the elements of a view into out, row by row."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Takes the first dimension for the fastest.
+# The first dimension is the fastest.
 @cuda.jit
 def make_contiguous(storage, shape, strides, start, out):
     """Write the elements of a view into out, row by row."""

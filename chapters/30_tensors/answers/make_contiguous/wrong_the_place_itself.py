@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Writes where the element is, not what it is.
+# Write where the element is, not what it is.
 @cuda.jit
 def make_contiguous(storage, shape, strides, start, out):
     """Write the elements of a view into out, row by row."""

@@ -1,5 +1,5 @@
 # verdict: type
-# Divides with /, which gives a float, and a float is no index.
+# Divide with /, which gives a float; but a float is no index.
 @cuda.jit
 def make_contiguous(storage, shape, strides, start, out):
     """Write the elements of a view into out, row by row."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# The other way round: the run so far, and whether the left neighbour ends there.
+# Go from the right: does the left neighbour end where the run so far starts?
 def merge(shape, strides):
     """Merge neighbouring dimensions; return the new shape and strides."""
     kept = [(n, s) for n, s in zip(shape, strides) if n != 1]

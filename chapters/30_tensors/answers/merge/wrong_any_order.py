@@ -1,5 +1,5 @@
 # verdict: answer
-# Sorts the dimensions by stride first, which changes the order of the elements.
+# Sort the dimensions by stride first; but this changes the order of the elements.
 def merge(shape, strides):
     """Merge neighbouring dimensions; return the new shape and strides."""
     dims = sorted(zip(strides, shape), reverse=True)

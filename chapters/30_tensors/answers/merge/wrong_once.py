@@ -1,5 +1,5 @@
 # verdict: answer
-# Merges pairs: what has been merged is not compared with the next.
+# Merge pairs; what has been merged is not compared with the next dimension.
 def merge(shape, strides):
     """Merge neighbouring dimensions; return the new shape and strides."""
     sizes, steps = [], []

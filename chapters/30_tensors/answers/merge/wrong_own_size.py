@@ -1,5 +1,5 @@
 # verdict: answer
-# Multiplies by the left dimension's size instead of the right one's.
+# Multiply by the size of the left dimension instead of the right one.
 def merge(shape, strides):
     """Merge neighbouring dimensions; return the new shape and strides."""
     sizes, steps = [], []

@@ -1,5 +1,5 @@
 # verdict: answer
-# Does not skip dimensions of size 1, whose strides mean nothing.
+# Keep the dimensions of size 1, although their strides mean nothing.
 def merge(shape, strides):
     """Merge neighbouring dimensions; return the new shape and strides."""
     sizes, steps = [], []

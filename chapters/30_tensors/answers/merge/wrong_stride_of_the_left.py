@@ -1,5 +1,5 @@
 # verdict: answer
-# Multiplies the sizes and leaves the stride of the left half.
+# Multiply the sizes, and keep the stride of the left half.
 def merge(shape, strides):
     """Merge neighbouring dimensions; return the new shape and strides."""
     sizes, steps = [], []

@@ -1,7 +1,10 @@
 # verdict: answer
-# Takes the order to go from the fastest to the slowest.
+# The order goes from the fastest dimension to the slowest.
 def strides_for(shape, order):
-    """Return the strides of a tensor without gaps."""
+    """Return the strides of a tensor without gaps.
+
+    order: its dimensions, from the slowest to the fastest.
+    """
     strides = [0] * len(shape)
     step = 1
     for dim in order:

@@ -1,7 +1,10 @@
 # verdict: pass
 # A depth-first search with a stack of iterators, read in reverse.
 def backward(output, seed, plus):
-    """Return the gradient of every value that output was computed from."""
+    """Return the gradient of every value that output was computed from.
+
+    seed: the gradient of output itself. plus: adds two gradients.
+    """
     order, seen, stack = [], {output}, [(output, iter(output.edges))]
     while stack:
         value, edges = stack[-1]

@@ -1,7 +1,10 @@
 # verdict: pass
-# Collects the shares of each value in a list, and adds them when it is visited.
+# Collect the shares of each value in a list, and add them when it is visited.
 def backward(output, seed, plus):
-    """Return the gradient of every value that output was computed from."""
+    """Return the gradient of every value that output was computed from.
+
+    seed: the gradient of output itself. plus: adds two gradients.
+    """
     import functools
 
     uses, queue = {}, [output]

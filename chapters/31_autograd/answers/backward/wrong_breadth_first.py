@@ -1,7 +1,10 @@
 # verdict: answer
-# Visits each value once, nearest first, which may be before its gradient is complete.
+# Visit each value once, nearest first; but its gradient may not be complete.
 def backward(output, seed, plus):
-    """Return the gradient of every value that output was computed from."""
+    """Return the gradient of every value that output was computed from.
+
+    seed: the gradient of output itself. plus: adds two gradients.
+    """
     order = [output]
     for value in order:
         for source, _ in value.edges:

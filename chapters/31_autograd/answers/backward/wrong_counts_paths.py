@@ -1,5 +1,5 @@
 # verdict: answer
-# Counts edges once per path.
+# Count an edge once for each path to it.
 def backward(output, seed, plus):
     """Return the gradient of every value that output was computed from.
 

@@ -1,7 +1,10 @@
 # verdict: answer
-# Counts the values an input is used by, where x * x uses x twice.
+# Count the values that use an input; but x * x uses x twice.
 def backward(output, seed, plus):
-    """Return the gradient of every value that output was computed from."""
+    """Return the gradient of every value that output was computed from.
+
+    seed: the gradient of output itself. plus: adds two gradients.
+    """
     waiting, stack, seen = {}, [output], {output}
     while stack:
         for source in {source for source, _ in stack.pop().edges}:

@@ -1,7 +1,10 @@
 # verdict: answer
-# Follows every path from the output, which is right and takes for ever.
+# Follow every path from the output, which is right, but takes for ever.
 def backward(output, seed, plus):
-    """Return the gradient of every value that output was computed from."""
+    """Return the gradient of every value that output was computed from.
+
+    seed: the gradient of output itself. plus: adds two gradients.
+    """
     gradients, stack = {}, [(output, seed)]
     while stack:
         value, share = stack.pop()

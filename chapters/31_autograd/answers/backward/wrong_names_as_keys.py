@@ -1,5 +1,5 @@
 # verdict: answer
-# Uses names as keys.
+# Use names as keys.
 def backward(output, seed, plus):
     """Return the gradient of every value that output was computed from.
 

@@ -1,5 +1,5 @@
 # verdict: answer
-# Returns the gradients of leaves alone.
+# Return only the gradients of the leaves.
 def backward(output, seed, plus):
     """Return the gradient of every value that output was computed from.
 

@@ -1,5 +1,5 @@
 # verdict: answer
-# Calls vjps with the numbers of values.
+# Call each vjp with the number of the value.
 def backward(output, seed, plus):
     """Return the gradient of every value that output was computed from.
 

@@ -1,5 +1,5 @@
 # verdict: answer
-# Calls every vjp with the seed.
+# Call every vjp with the seed.
 def backward(output, seed, plus):
     """Return the gradient of every value that output was computed from.
 

@@ -1,7 +1,10 @@
 # verdict: exception
-# Adds with +.
+# Add with +.
 def backward(output, seed, plus):
-    """Return the gradient of every value that output was computed from."""
+    """Return the gradient of every value that output was computed from.
+
+    seed: the gradient of output itself. plus: adds two gradients.
+    """
     waiting, stack = {output: 0}, [output]
     while stack:
         for source, _ in stack.pop().edges:

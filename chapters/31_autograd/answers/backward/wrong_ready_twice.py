@@ -1,5 +1,5 @@
 # verdict: answer
-# Takes a value for ready when one edge is left.
+# A value is ready when one edge is left.
 def backward(output, seed, plus):
     """Return the gradient of every value that output was computed from.
 

@@ -1,7 +1,10 @@
 # verdict: exception
-# A depth-first search by recursion: too deep for Python.
+# Search depth-first by recursion; but that is too deep for Python.
 def backward(output, seed, plus):
-    """Return the gradient of every value that output was computed from."""
+    """Return the gradient of every value that output was computed from.
+
+    seed: the gradient of output itself. plus: adds two gradients.
+    """
     order, seen = [], set()
 
     def visit(value):

@@ -1,7 +1,10 @@
 # verdict: answer
-# Visits an input every time it is reached, and passes on all it has so far.
+# Visit an input each time it is reached, and pass on all it has so far.
 def backward(output, seed, plus):
-    """Return the gradient of every value that output was computed from."""
+    """Return the gradient of every value that output was computed from.
+
+    seed: the gradient of output itself. plus: adds two gradients.
+    """
     gradients, stack = {output: seed}, [output]
     while stack:
         value = stack.pop()

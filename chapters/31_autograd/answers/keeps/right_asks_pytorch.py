@@ -1,5 +1,5 @@
 # verdict: pass
-# Runs the line and asks its node: not a prediction, but right.
+# Run the line and ask PyTorch what it saves: not a prediction, but right.
 def keeps(line):
     """Return what an operation keeps: "inputs", "output" or "nothing"."""
     x, y = (torch.rand(2, 2, requires_grad=True) for _ in "xy")

@@ -1,5 +1,5 @@
 # verdict: pass
-# Two lists.
+# Two lists of lines.
 def keeps(line):
     """Return what an operation keeps: "inputs", "output" or "nothing"."""
     if line in ("x.exp()", "x.tanh()", "x.relu()"):

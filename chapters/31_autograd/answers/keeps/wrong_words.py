@@ -1,5 +1,5 @@
 # verdict: answer
-# Answers with names.
+# Answer with names.
 def keeps(line):
     """Return what an operation keeps: "inputs", "output" or "nothing"."""
     return "x"  # <- here

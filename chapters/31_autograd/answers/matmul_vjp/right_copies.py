@@ -1,5 +1,5 @@
 # verdict: pass
-# Makes the transposes contiguous first: needless, but right.
+# Make the transposes contiguous first: needless, but right.
 def matmul_vjp(g, a, b, which):
     """Return the gradient of a (which = 0) or of b (which = 1) in a @ b."""
     if which == 1:

@@ -1,5 +1,5 @@
 # verdict: exception
-# Computes both, and returns one.
+# Compute both, and return one.
 def matmul_vjp(g, a, b, which):
     """Return the gradient of a (which = 0) or of b (which = 1) in a @ b."""
     gradients = mm(g, b.t()), mm(a.t(), g)

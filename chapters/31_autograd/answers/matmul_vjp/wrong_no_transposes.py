@@ -1,5 +1,5 @@
 # verdict: exception
-# The product rule as for numbers.
+# Use the product rule for numbers.
 def matmul_vjp(g, a, b, which):
     """Return the gradient of a (which = 0) or of b (which = 1) in a @ b."""
     if which == 0:

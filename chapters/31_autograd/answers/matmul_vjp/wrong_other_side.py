@@ -1,5 +1,5 @@
 # verdict: exception
-# The factors in the wrong order.
+# The order of the factors does not matter.
 def matmul_vjp(g, a, b, which):
     """Return the gradient of a (which = 0) or of b (which = 1) in a @ b."""
     if which == 0:

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Makes the shapes fit with reshape.
+# Make the shapes fit with reshape.
 def matmul_vjp(g, a, b, which):
     """Return the gradient of a (which = 0) or of b (which = 1) in a @ b."""
     if which == 0:

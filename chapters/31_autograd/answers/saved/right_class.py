@@ -1,7 +1,7 @@
 # verdict: pass
-# An object that can be called.
+# Return an object that can be called.
 def saved(tensor):
-    """Keep a tensor for a vjp; return a function that gives its numbers back."""
+    """Keep a tensor for a vjp; return a function that gives it back."""
     class Kept:
         def __init__(self):
             self.version = tensor.memory.version

@@ -1,7 +1,7 @@
 # verdict: pass
-# Keeps the numbers and their memory, and lets go of the tensor.
+# Keep the numbers and their memory, and let go of the tensor.
 def saved(tensor):
-    """Keep a tensor for a vjp; return a function that gives its numbers back."""
+    """Keep a tensor for a vjp; return a function that gives it back."""
     data, memory = tensor.data, tensor.memory
     kept = memory.version
 

@@ -1,7 +1,7 @@
 # verdict: answer
-# Calls the function at once.
+# Call the function at once.
 def saved(tensor):
-    """Keep a tensor for a vjp; return a function that gives its numbers back."""
+    """Keep a tensor for a vjp; return a function that gives it back."""
     version = tensor.memory.version
 
     def give_back():

@@ -1,7 +1,7 @@
 # verdict: answer
-# Keeps a copy to compare with.
+# Keep a copy to compare with.
 def saved(tensor):
-    """Keep a tensor for a vjp; return a function that gives its numbers back."""
+    """Keep a tensor for a vjp; return a function that gives it back."""
     before = tensor.data.clone()
 
     def give_back():

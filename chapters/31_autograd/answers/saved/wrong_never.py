@@ -1,5 +1,5 @@
 # verdict: answer
-# Gives the tensor back, whatever happened.
+# Give the numbers back, whatever has happened.
 def saved(tensor):
-    """Keep a tensor for a vjp; return a function that gives its numbers back."""
+    """Keep a tensor for a vjp; return a function that gives it back."""
     return lambda: tensor.data  # <- here

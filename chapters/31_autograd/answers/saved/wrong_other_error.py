@@ -1,7 +1,7 @@
 # verdict: answer
-# Raises another kind of error.
+# Raise another kind of error.
 def saved(tensor):
-    """Keep a tensor for a vjp; return a function that gives its numbers back."""
+    """Keep a tensor for a vjp; return a function that gives it back."""
     version = tensor.memory.version
 
     def give_back():

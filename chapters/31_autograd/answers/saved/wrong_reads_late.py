@@ -1,7 +1,7 @@
 # verdict: answer
-# Reads the version when the numbers are asked for.
+# Read the version when the numbers are asked for.
 def saved(tensor):
-    """Keep a tensor for a vjp; return a function that gives its numbers back."""
+    """Keep a tensor for a vjp; return a function that gives it back."""
     def give_back():
         version = tensor.memory.version
         if tensor.memory.version != version:

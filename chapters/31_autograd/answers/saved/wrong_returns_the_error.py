@@ -1,5 +1,5 @@
 # verdict: answer
-# Returns the error instead of raising it.
+# Return the error instead of raising it.
 def saved(tensor):
     """Keep a tensor for a vjp; return a function that gives it back."""
     version = tensor.memory.version

@@ -1,7 +1,7 @@
 # verdict: answer
-# Returns the tensor, not its numbers.
+# Return the tensor, not its numbers.
 def saved(tensor):
-    """Keep a tensor for a vjp; return a function that gives its numbers back."""
+    """Keep a tensor for a vjp; return a function that gives it back."""
     version = tensor.memory.version
 
     def give_back():

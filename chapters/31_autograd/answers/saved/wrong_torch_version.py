@@ -1,7 +1,7 @@
 # verdict: answer
-# Asks PyTorch for the version, which our kernels do not raise.
+# Ask PyTorch for the version; but our kernels do not raise it.
 def saved(tensor):
-    """Keep a tensor for a vjp; return a function that gives its numbers back."""
+    """Keep a tensor for a vjp; return a function that gives it back."""
     version = tensor.data._version
 
     def give_back():

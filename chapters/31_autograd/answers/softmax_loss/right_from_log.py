@@ -1,5 +1,5 @@
 # verdict: pass
-# Computes the logarithm of p, and p from it.
+# Compute the logarithm of p, and from it p.
 @cuda.jit
 def softmax_loss(x, target, losses, grad):
     """Write each row's share of the mean loss, and the gradient of x."""

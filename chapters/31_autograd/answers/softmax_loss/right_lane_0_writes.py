@@ -1,5 +1,5 @@
 # verdict: pass
-# Lane 0 writes the loss, and the gradient has no branch.
+# Lane 0 writes the loss, and the gradient needs no branch.
 @cuda.jit
 def softmax_loss(x, target, losses, grad):
     """Write each row's share of the mean loss, and the gradient of x."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# Computes p from the logarithm of the sum, which costs digits but no division.
+# Compute p from the logarithm of the sum, which costs digits but no division.
 @cuda.jit
 def softmax_loss(x, target, losses, grad):
     """Write each row's share of the mean loss, and the gradient of x."""

@@ -1,5 +1,5 @@
 # verdict: float64
-# Divides by n, an integer.
+# Divide by n, an integer.
 @cuda.jit
 def softmax_loss(x, target, losses, grad):
     """Write each row's share of the mean loss, and the gradient of x."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The mean of the losses, but the gradient of their sum.
+# Write the mean of the losses, but the gradient of their sum.
 @cuda.jit
 def softmax_loss(x, target, losses, grad):
     """Write each row's share of the mean loss, and the gradient of x."""

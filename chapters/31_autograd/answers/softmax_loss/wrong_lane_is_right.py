@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Subtracts 1 by the lane, not by the class.
+# Subtract 1 by the lane, not by the class.
 @cuda.jit
 def softmax_loss(x, target, losses, grad):
     """Write each row's share of the mean loss, and the gradient of x."""

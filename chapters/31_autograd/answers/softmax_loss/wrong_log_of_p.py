@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The logarithm of p, which may have rounded to 0.
+# Take the logarithm of p; but p may have been rounded to 0.
 @cuda.jit
 def softmax_loss(x, target, losses, grad):
     """Write each row's share of the mean loss, and the gradient of x."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Takes the minimum of LOWEST and the scores.
+# Take the minimum of LOWEST and the scores.
 @cuda.jit
 def softmax_loss(x, target, losses, grad):
     """Write each row's share of the mean loss, and the gradient of x."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Does not take the maximum off.
+# Do not subtract the maximum.
 @cuda.jit
 def softmax_loss(x, target, losses, grad):
     """Write each row's share of the mean loss, and the gradient of x."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The softmax, without the 1 of the right class.
+# The gradient is the softmax; I forgot the 1 of the right class.
 @cuda.jit
 def softmax_loss(x, target, losses, grad):
     """Write each row's share of the mean loss, and the gradient of x."""

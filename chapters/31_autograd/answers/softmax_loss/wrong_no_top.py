@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Forgets the maximum in the loss.
+# I forgot the maximum in the loss.
 @cuda.jit
 def softmax_loss(x, target, losses, grad):
     """Write each row's share of the mean loss, and the gradient of x."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Does not combine the maxima of the lanes.
+# Do not combine the maxima of the lanes.
 @cuda.jit
 def softmax_loss(x, target, losses, grad):
     """Write each row's share of the mean loss, and the gradient of x."""

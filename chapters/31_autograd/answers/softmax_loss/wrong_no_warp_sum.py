@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Divides by what its own lane has summed.
+# Divide by what the lane itself has summed.
 @cuda.jit
 def softmax_loss(x, target, losses, grad):
     """Write each row's share of the mean loss, and the gradient of x."""

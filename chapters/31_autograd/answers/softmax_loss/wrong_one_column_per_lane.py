@@ -1,5 +1,5 @@
 # verdict: unwritten
-# A column per lane, and no more than 32 of them.
+# One column per lane; there are no more than 32.
 @cuda.jit
 def softmax_loss(x, target, losses, grad):
     """Write each row's share of the mean loss, and the gradient of x."""

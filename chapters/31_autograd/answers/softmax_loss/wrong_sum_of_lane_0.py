@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Does not combine the sums of the lanes; lane 0 writes the loss.
+# Do not combine the sums of the lanes; lane 0 writes the loss.
 @cuda.jit
 def softmax_loss(x, target, losses, grad):
     """Write each row's share of the mean loss, and the gradient of x."""

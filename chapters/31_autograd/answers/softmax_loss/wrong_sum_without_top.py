@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Sums exponentials of the scores themselves.
+# Sum the exponentials of the scores themselves.
 @cuda.jit
 def softmax_loss(x, target, losses, grad):
     """Write each row's share of the mean loss, and the gradient of x."""

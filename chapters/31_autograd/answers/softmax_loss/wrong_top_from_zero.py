@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Begins the maximum at 0, which is above every score of some rows.
+# Start the maximum at 0, which is above every score of some rows.
 @cuda.jit
 def softmax_loss(x, target, losses, grad):
     """Write each row's share of the mean loss, and the gradient of x."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# First and last row and column, chosen beforehand.
+# Choose the bounds of rows and columns first.
 @cuda.jit
 def sum_to(g, rows, cols, out):
     """Sum g along the dimensions that were broadcast."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# Goes through all of g, and takes what belongs here.
+# Go through all of g, and take what belongs here.
 @cuda.jit
 def sum_to(g, rows, cols, out):
     """Sum g along the dimensions that were broadcast."""

@@ -1,5 +1,5 @@
 # verdict: uninitialised
-# Adds to out, which nobody has set to 0.
+# Add to out, which no thread has set to 0.
 @cuda.jit
 def sum_to(g, rows, cols, out):
     """Sum g along the dimensions that were broadcast."""

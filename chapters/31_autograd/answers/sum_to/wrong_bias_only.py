@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Sums the rows, as for a bias, whatever the shape of out.
+# Sum the rows, as for a bias, whatever the shape of out.
 @cuda.jit
 def sum_to(g, rows, cols, out):
     """Sum g along the dimensions that were broadcast."""

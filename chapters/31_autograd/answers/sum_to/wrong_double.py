@@ -1,5 +1,5 @@
 # verdict: float64
-# Adds up in float64.
+# Add up in float64.
 @cuda.jit
 def sum_to(g, rows, cols, out):
     """Sum g along the dimensions that were broadcast."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Takes the first share, as if the gradient had the shape of out.
+# Take the first share, as if g had the shape of out.
 @cuda.jit
 def sum_to(g, rows, cols, out):
     """Sum g along the dimensions that were broadcast."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The mean instead of the sum.
+# Take the mean instead of the sum.
 @cuda.jit
 def sum_to(g, rows, cols, out):
     """Sum g along the dimensions that were broadcast."""

@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# No guard.
+# Every thread has an element.
 @cuda.jit
 def sum_to(g, rows, cols, out):
     """Sum g along the dimensions that were broadcast."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# rows and cols in each other's place.
+# Exchange rows and cols.
 @cuda.jit
 def sum_to(g, rows, cols, out):
     """Sum g along the dimensions that were broadcast."""

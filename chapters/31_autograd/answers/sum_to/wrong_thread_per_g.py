@@ -1,5 +1,5 @@
 # verdict: uninitialised
-# Thinks of one thread per element of g.
+# There is one thread per element of g.
 @cuda.jit
 def sum_to(g, rows, cols, out):
     """Sum g along the dimensions that were broadcast."""

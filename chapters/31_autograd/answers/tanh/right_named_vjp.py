@@ -1,5 +1,5 @@
 # verdict: pass
-# A named vjp, and a kernel that returns early.
+# The vjp has a name, and its kernel returns early.
 @cuda.jit
 def tanh_kernel(x, out):
     col, row = cuda.grid(2)

@@ -1,5 +1,5 @@
 # verdict: exception
-# Returns a Tensor of the numbers.
+# Return a Tensor of the numbers.
 @cuda.jit
 def tanh_kernel(x, out):
     col, row = cuda.grid(2)

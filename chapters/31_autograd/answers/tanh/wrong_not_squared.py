@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# 1 - y, from memory.
+# The derivative is 1 - y, from memory.
 @cuda.jit
 def tanh_kernel(x, out):
     col, row = cuda.grid(2)

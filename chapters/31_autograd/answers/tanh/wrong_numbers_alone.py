@@ -1,5 +1,5 @@
 # verdict: exception
-# Returns the numbers.
+# Return the numbers.
 @cuda.jit
 def tanh_kernel(x, out):
     col, row = cuda.grid(2)

@@ -1,5 +1,5 @@
 # verdict: exception
-# The gradient is the pair of x and its value.
+# The edge is the pair of x and its gradient.
 @cuda.jit
 def tanh_kernel(x, out):
     col, row = cuda.grid(2)

@@ -1,5 +1,5 @@
 # verdict: pass
-# Two ifs, and ones times the matrix for the sum.
+# A conditional expression and an if; a product with ones gives the sum.
 @torch.library.custom_op("lab32::bias_gelu", mutates_args=(), device_types=DEVICE)
 def bias_gelu(x: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
     """Return the GELU of x + bias; x: (m, n), bias: (n,)."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# Saves x + bias, with a bias of zero for the slope.
+# Save x + bias, and use a bias of zero for the slope.
 @torch.library.custom_op("lab32::bias_gelu", mutates_args=(), device_types=DEVICE)
 def bias_gelu(x: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
     """Return the GELU of x + bias; x: (m, n), bias: (n,)."""

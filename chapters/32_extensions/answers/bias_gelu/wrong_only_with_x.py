@@ -1,5 +1,5 @@
 # verdict: gradient
-# The sum is made from the gradient of x, if there is one.
+# The gradient of x gives the sum, if there is one.
 @torch.library.custom_op("lab32::bias_gelu", mutates_args=(), device_types=DEVICE)
 def bias_gelu(x: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
     """Return the GELU of x + bias; x: (m, n), bias: (n,)."""

@@ -1,5 +1,5 @@
 # verdict: gradient
-# Sums along the rows.
+# Sum along the rows.
 @torch.library.custom_op("lab32::bias_gelu", mutates_args=(), device_types=DEVICE)
 def bias_gelu(x: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
     """Return the GELU of x + bias; x: (m, n), bias: (n,)."""

@@ -1,5 +1,5 @@
 # verdict: gradient
-# Asks the saved tensors, and only about the bias.
+# Ask the saved tensors, and only about the bias.
 @torch.library.custom_op("lab32::bias_gelu", mutates_args=(), device_types=DEVICE)
 def bias_gelu(x: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
     """Return the GELU of x + bias; x: (m, n), bias: (n,)."""

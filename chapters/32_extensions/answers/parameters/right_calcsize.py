@@ -1,5 +1,5 @@
 # verdict: pass
-# Lets struct say where the next field goes.
+# Let struct say where the next field goes.
 def parameters(arguments):
     """Return (offset, kind, value) for each field of a launch's parameters."""
     form, fields = "", []

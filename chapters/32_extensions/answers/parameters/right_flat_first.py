@@ -1,5 +1,5 @@
 # verdict: pass
-# First a list of all words, then their places.
+# First make a list of all words, then find their places.
 def parameters(arguments):
     """Return (offset, kind, value) for each field of a launch's parameters."""
     words = []

@@ -1,5 +1,5 @@
 # verdict: answer
-# Every field takes 8 bytes, a float32 too.
+# Every field takes 8 bytes, including a float32.
 def parameters(arguments):
     """Return (offset, kind, value) for each field of a launch's parameters."""
     fields, at = [], 0

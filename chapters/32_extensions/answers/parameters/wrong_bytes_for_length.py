@@ -1,5 +1,5 @@
 # verdict: answer
-# The shape in bytes.
+# The shape is in bytes.
 def parameters(arguments):
     """Return (offset, kind, value) for each field of a launch's parameters."""
     fields, at = [], 0

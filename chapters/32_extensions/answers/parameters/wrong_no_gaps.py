@@ -1,5 +1,5 @@
 # verdict: answer
-# Each field begins where the one before it ends.
+# Each field starts where the one before it ends.
 def parameters(arguments):
     """Return (offset, kind, value) for each field of a launch's parameters."""
     fields, at = [], 0

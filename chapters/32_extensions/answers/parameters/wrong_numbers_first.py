@@ -1,5 +1,5 @@
 # verdict: answer
-# Sorted by size, as one would in a struct of one's own.
+# Sort by size, as one would in one's own struct.
 def parameters(arguments):
     """Return (offset, kind, value) for each field of a launch's parameters."""
     fields, at = [], 0

@@ -1,5 +1,5 @@
 # verdict: answer
-# Pads after a float, whatever follows.
+# Round every offset up to 8 bytes.
 def parameters(arguments):
     """Return (offset, kind, value) for each field of a launch's parameters."""
     fields, at = [], 0

@@ -1,5 +1,5 @@
 # verdict: answer
-# A pointer and a length, as C would have it.
+# A vector is a pointer and a length, as in C.
 def parameters(arguments):
     """Return (offset, kind, value) for each field of a launch's parameters."""
     fields, at = [], 0

@@ -1,5 +1,5 @@
 # verdict: answer
-# Rounds the offset down.
+# Round the offset down.
 def parameters(arguments):
     """Return (offset, kind, value) for each field of a launch's parameters."""
     fields, at = [], 0

@@ -1,5 +1,5 @@
 # verdict: answer
-# The stride in elements, as PyTorch counts.
+# The stride is in elements, as in PyTorch.
 def parameters(arguments):
     """Return (offset, kind, value) for each field of a launch's parameters."""
     fields, at = [], 0

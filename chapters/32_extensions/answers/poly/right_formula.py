@@ -1,5 +1,5 @@
 # verdict: pass
-# The formula in PyTorch, and x as an attribute of ctx.
+# Write the formula in PyTorch, and keep x as an attribute of ctx.
 @torch.library.custom_op("lab32::poly", mutates_args=(), device_types=DEVICE)
 def poly(x: torch.Tensor, a: float, b: float) -> torch.Tensor:
     """Return a x³ + b x."""

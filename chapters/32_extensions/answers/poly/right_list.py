@@ -1,5 +1,5 @@
 # verdict: pass
-# Saves all inputs, and asks whether x needs a gradient.
+# Keep the numbers in a list, and ask whether x needs a gradient.
 @torch.library.custom_op("lab32::poly", mutates_args=(), device_types=DEVICE)
 def poly(x: torch.Tensor, a: float, b: float) -> torch.Tensor:
     """Return a x³ + b x."""

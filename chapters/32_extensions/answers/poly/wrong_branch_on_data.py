@@ -1,5 +1,5 @@
 # verdict: graph-break
-# Skips the kernel where the gradient is all zero.
+# Skip the kernel if the gradient is all zero.
 @torch.library.custom_op("lab32::poly", mutates_args=(), device_types=DEVICE)
 def poly(x: torch.Tensor, a: float, b: float) -> torch.Tensor:
     """Return a x³ + b x."""

@@ -1,5 +1,5 @@
 # verdict: gradient
-# Runs the polynomial again and multiplies by grad.
+# Run the polynomial again and multiply by grad.
 @torch.library.custom_op("lab32::poly", mutates_args=(), device_types=DEVICE)
 def poly(x: torch.Tensor, a: float, b: float) -> torch.Tensor:
     """Return a x³ + b x."""

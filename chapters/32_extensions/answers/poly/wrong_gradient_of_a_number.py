@@ -1,5 +1,5 @@
 # verdict: gradient
-# The derivatives with respect to a and b, though they are numbers.
+# Return the derivatives with respect to a and b, though they are numbers.
 @torch.library.custom_op("lab32::poly", mutates_args=(), device_types=DEVICE)
 def poly(x: torch.Tensor, a: float, b: float) -> torch.Tensor:
     """Return a x³ + b x."""

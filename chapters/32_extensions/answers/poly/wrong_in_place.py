@@ -1,5 +1,5 @@
 # verdict: gradient
-# Saves memory by scaling the incoming gradient in place.
+# Save memory by scaling the incoming gradient in place.
 @torch.library.custom_op("lab32::poly", mutates_args=(), device_types=DEVICE)
 def poly(x: torch.Tensor, a: float, b: float) -> torch.Tensor:
     """Return a x³ + b x."""

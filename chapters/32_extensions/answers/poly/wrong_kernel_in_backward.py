@@ -1,5 +1,5 @@
 # verdict: graph-break
-# Launches the kernel in the backward, not through an operator.
+# Launch the kernel in the backward pass, not through an operator.
 @torch.library.custom_op("lab32::poly", mutates_args=(), device_types=DEVICE)
 def poly(x: torch.Tensor, a: float, b: float) -> torch.Tensor:
     """Return a x³ + b x."""

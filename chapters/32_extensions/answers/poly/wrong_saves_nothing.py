@@ -1,5 +1,5 @@
 # verdict: exception
-# Saves the numbers, and forgets the tensor.
+# Save the numbers; I forgot the tensor.
 @torch.library.custom_op("lab32::poly", mutates_args=(), device_types=DEVICE)
 def poly(x: torch.Tensor, a: float, b: float) -> torch.Tensor:
     """Return a x³ + b x."""

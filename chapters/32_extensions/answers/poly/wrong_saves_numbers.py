@@ -1,5 +1,5 @@
 # verdict: exception
-# Saves all inputs as if they were tensors.
+# Save all inputs as if they were tensors.
 @torch.library.custom_op("lab32::poly", mutates_args=(), device_types=DEVICE)
 def poly(x: torch.Tensor, a: float, b: float) -> torch.Tensor:
     """Return a x³ + b x."""

@@ -1,5 +1,5 @@
 # verdict: gradient
-# Saves the result instead of the input.
+# Save the result instead of the input.
 @torch.library.custom_op("lab32::poly", mutates_args=(), device_types=DEVICE)
 def poly(x: torch.Tensor, a: float, b: float) -> torch.Tensor:
     """Return a x³ + b x."""

@@ -1,5 +1,5 @@
 # verdict: gradient
-# Keeps x in a variable outside: the next call overwrites it.
+# Keep x in a variable outside; but the next call overwrites it.
 @torch.library.custom_op("lab32::poly", mutates_args=(), device_types=DEVICE)
 def poly(x: torch.Tensor, a: float, b: float) -> torch.Tensor:
     """Return a x³ + b x."""

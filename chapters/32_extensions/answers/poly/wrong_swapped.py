@@ -1,5 +1,5 @@
 # verdict: gradient
-# x and grad in the other order.
+# Pass x and grad in the other order.
 @torch.library.custom_op("lab32::poly", mutates_args=(), device_types=DEVICE)
 def poly(x: torch.Tensor, a: float, b: float) -> torch.Tensor:
     """Return a x³ + b x."""

@@ -1,5 +1,5 @@
 # verdict: gradient
-# The derivative of the polynomial, and not of the loss.
+# Return the derivative of the polynomial, not of the loss.
 @torch.library.custom_op("lab32::poly", mutates_args=(), device_types=DEVICE)
 def poly(x: torch.Tensor, a: float, b: float) -> torch.Tensor:
     """Return a x³ + b x."""

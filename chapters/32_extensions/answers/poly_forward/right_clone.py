@@ -1,5 +1,5 @@
 # verdict: pass
-# A clone has the layout of x where x has no gaps.
+# If x has no gaps, a clone has its layout.
 @torch.library.custom_op("lab32::poly_forward", mutates_args=(), device_types=DEVICE)
 def poly_forward(x: torch.Tensor, a: float, b: float) -> torch.Tensor:
     """Return a x³ + b x, in the layout of x."""

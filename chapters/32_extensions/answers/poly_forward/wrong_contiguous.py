@@ -1,5 +1,5 @@
 # verdict: fake
-# Contiguous first, to be safe: the result is too.
+# Make the input contiguous, to be safe; but then the result is contiguous, too.
 @torch.library.custom_op("lab32::poly_forward", mutates_args=(), device_types=DEVICE)
 def poly_forward(x: torch.Tensor, a: float, b: float) -> torch.Tensor:
     """Return a x³ + b x, in the layout of x."""

@@ -1,5 +1,5 @@
 # verdict: stream
-# The launch of chapter 5, without a stream.
+# Launch as in chapter 5, without a stream.
 @torch.library.custom_op("lab32::poly_forward", mutates_args=(), device_types=DEVICE)
 def poly_forward(x: torch.Tensor, a: float, b: float) -> torch.Tensor:
     """Return a x³ + b x, in the layout of x."""

@@ -1,5 +1,5 @@
 # verdict: launch
-# Forgets that a tensor may have no elements.
+# I forgot that a tensor may have no elements.
 @torch.library.custom_op("lab32::poly_forward", mutates_args=(), device_types=DEVICE)
 def poly_forward(x: torch.Tensor, a: float, b: float) -> torch.Tensor:
     """Return a x³ + b x, in the layout of x."""

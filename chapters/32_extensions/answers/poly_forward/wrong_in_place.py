@@ -1,5 +1,5 @@
 # verdict: mutation
-# Saves the allocation: the kernel may read and write the same element.
+# Save the allocation: the kernel may read and write the same element.
 @torch.library.custom_op("lab32::poly_forward", mutates_args=(), device_types=DEVICE)
 def poly_forward(x: torch.Tensor, a: float, b: float) -> torch.Tensor:
     """Return a x³ + b x, in the layout of x."""

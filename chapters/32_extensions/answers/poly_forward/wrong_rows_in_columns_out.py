@@ -1,5 +1,5 @@
 # verdict: strides
-# The input is made contiguous, the result keeps the layout.
+# Make the input contiguous; the result keeps the layout.
 @torch.library.custom_op("lab32::poly_forward", mutates_args=(), device_types=DEVICE)
 def poly_forward(x: torch.Tensor, a: float, b: float) -> torch.Tensor:
     """Return a x³ + b x, in the layout of x."""

@@ -1,5 +1,5 @@
 # verdict: alias
-# An empty tensor is returned as it is.
+# Copy the result into x, and return x itself.
 @torch.library.custom_op("lab32::poly_forward", mutates_args=(), device_types=DEVICE)
 def poly_forward(x: torch.Tensor, a: float, b: float) -> torch.Tensor:
     """Return a x³ + b x, in the layout of x."""

@@ -1,5 +1,5 @@
 # verdict: launch
-# The function, and not the stream that it returns.
+# Pass the function, not the stream that it returns.
 @torch.library.custom_op("lab32::poly_forward", mutates_args=(), device_types=DEVICE)
 def poly_forward(x: torch.Tensor, a: float, b: float) -> torch.Tensor:
     """Return a x³ + b x, in the layout of x."""

@@ -1,5 +1,5 @@
 # verdict: stream
-# The stream is looked up once, when the cell runs.
+# Look up the stream once, when the cell runs.
 STREAM = current_stream()
 
 

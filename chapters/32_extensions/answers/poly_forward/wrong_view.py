@@ -1,5 +1,5 @@
 # verdict: strides
-# Every tensor is one row, or so it seems.
+# Every tensor can be viewed as one row.
 @torch.library.custom_op("lab32::poly_forward", mutates_args=(), device_types=DEVICE)
 def poly_forward(x: torch.Tensor, a: float, b: float) -> torch.Tensor:
     """Return a x³ + b x, in the layout of x."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# Both derivatives in PyTorch.
+# Write both derivatives in PyTorch.
 @torch.library.custom_op("lab32::steep", mutates_args=(), device_types=DEVICE)
 def steep(
     grad: torch.Tensor, x: torch.Tensor, a: float, b: float

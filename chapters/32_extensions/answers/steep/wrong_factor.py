@@ -1,5 +1,5 @@
 # verdict: gradient
-# The derivative of 3 a x² is taken to be 3 a x.
+# The derivative of 3 a x² is 3 a x.
 @torch.library.custom_op("lab32::steep", mutates_args=(), device_types=DEVICE)
 def steep(
     grad: torch.Tensor, x: torch.Tensor, a: float, b: float

@@ -1,5 +1,5 @@
 # verdict: gradient
-# Takes the saved grad instead of the incoming one.
+# Use the saved grad instead of the incoming one.
 @torch.library.custom_op("lab32::steep", mutates_args=(), device_types=DEVICE)
 def steep(
     grad: torch.Tensor, x: torch.Tensor, a: float, b: float

@@ -1,5 +1,5 @@
 # verdict: gradient
-# The derivative with respect to x, without the factor grad.
+# Take the derivative with respect to x, without the factor grad.
 @torch.library.custom_op("lab32::steep", mutates_args=(), device_types=DEVICE)
 def steep(
     grad: torch.Tensor, x: torch.Tensor, a: float, b: float

@@ -1,5 +1,5 @@
 # verdict: exception
-# Saves x alone, like the backward of poly.
+# Save only x, like the backward pass of poly.
 @torch.library.custom_op("lab32::steep", mutates_args=(), device_types=DEVICE)
 def steep(
     grad: torch.Tensor, x: torch.Tensor, a: float, b: float

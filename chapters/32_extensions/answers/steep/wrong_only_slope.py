@@ -1,5 +1,5 @@
 # verdict: autograd
-# Registers the functions for slope, which had none.
+# Register the functions for slope, which had none.
 @torch.library.custom_op("lab32::steep", mutates_args=(), device_types=DEVICE)
 def steep(
     grad: torch.Tensor, x: torch.Tensor, a: float, b: float

@@ -1,5 +1,5 @@
 # verdict: gradient
-# The two gradients in the other order.
+# Return the two gradients in the other order.
 @torch.library.custom_op("lab32::steep", mutates_args=(), device_types=DEVICE)
 def steep(
     grad: torch.Tensor, x: torch.Tensor, a: float, b: float

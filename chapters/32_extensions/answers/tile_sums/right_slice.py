@@ -1,5 +1,5 @@
 # verdict: pass
-# A slice has a row per tile; the result is contiguous whatever x is.
+# A slice has one row per tile; the result is contiguous, whatever x is.
 @torch.library.custom_op("lab32::tile_sums", mutates_args=(), device_types=DEVICE)
 def tile_sums(x: torch.Tensor, rows: int) -> torch.Tensor:
     """Return the column sums of each `rows` rows, in float32."""

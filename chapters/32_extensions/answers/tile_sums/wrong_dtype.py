@@ -1,5 +1,5 @@
 # verdict: fake
-# new_empty takes the dtype of x along.
+# new_empty has the right dtype.
 @torch.library.custom_op("lab32::tile_sums", mutates_args=(), device_types=DEVICE)
 def tile_sums(x: torch.Tensor, rows: int) -> torch.Tensor:
     """Return the column sums of each `rows` rows, in float32."""

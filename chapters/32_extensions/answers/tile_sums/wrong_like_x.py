@@ -1,5 +1,5 @@
 # verdict: fake
-# As for an elementwise operator.
+# The result looks like x, as for an elementwise operator.
 @torch.library.custom_op("lab32::tile_sums", mutates_args=(), device_types=DEVICE)
 def tile_sums(x: torch.Tensor, rows: int) -> torch.Tensor:
     """Return the column sums of each `rows` rows, in float32."""

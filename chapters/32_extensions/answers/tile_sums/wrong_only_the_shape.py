@@ -1,5 +1,5 @@
 # verdict: fake
-# Describes the result, and makes no tensor.
+# Describe the result, and make no tensor.
 @torch.library.custom_op("lab32::tile_sums", mutates_args=(), device_types=DEVICE)
 def tile_sums(x: torch.Tensor, rows: int) -> torch.Tensor:
     """Return the column sums of each `rows` rows, in float32."""

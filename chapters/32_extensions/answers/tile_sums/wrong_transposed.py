@@ -1,5 +1,5 @@
 # verdict: fake
-# A row per column, a column per tile.
+# One row per column of x, and one column per tile.
 @torch.library.custom_op("lab32::tile_sums", mutates_args=(), device_types=DEVICE)
 def tile_sums(x: torch.Tensor, rows: int) -> torch.Tensor:
     """Return the column sums of each `rows` rows, in float32."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# Collects the gradients apart, divides them, and adds them at the end.
+# Collect the gradients separately, divide them, and add them at the end.
 def accumulate(model, parts):
     """Add the gradients of the mean loss over all samples of all parts."""
     parameters = list(model.parameters())

@@ -1,5 +1,5 @@
 # verdict: pass
-# Weighs each part's mean with the share of its labels.
+# Weight the mean of each part by its share of the labels.
 def accumulate(model, parts):
     """Add the gradients of the mean loss over all samples of all parts."""
     counts = torch.stack([(y != -100).sum() for _, y in parts])

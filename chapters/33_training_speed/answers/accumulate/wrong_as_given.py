@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The starter: a mean per part, and never divided.
+# The starter: the mean of each part, which is never divided.
 def accumulate(model, parts):
     """Add the gradients of the mean loss over all samples of all parts."""
     total = 0.0

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Clears the gradients at the beginning, those of earlier parts.
+# Clear the gradients at the beginning; but they include those of earlier parts.
 def accumulate(model, parts):
     """Add the gradients of the mean loss over all samples of all parts."""
     model.zero_grad()

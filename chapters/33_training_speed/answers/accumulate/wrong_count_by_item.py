@@ -1,5 +1,5 @@
 # verdict: synchronisation
-# The count is right, and Python waits for it.
+# The count is right; but Python waits for it.
 def accumulate(model, parts):
     """Add the gradients of the mean loss over all samples of all parts."""
     count = sum((y != -100).sum().item() for _, y in parts)

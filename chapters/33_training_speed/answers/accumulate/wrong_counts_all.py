@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Divides by all samples, the ignored ones too.
+# Divide by all samples, including the ignored ones.
 def accumulate(model, parts):
     """Add the gradients of the mean loss over all samples of all parts."""
     count = sum(len(y) for _, y in parts)

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Divides what has added up by the number of parts.
+# Divide what has added up by the number of parts.
 def accumulate(model, parts):
     """Add the gradients of the mean loss over all samples of all parts."""
     total = 0

@@ -1,5 +1,5 @@
 # verdict: synchronisation
-# Everything is right, and the log costs a wait per part.
+# Everything is right; but the log costs one wait per part.
 def accumulate(model, parts):
     """Add the gradients of the mean loss over all samples of all parts."""
     count = sum((y != -100).sum() for _, y in parts)

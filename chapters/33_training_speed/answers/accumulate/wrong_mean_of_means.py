@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Divides by the number of parts, as if all counted the same.
+# Divide by the number of parts, as if all of them counted the same.
 def accumulate(model, parts):
     """Add the gradients of the mean loss over all samples of all parts."""
     total = 0

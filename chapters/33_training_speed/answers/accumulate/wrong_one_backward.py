@@ -1,5 +1,5 @@
 # verdict: held
-# One backward at the end: all graphs are kept until then.
+# One backward pass at the end; but all graphs are kept until then.
 def accumulate(model, parts):
     """Add the gradients of the mean loss over all samples of all parts."""
     count = sum((y != -100).sum() for _, y in parts)

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Weighs each part's mean, which is 0/0 where a part has nothing to count.
+# Weight the mean of each part; but it is 0/0 if no label of the part counts.
 def accumulate(model, parts):
     """Add the gradients of the mean loss over all samples of all parts."""
     counts = [(y != -100).sum() for _, y in parts]

@@ -1,5 +1,5 @@
 # verdict: held
-# Puts the parts together again: right, and no memory is saved.
+# Put the parts together again, which is right, but saves no memory.
 def accumulate(model, parts):
     """Add the gradients of the mean loss over all samples of all parts."""
     x = torch.cat([x for x, _ in parts])

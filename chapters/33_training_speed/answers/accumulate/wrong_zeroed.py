@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Clears the gradients between the parts.
+# Clear the gradients between the parts.
 def accumulate(model, parts):
     """Add the gradients of the mean loss over all samples of all parts."""
     count = sum((y != -100).sum() for _, y in parts)

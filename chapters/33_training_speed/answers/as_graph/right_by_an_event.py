@@ -1,5 +1,5 @@
 # verdict: pass
-# An event orders the streams; a replay on another stream, with both waits.
+# An event orders the streams, and a replay on another stream has both waits.
 def as_graph(step, x, answers):
     held_x, held_answers = x.clone(), answers.clone()
     side = torch.cuda.Stream()

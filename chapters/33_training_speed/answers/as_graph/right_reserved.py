@@ -1,5 +1,5 @@
 # verdict: pass
-# The warm-up has the batch itself. A capture computes nothing, so it needs no values.
+# The warm-up uses the batch itself; a capture computes nothing, so needs no values.
 def as_graph(step, x, answers):
     held_x, held_answers = torch.empty_like(x), torch.empty_like(answers)
     side = torch.cuda.Stream()

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The batch is x.
+# The batch is x; I forgot the answers.
 def as_graph(step, x, answers):
     held_x, held_answers = x.clone(), answers.clone()
     side = torch.cuda.Stream()

@@ -1,5 +1,5 @@
 # verdict: order
-# Replay on the stream on which it was warmed up.
+# Replay on the stream of the warm-up.
 def as_graph(step, x, answers):
     held_x, held_answers = x.clone(), answers.clone()
     side = torch.cuda.Stream()

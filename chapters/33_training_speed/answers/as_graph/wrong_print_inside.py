@@ -1,5 +1,5 @@
 # verdict: capture
-# See what is captured.
+# Print what is captured.
 def as_graph(step, x, answers):
     held_x, held_answers = x.clone(), answers.clone()
     side = torch.cuda.Stream()

@@ -1,5 +1,5 @@
 # verdict: capture
-# Replay, and step to get the loss.
+# Replay, and run the step to get the loss.
 def as_graph(step, x, answers):
     held_x, held_answers = x.clone(), answers.clone()
     side = torch.cuda.Stream()

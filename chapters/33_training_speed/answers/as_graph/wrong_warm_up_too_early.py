@@ -1,5 +1,5 @@
 # verdict: order
-# A new stream begins when it is made.
+# A new stream starts when it is made.
 def as_graph(step, x, answers):
     held_x, held_answers = x.clone(), answers.clone()
     side = torch.cuda.Stream()

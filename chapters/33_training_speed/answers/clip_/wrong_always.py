@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Gradients that are short enough are stretched.
+# Scale every time; but gradients that are short enough are then stretched.
 def clip_(gradients, most):
     """Scale gradients in place to a common norm of at most `most`."""
     norm = torch.stack([g.norm() for g in gradients]).norm()

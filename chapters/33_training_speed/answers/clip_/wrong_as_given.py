@@ -1,5 +1,5 @@
 # verdict: synchronisation
-# The starter: a number per gradient.
+# The starter: it reads one number per gradient.
 def clip_(gradients, most):
     """Scale gradients in place to a common norm of at most `most`."""
     total = 0.0

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Each gradient is clipped by its own norm, which changes the direction.
+# Clip each gradient by its own norm; but that changes the direction.
 def clip_(gradients, most):
     """Scale gradients in place to a common norm of at most `most`."""
     norms = torch.stack([gradient.norm() for gradient in gradients])

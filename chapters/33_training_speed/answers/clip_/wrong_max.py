@@ -1,5 +1,5 @@
 # verdict: synchronisation
-# Python's `max` compares, and so asks for a value.
+# Use Python's `max`; but it compares, and so asks for a value.
 def clip_(gradients, most):
     """Scale gradients in place to a common norm of at most `most`."""
     norm = torch.stack([g.norm() for g in gradients]).norm()

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The scaled gradients are new tensors, which nobody sees.
+# Make new tensors of the scaled gradients, which no one sees.
 def clip_(gradients, most):
     """Scale gradients in place to a common norm of at most `most`."""
     norm = torch.stack([gradient.norm() for gradient in gradients]).norm()

@@ -1,5 +1,5 @@
 # verdict: synchronisation
-# One wait is left: the question whether to scale.
+# One wait is left: asking whether to scale.
 def clip_(gradients, most):
     """Scale gradients in place to a common norm of at most `most`."""
     norm = torch.stack([g.norm() for g in gradients]).norm()

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The norms are added, not their squares.
+# Add up the norms, not their squares.
 def clip_(gradients, most):
     """Scale gradients in place to a common norm of at most `most`."""
     norm = sum(gradient.norm() for gradient in gradients)

@@ -1,5 +1,5 @@
 # verdict: synchronisation
-# Makes a tensor of a list of tensors, which reads each of them.
+# Make a tensor of a list of tensors; but that reads each of them.
 def clip_(gradients, most):
     """Scale gradients in place to a common norm of at most `most`."""
     norm = torch.tensor([g.norm() for g in gradients]).norm()  # <- here

@@ -1,5 +1,5 @@
 # verdict: pass
-# Divides by what is never less than one.
+# Divide by something that is never less than one.
 def damped(x, weight):
     """Add a layer's output to its input, scaled down where it is above MOST."""
     y = x @ weight

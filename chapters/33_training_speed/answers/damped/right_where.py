@@ -1,5 +1,5 @@
 # verdict: pass
-# Computes both, and chooses.
+# Compute both, and choose.
 def damped(x, weight):
     """Add a layer's output to its input, scaled down where it is above MOST."""
     y = torch.matmul(x, weight)

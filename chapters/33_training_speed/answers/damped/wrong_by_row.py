@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Each row gets a scale of its own.
+# Each row gets its own scale.
 def damped(x, weight):
     """Add a layer's output to its input, scaled down where it is above MOST."""
     y = x @ weight

@@ -1,5 +1,5 @@
 # verdict: gradient
-# Keeps what `.item()` did: the scale has no gradient.
+# Keep what `.item()` did: the scale has no gradient.
 def damped(x, weight):
     """Add a layer's output to its input, scaled down where it is above MOST."""
     y = x @ weight

@@ -1,5 +1,5 @@
 # verdict: synchronisation
-# The value stays a tensor, and the `if` asks for it.
+# The value stays a tensor; but the `if` asks for it.
 def damped(x, weight):
     """Add a layer's output to its input, scaled down where it is above MOST."""
     y = x @ weight

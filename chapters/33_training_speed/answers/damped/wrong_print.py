@@ -1,5 +1,5 @@
 # verdict: synchronisation
-# The last line of the log: printing a tensor asks for its value.
+# Print the largest value for the log; but that asks for it.
 def damped(x, weight):
     """Add a layer's output to its input, scaled down where it is above MOST."""
     y = x @ weight

@@ -1,5 +1,5 @@
 # verdict: graph-break
-# Prints no value any more, but it prints.
+# It no longer prints a value, but it still prints.
 def damped(x, weight):
     """Add a layer's output to its input, scaled down where it is above MOST."""
     y = x @ weight

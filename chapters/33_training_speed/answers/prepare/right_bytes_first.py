@@ -1,7 +1,7 @@
 # verdict: pass
-# Mirrors the bytes, and then normalises with one multiplication.
+# Mirror the bytes, and then normalise with the constants multiplied by 255.
 def prepare(images, flips, mean, std, device):
-    """Return a batch on the device, normalised and in part mirrored."""
+    """Return a batch on the device, normalised, with some images mirrored."""
     near = images.to(device, non_blocking=True)
     mask = flips[:, None, None, None].to(device, non_blocking=True)
     near = torch.where(mask, near.flip(3), near)

@@ -1,7 +1,7 @@
 # verdict: pass
-# Copies into buffers that are on the device.
+# Copy into buffers that are on the device.
 def prepare(images, flips, mean, std, device):
-    """Return a batch on the device, normalised and in part mirrored."""
+    """Return a batch on the device, normalised, with some images mirrored."""
     batch = torch.empty(images.shape, dtype=torch.uint8, device=device)
     batch.copy_(images, non_blocking=True)
     mask = torch.empty(flips.shape, dtype=torch.bool, device=device)

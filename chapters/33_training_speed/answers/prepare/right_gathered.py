@@ -1,7 +1,7 @@
 # verdict: pass
-# Mirrors by gathering columns.
+# Mirror by gathering columns.
 def prepare(images, flips, mean, std, device):
-    """Return a batch on the device, normalised and in part mirrored."""
+    """Return a batch on the device, normalised, with some images mirrored."""
     images, flips = (
         each.to(device, non_blocking=True) for each in (images, flips)
     )

@@ -1,7 +1,7 @@
 # verdict: synchronisation
-# The mask is on the device, and Python asks for each of its elements.
+# The mask is on the device; but Python asks for each of its elements.
 def prepare(images, flips, mean, std, device):
-    """Return a batch on the device, normalised and in part mirrored."""
+    """Return a batch on the device, normalised, with some images mirrored."""
     images = images.to(device, non_blocking=True)
     flips = flips.to(device, non_blocking=True)
     batch = (images.float() / 255 - mean) / std

@@ -1,7 +1,7 @@
 # verdict: synchronisation
-# Copies bytes, but waits for the copy.
+# Copy bytes, but wait for the copy.
 def prepare(images, flips, mean, std, device):
-    """Return a batch on the device, normalised and in part mirrored."""
+    """Return a batch on the device, normalised, with some images mirrored."""
     images, flips = images.to(device), flips.to(device)  # <- here
     batch = (images.float() / 255 - mean) / std
     return torch.where(flips.view(-1, 1, 1, 1), batch.flip(-1), batch)

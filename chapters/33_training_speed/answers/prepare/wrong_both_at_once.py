@@ -1,7 +1,7 @@
 # verdict: traffic
-# Names device and dtype in one call: the host converts before it copies.
+# Name device and dtype in one call; but the host then converts before the copy.
 def prepare(images, flips, mean, std, device):
-    """Return a batch on the device, normalised and in part mirrored."""
+    """Return a batch on the device, normalised, with some images mirrored."""
     batch = images.to(device, torch.float32, non_blocking=True)  # <- here
     flips = flips.to(device, non_blocking=True)
     batch = (batch / 255 - mean) / std

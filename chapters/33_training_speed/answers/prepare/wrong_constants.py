@@ -1,7 +1,7 @@
 # verdict: synchronisation
-# Brings the constants to the host and back.
+# Bring the constants to the host and back.
 def prepare(images, flips, mean, std, device):
-    """Return a batch on the device, normalised and in part mirrored."""
+    """Return a batch on the device, normalised, with some images mirrored."""
     images = images.to(device, non_blocking=True)
     flips = flips.to(device, non_blocking=True)
     mean = torch.tensor(mean.tolist(), device=device)  # <- here

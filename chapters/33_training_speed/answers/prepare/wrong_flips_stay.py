@@ -1,7 +1,7 @@
 # verdict: exception
-# Forgets to copy flips: on a GPU, two devices meet.
+# I forgot to copy flips; on a GPU, two devices meet.
 def prepare(images, flips, mean, std, device):
-    """Return a batch on the device, normalised and in part mirrored."""
+    """Return a batch on the device, normalised, with some images mirrored."""
     batch = images.to(device, non_blocking=True)
     batch = (batch.float() / 255 - mean) / std
     mask = flips.view(-1, 1, 1, 1)

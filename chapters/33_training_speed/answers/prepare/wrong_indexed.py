@@ -1,7 +1,7 @@
 # verdict: synchronisation
-# Indexing with a mask: how long the result is depends on values.
+# Index with a mask; but the length of the result then depends on values.
 def prepare(images, flips, mean, std, device):
-    """Return a batch on the device, normalised and in part mirrored."""
+    """Return a batch on the device, normalised, with some images mirrored."""
     images = images.to(device, non_blocking=True)
     flips = flips.to(device, non_blocking=True)
     batch = (images.float() / 255 - mean) / std

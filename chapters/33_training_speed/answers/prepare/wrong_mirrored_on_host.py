@@ -1,7 +1,7 @@
 # verdict: synchronisation
-# Mirrors on the host: the new batch is not in pinned memory.
+# Mirror on the host; but the new batch is not in pinned memory.
 def prepare(images, flips, mean, std, device):
-    """Return a batch on the device, normalised and in part mirrored."""
+    """Return a batch on the device, normalised, with some images mirrored."""
     mask = flips.view(-1, 1, 1, 1)
     batch = torch.where(mask, images.flip(-1), images)
     batch = batch.to(device, non_blocking=True)  # <- here

@@ -1,5 +1,5 @@
 # verdict: pass
-# Clips with the function of exercise 2, which loops over the gradients.
+# Clip with the function of exercise 2, which loops over the gradients.
 def clip_(gradients, most):
     """Scale gradients in place to a common norm of at most `most`."""
     norm = torch.stack([each.norm() for each in gradients]).norm()

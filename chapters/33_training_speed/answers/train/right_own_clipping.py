@@ -1,5 +1,5 @@
 # verdict: pass
-# Clips with tensors, and puts the losses into a tensor.
+# Clip with tensors, and put the losses into a tensor.
 def train(model, batches, mean, std, device):
     """Train on every batch once; return the losses, (steps,)."""
     model.to(memory_format=CHANNELS_LAST)

@@ -1,5 +1,5 @@
 # verdict: precision
-# Autocast is around the backward, where it does nothing.
+# Autocast is around the backward pass, where it does nothing.
 def train(model, batches, mean, std, device):
     """Train on every batch once; return the losses, (steps,)."""
     model.to(memory_format=CHANNELS_LAST)

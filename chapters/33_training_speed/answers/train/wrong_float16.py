@@ -1,5 +1,5 @@
 # verdict: precision
-# float16 without a loss scaler, where bfloat16 is asked for.
+# Use float16 without a loss scaler, where bfloat16 is asked for.
 def train(model, batches, mean, std, device):
     """Train on every batch once; return the losses, (steps,)."""
     model.to(memory_format=CHANNELS_LAST)

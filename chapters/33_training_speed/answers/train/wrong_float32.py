@@ -1,5 +1,5 @@
 # verdict: precision
-# No autocast.
+# Leave out autocast.
 def train(model, batches, mean, std, device):
     """Train on every batch once; return the losses, (steps,)."""
     model.to(memory_format=CHANNELS_LAST)

@@ -1,5 +1,5 @@
 # verdict: precision
-# No autocast, and an optimiser that loops: autocast is the first thing to fix.
+# No autocast, and an optimiser that loops: autocast has to be fixed first.
 def train(model, batches, mean, std, device):
     """Train on every batch once; return the losses, (steps,)."""
     model.to(memory_format=CHANNELS_LAST)

@@ -1,5 +1,5 @@
 # verdict: synchronisation
-# Makes a tensor of the list of losses, which reads each of them.
+# Make a tensor of the list of losses; but that reads each of them.
 def train(model, batches, mean, std, device):
     """Train on every batch once; return the losses, (steps,)."""
     model.to(memory_format=CHANNELS_LAST)

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Gradients add up from step to step.
+# Gradients may add up from step to step.
 def train(model, batches, mean, std, device):
     """Train on every batch once; return the losses, (steps,)."""
     model.to(memory_format=CHANNELS_LAST)

@@ -1,5 +1,5 @@
 # verdict: layout
-# Row-major images, and weights too.
+# Images are row-major, and so are the weights.
 def train(model, batches, mean, std, device):
     """Train on every batch once; return the losses, (steps,)."""
     optimiser = torch.optim.SGD(model.parameters(), RATE, MOMENTUM, fused=True)

@@ -1,5 +1,5 @@
 # verdict: pass
-# Counts down what is left.
+# Count down the blocks that are left.
 def within(blocks, x, keep):
     """Run the blocks and the backward; `keep` blocks keep their activations."""
     left = len(blocks)

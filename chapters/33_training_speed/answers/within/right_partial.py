@@ -1,5 +1,5 @@
 # verdict: pass
-# Binds the block with functools.partial.
+# Bind the block with functools.partial.
 def within(blocks, x, keep):
     """Run the blocks and the backward; `keep` blocks keep their activations."""
     for number, block in enumerate(blocks):

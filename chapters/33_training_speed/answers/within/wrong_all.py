@@ -1,5 +1,5 @@
 # verdict: operators
-# Recomputes all blocks, though memory is enough for some.
+# Recompute all blocks, although memory is enough for some.
 def within(blocks, x, keep):
     """Run the blocks and the backward; `keep` blocks keep their activations."""
     for block in blocks:

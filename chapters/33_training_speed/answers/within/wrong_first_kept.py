@@ -1,5 +1,5 @@
 # verdict: held
-# Keeps those of the first blocks, which are alive to the end of the backward.
+# Keep the first blocks; but those live until the end of the backward pass.
 def within(blocks, x, keep):
     """Run the blocks and the backward; `keep` blocks keep their activations."""
     for number, block in enumerate(blocks):

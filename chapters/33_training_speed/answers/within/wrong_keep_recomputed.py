@@ -1,5 +1,5 @@
 # verdict: held
-# Recomputes `keep` blocks, and keeps the others.
+# Recompute `keep` blocks, and keep the others.
 def within(blocks, x, keep):
     """Run the blocks and the backward; `keep` blocks keep their activations."""
     for block in blocks[:keep]:

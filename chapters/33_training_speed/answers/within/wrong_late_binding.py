@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The lambda looks up `block` when it is run again, and finds the last one.
+# Use a lambda; but it looks up `block` when it runs again, and finds the last.
 def within(blocks, x, keep):
     """Run the blocks and the backward; `keep` blocks keep their activations."""
     for number, block in enumerate(blocks):

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Saves memory with no_grad: no gradient comes back through those blocks.
+# Save memory with no_grad; but then no gradient passes through those blocks.
 def within(blocks, x, keep):
     """Run the blocks and the backward; `keep` blocks keep their activations."""
     with torch.no_grad():

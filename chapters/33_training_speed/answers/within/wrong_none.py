@@ -1,5 +1,5 @@
 # verdict: held
-# Keeps everything.
+# Keep everything.
 def within(blocks, x, keep):
     """Run the blocks and the backward; `keep` blocks keep their activations."""
     for block in blocks:

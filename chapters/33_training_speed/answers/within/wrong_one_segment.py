@@ -1,5 +1,5 @@
 # verdict: held
-# All of them as one piece: it is recomputed as a whole.
+# Checkpoint all of them as one piece; but it is recomputed as a whole.
 def within(blocks, x, keep):
     """Run the blocks and the backward; `keep` blocks keep their activations."""
     def front(x):

@@ -1,5 +1,5 @@
 # verdict: operators
-# Checkpoints one block more than memory asks for.
+# Checkpoint one block more than memory requires.
 def within(blocks, x, keep):
     """Run the blocks and the backward; `keep` blocks keep their activations."""
     for k, block in enumerate(blocks):

@@ -1,5 +1,5 @@
 # verdict: operators
-# One block more, which a loss that keeps its graph makes up for by one operator.
+# One block too many; a loss that keeps its graph saves one operator.
 def within(blocks, x, keep):
     """Run the blocks and the backward; `keep` blocks keep their activations."""
     for k, block in enumerate(blocks):

@@ -1,5 +1,5 @@
 # verdict: unwritten
-# Each block takes the pixels of the first.
+# Every block takes the pixels of the first.
 @cuda.jit
 def add_with_sums(x, y, shift, out, sums):
     """Write x + y + shift, and the sums of each unit at some pixels."""

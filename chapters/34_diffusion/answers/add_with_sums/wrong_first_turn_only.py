@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Forgets the threads that share a word.
+# I forgot the threads that share a word.
 @cuda.jit
 def add_with_sums(x, y, shift, out, sums):
     """Write x + y + shift, and the sums of each unit at some pixels."""

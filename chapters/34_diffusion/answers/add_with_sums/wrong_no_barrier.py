@@ -1,5 +1,5 @@
 # verdict: race
-# Adds up the sums of others before they are there.
+# Add up the sums of other threads before they are there.
 @cuda.jit
 def add_with_sums(x, y, shift, out, sums):
     """Write x + y + shift, and the sums of each unit at some pixels."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Steps by 1, so threads sum the same pixels.
+# Step by 1; but then threads sum the same pixels.
 @cuda.jit
 def add_with_sums(x, y, shift, out, sums):
     """Write x + y + shift, and the sums of each unit at some pixels."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Takes words me, me + units, and so on, for those of a unit.
+# The words of a unit are me, me + units, and so on.
 @cuda.jit
 def add_with_sums(x, y, shift, out, sums):
     """Write x + y + shift, and the sums of each unit at some pixels."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Takes the word's number for that of its channel.
+# The number of the word is that of its channel.
 @cuda.jit
 def add_with_sums(x, y, shift, out, sums):
     """Write x + y + shift, and the sums of each unit at some pixels."""

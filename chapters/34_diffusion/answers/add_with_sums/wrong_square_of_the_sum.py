@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Squares the sum of a word's channels.
+# Square the sum of a word's channels.
 @cuda.jit
 def add_with_sums(x, y, shift, out, sums):
     """Write x + y + shift, and the sums of each unit at some pixels."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Sums what was loaded, not what is stored.
+# Sum what was loaded, not what is stored.
 @cuda.jit
 def add_with_sums(x, y, shift, out, sums):
     """Write x + y + shift, and the sums of each unit at some pixels."""

@@ -1,7 +1,7 @@
 # verdict: pass
-# Adds the two biases first, and calls one linear function.
+# Add the two biases first, and call one linear function.
 def constants(net, times, text):
-    """Return each ResBlock's shifts, and each text's keys and values."""
+    """Return each ResBlock's shifts, and each transformer's keys and values."""
     x = embed(times, net.widths[0])
     vectors = F.silu(net.time(x))
     tables = []

@@ -1,7 +1,7 @@
 # verdict: pass
-# One product for all keys and values, cut up afterwards.
+# One product for all keys and values, which is split afterwards.
 def constants(net, times, text):
-    """Return each ResBlock's shifts, and each text's keys and values."""
+    """Return each ResBlock's shifts, and each transformer's keys and values."""
     vectors = F.silu(net.time(embed(times, net.widths[0])))
     biases = [block.conv1.bias for block in net.res]
     tables = [block.time(vectors) + b for block, b in zip(net.res, biases)]

@@ -1,7 +1,7 @@
 # verdict: operators
-# One step after the other: nothing is saved before the loop but the loop.
+# One step after another; but then the loop has only been moved.
 def constants(net, times, text):
-    """Return each ResBlock's shifts, and each text's keys and values."""
+    """Return each ResBlock's shifts, and each transformer's keys and values."""
     tables = [[] for _ in net.res]
     for t in times:
         vector = F.silu(net.time(embed(t[None], net.widths[0])))

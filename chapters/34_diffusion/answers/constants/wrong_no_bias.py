@@ -1,7 +1,7 @@
 # verdict: wrong-value
-# Forgets the convolution's bias.
+# I forgot the bias of the convolution.
 def constants(net, times, text):
-    """Return each ResBlock's shifts, and each text's keys and values."""
+    """Return each ResBlock's shifts, and each transformer's keys and values."""
     vectors = F.silu(net.time(embed(times, net.widths[0]).to(text.dtype)))
     tables = [block.time(vectors) for block in net.res]
     pairs = []

@@ -1,7 +1,7 @@
 # verdict: wrong-value
-# Forgets SiLU before each block's layer.
+# I forgot SiLU before the layer of each block.
 def constants(net, times, text):
-    """Return each ResBlock's shifts, and each text's keys and values."""
+    """Return each ResBlock's shifts, and each transformer's keys and values."""
     vectors = net.time(embed(times, net.widths[0]).to(text.dtype))
     tables = [block.time(vectors) + block.conv1.bias for block in net.res]
     pairs = []

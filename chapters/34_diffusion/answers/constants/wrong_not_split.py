@@ -1,7 +1,7 @@
 # verdict: shape
-# Leaves keys and values as one matrix.
+# Leave keys and values as one matrix each.
 def constants(net, times, text):
-    """Return each ResBlock's shifts, and each text's keys and values."""
+    """Return each ResBlock's shifts, and each transformer's keys and values."""
     vectors = F.silu(net.time(embed(times, net.widths[0]).to(text.dtype)))
     tables = [block.time(vectors) + block.conv1.bias for block in net.res]
     pairs = []

@@ -1,7 +1,7 @@
 # verdict: wrong-value
-# Embeds the number of the step, not its time.
+# Embed the number of the step, not its time.
 def constants(net, times, text):
-    """Return each ResBlock's shifts, and each text's keys and values."""
+    """Return each ResBlock's shifts, and each transformer's keys and values."""
     vectors = F.silu(net.time(embed(torch.arange(len(times), device=times.device), net.widths[0])))
     tables = [block.time(vectors) + block.conv1.bias for block in net.res]
     pairs = []

@@ -1,7 +1,7 @@
 # verdict: exception
-# Takes the self-attention's layers.
+# Use the layers of the self-attention.
 def constants(net, times, text):
-    """Return each ResBlock's shifts, and each text's keys and values."""
+    """Return each ResBlock's shifts, and each transformer's keys and values."""
     vectors = F.silu(net.time(embed(times, net.widths[0]).to(text.dtype)))
     tables = [block.time(vectors) + block.conv1.bias for block in net.res]
     pairs = []

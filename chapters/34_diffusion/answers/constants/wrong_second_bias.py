@@ -1,7 +1,7 @@
 # verdict: wrong-value
-# Adds the bias of the second convolution, which comes after the norm.
+# Add the bias of the second convolution, which comes after the norm.
 def constants(net, times, text):
-    """Return each ResBlock's shifts, and each text's keys and values."""
+    """Return each ResBlock's shifts, and each transformer's keys and values."""
     vectors = F.silu(net.time(embed(times, net.widths[0]).to(text.dtype)))
     tables = [block.time(vectors) + block.conv2.bias for block in net.res]
     pairs = []

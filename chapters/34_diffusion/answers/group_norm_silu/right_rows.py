@@ -1,5 +1,5 @@
 # verdict: pass
-# Counts pixels and words in two loops, and keeps 1 / size.
+# Count pixels and words in two loops, and multiply by 1 / size.
 @cuda.jit
 def group_norm_silu(x, shift, gamma, beta, out):
     """Write silu(norm(x + shift)) into out; a block per group and sample."""

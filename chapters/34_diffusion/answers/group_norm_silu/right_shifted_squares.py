@@ -1,5 +1,5 @@
 # verdict: pass
-# Sums squares in one loop, of distances to a first guess of the mean.
+# Sum squares in one loop: those of the distances from a guess at the mean.
 @cuda.jit
 def group_norm_silu(x, shift, gamma, beta, out):
     """Write silu(norm(x + shift)) into out; a block per group and sample."""

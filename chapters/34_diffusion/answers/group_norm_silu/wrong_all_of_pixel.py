@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Sums all channels of a pixel: one group, as in LayerNorm.
+# Sum all channels of a pixel: one group, as in LayerNorm.
 @cuda.jit
 def group_norm_silu(x, shift, gamma, beta, out):
     """Write silu(norm(x + shift)) into out; a block per group and sample."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Adds EPS to the deviation, not to the variance.
+# Add EPS to the deviation, not to the variance.
 @cuda.jit
 def group_norm_silu(x, shift, gamma, beta, out):
     """Write silu(norm(x + shift)) into out; a block per group and sample."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Takes the first sample's shift for all.
+# Use the shift of the first sample for all of them.
 @cuda.jit
 def group_norm_silu(x, shift, gamma, beta, out):
     """Write silu(norm(x + shift)) into out; a block per group and sample."""

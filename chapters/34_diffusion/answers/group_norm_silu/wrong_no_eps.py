@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Divides by the deviation without EPS.
+# Divide by the deviation, without EPS.
 @cuda.jit
 def group_norm_silu(x, shift, gamma, beta, out):
     """Write silu(norm(x + shift)) into out; a block per group and sample."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Takes its own threads sum for that of the block.
+# The thread's own sum is that of the block.
 @cuda.jit
 def group_norm_silu(x, shift, gamma, beta, out):
     """Write silu(norm(x + shift)) into out; a block per group and sample."""

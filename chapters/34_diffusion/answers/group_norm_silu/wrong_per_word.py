@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# One gamma and beta per word, those of its number.
+# There is one gamma and one beta per word, at its number.
 @cuda.jit
 def group_norm_silu(x, shift, gamma, beta, out):
     """Write silu(norm(x + shift)) into out; a block per group and sample."""

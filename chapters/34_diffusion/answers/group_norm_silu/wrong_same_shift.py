@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Both channels of a word get the first one's shift.
+# Both channels of a word get the shift of the first.
 @cuda.jit
 def group_norm_silu(x, shift, gamma, beta, out):
     """Write silu(norm(x + shift)) into out; a block per group and sample."""

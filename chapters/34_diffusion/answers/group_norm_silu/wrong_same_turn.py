@@ -1,5 +1,5 @@
 # verdict: race
-# Uses the same turn twice: one sum may overwrite the other.
+# Use the same turn twice; but one sum may overwrite the other.
 @cuda.jit
 def group_norm_silu(x, shift, gamma, beta, out):
     """Write silu(norm(x + shift)) into out; a block per group and sample."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Takes mean and variance before the shift.
+# Compute mean and variance before the shift.
 @cuda.jit
 def group_norm_silu(x, shift, gamma, beta, out):
     """Write silu(norm(x + shift)) into out; a block per group and sample."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Normalises with the shift, and forgets it where it writes.
+# Normalise with the shift; I forgot it where the result is written.
 @cuda.jit
 def group_norm_silu(x, shift, gamma, beta, out):
     """Write silu(norm(x + shift)) into out; a block per group and sample."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# Both of a sample next to each other, all the way through.
+# Keep both halves of a sample next to each other, all the way through.
 def guided(model, x, t, text, empty, scale):
     """Return the guided prediction, from one call of the model."""
     texts = torch.stack([empty.expand_as(text), text], 1).flatten(0, 1)

@@ -1,5 +1,5 @@
 # verdict: pass
-# Text first, and the formula with it.
+# The text comes first, also in the formula.
 def guided(model, x, t, text, empty, scale):
     """Return the guided prediction, from one call of the model."""
     n = len(x)

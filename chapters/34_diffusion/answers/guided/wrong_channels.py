@@ -1,5 +1,5 @@
 # verdict: shape
-# Splits the channels, not the batch.
+# Split the channels, not the batch.
 def guided(model, x, t, text, empty, scale):
     """Return the guided prediction, from one call of the model."""
     texts = torch.cat([empty.expand_as(text), text])

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Starts from the prediction with the text.
+# Start from the prediction with the text.
 def guided(model, x, t, text, empty, scale):
     """Return the guided prediction, from one call of the model."""
     texts = torch.cat([empty.expand_as(text), text])

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Repeats each latent, while the texts come in halves.
+# Repeat each latent; but the texts come in halves.
 def guided(model, x, t, text, empty, scale):
     """Return the guided prediction, from one call of the model."""
     texts = torch.cat([empty.expand_as(text), text])

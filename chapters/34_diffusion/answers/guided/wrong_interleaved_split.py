@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Halves go in, and every second sample is taken for the text.
+# Halves go in; but every second sample is taken for the text.
 def guided(model, x, t, text, empty, scale):
     """Return the guided prediction, from one call of the model."""
     texts = torch.cat([empty.expand_as(text), text])

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Repeats each time, while the latents come in halves.
+# Repeat each time; but the latents come in halves.
 def guided(model, x, t, text, empty, scale):
     """Return the guided prediction, from one call of the model."""
     texts = torch.cat([empty.expand_as(text), text])

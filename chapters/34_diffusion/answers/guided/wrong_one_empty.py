@@ -1,5 +1,5 @@
 # verdict: exception
-# One empty text for the whole batch.
+# One empty text is enough for the whole batch.
 def guided(model, x, t, text, empty, scale):
     """Return the guided prediction, from one call of the model."""
     texts = torch.cat([empty[None], text])

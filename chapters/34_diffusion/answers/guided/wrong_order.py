@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Text first, and the halves taken for the other way round.
+# Put the text first, but take the first half for the empty text.
 def guided(model, x, t, text, empty, scale):
     """Return the guided prediction, from one call of the model."""
     texts = torch.cat([text, empty.expand_as(text)])

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Only the difference, exaggerated.
+# Take only the difference, exaggerated.
 def guided(model, x, t, text, empty, scale):
     """Return the guided prediction, from one call of the model."""
     texts = torch.cat([empty.expand_as(text), text])

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The difference the other way round.
+# Take the difference the other way around.
 def guided(model, x, t, text, empty, scale):
     """Return the guided prediction, from one call of the model."""
     texts = torch.cat([empty.expand_as(text), text])

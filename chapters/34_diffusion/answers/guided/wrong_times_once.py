@@ -1,5 +1,5 @@
 # verdict: exception
-# Forgets that each sample needs its time.
+# I forgot that each sample needs its time.
 def guided(model, x, t, text, empty, scale):
     """Return the guided prediction, from one call of the model."""
     texts = torch.cat([empty.expand_as(text), text])

@@ -1,5 +1,5 @@
 # verdict: exception
-# Right, in two calls.
+# It is right, but in two calls.
 def guided(model, x, t, text, empty, scale):
     """Return the guided prediction, from one call of the model."""
     nothing = model(x, t, empty.expand_as(text))

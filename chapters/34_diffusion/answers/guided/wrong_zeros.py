@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Takes zeros for the empty text.
+# Use zeros for the empty text.
 def guided(model, x, t, text, empty, scale):
     """Return the guided prediction, from one call of the model."""
     texts = torch.cat([torch.zeros_like(text), text])

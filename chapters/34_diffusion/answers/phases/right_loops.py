@@ -1,5 +1,5 @@
 # verdict: pass
-# Adds each weight to the tap whose pixel it meets.
+# Add each weight to the filter element whose pixel it meets.
 def phases(weight):
     """Return the weights of the four phases: (2, 2, out, in, 2, 2)."""
     merged = weight.new_zeros(2, 2, *weight.shape[:2], 2, 2)

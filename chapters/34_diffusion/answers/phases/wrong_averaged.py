@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Averages the weights that meet the same pixel.
+# Average the weights that meet the same pixel.
 def phases(weight):
     """Return the weights of the four phases: (2, 2, out, in, 2, 2)."""
     top, middle, bottom = weight.unbind(2)

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Drops the middle weight.
+# Drop the middle weight.
 def phases(weight):
     """Return the weights of the four phases: (2, 2, out, in, 2, 2)."""
     top, middle, bottom = weight.unbind(2)

@@ -1,5 +1,5 @@
 # verdict: shape
-# Does the rows, and leaves three columns.
+# Merge the rows, and leave three columns.
 def phases(weight):
     """Return the weights of the four phases: (2, 2, out, in, 2, 2)."""
     top, middle, bottom = weight.unbind(2)

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Mirrors the taps, as a convolution in a textbook would.
+# Mirror the filter, as a convolution in a textbook would.
 def phases(weight):
     """Return the weights of the four phases: (2, 2, out, in, 2, 2)."""
     top, middle, bottom = weight.unbind(2)

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Exchanges the phases of the rows.
+# Exchange the phases of the rows.
 def phases(weight):
     """Return the weights of the four phases: (2, 2, out, in, 2, 2)."""
     top, middle, bottom = weight.unbind(2)

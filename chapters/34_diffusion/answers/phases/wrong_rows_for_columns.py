@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Rows and columns of the phases exchanged.
+# Exchange the rows and columns of the phases.
 def phases(weight):
     """Return the weights of the four phases: (2, 2, out, in, 2, 2)."""
     top, middle, bottom = weight.unbind(2)

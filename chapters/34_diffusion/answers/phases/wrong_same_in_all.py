@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Treats every phase like the first.
+# Treat every phase like the first.
 def phases(weight):
     """Return the weights of the four phases: (2, 2, out, in, 2, 2)."""
     top, middle, bottom = weight.unbind(2)

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Stacks rows where the columns belong.
+# Stack rows where the columns belong.
 def phases(weight):
     """Return the weights of the four phases: (2, 2, out, in, 2, 2)."""
     top, middle, bottom = weight.unbind(2)

@@ -1,5 +1,5 @@
 # verdict: pass
-# Sorts the rows by what they have to give.
+# Sort the rows by how much they can gain.
 def worth(profile, bandwidth, rate, floor):
     """Return the row with the most to gain, and the step's speed-up from it."""
     def gain(row):

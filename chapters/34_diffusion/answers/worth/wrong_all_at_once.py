@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The bound for all rows together.
+# Take the bound for all rows together.
 def worth(profile, bandwidth, rate, floor):
     """Return the row with the most to gain, and the step's speed-up from it."""
     gains = []

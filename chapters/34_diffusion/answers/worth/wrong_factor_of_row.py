@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The row that is furthest from its limit as a factor.
+# Choose the row that is furthest from its limit as a factor.
 def worth(profile, bandwidth, rate, floor):
     """Return the row with the most to gain, and the step's speed-up from it."""
     ratios = []

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Adds the floor to each call.
+# Add the floor to each call.
 def worth(profile, bandwidth, rate, floor):
     """Return the row with the most to gain, and the step's speed-up from it."""
     gains = []

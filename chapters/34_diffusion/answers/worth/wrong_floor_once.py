@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Counts the floor once per row, not per call.
+# Count the floor once per row, not per call.
 def worth(profile, bandwidth, rate, floor):
     """Return the row with the most to gain, and the step's speed-up from it."""
     gains = []

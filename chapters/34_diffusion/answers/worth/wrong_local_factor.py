@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The speed-up of the row, not of the step.
+# Return the speed-up of the row, not of the step.
 def worth(profile, bandwidth, rate, floor):
     """Return the row with the most to gain, and the step's speed-up from it."""
     gains = []

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Attacks the longest row, whatever it has to give.
+# Choose the longest row, however little it can gain.
 def worth(profile, bandwidth, rate, floor):
     """Return the row with the most to gain, and the step's speed-up from it."""
     gains = []

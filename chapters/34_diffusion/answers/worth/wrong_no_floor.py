@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Forgets that an empty kernel takes time too.
+# I forgot that an empty kernel takes time, too.
 def worth(profile, bandwidth, rate, floor):
     """Return the row with the most to gain, and the step's speed-up from it."""
     gains = []

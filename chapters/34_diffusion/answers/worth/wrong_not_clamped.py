@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Rows below their limit count as negative gains; a step of one has none.
+# A row below its limit counts as a negative gain.
 def worth(profile, bandwidth, rate, floor):
     """Return the row with the most to gain, and the step's speed-up from it."""
     gains = []

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Takes the seconds for those of one call.
+# The seconds are those of one call.
 def worth(profile, bandwidth, rate, floor):
     """Return the row with the most to gain, and the step's speed-up from it."""
     gains = []

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Lets the row take no time at all.
+# Let the row take no time at all.
 def worth(profile, bandwidth, rate, floor):
     """Return the row with the most to gain, and the step's speed-up from it."""
     gains = []

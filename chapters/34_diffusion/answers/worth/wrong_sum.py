@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Adds up bytes and arithmetic, as if they did not overlap.
+# Add up bytes and arithmetic, as if they did not overlap.
 def worth(profile, bandwidth, rate, floor):
     """Return the row with the most to gain, and the step's speed-up from it."""
     gains = []

@@ -1,8 +1,8 @@
 # verdict: wrong-value
-# First the words, then the rows.
+# First the words, then the rows of a.
 @cuda.jit
 def conv_pool(x, w, b, y, won):
-    """Convolve, add the bias, ReLU and pool: eight windows for each warp."""
+    """Convolve, add the bias, apply ReLU and pool: eight windows per warp."""
     sums = cuda.local.array((2, 4), float32)
     lane = int32(cuda.threadIdx.x)
     g, t = lane // int32(4), lane % int32(4)

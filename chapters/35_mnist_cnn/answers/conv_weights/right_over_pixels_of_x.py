@@ -2,7 +2,7 @@
 # Loop over the pixels of x.
 @cuda.jit
 def conv_weights(x, dy, parts):
-    """Write the gradient, slice k: of images k, k + slices, ..."""
+    """Write part k of the gradient: the sum over images k, k + slices, ..."""
     at, k = cuda.grid(1), cuda.blockIdx.y
     dw = parts[k]  # (f, 3, 3, c)
 

@@ -1,8 +1,8 @@
 # verdict: pass
-# Another order of the threads.
+# The threads are in another order.
 @cuda.jit
 def conv_weights(x, dy, parts):
-    """Write the gradient, slice k: of images k, k + slices, ..."""
+    """Write part k of the gradient: the sum over images k, k + slices, ..."""
     at, k = cuda.grid(1), cuda.blockIdx.y
     dw = parts[k]  # (f, 3, 3, c)
 

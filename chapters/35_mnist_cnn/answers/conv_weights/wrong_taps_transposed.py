@@ -1,8 +1,8 @@
 # verdict: wrong-value
-# Rows and columns of the filter, swapped.
+# Exchange rows and columns of the filter.
 @cuda.jit
 def conv_weights(x, dy, parts):
-    """Write the gradient, slice k: of images k, k + slices, ..."""
+    """Write part k of the gradient: the sum over images k, k + slices, ..."""
     at, k = cuda.grid(1), cuda.blockIdx.y
     dw = parts[k]  # (f, 3, 3, c)
 

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The gradient of the bias is that after the ReLU.
+# The gradient of the bias is the one after the ReLU.
 @cuda.jit
 def head(part, b3, w4, b4, labels, order, counter, dh, sums):
     """Finish the forward pass and begin the backward pass, a warp per image."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Every step has the first batch.
+# Every step uses the first batch.
 @cuda.jit
 def head(part, b3, w4, b4, labels, order, counter, dh, sums):
     """Finish the forward pass and begin the backward pass, a warp per image."""

@@ -1,5 +1,5 @@
 # verdict: warp
-# The first lane alone needs the logits.
+# Only the first lane needs the logits.
 @cuda.jit
 def head(part, b3, w4, b4, labels, order, counter, dh, sums):
     """Finish the forward pass and begin the backward pass, a warp per image."""

@@ -1,5 +1,5 @@
 # verdict: float64
-# A bare 0.0.
+# A sum starts at 0.0.
 @cuda.jit
 def head(part, b3, w4, b4, labels, order, counter, dh, sums):
     """Finish the forward pass and begin the backward pass, a warp per image."""

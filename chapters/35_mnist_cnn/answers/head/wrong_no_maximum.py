@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# exp of the logits as they are.
+# Take exp of the logits as they are.
 @cuda.jit
 def head(part, b3, w4, b4, labels, order, counter, dh, sums):
     """Finish the forward pass and begin the backward pass, a warp per image."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# One is subtracted from all.
+# Subtract 1 from all of them.
 @cuda.jit
 def head(part, b3, w4, b4, labels, order, counter, dh, sums):
     """Finish the forward pass and begin the backward pass, a warp per image."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Each lane takes its own dot product for the whole.
+# The lane's own dot product is the whole one.
 @cuda.jit
 def head(part, b3, w4, b4, labels, order, counter, dh, sums):
     """Finish the forward pass and begin the backward pass, a warp per image."""

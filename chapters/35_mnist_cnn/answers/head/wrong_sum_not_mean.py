@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The gradient of the sum of the losses.
+# Take the gradient of the sum of the losses.
 @cuda.jit
 def head(part, b3, w4, b4, labels, order, counter, dh, sums):
     """Finish the forward pass and begin the backward pass, a warp per image."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# With means, and the formula multiplied out.
+# Multiply the bracket by m, and divide once at the front.
 @cuda.jit
 def norm_backward(x, mean, scale, gamma, dy, dx, dgamma, dbeta):
     """Write the gradients of batch normalisation, a block for each channel."""

@@ -1,5 +1,5 @@
 # verdict: unwritten
-# A thread has one row.
+# Each thread has one row.
 @cuda.jit
 def norm_backward(x, mean, scale, gamma, dy, dx, dgamma, dbeta):
     """Write the gradients of batch normalisation, a block for each channel."""

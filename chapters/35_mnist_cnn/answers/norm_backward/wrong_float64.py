@@ -1,5 +1,5 @@
 # verdict: float64
-# A bare 0.0.
+# A sum starts at 0.0.
 @cuda.jit
 def norm_backward(x, mean, scale, gamma, dy, dx, dgamma, dbeta):
     """Write the gradients of batch normalisation, a block for each channel."""

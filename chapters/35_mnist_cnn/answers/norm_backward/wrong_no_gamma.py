@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# gamma is forgotten.
+# I forgot gamma.
 @cuda.jit
 def norm_backward(x, mean, scale, gamma, dy, dx, dgamma, dbeta):
     """Write the gradients of batch normalisation, a block for each channel."""

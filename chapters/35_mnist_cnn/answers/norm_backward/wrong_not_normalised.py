@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# x itself for the sum of dgamma.
+# The sum for dgamma uses x itself.
 @cuda.jit
 def norm_backward(x, mean, scale, gamma, dy, dx, dgamma, dbeta):
     """Write the gradients of batch normalisation, a block for each channel."""

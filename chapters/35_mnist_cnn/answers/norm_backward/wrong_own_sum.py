@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Each thread uses its own part.
+# Each thread uses its own part of the sum.
 @cuda.jit
 def norm_backward(x, mean, scale, gamma, dy, dx, dgamma, dbeta):
     """Write the gradients of batch normalisation, a block for each channel."""

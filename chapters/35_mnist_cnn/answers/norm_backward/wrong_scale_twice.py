@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# dx as if dy were for the normalised x.
+# Multiply by the scale twice.
 @cuda.jit
 def norm_backward(x, mean, scale, gamma, dy, dx, dgamma, dbeta):
     """Write the gradients of batch normalisation, a block for each channel."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# dgamma and dbeta, the other way around.
+# Exchange dgamma and dbeta.
 @cuda.jit
 def norm_backward(x, mean, scale, gamma, dy, dx, dgamma, dbeta):
     """Write the gradients of batch normalisation, a block for each channel."""

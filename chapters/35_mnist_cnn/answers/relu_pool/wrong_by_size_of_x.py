@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# A thread for each pixel.
+# There is one thread for each pixel.
 @cuda.jit
 def relu_pool(x, y, won):
     """Write the largest of each 2 x 2 window, or 0, and which pixel it was."""

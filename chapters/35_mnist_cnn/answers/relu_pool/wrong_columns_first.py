@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Pixel 1 is the one below.
+# Pixel 1 is the one below pixel 0.
 @cuda.jit
 def relu_pool(x, y, won):
     """Write the largest of each 2 x 2 window, or 0, and which pixel it was."""

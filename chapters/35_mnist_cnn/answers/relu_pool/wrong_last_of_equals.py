@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Of equals the last one wins.
+# Of equal pixels, the last one wins.
 @cuda.jit
 def relu_pool(x, y, won):
     """Write the largest of each 2 x 2 window, or 0, and which pixel it was."""

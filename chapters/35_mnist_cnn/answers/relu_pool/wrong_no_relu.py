@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The largest, whatever it is.
+# Take the largest, whatever it is.
 @cuda.jit
 def relu_pool(x, y, won):
     """Write the largest of each 2 x 2 window, or 0, and which pixel it was."""

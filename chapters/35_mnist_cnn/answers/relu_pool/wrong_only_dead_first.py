@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The winner starts from the first pixel.
+# The winner is pixel 0 until another one is larger.
 @cuda.jit
 def relu_pool(x, y, won):
     """Write the largest of each 2 x 2 window, or 0, and which pixel it was."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Nothing says that ReLU cut it off.
+# If ReLU cuts the window off, nothing needs to say so.
 @cuda.jit
 def relu_pool(x, y, won):
     """Write the largest of each 2 x 2 window, or 0, and which pixel it was."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The winner is for later.
+# The winner is for later, so I do not store it.
 @cuda.jit
 def relu_pool(x, y, won):
     """Write the largest of each 2 x 2 window, or 0, and which pixel it was."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# A loop over parameters, and the new value in a variable.
+# A grid-stride loop over parameters, with the new value in a variable.
 @cuda.jit
 def update(conv, sums, rate, steps, theta, w2, counter):
     """Take a step of SGD, one thread per parameter."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The step is counted by all.
+# Every thread counts the step.
 @cuda.jit
 def update(conv, sums, rate, steps, theta, w2, counter):
     """Take a step of SGD, one thread per parameter."""

@@ -1,5 +1,5 @@
 # verdict: float64
-# A bare 0.0.
+# A sum starts at 0.0.
 @cuda.jit
 def update(conv, sums, rate, steps, theta, w2, counter):
     """Take a step of SGD, one thread per parameter."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The mean of the parts.
+# Take the mean of the parts.
 @cuda.jit
 def update(conv, sums, rate, steps, theta, w2, counter):
     """Take a step of SGD, one thread per parameter."""

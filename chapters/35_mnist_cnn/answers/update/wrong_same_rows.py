@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# Both arrays have equally many rows.
+# Both arrays have the same number of rows.
 @cuda.jit
 def update(conv, sums, rate, steps, theta, w2, counter):
     """Take a step of SGD, one thread per parameter."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Up the gradient.
+# Go up the gradient.
 @cuda.jit
 def update(conv, sums, rate, steps, theta, w2, counter):
     """Take a step of SGD, one thread per parameter."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# Begins with the bias in the accumulator, and multiplies by a sigmoid.
+# Start with the bias in the accumulator, and multiply by a sigmoid.
 @ct.kernel
 def dense(x, w, bias, out, TM: Constant, TN: Constant, TK: Constant):
     i, j = ct.bid(0), ct.bid(1)

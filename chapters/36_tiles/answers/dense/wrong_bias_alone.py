@@ -1,5 +1,5 @@
 # verdict: program
-# The tile of the bias replaces the sums. It has one axis, and is stored to a matrix.
+# Assign the tile of the bias; but it replaces the sums, and has only one axis.
 @ct.kernel
 def dense(x, w, bias, out, TM: Constant, TN: Constant, TK: Constant):
     """Store silu(x @ w + bias)."""

@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# Chooses the bias by the row of tiles.
+# Choose the bias by the row of tiles.
 @ct.kernel
 def dense(x, w, bias, out, TM: Constant, TN: Constant, TK: Constant):
     i, j = ct.bid(0), ct.bid(1)

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Keeps the sums in the type of the matrices.
+# Keep the sums in the type of the matrices.
 @ct.kernel
 def dense(x, w, bias, out, TM: Constant, TN: Constant, TK: Constant):
     i, j = ct.bid(0), ct.bid(1)

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Adds the bias in every step of the loop.
+# Add the bias in every step of the loop.
 @ct.kernel
 def dense(x, w, bias, out, TM: Constant, TN: Constant, TK: Constant):
     i, j = ct.bid(0), ct.bid(1)

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Forgets the bias.
+# I forgot the bias.
 @ct.kernel
 def dense(x, w, bias, out, TM: Constant, TN: Constant, TK: Constant):
     i, j = ct.bid(0), ct.bid(1)

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Chooses no padding along K.
+# Choose no padding along K.
 @ct.kernel
 def dense(x, w, bias, out, TM: Constant, TN: Constant, TK: Constant):
     i, j = ct.bid(0), ct.bid(1)

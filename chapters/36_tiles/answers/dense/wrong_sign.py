@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Takes the exponential of the sums, not of their negatives.
+# Take the exponential of the sums, not of their negatives.
 @ct.kernel
 def dense(x, w, bias, out, TM: Constant, TN: Constant, TK: Constant):
     i, j = ct.bid(0), ct.bid(1)

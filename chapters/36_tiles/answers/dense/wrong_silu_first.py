@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Adds the bias at the end.
+# Apply SiLU first, and add the bias at the end.
 @ct.kernel
 def dense(x, w, bias, out, TM: Constant, TN: Constant, TK: Constant):
     i, j = ct.bid(0), ct.bid(1)

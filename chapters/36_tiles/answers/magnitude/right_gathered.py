@@ -1,5 +1,5 @@
 # verdict: pass
-# Loads and stores elements by their indices, not a tile by its number.
+# Load and store elements by their indices, not a tile by its number.
 @ct.kernel
 def magnitude(x, y, out, TILE: Constant):
     where = ct.bid(0) * TILE + ct.arange(TILE, dtype=ct.int32)

@@ -1,5 +1,5 @@
 # verdict: pass
-# Chooses a padding, and a power instead of a product.
+# Choose a padding, and use powers instead of products.
 @ct.kernel
 def magnitude(x, y, out, TILE: Constant):
     zero = ct.PaddingMode.ZERO

@@ -1,5 +1,5 @@
 # verdict: program
-# Indexes the array, as in Numba.
+# Index the array, as in Numba.
 @ct.kernel
 def magnitude(x, y, out, TILE: Constant):
     i = ct.bid(0)

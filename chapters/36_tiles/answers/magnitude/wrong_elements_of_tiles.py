@@ -1,5 +1,5 @@
 # verdict: program
-# Goes through the elements of the tiles, as a thread goes through an array.
+# Go through the elements of the tiles, as a thread goes through an array.
 @ct.kernel
 def magnitude(x, y, out, TILE: Constant):
     i = ct.bid(0)

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Loads the first tile of y in every block.
+# Load the first tile of y in every block.
 @ct.kernel
 def magnitude(x, y, out, TILE: Constant):
     i = ct.bid(0)

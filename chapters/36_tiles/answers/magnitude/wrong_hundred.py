@@ -1,5 +1,5 @@
 # verdict: program
-# Chooses a tile that is no power of two.
+# Choose tiles of 100 elements, which is no power of two.
 @ct.kernel
 def magnitude(x, y, out, TILE: Constant):
     i = ct.bid(0)

@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# Takes the index for that of an element.
+# The index is that of an element.
 @ct.kernel
 def magnitude(x, y, out, TILE: Constant):
     i = ct.bid(0) * TILE

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Forgets the root.
+# I forgot the root.
 @ct.kernel
 def magnitude(x, y, out, TILE: Constant):
     i = ct.bid(0)

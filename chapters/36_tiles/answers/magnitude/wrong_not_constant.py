@@ -1,5 +1,5 @@
 # verdict: program
-# Leaves the annotation out: the shape of a tile has to be known.
+# Leave the annotation out; but the shape of a tile has to be known.
 @ct.kernel
 def magnitude(x, y, out, TILE):
     i = ct.bid(0)

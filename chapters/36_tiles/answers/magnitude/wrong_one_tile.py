@@ -1,5 +1,5 @@
 # verdict: unwritten
-# Stores every tile to the same place.
+# Store every tile to the same place.
 @ct.kernel
 def magnitude(x, y, out, TILE: Constant):
     i = ct.bid(0)

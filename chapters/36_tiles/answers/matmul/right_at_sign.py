@@ -1,5 +1,5 @@
 # verdict: pass
-# Multiplies with @, and adds in float32.
+# Multiply with @, and add in float32.
 @ct.kernel
 def matmul(a, b, c, TM: Constant, TN: Constant, TK: Constant):
     i, j = ct.bid(0), ct.bid(1)

@@ -1,5 +1,5 @@
 # verdict: pass
-# Backwards, and the tiles in variables of their own.
+# Go backwards, and load the tiles inside the call.
 @ct.kernel
 def matmul(a, b, c, TM: Constant, TN: Constant, TK: Constant):
     i, j = ct.bid(0), ct.bid(1)

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Adds to the sums what already contains them.
+# Add to the sums what already contains them.
 @ct.kernel
 def matmul(a, b, c, TM: Constant, TN: Constant, TK: Constant):
     i, j = ct.bid(0), ct.bid(1)

@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# Counts the tiles along the rows of a.
+# Count the tiles of a along axis 0, and one more.
 @ct.kernel
 def matmul(a, b, c, TM: Constant, TN: Constant, TK: Constant):
     i, j = ct.bid(0), ct.bid(1)

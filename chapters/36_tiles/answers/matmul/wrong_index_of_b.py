@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# Walks along a row of b instead of down a column.
+# Walk along a row of b instead of down a column.
 @ct.kernel
 def matmul(a, b, c, TM: Constant, TN: Constant, TK: Constant):
     i, j = ct.bid(0), ct.bid(1)

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Begins anew in every step.
+# Start anew in every step.
 @ct.kernel
 def matmul(a, b, c, TM: Constant, TN: Constant, TK: Constant):
     i, j = ct.bid(0), ct.bid(1)

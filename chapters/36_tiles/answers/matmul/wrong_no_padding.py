@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Chooses no padding: what is beyond K takes part.
+# Choose no padding; but what is beyond K then takes part.
 @ct.kernel
 def matmul(a, b, c, TM: Constant, TN: Constant, TK: Constant):
     i, j = ct.bid(0), ct.bid(1)

@@ -1,5 +1,5 @@
 # verdict: program
-# Gives the tile of b the sides of that of a.
+# Give the tile of b the sides of the tile of a.
 @ct.kernel
 def matmul(a, b, c, TM: Constant, TN: Constant, TK: Constant):
     i, j = ct.bid(0), ct.bid(1)

@@ -1,5 +1,5 @@
 # verdict: pass
-# Reduces the whole tile to a number; powers of 2.
+# Reduce the whole tile to a number, and take powers of 2.
 @ct.kernel
 def softmax(x, out, WIDTH: Constant):
     i = ct.bid(0)

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Reduces the axis that has one element.
+# Reduce along the axis that has one element.
 @ct.kernel
 def softmax(x, out, WIDTH: Constant):
     i = ct.bid(0)

@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# Swaps row and column in the index of the tile.
+# Exchange row and column in the index of the tile.
 @ct.kernel
 def softmax(x, out, WIDTH: Constant):
     i = ct.bid(0)

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Chooses no padding: what is beyond the row is anything.
+# Choose no padding; but what is beyond the row can then be anything.
 @ct.kernel
 def softmax(x, out, WIDTH: Constant):
     i = ct.bid(0)

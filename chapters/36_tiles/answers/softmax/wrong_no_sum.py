@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Does not divide by the sum.
+# Do not divide by the sum.
 @ct.kernel
 def softmax(x, out, WIDTH: Constant):
     i = ct.bid(0)

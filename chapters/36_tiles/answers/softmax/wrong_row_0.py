@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Loads row 0 in every block.
+# Load row 0 in every block.
 @ct.kernel
 def softmax(x, out, WIDTH: Constant):
     i = ct.bid(0)

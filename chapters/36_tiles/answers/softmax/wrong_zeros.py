@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Pads with zeros, which are larger than every element.
+# Pad with zeros; but they are larger than every element.
 @ct.kernel
 def softmax(x, out, WIDTH: Constant):
     i = ct.bid(0)

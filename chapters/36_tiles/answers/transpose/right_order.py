@@ -1,5 +1,5 @@
 # verdict: pass
-# Loads the tile with its axes exchanged.
+# Load the tile with its axes exchanged.
 @ct.kernel
 def transpose(x, out, TILE: Constant):
     i, j = ct.bid(0), ct.bid(1)

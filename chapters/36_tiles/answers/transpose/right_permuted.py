@@ -1,5 +1,5 @@
 # verdict: pass
-# Permutes the axes.
+# Permute the axes.
 @ct.kernel
 def transpose(x, out, TILE: Constant):
     shape = TILE, TILE

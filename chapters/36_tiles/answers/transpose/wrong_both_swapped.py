@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# Swaps the index of the load as well: there are not that many tiles.
+# Exchange the index of the load; but there are not that many tiles.
 @ct.kernel
 def transpose(x, out, TILE: Constant):
     i, j = ct.bid(0), ct.bid(1)

@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# Counts elements instead of tiles.
+# Count elements instead of tiles.
 @ct.kernel
 def transpose(x, out, TILE: Constant):
     row, col = ct.bid(0) * TILE, ct.bid(1) * TILE

@@ -1,5 +1,5 @@
 # verdict: program
-# Gives a matrix one index.
+# Give a matrix one index.
 @ct.kernel
 def transpose(x, out, TILE: Constant):
     tile = ct.load(x, index=(ct.bid(0),), shape=(TILE,))  # <- here

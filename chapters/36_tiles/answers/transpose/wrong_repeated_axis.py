@@ -1,5 +1,5 @@
 # verdict: program
-# Counts one axis from the front and one from the end, and so names the same one twice.
+# Count one axis from the front and one from the end; but they are the same.
 @ct.kernel
 def transpose(x, out, TILE: Constant):
     i, j = ct.bid(0), ct.bid(1)

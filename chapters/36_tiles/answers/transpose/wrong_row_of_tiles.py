@@ -1,5 +1,5 @@
 # verdict: unwritten
-# Takes the column of tiles for the row, too.
+# The column of tiles is ct.bid(0), too.
 @ct.kernel
 def transpose(x, out, TILE: Constant):
     i, j = ct.bid(0), ct.bid(0)

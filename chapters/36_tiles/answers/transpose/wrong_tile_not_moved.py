@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Transposes every tile, and stores it where it was.
+# Transpose every tile, and store it where it was.
 @ct.kernel
 def transpose(x, out, TILE: Constant):
     i, j = ct.bid(0), ct.bid(1)

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Moves the tiles, and leaves them as they are.
+# Move the tiles, and leave them as they are.
 @ct.kernel
 def transpose(x, out, TILE: Constant):
     i, j = ct.bid(0), ct.bid(1)

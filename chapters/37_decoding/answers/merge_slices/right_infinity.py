@@ -1,5 +1,5 @@
 # verdict: pass
-# Begins with minus infinity.
+# Start with minus infinity.
 @cuda.jit
 def merge_slices(tops, weights, totals, out):
     """Merge the slices of each head, one head per block."""

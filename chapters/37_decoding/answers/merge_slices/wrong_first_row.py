@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Merges the slices of a thread, and forgets those of the other rows.
+# Merge the slices of a thread; I forgot those of the other rows.
 @cuda.jit
 def merge_slices(tops, weights, totals, out):
     """Merge the slices of each head, one head per block."""

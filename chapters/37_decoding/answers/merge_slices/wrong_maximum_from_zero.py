@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# A maximum begins at 0.
+# A maximum starts at 0.
 @cuda.jit
 def merge_slices(tops, weights, totals, out):
     """Merge the slices of each head, one head per block."""

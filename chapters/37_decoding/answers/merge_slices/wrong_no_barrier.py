@@ -1,5 +1,5 @@
 # verdict: race
-# Thread (c, 0) reads what others have stored, without a barrier.
+# Thread (c, 0) reads what the others have stored, without a barrier.
 @cuda.jit
 def merge_slices(tops, weights, totals, out):
     """Merge the slices of each head, one head per block."""

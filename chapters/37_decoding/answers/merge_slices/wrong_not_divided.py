@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The sum is not divided.
+# I forgot to divide by the sum of the weights.
 @cuda.jit
 def merge_slices(tops, weights, totals, out):
     """Merge the slices of each head, one head per block."""

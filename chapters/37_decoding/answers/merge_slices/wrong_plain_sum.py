@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Adds what the slices have found.
+# Add up what the slices have found.
 @cuda.jit
 def merge_slices(tops, weights, totals, out):
     """Merge the slices of each head, one head per block."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# Goes over the keys twice: first for the maximum, then for the sums.
+# Go over the keys twice: first for the maximum, then for the sums.
 @cuda.jit
 def one_query(q, k, v, out):
     """Attention of one query per head, one warp per head."""

@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# Columns of a lane are neighbours, as if each had 32.
+# The columns of a lane are neighbours: 32 for each lane.
 @cuda.jit
 def one_query(q, k, v, out):
     """Attention of one query per head, one warp per head."""

@@ -1,5 +1,5 @@
 # verdict: float64
-# Literals of Python.
+# A sum starts at 0.0.
 @cuda.jit
 def one_query(q, k, v, out):
     """Attention of one query per head, one warp per head."""

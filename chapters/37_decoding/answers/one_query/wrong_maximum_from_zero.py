@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# A maximum begins at 0.
+# A maximum starts at 0.
 @cuda.jit
 def one_query(q, k, v, out):
     """Attention of one query per head, one warp per head."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Two passes, but the maximum is taken after the loop: it is the last key's score.
+# Two passes; but the maximum, after the loop, is the score of the last key.
 @cuda.jit
 def one_query(q, k, v, out):
     """Attention of one query per head, one warp per head."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The weights are not divided by their sum.
+# I forgot to divide by the sum of the weights.
 @cuda.jit
 def one_query(q, k, v, out):
     """Attention of one query per head, one warp per head."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Forgets the scale.
+# I forgot the scale.
 @cuda.jit
 def one_query(q, k, v, out):
     """Attention of one query per head, one warp per head."""

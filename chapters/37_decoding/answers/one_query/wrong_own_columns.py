@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Takes the lane's part of the dot product for the score.
+# The lane's part of the dot product is the score.
 @cuda.jit
 def one_query(q, k, v, out):
     """Attention of one query per head, one warp per head."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Adds to the sums of the old maximum.
+# Add to the sums, which are relative to the old maximum.
 @cuda.jit
 def one_query(q, k, v, out):
     """Attention of one query per head, one warp per head."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# Looks up a page when it begins, and keeps key and value in two scalars per column.
+# Look up each page when it starts; key and value are scalars, column by column.
 @cuda.jit
 def paged_group(q, k, v, table, lengths, slices, tops, weights, totals):
     """Attend to a slice of paged keys, for a group of query heads."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# All sequences have the pages of the first.
+# All sequences have the pages of the first one.
 @cuda.jit
 def paged_group(q, k, v, table, lengths, slices, tops, weights, totals):
     """Attend to a slice of paged keys, for a group of query heads."""

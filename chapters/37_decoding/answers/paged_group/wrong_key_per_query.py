@@ -1,5 +1,5 @@
 # verdict: loads
-# Loads the key anew for each query.
+# Load the key again for each query.
 @cuda.jit
 def paged_group(q, k, v, table, lengths, slices, tops, weights, totals):
     """Attend to a slice of paged keys, for a group of query heads."""

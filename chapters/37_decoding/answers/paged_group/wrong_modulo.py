@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Query heads take key/value heads in turns.
+# Query heads take turns with the key/value heads.
 @cuda.jit
 def paged_group(q, k, v, table, lengths, slices, tops, weights, totals):
     """Attend to a slice of paged keys, for a group of query heads."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Takes the number of a page in its sequence for the page.
+# The number of a page in its sequence is the page.
 @cuda.jit
 def paged_group(q, k, v, table, lengths, slices, tops, weights, totals):
     """Attend to a slice of paged keys, for a group of query heads."""

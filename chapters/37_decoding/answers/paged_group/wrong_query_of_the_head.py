@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# All queries of the block are that of its head.
+# The block has only the query of its head.
 @cuda.jit
 def paged_group(q, k, v, table, lengths, slices, tops, weights, totals):
     """Attend to a slice of paged keys, for a group of query heads."""

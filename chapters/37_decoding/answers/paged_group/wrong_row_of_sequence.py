@@ -1,5 +1,5 @@
 # verdict: out-of-bounds
-# Takes the key's number in the sequence for its row in the page.
+# The key's number in the sequence is its row in the page.
 @cuda.jit
 def paged_group(q, k, v, table, lengths, slices, tops, weights, totals):
     """Attend to a slice of paged keys, for a group of query heads."""

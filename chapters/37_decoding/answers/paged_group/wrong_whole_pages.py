@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Reads the last page to its end.
+# Read the last page to its end.
 @cuda.jit
 def paged_group(q, k, v, table, lengths, slices, tops, weights, totals):
     """Attend to a slice of paged keys, for a group of query heads."""

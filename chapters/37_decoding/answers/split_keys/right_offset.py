@@ -1,5 +1,5 @@
 # verdict: pass
-# Counts keys from the beginning of the slice.
+# Count keys from the start of the slice.
 @cuda.jit
 def split_keys(q, k, v, lengths, slices, tops, weights, totals):
     """Attend to a slice of the keys of each head, one warp per slice."""

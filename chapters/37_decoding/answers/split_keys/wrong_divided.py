@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Divides as in exercise 2: an empty slice gives NaN.
+# Divide as in exercise 2; but an empty slice then gives NaN.
 @cuda.jit
 def split_keys(q, k, v, lengths, slices, tops, weights, totals):
     """Attend to a slice of the keys of each head, one warp per slice."""

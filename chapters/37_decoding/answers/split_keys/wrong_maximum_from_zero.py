@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# A maximum begins at 0.
+# A maximum starts at 0.
 @cuda.jit
 def split_keys(q, k, v, lengths, slices, tops, weights, totals):
     """Attend to a slice of the keys of each head, one warp per slice."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Slices of length // slices keys lose the last keys.
+# A slice has length // slices keys; but then the last keys are lost.
 @cuda.jit
 def split_keys(q, k, v, lengths, slices, tops, weights, totals):
     """Attend to a slice of the keys of each head, one warp per slice."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The sum of a slice stays relative to an old maximum.
+# The sum of a slice may stay relative to an old maximum.
 @cuda.jit
 def split_keys(q, k, v, lengths, slices, tops, weights, totals):
     """Attend to a slice of the keys of each head, one warp per slice."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Takes the longest sequence's length for all.
+# Use the length of the longest sequence for all.
 @cuda.jit
 def split_keys(q, k, v, lengths, slices, tops, weights, totals):
     """Attend to a slice of the keys of each head, one warp per slice."""

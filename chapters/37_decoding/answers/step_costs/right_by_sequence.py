@@ -1,5 +1,5 @@
 # verdict: pass
-# Adds up sequence by sequence.
+# Add up sequence by sequence.
 def step_costs(lengths, heads, kv_heads, d):
     """Return the operations of a decoding step, and its bytes in two ways."""
     flops = once = apart = 0

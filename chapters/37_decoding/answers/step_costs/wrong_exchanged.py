@@ -1,5 +1,5 @@
 # verdict: answer
-# The two numbers of bytes, in the other order.
+# Return the two numbers of bytes in the other order.
 def step_costs(lengths, heads, kv_heads, d):
     """Return the operations of a decoding step, and its bytes in two ways."""
     keys = sum(lengths)

@@ -1,5 +1,5 @@
 # verdict: answer
-# Forgets that values are read as well.
+# I forgot that values are read as well.
 def step_costs(lengths, heads, kv_heads, d):
     """Return the operations of a decoding step, and its bytes in two ways."""
     keys = sum(lengths)

@@ -1,5 +1,5 @@
 # verdict: answer
-# Leaves out the outputs.
+# Leave out the outputs.
 def step_costs(lengths, heads, kv_heads, d):
     """Return the operations of a decoding step, and its bytes in two ways."""
     keys = sum(lengths)

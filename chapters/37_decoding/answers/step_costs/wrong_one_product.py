@@ -1,5 +1,5 @@
 # verdict: answer
-# Counts a multiply-add as one operation.
+# A multiply-add is one operation.
 def step_costs(lengths, heads, kv_heads, d):
     """Return the operations of a decoding step, and its bytes in two ways."""
     keys = sum(lengths)

@@ -1,5 +1,5 @@
 # verdict: answer
-# Thinks that a group has one query.
+# A group has one query.
 def step_costs(lengths, heads, kv_heads, d):
     """Return the operations of a decoding step, and its bytes in two ways."""
     keys = sum(lengths)

@@ -1,5 +1,5 @@
 # verdict: pass
-# Rounds to a multiple of the step, which depends on the exponent; round() takes ties to even.
+# Round to a multiple of the exponent's step; round() takes ties to even.
 def e2m1(x):
     """Return the code, 0 to 15, of the number of e2m1 that is nearest to x."""
 

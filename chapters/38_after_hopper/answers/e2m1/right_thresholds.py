@@ -1,5 +1,5 @@
 # verdict: pass
-# Counts the middles below x; a middle itself counts where the code above it is even.
+# Count the middles below x, and x itself as one if the code above is even.
 def e2m1(x):
     """Return the code, 0 to 15, of the number of e2m1 that is nearest to x."""
 

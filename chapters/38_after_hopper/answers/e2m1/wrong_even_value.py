@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Prefers an even value in a tie, instead of an even code.
+# In a tie, prefer an even value instead of an even code.
 def e2m1(x):
     """Return the code, 0 to 15, of the number of e2m1 that is nearest to x."""
 

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# min takes the first of two that are equally near, which is the smaller one.
+# min takes the first of two that are equally near; but that is the smaller one.
 def e2m1(x):
     """Return the code, 0 to 15, of the number of e2m1 that is nearest to x."""
 

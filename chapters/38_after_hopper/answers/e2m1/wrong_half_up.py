@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Rounds ties away from zero, as at school.
+# Round ties away from zero, as at school.
 def e2m1(x):
     """Return the code, 0 to 15, of the number of e2m1 that is nearest to x."""
 

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Makes the code negative instead of setting its sign bit.
+# Make the code negative instead of setting its sign bit.
 def e2m1(x):
     """Return the code, 0 to 15, of the number of e2m1 that is nearest to x."""
 

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Forgets the sign.
+# I forgot the sign.
 def e2m1(x):
     """Return the code, 0 to 15, of the number of e2m1 that is nearest to x."""
 

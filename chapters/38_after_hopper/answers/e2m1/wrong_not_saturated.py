@@ -1,5 +1,5 @@
 # verdict: exception
-# Looks for a neighbour above, and 100 has none.
+# Look for a neighbour above; but 100 has none.
 def e2m1(x):
     """Return the code, 0 to 15, of the number of e2m1 that is nearest to x."""
 

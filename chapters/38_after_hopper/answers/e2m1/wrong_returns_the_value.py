@@ -1,5 +1,5 @@
 # verdict: type
-# Returns the number instead of its code.
+# Return the number instead of its code.
 def e2m1(x):
     """Return the code, 0 to 15, of the number of e2m1 that is nearest to x."""
 

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Takes the largest value that is not above x.
+# Take the largest value that is not above x.
 def e2m1(x):
     """Return the code, 0 to 15, of the number of e2m1 that is nearest to x."""
 

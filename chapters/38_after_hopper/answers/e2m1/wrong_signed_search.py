@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Searches all 16 values, but codes 8 to 15 are also even or odd by themselves: 0 and -0 tie.
+# Search all 16 values; but 0 and -0 are equally near.
 def e2m1(x):
     """Return the code, 0 to 15, of the number of e2m1 that is nearest to x."""
 

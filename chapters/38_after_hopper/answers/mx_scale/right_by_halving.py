@@ -1,5 +1,5 @@
 # verdict: pass
-# Looks for the power of two, one step at a time.
+# Look for the power of two, one step at a time.
 def mx_scale(block):
     """Return the e8m0 byte, 0 to 254, of the scale of a block of 32 numbers."""
 

@@ -1,5 +1,5 @@
 # verdict: pass
-# With frexp, and the bias and the element in one number.
+# Use frexp, with all constants in one number.
 def mx_scale(block):
     """Return the e8m0 byte, 0 to 254, of the scale of a block of 32 numbers."""
 

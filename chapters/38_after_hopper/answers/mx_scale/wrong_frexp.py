@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Takes the exponent of frexp, whose mantissa is below 1.
+# Use the exponent of frexp; but its mantissa is below 1.
 def mx_scale(block):
     """Return the e8m0 byte, 0 to 254, of the scale of a block of 32 numbers."""
 

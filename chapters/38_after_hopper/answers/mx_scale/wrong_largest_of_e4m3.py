@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Divides by the largest number of e4m3 instead of its largest power of two.
+# Divide by the largest number of e4m3 instead of its largest power of two.
 def mx_scale(block):
     """Return the e8m0 byte, 0 to 254, of the scale of a block of 32 numbers."""
 

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Rounds the exponent to the nearest.
+# Round the exponent to the nearest integer.
 def mx_scale(block):
     """Return the e8m0 byte, 0 to 254, of the scale of a block of 32 numbers."""
 

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Takes the power of two itself as the scale.
+# The power of two itself is the scale.
 def mx_scale(block):
     """Return the e8m0 byte, 0 to 254, of the scale of a block of 32 numbers."""
 

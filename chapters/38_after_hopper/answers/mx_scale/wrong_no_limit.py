@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Lets the byte become negative.
+# Let the byte become negative.
 def mx_scale(block):
     """Return the e8m0 byte, 0 to 254, of the scale of a block of 32 numbers."""
 

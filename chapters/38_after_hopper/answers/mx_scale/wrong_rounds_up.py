@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Rounds the exponent up, so that nothing saturates.
+# Round the exponent up, so that nothing saturates.
 def mx_scale(block):
     """Return the e8m0 byte, 0 to 254, of the scale of a block of 32 numbers."""
 

@@ -1,5 +1,5 @@
 # verdict: type
-# Returns the scale instead of its byte.
+# Return the scale instead of its byte.
 def mx_scale(block):
     """Return the e8m0 byte, 0 to 254, of the scale of a block of 32 numbers."""
 

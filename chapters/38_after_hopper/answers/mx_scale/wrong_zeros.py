@@ -1,5 +1,5 @@
 # verdict: exception
-# Takes the logarithm of a block of zeros.
+# Take the logarithm, even for a block of zeros.
 def mx_scale(block):
     """Return the e8m0 byte, 0 to 254, of the scale of a block of 32 numbers."""
 

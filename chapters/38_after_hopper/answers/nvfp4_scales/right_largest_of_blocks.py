@@ -1,5 +1,5 @@
 # verdict: pass
-# Finds the largest magnitude of every block first.
+# Find the largest magnitude of every block first.
 def nvfp4_scales(values):
     """Return (scale of the tensor, scales of its blocks)."""
 

@@ -1,5 +1,5 @@
 # verdict: answer
-# Takes blocks of 32, as in MX.
+# Use blocks of 32, as in MX.
 def nvfp4_scales(values):
     """Return (scale of the tensor, scales of its blocks)."""
 

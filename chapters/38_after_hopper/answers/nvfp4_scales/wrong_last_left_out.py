@@ -1,5 +1,5 @@
 # verdict: answer
-# The slice ends at the last element of the block, taken to be included.
+# A slice includes its end, so it ends at the last element of the block.
 def nvfp4_scales(values):
     """Return (scale of the tensor, scales of its blocks)."""
 

@@ -1,5 +1,5 @@
 # verdict: answer
-# Takes the largest number instead of the largest magnitude.
+# Take the largest number instead of the largest magnitude.
 def nvfp4_scales(values):
     """Return (scale of the tensor, scales of its blocks)."""
 

@@ -1,5 +1,5 @@
 # verdict: answer
-# Does not divide the tensor's scale out of the blocks'.
+# Do not divide the scales of the blocks by that of the tensor.
 def nvfp4_scales(values):
     """Return (scale of the tensor, scales of its blocks)."""
 

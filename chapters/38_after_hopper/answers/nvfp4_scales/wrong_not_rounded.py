@@ -1,5 +1,5 @@
 # verdict: answer
-# Leaves the scales of the blocks in float64.
+# Leave the scales of the blocks in float64.
 def nvfp4_scales(values):
     """Return (scale of the tensor, scales of its blocks)."""
 

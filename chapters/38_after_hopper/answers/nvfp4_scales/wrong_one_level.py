@@ -1,5 +1,5 @@
 # verdict: answer
-# Leaves the scale of the tensor out, and blocks saturate or vanish.
+# Leave the scale of the tensor out; but then blocks saturate or vanish.
 def nvfp4_scales(values):
     """Return (scale of the tensor, scales of its blocks)."""
 

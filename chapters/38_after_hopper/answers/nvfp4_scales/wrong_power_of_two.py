@@ -1,5 +1,5 @@
 # verdict: answer
-# Rounds the scales to powers of two, as MX does.
+# Round the scales to powers of two, as MX does.
 def nvfp4_scales(values):
     """Return (scale of the tensor, scales of its blocks)."""
 

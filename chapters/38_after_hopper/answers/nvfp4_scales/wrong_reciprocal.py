@@ -1,5 +1,5 @@
 # verdict: answer
-# Returns what to multiply by when encoding, not when decoding.
+# Return what to multiply by when encoding, not when decoding.
 def nvfp4_scales(values):
     """Return (scale of the tensor, scales of its blocks)."""
 

@@ -1,5 +1,5 @@
 # verdict: answer
-# Scales the tensor to e2m1 alone; the blocks' scales are then 1 at most.
+# Scale the tensor for e2m1 alone; but the scales of blocks are then at most 1.
 def nvfp4_scales(values):
     """Return (scale of the tensor, scales of its blocks)."""
 

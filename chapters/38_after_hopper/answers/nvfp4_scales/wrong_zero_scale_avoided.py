@@ -1,5 +1,5 @@
 # verdict: answer
-# Replaces a scale of 0 by 1, to avoid divisions by it.
+# Replace a scale of 0 by 1, to avoid dividing by it.
 def nvfp4_scales(values):
     """Return (scale of the tensor, scales of its blocks)."""
 

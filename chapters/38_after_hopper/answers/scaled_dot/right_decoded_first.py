@@ -1,5 +1,5 @@
 # verdict: pass
-# Decodes every number first, and multiplies then.
+# Decode every number first, and then multiply.
 def scaled_dot(a, b):
     """Return the dot product of two block-scaled vectors."""
 

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Knows NVFP4 only; with blocks of 32, half of the elements are left out.
+# A block has 16 elements; but of a block of 32, half is then left out.
 def scaled_dot(a, b):
     """Return the dot product of two block-scaled vectors."""
 

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Multiplies the codes themselves.
+# Multiply the codes themselves.
 def scaled_dot(a, b):
     """Return the dot product of two block-scaled vectors."""
 

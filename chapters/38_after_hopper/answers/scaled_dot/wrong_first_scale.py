@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Sums over everything, and scales at the end.
+# Sum over everything, and scale at the end.
 def scaled_dot(a, b):
     """Return the dot product of two block-scaled vectors."""
 

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Takes three bits of the code, and so loses the sign.
+# Use three bits of the code; but that loses the sign.
 def scaled_dot(a, b):
     """Return the dot product of two block-scaled vectors."""
 

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Leaves out the scales of the tensors.
+# Leave out the scales of the tensors.
 def scaled_dot(a, b):
     """Return the dot product of two block-scaled vectors."""
 

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Takes the scales of one vector only.
+# Use the scales of one vector only.
 def scaled_dot(a, b):
     """Return the dot product of two block-scaled vectors."""
 

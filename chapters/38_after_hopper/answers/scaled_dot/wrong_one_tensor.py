@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Takes the scale of one tensor only.
+# Use the scale of one tensor only.
 def scaled_dot(a, b):
     """Return the dot product of two block-scaled vectors."""
 

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Does not begin a new sum with each block.
+# Do not start a new sum for each block.
 def scaled_dot(a, b):
     """Return the dot product of two block-scaled vectors."""
 
