@@ -612,10 +612,11 @@ check(
 # choices are impossible, and `needs` shows why.
 #
 # The kernel that is tuned is `gemm_even`, in `even.py`, whose inner loop is the
-# serpentine's, with cheaper indices. For each shape, the table has two lines of
-# speeds in TFLOP/s, with a column for each choice. The first line is for whole tiles.
-# In the second, the tiles are *even*: those of the last wave are cut along k, so that
-# all SMs end together. The next section shows what both changes are worth.
+# serpentine's, with cheaper indices. For each shape, the table has two lines of speeds
+# in TFLOP/s, with a column for each possible choice, and the name of the fastest. The
+# first line is for whole tiles. In the second, the last wave is *even*: its tiles are
+# cut along k, so that all SMs finish together. The next section shows what the cheaper
+# indices and the even last wave are worth.
 #
 # Which of the choices will win at 1024 × 1024, and which at 8192 × 8192?
 
@@ -630,11 +631,11 @@ if weft.GPU:
     results.record("19_gemm_registers", [case | {"value": round(searched)}])
 
 # %% [markdown] tags=["solution"]
-# At 1024 × 1024, `busy` decides: on an H200 a large tile leaves most SMs without a
-# block, and is slower by a factor of three. At 8192 all SMs are busy whatever the tile,
-# and the largest tile wins, probably because it makes the fewest loads. At sizes in
-# between, the choices are close to each other. At ragged shapes the edges decide: at
-# 4095 × 4097, the tile of 128 × 256 needs a fifth wave, as you computed.
+# At 1024 × 1024, `busy` decides: on an H200, whole tiles of the largest size leave most
+# SMs without a block, and are slower by a factor of three. At 8192, all SMs are busy
+# whatever the tile, and a large tile wins, probably because it makes few loads. At
+# sizes in between, the choices are closer to each other. At ragged shapes, the edges
+# decide: at 4095 × 4097, whole tiles of 128 × 256 need a fifth wave, as you computed.
 #
 # The search takes less than a minute for six choices and eight shapes, compilation
 # included.

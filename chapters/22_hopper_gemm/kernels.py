@@ -15,7 +15,7 @@ other, and while the consumers store a tile, the producer already loads the next
 STORE_BY_TMA, the consumers write their sums to shared memory (`stmatrix`), and the TMA
 stores them from there, 64 columns at a time. With CLUSTER=2, two blocks compute two
 tiles, one below the other, so they need the same rows of w. Each block loads half of
-these rows for both. With EARLY, a launch may begin before the one before it has ended.
+these rows for both. With EARLY, a launch may begin while the previous one still runs.
 
 The host compiles a kernel with its constants, encodes the tensor maps and launches the
 kernel. A tensor map contains the address of its matrix and the size of a box. `prepare`

@@ -639,9 +639,9 @@ same = chapter.measure.verified()
 # three, and fewer buffers for results. The row `128 x 256, two buffers` has the same
 # stages, buffers and order of tiles as the row below it, but no clusters.
 #
-# In `ours, early`, the same kernel may begin while the launch before it is still
-# running. The last rows of the ragged shapes are explained on the chapter's page; their
-# kernel is in `paired.py`.
+# In `ours, early`, each launch of the same kernel may begin while the previous one is
+# still running. The chapter's page explains the last rows of the ragged shapes. The
+# kernel with pairs and turned tiles is in `paired.py`.
 #
 # Predict: for which shapes is 128 × 256 still the best tile?
 

@@ -183,7 +183,7 @@ PAIRS = {
     "256 x 136, turned, whole": TURNED | {"TAIL": 0},
     "256 x 136, turned": TURNED,
 }
-STEPS = {  # rows of a ragged shape, each with one more change
+STEPS = {  # more rows for a ragged shape
     "ragged": ["192 x 200, pairs"],
     "ragged, small": ["192 x 192, cluster", *list(PAIRS)[1:]],
 }

@@ -5,7 +5,7 @@ any multiple of 8, and with four changes for matrices that are not cut evenly:
 
 If the number of rows of tiles is odd, the tiles of the last row are computed in pairs
 side by side. Two such tiles need the same rows of a, and `load_part` shares these
-instead of the rows of w. With BESIDE, all pairs are side by side.
+instead of rows of w. With BESIDE, all pairs are side by side.
 
 If the width of a tile is not a multiple of 64, its last columns are stored from
 registers.
@@ -14,8 +14,8 @@ With TURNED, the kernel computes the transpose of c, so the roles of a and w are
 exchanged, and a tile has BN rows of c and BM columns. `put_turned` transposes it on its
 way through shared memory.
 
-If at most 48 numbers along k are left for the last stage, TAIL says how many products
-of 16 it takes.
+If at most 48 numbers along k are left for the last stage, TAIL is the number of `wgmma`
+for this stage, each of which covers 16 numbers.
 """
 
 from numba import cuda, float32, int32, uint8, uint64
@@ -60,7 +60,7 @@ BM, BN, DEPTH, CLUSTER = 192, 200, 4, 2  # `sized` has these constants for any t
 A_BYTES, STAGE_BYTES, LINE, SUMS = 128 * BM, 128 * (BM + BN), 64, BN // 2
 CONSUMERS, BUFFERS, FEWER, MORE = 3, 1, 32, 160
 BESIDE, TURNED, EARLY, TAIL, PIECE = 0, 0, 0, 0, 8192
-BOXES = 3  # stores of 8 rows in a group; there are two groups on their way
+BOXES = 3  # stores of 8 rows in a group; up to two groups are on their way
 
 
 @cuda.jit(device=True)
@@ -76,8 +76,8 @@ def clusters_of(rows, cols):
 def pair_of(number, rank, rows, cols):
     """Return the first row and column of a block's tile, and the tiles' arrangement.
 
-    The tiles of a cluster are one below the other (0); in the rows of tiles that are
-    left over, and with BESIDE in all, they are side by side (1).
+    The tiles of a cluster are one below the other (0). In a row of tiles that is left
+    over, and with BESIDE in all rows, they are side by side (1).
     """
     across = (cols + int32(CLUSTER - 1)) // int32(CLUSTER)
     if BESIDE:
@@ -96,7 +96,7 @@ def pair_of(number, rank, rows, cols):
 
 @cuda.jit(device=True)
 def load_part(memory, at, tensor, x, row, size, shared, rank, full, stage):
-    """Load `size` rows; of rows that are shared, only one part, for all blocks."""
+    """Load `size` rows. Of shared rows, load one part, for the whole cluster."""
     part = int32(size // CLUSTER)
     if shared:
         at, row = at + rank * part * int32(128), row + rank * part
@@ -147,7 +147,7 @@ def put_last(c, acc, row, col, t, m, n, scale):
 
 @cuda.jit(device=True)
 def put_turned(map_c, acc, memory, at, row, col, t, group, scale):
-    """Transpose the sums into shared memory, from where TMA stores 8 rows of c each.
+    """Transpose the sums into shared memory. The TMA stores 8 rows of c at a time.
 
     row, col: of the transposed c. Two groups of BOXES stores take turns.
     """
@@ -160,7 +160,7 @@ def put_turned(map_c, acc, memory, at, row, col, t, group, scale):
         here = int32(at + int32(g % 2 * BOXES * 1024))
         if t == 0:
             if g == 0 and groups % 2 == 1:
-                bulk_wait_read(0)  # the tile before has ended with this buffer
+                bulk_wait_read(0)  # the previous tile's last group has been read
             else:
                 bulk_wait_read(1)  # the group before the last has been read
         named_barrier(group, 128)
@@ -185,7 +185,7 @@ def put_turned(map_c, acc, memory, at, row, col, t, group, scale):
 
 @cuda.jit(device=True)
 def multiply_tail(acc, memory, at, offset, add):
-    """Start acc += a @ w.T for the last stage, which has 16 * TAIL numbers along k."""
+    """Start acc += a @ w.T for the first 16 * TAIL numbers of the last stage."""
     a = descriptor(memory, at + offset)
     w = descriptor(memory, at + int32(A_BYTES))
     wgmma_fence()
