@@ -100,11 +100,11 @@ def main() -> None:
     given.out.mkdir(parents=True, exist_ok=True)
     text = "$ python3 straddling.py\n" + facts(ncu=False)
     text += f"# medians of {TURNS} bursts of launches timed in turns\n\n"
-    text += f"{'132 tiles':52}{'µs':>10}\n"
+    text += f"{'132 tiles':30}{'µs':>8}\n"
     for name, us in medians(products()).items():
-        text += f"{name:52}{us:>10.2f}\n"
-    text += f"\n{'launches of cuBLAS, six shapes':52}{'edges':>10}\n"
-    text += f"{'programmatic':52}{early_edges():>10}\n"
+        text += f"{name:30}{us:>8.2f}\n"
+    text += f"\n{'launches of cuBLAS, six shapes':30}{'edges':>8}\n"
+    text += f"{'programmatic':30}{early_edges():>8}\n"
     (given.out / "straddling.txt").write_text(text, encoding="utf-8")
 
 
