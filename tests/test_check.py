@@ -359,8 +359,8 @@ def test_the_starter_is_told_to_begin() -> None:
     verdict = on_vectors(add)
     assert verdict.kind == "begin"
     assert verdict.message == (
-        "The code that you last ran still says `# your code here`. Write yours above, "
-        "run that cell, and then this one."
+        "The code that ran last still says `# your code here`. Write yours above, run "
+        "that cell, then this one."
     )
     assert 'hint("add")' in repr(verdict)
 

@@ -74,6 +74,18 @@ def dropped(x, state):
     return np.where(numbers(x.size, state) >= CUT, x * SCALE, 0)
 
 
+def random_states(rng, n):
+    """Return 4 n elements, and the seed and the step of their random numbers."""
+    x = rng.normal(0, 1, 4 * n).astype(np.float32)
+    return x, rng.integers(0, 1 << 32, 2, dtype=np.uint32)
+
+
+def small_rows(rng, rows, cols):
+    """Return rows so small that EPS counts, and a weight for each column."""
+    x = rng.normal(0, 0.01, (rows, 4 * cols)).astype(np.float32)
+    return x, rng.normal(0, 1, 4 * cols).astype(np.float32)
+
+
 def launched(kernel, how, *arrays):
     """Launch a kernel on copies of arrays, and return the last of them."""
     copied = [cuda.to_device(a) for a in arrays]

@@ -239,10 +239,7 @@ def dropout(x, state, out):
 check(
     dropout,
     spec=checks.dropped,
-    inputs=lambda rng, n: (
-        rng.normal(0, 1, 4 * n).astype(np.float32),
-        rng.integers(0, 1 << 32, 2, dtype=np.uint32),
-    ),
+    inputs=checks.random_states,
     sizes=[1, 32, 75, 200],
     launch=lambda n: (1 + n % 3, checks.threads(n)),
     full=100_001,
@@ -351,10 +348,7 @@ def rms_norm(x, weight, out, rstd):
 check(
     rms_norm,
     spec=checks.rms_of,
-    inputs=lambda rng, rows, cols: (
-        rng.normal(0, 0.01, (rows, 4 * cols)).astype(np.float32),
-        rng.normal(0, 1, 4 * cols).astype(np.float32),
-    ),
+    inputs=checks.small_rows,
     sizes=[(1, 1), (3, 70), (2, 256)],
     launch=lambda rows, cols: (rows, 32 * -(-cols // 128)),
     full=(3000, 255),
@@ -591,8 +585,7 @@ check(
 #
 # ```python
 # column_parts(x, dy, mean, rstd, dgammas, dbetas)
-#     # (rows, cols), (rows, cols), (rows,), (rows,)
-#     #     -> (groups, cols), (groups, cols)
+#     # (rows, cols) twice, (rows,) twice -> (groups, cols) twice
 # ```
 
 # %%

@@ -20,7 +20,7 @@ tiny = {
 
 
 def errors_of(norm, batch=3):
-    """Print how far gradients of the kernels are from two others."""
+    """Return how far gradients of the kernels are from two others, by parameter."""
     rng = np.random.default_rng(7)
     given = fresh(rng, side=8, c1=2, c2=3, hidden=5, norm=norm)
     net = Plain(given, (batch, 8, 8), norm, slices=2)
@@ -58,21 +58,23 @@ def errors_of(norm, batch=3):
             differences.append((around[0] - around[1]) / (2 * eps))
         off = np.abs(mine[cells] - differences).max()
         worst[name] = theirs / size, off / size
-        print(f"{name:7}{theirs / size:12.0e}{off / size:12.0e}")
     return worst
 
 
-def of_plain():
+def print_errors():
     """Print errors of the plain kernels' gradients; return those with norms."""
     learner.report_stubs()
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # several would only wait for each other
-    for norm in (False, True):
-        print(f"\nbatch normalisation: {norm}")
-        print(f"{'':9}from PyTorch  from differences")
-        errors = errors_of(norm)
+    plain, normed = errors_of(norm=False), errors_of(norm=True)
     torch.set_num_threads(threads)
-    return errors
+    heads = f"{'PyTorch':>15}{'differences':>15}"
+    print(f"\n{'':6}{'without normalisation':>30}{'with normalisation':>30}")
+    print(f"{'':6}{heads}{heads}")
+    for name, pair in normed.items():
+        numbers = "".join(f"{off:15.0e}" for off in (*plain.get(name, ()), *pair))
+        print(f"{name:6}{numbers:>60}")
+    return normed
 
 
 def by_heart(steps=6):

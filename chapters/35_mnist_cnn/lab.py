@@ -295,9 +295,9 @@ check(
 # ## 4 · Three layers in one kernel
 #
 # After the convolution, the bias, ReLU and pooling perform only a few operations per
-# number, but a kernel for each would read and write all the numbers. The kernel of the
-# next exercise keeps them in registers. It multiplies on tensor cores (chapter 21). The
-# idea is to choose *which pixel goes into which row*.
+# number, but a kernel for each would read and write all the numbers. The kernel that
+# you write here keeps them in registers. It multiplies on tensor cores (chapter 21).
+# The idea is to choose *which pixel goes into which row*.
 #
 # An `mma` multiplies 16 rows by 8 columns. Here a row is a pixel, a column is a filter,
 # and k runs over 16 channels at one position of the filter. In chapter 21 the rows were
@@ -312,12 +312,13 @@ check(
 # `sums[1]` for the lower. Then all four pixels of a window are in one thread, and
 # pooling takes three comparisons, without a shuffle and without shared memory.
 #
-# Write this kernel. One block is one warp. It handles windows 8 · `blockIdx.x` + g,
-# counted over all images, and filters 8 · `blockIdx.y` to 8 · `blockIdx.y` + 7. Images
-# and filters consist of words of two bfloat16 numbers. x is (n, rows, cols, c), and w
-# is (f, 9, c), with the indices filter, position 3p + q, and word. c is a multiple of
-# 8, and each group of eight words is a separate product. The biases b are (f,). The
-# fragments are those of chapter 21, in words of one group:
+# One block is one warp. It handles windows 8 · `blockIdx.x` + g, counted over all
+# images, and filters 8 · `blockIdx.y` to 8 · `blockIdx.y` + 7. Images and filters
+# consist of words of two bfloat16 numbers. x is (n, rows, cols, c), and w is (f, 9, c),
+# with the indices filter, position 3p + q, and word. c is a multiple of 8, and each
+# group of eight words is a separate product. The biases b are (f,). The results y
+# (float32) and won (uint8) are (n, rows / 2, cols / 2, f). The fragments are those of
+# chapter 21, in words of one group:
 #
 #     a: (row g, word t),     (row g + 8, word t),
 #        (row g, word t + 4), (row g + 8, word t + 4)
@@ -329,10 +330,6 @@ check(
 # of b. In the starter, `clear(sums)` sets all sums to 0. Every lane has to reach each
 # `mma_bf16`, even a lane without a window. ReLU and `won` are as in exercise 1, after
 # the bias. Stuck? `hint("conv_pool")`.
-#
-# ```python
-# conv_pool(x, w, b, y, won)    # -> (n, rows / 2, cols / 2, f) float32, uint8
-# ```
 
 
 # %%
@@ -591,7 +588,7 @@ chapter.learner.use(
     head=head,
     update=update,
 )
-errors = chapter.gradients.of_plain()
+errors = chapter.gradients.print_errors()
 
 # %% tags=["solution"]
 assert max(max(pair) for pair in errors.values()) < 1e-3
