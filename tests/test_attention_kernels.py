@@ -83,8 +83,9 @@ def test_a_stack_of_matrices_is_contiguous():
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("keys", [128, 160])
 @pytest.mark.parametrize("causal", [False, True])
-def test_the_forward_kernel_runs_in_the_simulator(causal):
+def test_the_forward_kernel_runs_in_the_simulator(causal, keys):
     """Two heads of 200 rows, in one block: right, and with no hazard."""
     torch = pytest.importorskip("torch")
     from weft.stack_maps import stack_map
@@ -93,12 +94,16 @@ def test_the_forward_kernel_runs_in_the_simulator(causal):
     random = torch.Generator().manual_seed(1)
     q, k, v = (torch.randn(2, 200, 128, generator=random).bfloat16() for _ in "qkv")
     out, lse = torch.zeros_like(q), torch.zeros(2, 256)
-    maps = [stack_map(x, (128, 64)) for x in (q, k, v)] + [stack_map(out, (64, 64))]
-    made = templates.specialise(forward.attend, unroll=("step",), CAUSAL=causal)
+    k[:, 190:] *= 20  # the maximum grows by more than it may be too small
+    boxes = (128, 64), (keys, 64), (keys, 64), (64, 64)
+    maps = list(map(stack_map, (q, k, v, out), boxes))
+    sizes, shared = forward.key_sizes(keys)
+    kernel = forward.attend
+    made = templates.specialise(kernel, unroll=("step",), CAUSAL=causal, **sizes)
     counter, scale = torch.zeros(2, dtype=torch.int32), 128**-0.5
     args = *maps, lse, counter, 200, 2, scale * forward.LOG2E
-    templates.large_shared(made, forward.SHARED, *args)
-    trace, _ = record(made, (1, 384, 0, forward.SHARED), args)
+    templates.large_shared(made, shared, *args)
+    trace, _ = record(made, (1, 384, 0, shared), args)
     assert hazards.find(trace) is None
     scores = q.float() @ k.float().transpose(1, 2) * scale
     if causal:

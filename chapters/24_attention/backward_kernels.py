@@ -58,12 +58,10 @@ from .forward_kernel import (
     FAR,
     LOG2E,
     ROWS,
-    chain_128,
     hide,
     load_rows,
     next_stage,
     pack,
-    products_128,
     put_rows,
     two_boxes,
 )
@@ -118,6 +116,26 @@ def row_sums(o, g, lse, delta, lse2, seq):
         row = place_of(row)
         delta[plane, row] = total
         lse2[plane, row] = base2
+
+
+@cuda.jit(device=True)
+def products_128(acc, a, b):
+    """Start acc = a @ b.T: 64 rows of 128 numbers, and 128 rows of 128."""
+    wgmma_fence()
+    for step in range(8):
+        more = step // 4 * 1024 + step % 4 * 2
+        wgmma_bf16(acc, 128, a + more, b + more, int32(step))
+    wgmma_commit()
+
+
+@cuda.jit(device=True)
+def chain_128(acc, words, b):
+    """Start acc += words @ b: 64 x 128 in registers, and 128 rows of 128."""
+    wgmma_fence()
+    for step in range(8):
+        at = b + 128 * step
+        wgmma_bf16_chained(acc, 128, words, 4 * step, at, int32(1))
+    wgmma_commit()
 
 
 @cuda.jit(device=True)
@@ -517,10 +535,10 @@ def load_keys_and_values(memory, bars, maps, i, plane, count):
     for j in range(count):
         at, row = (int32(2) + stage) * int32(ROWS), int32(j) * int32(128)
         mbarrier_wait(bars, int32(5) + stage, parity)
-        load_rows(memory, at, map_k, row, plane, bars, int32(1) + stage)
+        load_rows(memory, at, BOX, map_k, row, plane, bars, int32(1) + stage)
         at += int32(2 * ROWS)
         mbarrier_wait(bars, int32(7) + stage, parity)
-        load_rows(memory, at, map_v, row, plane, bars, int32(3) + stage)
+        load_rows(memory, at, BOX, map_v, row, plane, bars, int32(3) + stage)
         stage, parity = next_stage(stage, parity, 2)
 
 

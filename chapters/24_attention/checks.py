@@ -387,7 +387,8 @@ def rows_of_scores(rng, rows, keys):
     """Return scores to base 2; some rows are far below 0, some keys are hidden.
 
     Later keys have larger scores, but in a few rows much smaller ones. In rows 5 and 13
-    of 16, one lane's are far above the others', and all of row 13 far above row 5.
+    of 16, one lane's are far above the others', and all of row 13 far above row 5. In
+    rows 7 and 15, the even pieces are far above the odd ones.
     """
     s = rng.normal(0, 2, (rows, keys)) + 6 * np.arange(keys) / keys
     s[1::4] -= 400
@@ -397,6 +398,7 @@ def rows_of_scores(rng, rows, keys):
     s[:, keys - 3 :] = -np.inf
     s[3::8, : keys // 2] = -np.inf
     s[4::8, keys // 2 :] -= 300
+    s[7::8] += 300 * (np.arange(keys) // 8 % 2 == 0)
     return s.astype("f4")
 
 

@@ -2,9 +2,9 @@
 
 `attend` uses the algorithm of exercise 6, with these changes:
 
-- a **warpgroup** of 4 warps multiplies 64 queries by 128 keys with 8 instructions; two
-  warpgroups share the tiles of keys and values of a block, so a block computes 128
-  queries;
+- a **warpgroup** of 4 warps multiplies 64 queries by a tile of keys with 8
+  instructions; two warpgroups share the tiles of keys and values of a block, so a block
+  computes 128 queries. A tile has 128 keys, or 160 in long sequences;
 - one thread, the **producer**, copies tiles into two stages with the TMA, and does
   nothing else. For the TMA each head is a separate matrix: rows beyond its end are
   loaded as zeros, and they are not stored;
@@ -13,6 +13,9 @@
 - a warpgroup computes the softmax while products are running. It starts the scores of
   the next tile and the second product of the current tile, and then computes the
   softmax of the next tile;
+- the output is scaled only when it has to be. The maximum of a row may be up to 8 too
+  small, in base 2. The weights are then at most 256 instead of 1, which makes their
+  relative errors no larger. So most tiles leave the maximum and the output as they are;
 - only the tiles that need a mask get one, and tiles that are entirely hidden are
   skipped;
 - the 132 blocks are persistent: each computes one tile of the output after the other. A
@@ -60,23 +63,40 @@ from weft.intrinsics import (
 from .kernels import FULL, LN2
 
 CAUSAL = False
+KEYS = 128  # of a tile; `key_sizes` returns the constants that follow
+SCORES, WEIGHTS, STEPS, KEY_BOX = 64, 32, 8, 16384
+BEFORE_WAIT, RARELY = 1, 1  # 0 leaves a change out: see `finish` and `soften`
+SLACK = float32(8)
 FAR = float32(-1e30)
 LOG2E = float32(math.log2(math.e))
 STAGES = 2
 BOX = 16384  # bytes: 128 rows of 64 bfloat16
 ROWS = 2 * BOX  # bytes: 128 rows of 128 bfloat16, two boxes
 FIRST_K = 2 * ROWS  # after two tiles of queries
-FIRST_V = FIRST_K + STAGES * ROWS
-SHARED = FIRST_V + STAGES * ROWS
+FIRST_V = FIRST_K + STAGES * 2 * KEY_BOX
 Q_FULL, Q_EMPTY, K_FULL, K_EMPTY = 0, 2, 4, 4 + STAGES
 V_FULL, V_EMPTY, BARS = 4 + 2 * STAGES, 4 + 3 * STAGES, 4 + 4 * STAGES
 
 
+def key_sizes(keys):
+    """Return the constants for tiles of `keys` keys, and bytes of shared memory."""
+    box = 128 * keys
+    sizes = {
+        "KEYS": keys,
+        "SCORES": keys // 2,  # of a thread
+        "WEIGHTS": keys // 4,  # words of two
+        "STEPS": keys // 16,
+        "KEY_BOX": box,
+        "FIRST_V": FIRST_K + STAGES * 2 * box,
+    }
+    return sizes, sizes["FIRST_V"] + STAGES * 2 * box
+
+
 @cuda.jit(device=True)
-def load_rows(memory, at, stack, row, plane, bars, s):
-    """Start to load 128 rows of one head, and announce them at a barrier."""
-    mbarrier_arrive_expect_tx(bars, s, int32(ROWS))
-    two_boxes(memory, at, BOX, stack, row, plane, bars, s)
+def load_rows(memory, at, size, stack, row, plane, bars, s):
+    """Start to load rows of one head, two boxes of `size` bytes, and announce them."""
+    mbarrier_arrive_expect_tx(bars, s, int32(2 * size))
+    two_boxes(memory, at, size, stack, row, plane, bars, s)
 
 
 @cuda.jit(device=True)
@@ -97,33 +117,34 @@ def next_stage(stage, parity, stages):
 
 
 @cuda.jit(device=True)
-def products_128(acc, a, b):
-    """Start acc = a @ b.T: 64 rows of 128 numbers, and 128 rows of 128."""
+def start_scores(s, q, k):
+    """Start s = q @ k.T: 64 rows of 128 numbers, and a tile of keys."""
     wgmma_fence()
     for step in range(8):
-        more = step // 4 * 1024 + step % 4 * 2
-        wgmma_bf16(acc, 128, a + more, b + more, int32(step))
+        left = q + (step // 4 * 1024 + step % 4 * 2)
+        right = k + (step // 4 * (KEY_BOX // 16) + step % 4 * 2)
+        wgmma_bf16(s, KEYS, left, right, int32(step))
     wgmma_commit()
 
 
 @cuda.jit(device=True)
-def chain_128(acc, words, b):
-    """Start acc += words @ b: 64 x 128 in registers, and 128 rows of 128."""
+def start_values(o, words, v):
+    """Start o += words @ v: the weights, in registers, of 64 rows, and a tile of v."""
     wgmma_fence()
-    for step in range(8):
-        at = b + 128 * step
-        wgmma_bf16_chained(acc, 128, words, 4 * step, at, int32(1))
+    for step in range(STEPS):
+        at = v + 128 * step
+        wgmma_bf16_chained(o, 128, words, 4 * step, at, int32(1))
     wgmma_commit()
 
 
 @cuda.jit(device=True)
 def hide(s, col, row, seq):
     """Hide the keys that rows `row` and row + 8 do not see."""
-    last0, last1 = seq - int32(1), seq - int32(1)
+    last0, last1 = int32(seq - int32(1)), int32(seq - int32(1))
     if CAUSAL:
-        last0, last1 = row, row + int32(8)
-    for i in range(16):
-        c = col + int32(8 * i)
+        last0, last1 = int32(row), int32(row + int32(8))
+    for i in range(KEYS // 8):
+        c = int32(col + int32(8 * i))
         if c > last0:
             s[4 * i] = FAR
         if c + int32(1) > last0:
@@ -138,7 +159,7 @@ def hide(s, col, row, seq):
 def row_max(s, k):
     """Return the largest of a row, over its four lanes."""
     top = s[k]
-    for i in range(16):
+    for i in range(KEYS // 8):
         pair = libdevice.fmaxf(s[4 * i + k], s[4 * i + k + 1])
         top = libdevice.fmaxf(top, pair)
     top = libdevice.fmaxf(top, cuda.shfl_xor_sync(FULL, top, 1))
@@ -147,15 +168,41 @@ def row_max(s, k):
 
 @cuda.jit(device=True)
 def soften(s, top, weight, scale, k):
-    """Turn scores of a row into weights; return top, weight and factor."""
+    """Turn scores of a row into weights; return top, weight and factor.
+
+    RARELY: whether to keep top until a score exceeds it by more than SLACK.
+    """
     highest = libdevice.fmaxf(top, row_max(s, k) * scale)
+    if RARELY and highest - top <= SLACK:
+        highest = top
     factor = exp2(top - highest)
     total = float32(0)
-    for i in range(16):
+    for i in range(KEYS // 8):
         s[4 * i + k] = exp2(s[4 * i + k] * scale - highest)
         s[4 * i + k + 1] = exp2(s[4 * i + k + 1] * scale - highest)
         total += s[4 * i + k] + s[4 * i + k + 1]
     return highest, weight * factor + total, factor
+
+
+@cuda.jit(device=True)
+def finish(x):
+    """Compute x, which is never negative, before what follows.
+
+    The compiler does not know that this branch is never taken, so it has to compute x
+    before it. Without the branch, it moves the next `wgmma_wait` ahead of the weights.
+    """
+    if x < float32(0):
+        bulk_wait_read(0)
+
+
+@cuda.jit(device=True)
+def scale_output(o, factor0, factor1):
+    """Multiply two rows of the output by the factors of their weights."""
+    for c in range(16):
+        o[4 * c] *= factor0
+        o[4 * c + 1] *= factor0
+        o[4 * c + 2] *= factor1
+        o[4 * c + 3] *= factor1
 
 
 @cuda.jit(device=True)
@@ -192,36 +239,40 @@ def put_rows(memory, at, acc, f0, f1, thread, group, stack, row, plane):
 
 
 @cuda.jit(device=True)
-def of_tile(tile, blocks):
+def of_tile(tile, blocks, seq):
     """Return the head, the block of queries, and its number of key tiles."""
     plane = tile // blocks
     i = tile - plane * blocks
+    end = seq
     if CAUSAL:
         i = blocks - int32(1) - i  # the longest first
-        return plane, i, i + int32(1)
-    return plane, i, blocks
+        end = (i + int32(1)) * int32(128)
+    return plane, i, int32((end + int32(KEYS - 1)) // int32(KEYS))
 
 
 @cuda.jit(device=True)
-def load_tiles(memory, bars, tiles, counter, map_q, map_k, map_v, blocks, total):
+def load_tiles(
+    memory, bars, tiles, counter, map_q, map_k, map_v, seq, blocks, total
+):
     """The producer: queries, keys and values of one tile after the other."""
     stage, parity = int32(0), int32(1)
     b, q_parity = int32(0), int32(1)
     tile = int32(cuda.blockIdx.x)
     while tile < total:
-        plane, i, count = of_tile(tile, blocks)
+        plane, i, count = of_tile(tile, blocks, seq)
         mbarrier_wait(bars, int32(Q_EMPTY) + b, q_parity)
         tiles[b] = tile
         at, row = b * int32(ROWS), i * int32(128)
-        load_rows(memory, at, map_q, row, plane, bars, int32(Q_FULL) + b)
+        load_rows(memory, at, BOX, map_q, row, plane, bars, int32(Q_FULL) + b)
         for j in range(count):
-            at, row = stage * int32(ROWS), int32(j) * int32(128)
+            at, row = stage * int32(2 * KEY_BOX), int32(j) * int32(KEYS)
+            at_k, at_v = int32(FIRST_K) + at, int32(FIRST_V) + at
             full = int32(K_FULL) + stage
             mbarrier_wait(bars, int32(K_EMPTY) + stage, parity)
-            load_rows(memory, int32(FIRST_K) + at, map_k, row, plane, bars, full)
+            load_rows(memory, at_k, KEY_BOX, map_k, row, plane, bars, full)
             full = int32(V_FULL) + stage
             mbarrier_wait(bars, int32(V_EMPTY) + stage, parity)
-            load_rows(memory, int32(FIRST_V) + at, map_v, row, plane, bars, full)
+            load_rows(memory, at_v, KEY_BOX, map_v, row, plane, bars, full)
             stage, parity = next_stage(stage, parity, STAGES)
         b, q_parity = next_stage(b, q_parity, 2)
         tile = int32(cuda.gridDim.x) + int32(cuda.atomic.add(counter, 0, 1))
@@ -236,86 +287,90 @@ def load_tiles(memory, bars, tiles, counter, map_q, map_k, map_v, blocks, total)
 @cuda.jit(device=True)
 def attend_tiles(memory, bars, tiles, map_o, lse, seq, scale, blocks, total, consumer):
     """A consumer: 64 rows of the output of each tile."""
-    s = cuda.local.array(64, float32)
+    s = cuda.local.array(SCORES, float32)
     o = cuda.local.array(64, float32)
-    p = cuda.local.array(32, int32)
+    p = cuda.local.array(WEIGHTS, int32)
     thread = int32(cuda.threadIdx.x) & int32(127)
     lane, row_in_tile = thread & int32(31), consumer * int32(64)
     row_in_tile += (thread >> int32(5)) * int32(16) + (lane >> int32(2))
     col = (lane & int32(3)) * int32(2)
-    masked = CAUSAL or (seq & int32(127)) != int32(0)  # the last tile
     stage, parity = int32(0), int32(0)
     b, q_parity = int32(0), int32(0)
 
     mbarrier_wait(bars, int32(Q_FULL), int32(0))
     tile = tiles[0]
     while tile < total:
-        plane, i, count = of_tile(tile, blocks)
+        plane, i, count = of_tile(tile, blocks, seq)
         row = i * int32(128) + row_in_tile
         offset = b * int32(ROWS) + consumer * int32(BOX // 2)
         q = descriptor(memory, offset)
+        seen = seq  # all rows see the keys before
+        if CAUSAL:
+            seen = i * int32(128) + consumer * int32(64) + int32(1)
         top0, top1 = FAR, FAR
         weight0, weight1 = float32(0), float32(0)
         for c in range(64):
             o[c] = float32(0)
 
         # the first tile of keys: its scores and weights
-        at = stage * int32(ROWS)
+        at = stage * int32(2 * KEY_BOX)
         mbarrier_wait(bars, int32(K_FULL) + stage, parity)
-        products_128(s, q, descriptor(memory, int32(FIRST_K) + at))
+        start_scores(s, q, descriptor(memory, int32(FIRST_K) + at))
         wgmma_wait(0)
-        hold(s, 64)
+        hold(s, SCORES)
         if thread == 0:
             mbarrier_arrive(bars, int32(K_EMPTY) + stage)
             if tile >= int32(cuda.gridDim.x):  # not this block's first
                 bulk_wait_read(0)  # the output before has left its place
                 mbarrier_arrive(bars, int32(Q_EMPTY) + (b ^ int32(1)))
-        if masked and count == 1:
+        if seen < int32(KEYS):
             hide(s, col, row, seq)
         top0, weight0, factor0 = soften(s, top0, weight0, scale, 0)
         top1, weight1, factor1 = soften(s, top1, weight1, scale, 2)
-        pack(p, s, 32)
+        pack(p, s, WEIGHTS)
 
         # start the scores of tile j and the values of tile j - 1 together
         for j in range(int32(1), count):
             old, old_parity, old_at = stage, parity, at
             stage, parity = next_stage(stage, parity, STAGES)
-            at = stage * int32(ROWS)
+            at = stage * int32(2 * KEY_BOX)
             mbarrier_wait(bars, int32(K_FULL) + stage, parity)
-            products_128(s, q, descriptor(memory, int32(FIRST_K) + at))
+            start_scores(s, q, descriptor(memory, int32(FIRST_K) + at))
             mbarrier_wait(bars, int32(V_FULL) + old, old_parity)
-            v = descriptor_columns(memory, int32(FIRST_V) + old_at, int32(BOX))
-            chain_128(o, p, v)
+            v = descriptor_columns(memory, int32(FIRST_V) + old_at, int32(KEY_BOX))
+            start_values(o, p, v)
             wgmma_wait(1)  # the scores
-            hold(s, 64)
+            hold(s, SCORES)
             if thread == 0:
                 mbarrier_arrive(bars, int32(K_EMPTY) + stage)
-            if masked and j == count - 1:
-                hide(s, int32(j) * int32(128) + col, row, seq)
+            key = int32(j) * int32(KEYS)
+            if seen < key + int32(KEYS):
+                hide(s, key + col, row, seq)
             top0, weight0, factor0 = soften(s, top0, weight0, scale, 0)
             top1, weight1, factor1 = soften(s, top1, weight1, scale, 2)
+            if BEFORE_WAIT:
+                finish(weight0 + weight1)
             wgmma_wait(0)  # the values
             hold(o, 64)
-            hold_words(p, 32)
+            hold_words(p, WEIGHTS)
             if thread == 0:
                 mbarrier_arrive(bars, int32(V_EMPTY) + old)
-            for c in range(16):
-                o[4 * c] *= factor0
-                o[4 * c + 1] *= factor0
-                o[4 * c + 2] *= factor1
-                o[4 * c + 3] *= factor1
-            pack(p, s, 32)
+            one = float32(1)
+            changed = (factor0 != one) | (factor1 != one)
+            if not RARELY or cuda.any_sync(FULL, changed):
+                scale_output(o, factor0, factor1)
+            pack(p, s, WEIGHTS)
 
         # the values of the last tile, and the output
         mbarrier_wait(bars, int32(V_FULL) + stage, parity)
-        v = descriptor_columns(memory, int32(FIRST_V) + at, int32(BOX))
-        chain_128(o, p, v)
+        v = descriptor_columns(memory, int32(FIRST_V) + at, int32(KEY_BOX))
+        start_values(o, p, v)
         for lanes in (1, 2):
             weight0 += cuda.shfl_xor_sync(FULL, weight0, lanes)
             weight1 += cuda.shfl_xor_sync(FULL, weight1, lanes)
         wgmma_wait(0)
         hold(o, 64)
-        hold_words(p, 32)
+        hold_words(p, WEIGHTS)
         if thread == 0:
             mbarrier_arrive(bars, int32(V_EMPTY) + stage)
         stage, parity = next_stage(stage, parity, STAGES)
@@ -366,11 +421,22 @@ def attend(map_q, map_k, map_v, map_o, lse, counter, seq, planes, scale):
     cuda.syncthreads()
 
     if t < int32(128):
-        setmaxnreg_dec(24)
+        setmaxnreg_dec(40)
         if t == 0:
-            load_tiles(memory, bars, tiles, counter, map_q, map_k, map_v, blocks, total)
+            load_tiles(
+                memory,
+                bars,
+                tiles,
+                counter,
+                map_q,
+                map_k,
+                map_v,
+                int32(seq),
+                blocks,
+                total,
+            )
     else:
-        setmaxnreg_inc(240)
+        setmaxnreg_inc(232)
         consumer = (t >> int32(7)) - int32(1)
         attend_tiles(
             memory,

@@ -13,11 +13,10 @@
 # - merge attention over parts of the keys by their log-sum-exps;
 # - write a backward pass that recomputes the weights instead of storing them.
 #
-# **You need** about 150 minutes. You do not need a GPU: the exercises run in the
-# simulator, and the measurements then show times from the reference GPU, an H200. The
-# exercises also run on any GPU of compute capability 7.5 or higher. The fast kernels at
-# the end use the TMA and `wgmma`, which require compute capability 9.0 (H100, H200);
-# the measurements need 6 GB of GPU memory.
+# **You need** about 150 minutes, and no GPU: the exercises run in the simulator, and
+# measurements show times from the reference GPU, an H200. On a GPU, the exercises need
+# compute capability 7.5, the fast kernels compute capability 9.0, and measurements 6 GB
+# of memory.
 
 # %%
 try:
@@ -43,26 +42,39 @@ from weft.intrinsics import (
 )
 
 chapter = weft.lab("24_attention")
-checks, kernels = chapter.checks, chapter.kernels
+checks, kernels, hopper = chapter.checks, chapter.kernels, chapter.warpgroup
+LOWEST, NOTHING = kernels.LOWEST, kernels.NOTHING
+D, KEYS = 8, 8  # exercise 2: numbers per row, keys per tile
+SCALE, copy_tile = kernels.SCALE, kernels.copy_tile
+PITCH, SCALE2, FULL = kernels.PITCH, kernels.SCALE2, kernels.FULL
+copy_words, load_queries = kernels.copy_words, kernels.load_queries
+put_scores, load_scores = kernels.put_scores, kernels.load_scores
+put_sums, put_row = kernels.put_sums, kernels.put_row
+scores_of, add_values = kernels.scores_of, kernels.add_values
+WORDS, load_first, load_tile = hopper.WORDS, hopper.load_first, hopper.load_tile
+first_tile, last_tile = hopper.first_tile, hopper.last_tile
+start_scores, start_values = hopper.start_scores, hopper.start_values
+hide_end, soften_row = hopper.hide_end, hopper.soften_row
+pack_words, put_fragments = hopper.pack_words, hopper.put_fragments
 
 # %% [markdown]
 # ## Attention without fusion
 #
-# A head of attention has three matrices with one row of `d` numbers per token: the
-# queries `q`, the keys `k` and the values `v`. Each query is compared with all keys,
-# and gets one score per key. A softmax turns the scores of a query into weights, which
-# sum to 1. The query's output is the sum of all values, each multiplied by its weight:
+# A head of attention has three matrices with one row of `d` numbers per token: queries
+# `q`, keys `k` and values `v`. A softmax turns a query's scores, one per key, into
+# weights that sum to 1. The output is the sum of all values, each multiplied by its
+# weight:
 #
 # $$S = \frac{q\,k^T}{\sqrt d}, \qquad P = \text{softmax}(S), \qquad o = P\,v$$
 #
-# With a **causal** mask, a query sees only the keys up to its own position. The mask
-# keeps a language model from looking at the words that it has to predict.
-#
-# `checks.attention` computes attention in NumPy, for `q`, `k` and `v` of shape (heads,
-# seq, d). The second result is the **log-sum-exp** of each row of scores, $\log \sum_j
-# e^{S_{ij}}$. You will need it twice: to merge parts, and for the backward pass.
+# With a **causal** mask, a query sees only the keys up to its own position. So the
+# first query sees only the first key, and its output is the first value, as the example
+# shows. `checks.attention` computes attention in NumPy, for `q`, `k` and `v` of shape
+# (heads, seq, d). Its second result is the **log-sum-exp** of each row of scores,
+# $\log \sum_j e^{S_{ij}}$. You will need it twice: to merge parts, and for the backward
+# pass.
 
-# %%
+# %% tags=["folded"]
 rng = np.random.default_rng(24)
 q, k, v = rng.normal(0, 1, (3, 1, 5, 4))
 out, lse = checks.attention(q, k, v, causal=True)
@@ -75,15 +87,14 @@ print("log-sum-exp:", lse[0])
 # The scores of one head are a matrix of seq × seq. With 16,384 tokens and 2 bytes per
 # score, this matrix occupies 512 MB, whereas the head's `q`, `k`, `v` and output
 # together occupy 16 MB. A program that writes `S` to memory, reads it back for the
-# softmax, writes `P`, and reads `P` again for the second product spends most of its
-# time on these two matrices.
-#
-# **FlashAttention** never writes `S` or `P`. A block of threads keeps `tile` rows of
-# queries and goes over all keys and values, tile by tile. It keeps the scores of only
-# one tile of keys at a time, in registers.
+# softmax, writes `P`, and reads `P` for the second product spends most of its time on
+# these two matrices. **FlashAttention** never writes them. A block of threads keeps
+# `tile` rows of queries and goes over all keys and values, tile by tile. It keeps only
+# one tile of scores at a time, in registers.
 #
 # Count the operations and the bytes of both programs, for `heads` heads without a mask.
-# Each number is stored in 2 bytes.
+# Each number is stored in 2 bytes. Stuck? Run `hint("costs")`; there are three hints.
+# Return three integers:
 #
 # - `flops`: the operations of the two matrix products. A multiplication and an addition
 #   are two operations.
@@ -93,12 +104,6 @@ print("log-sum-exp:", lse[0])
 # - `fused`: the bytes moved by the blocks of one fused kernel. Each block reads its
 #   `tile` rows of `q`, **all** of `k` and of `v`, and writes `tile` rows of output. The
 #   last block may have fewer rows.
-#
-# ```python
-# costs(heads, seq, d, tile)    # -> (flops, naive, fused), three integers
-# ```
-#
-# Stuck? Run `hint("costs")`; there are three hints.
 
 # %%
 def costs(heads, seq, d, tile):
@@ -115,10 +120,8 @@ def costs(heads, seq, d, tile):
 
 # %%
 check(
-    costs,
-    spec=checks.counted,
+    costs, spec=checks.counted, same=checks.compare_costs,
     inputs=[(1, 128, 16, 32), (3, 100, 8, 32), (2, 1000, 128, 128)],
-    same=checks.compare_costs,
     because=checks.why_other_costs,
 )
 
@@ -149,34 +152,21 @@ for seq in (1024, 4096, 16384):
 # keeps the weighted sum of the values so far, `total`. Its weights are relative to the
 # same `top`. What must happen to `total` when a larger score arrives?
 #
-# In this kernel a thread computes one query, and a block of 32 threads goes over tiles
-# of `KEYS` keys and values, which all of its threads share. The given code loads the
-# thread's row of `q` and multiplies it by `SCALE`, which is $1/\sqrt d$. The cell above
-# the kernel defines the constants: `LOWEST` is the lowest finite float32, and `NOTHING`
-# is minus infinity, the score of a key that is not there.
-# `copy_tile(tile, x, head, start)` copies a tile from row `start` on, writes zeros
-# beyond the last row, and contains no barrier.
+# A thread computes one query, and the 32 threads of a block share the tiles of `KEYS` =
+# 8 keys and values. `copy_tile(tile, x, head, start)` copies a tile from row `start`
+# on, writes zeros beyond the last row, and contains no barrier. The given code
+# multiplies `q` by `SCALE`, which is $1/\sqrt d$. `LOWEST` is the lowest finite
+# float32, and `NOTHING` is minus infinity, the score of a key that is not there.
 #
-# Write the code for each tile, with its barriers, and the code after the last tile.
-# Take care of three things:
+# Write the code for each tile, with barriers, and after the last tile. `q`, `k`, `v`
+# and `out` are (heads, seq, D), and `lse` is (heads, seq), float32.
 #
-# - a key beyond the end of the sequence has a score of 0, not of minus infinity, but it
-#   must not get any weight;
-# - all threads take part in the copies, including those without a query;
+# - A key beyond the end of the sequence has a score of 0, not of minus infinity, but it
+#   must not get any weight.
+# - All threads take part in the copies, including those without a query.
 # - `lse` is the log-sum-exp; compute it from `top` and `weight`.
-#
-# You can use `max`, `math.exp` and `math.log` in a kernel. The array `s` is for the
-# scores of one tile. Stuck? `hint("flash_rows")`.
-#
-# ```python
-# flash_rows(q, k, v, out, lse)
-# # (heads, seq, D) three times -> (heads, seq, D), (heads, seq)  float32
-# ```
-
-# %% tags=["given"]
-D, KEYS = 8, 8  # numbers per row, keys per tile
-SCALE, copy_tile = kernels.SCALE, kernels.copy_tile
-LOWEST, NOTHING = kernels.LOWEST, kernels.NOTHING
+# - You can use `max`, `math.exp` and `math.log` in a kernel. The array `s` is for the
+#   scores of one tile. Stuck? `hint("flash_rows")`.
 
 # %%
 @cuda.jit
@@ -235,16 +225,10 @@ def flash_rows(q, k, v, out, lse):
 
 # %%
 check(
-    flash_rows,
-    spec=checks.attention,
-    inputs=checks.rows_of,
-    sizes=[(1, 8), (2, 37)],
+    flash_rows, spec=checks.attention, inputs=checks.rows_of,
+    sizes=[(1, 8), (2, 37)], full=(4, 1000), constants=[{"KEYS": 4}],
     launch=lambda heads, seq: ((-(-seq // 32), heads), 32),
-    full=(4, 1000),
-    tolerance=1e-4,
-    limits={"float64": 0},
-    constants=[{"KEYS": 4}],
-    because=checks.left_out,
+    tolerance=1e-4, limits={"float64": 0}, because=checks.left_out,
 )
 
 # %% [markdown] tags=["solution"]
@@ -258,11 +242,10 @@ check(
 # %% [markdown]
 # ## 3 · Which tiles, and which masks?
 #
-# A causal mask hides about half of all scores. To save time, a block must not compute
-# the hidden scores: it stops after the last tile with a key that one of its queries
-# sees. Most of the tiles before it need no mask at all, and only a few contain hidden
-# scores. Even without a causal mask, the last tile may need one, because it may extend
-# beyond the end of the sequence.
+# A causal mask hides about half of all scores. To save time, a block stops after the
+# last tile with a key that one of its queries sees. Most tiles before it need no mask.
+# Even without a causal mask, the last tile may need one, because it may extend beyond
+# the end of the sequence.
 #
 # A block computes queries `first` to `first + rows - 1`, but none beyond the end of the
 # sequence, which has `seq` tokens. Tile j contains keys `j * keys` to
@@ -272,10 +255,6 @@ check(
 #   block's queries sees all of their keys;
 # - `count`: the number of tiles that have to be computed, because some query of the
 #   block sees a key in them.
-#
-# ```python
-# key_tiles(first, rows, keys, seq, causal)    # -> (free, count)
-# ```
 #
 # `rows` and `keys` need not be equal, and neither has to divide `seq`. Compute both
 # numbers without a loop, since a block needs them before it starts. (The check stops a
@@ -294,11 +273,8 @@ def key_tiles(first, rows, keys, seq, causal):
 
 # %%
 check(
-    key_tiles,
-    spec=checks.seen_tiles,
-    inputs=checks.some_blocks,
-    same=checks.compare_tiles,
-    lines=20,
+    key_tiles, spec=checks.seen_tiles, inputs=checks.some_blocks,
+    same=checks.compare_tiles, lines=20,
 )
 
 # %% [markdown] tags=["solution"]
@@ -322,14 +298,14 @@ for seq in (1024, 4096, 16384):
 #
 # Now compute attention with `mma.sync`, from chapter 21. A warp computes 16 queries,
 # and a block has `WARPS` warps. A warp multiplies its queries by a tile of `TILE` keys
-# and receives the scores as **fragments**. The fragments divide the scores into pieces
-# of 16 × 8. In piece `n`, lane `4 * g + t` has
-#
-# `s[n, 0], s[n, 1]` in row g and `s[n, 2], s[n, 3]` in row g + 8, both in columns
-# `8 * n + 2 * t` and `8 * n + 2 * t + 1` of the tile.
+# and receives the scores as **fragments**, in pieces of 16 × 8. In piece `n`, lane
+# `4 * g + t` has `s[n, 0], s[n, 1]` in row g and `s[n, 2], s[n, 3]` in row g + 8, both
+# in columns `8 * n + 2 * t` and `8 * n + 2 * t + 1` of the tile.
 #
 # Compute the fragments for one tile, whose first key is `start`. In the kernel, `row`
-# is the query in row g.
+# is the query in row g. `q` and `k` are (heads, seq, HEAD / 2), in words of two
+# float16. `scores` is float32 (heads, seq, keys), where keys is seq rounded up to whole
+# tiles.
 #
 # - `ldmatrix_x4(tk, (16 * n + key, 8 * m + word))` loads words `8 * m` to `8 * m + 7`
 #   (16 numbers) of keys `16 * n` to `16 * n + 15`. Its first two words are the right
@@ -337,24 +313,14 @@ for seq in (1024, 4096, 16384):
 #   left operand is `fq[m]`. `mma_f16(s[n], left, right)` adds a product to piece n.
 # - Multiply the scores by `SCALE2`, which is $\log_2(e)/\sqrt d$. Then the softmax can
 #   use powers of 2: `exp2(x)` is a single instruction.
-# - Set a score to `NOTHING` if the query does not see the key: a key beyond the end of
-#   the sequence, which has `seq` tokens, or with `causal`, a key after the query.
-# - `put_scores(scores, s, head, row, start, t)` stores the fragments.
-#
-# ```python
-# tile_scores(q, k, causal, scores)
-# # int32 (heads, seq, HEAD / 2) twice, bool -> float32 (heads, seq, keys)
-# ```
-#
-# `q` and `k` are words of two float16. `keys` is `seq`, rounded up to whole tiles.
-# Stuck? `hint("tile_scores")`.
+# - Set a score to `NOTHING` if the query does not see the key: a key beyond the `seq`
+#   tokens, or with `causal`, a key after the query.
+# - `put_scores(scores, s, head, row, start, t)` stores the fragments. Stuck?
+#   `hint("tile_scores")`.
 
 # %% tags=["given"]
 HEAD, TILE, WARPS = 16, 16, 2  # numbers per row, keys per tile, warps
 HEAD8, HEAD16, TILE8, TILE16 = HEAD // 8, HEAD // 16, TILE // 8, TILE // 16
-PITCH, SCALE2, FULL = kernels.PITCH, kernels.SCALE2, kernels.FULL
-copy_words, load_queries = kernels.copy_words, kernels.load_queries
-put_scores = kernels.put_scores
 
 # %%
 @cuda.jit
@@ -365,13 +331,11 @@ def tile_scores(q, k, causal, scores):
     s = cuda.local.array((TILE8, 4), float32)
     thread, head = int32(cuda.threadIdx.x), int32(cuda.blockIdx.z)
     lane, t = thread % int32(32), thread % int32(4)
-    seq = int32(q.shape[1])
+    seq, start = int32(q.shape[1]), int32(cuda.blockIdx.y) * int32(TILE)
     row = int32(cuda.blockIdx.x) * int32(16 * WARPS)
     row += thread // int32(32) * int32(16) + lane // int32(4)
-    start = int32(cuda.blockIdx.y) * int32(TILE)
     key = lane % int32(8) + lane // int32(16) * int32(8)
     word = lane // int32(8) % int32(2) * int32(4)
-
     for i in range(4 * TILE8):
         s[i // 4, i % 4] = float32(0)
     load_queries(fq, q, head, row, t)
@@ -398,19 +362,12 @@ def tile_scores(q, k, causal, scores):
 
 # %%
 check(
-    tile_scores,
-    spec=checks.masked_scores,
-    inputs=checks.queries_and_keys,
-    sizes=[(1, 16, 0), (2, 37, 1), (1, 53, 0)],
-    launch=lambda heads, seq, causal: (
-        (-(-seq // (16 * WARPS)), -(-seq // TILE), heads),
-        32 * WARPS,
-    ),
-    full=(4, 1000, 1),
-    tolerance=1e-3,
-    limits={"float64": 0},
+    tile_scores, spec=checks.masked_scores, inputs=checks.queries_and_keys,
+    sizes=[(1, 16, 0), (2, 37, 1), (1, 53, 0)], full=(4, 1000, 1),
     constants=[{"TILE": 32, "TILE8": 4, "TILE16": 2}],
-    because=checks.odd_scores,
+    launch=lambda heads, seq, causal: (
+        (-(-seq // (16 * WARPS)), -(-seq // TILE), heads), 32 * WARPS),
+    tolerance=1e-3, limits={"float64": 0}, because=checks.odd_scores,
 )
 
 # %% [markdown] tags=["solution"]
@@ -427,26 +384,16 @@ check(
 # been summed so far, turn the scores `s` into weights, and add these to the lane's sums
 # of weights. `top0` and `weight0` belong to row g, and `top1` and `weight1` to row
 # g + 8. In `o`, as in `s`, numbers 0 and 1 of each piece belong to row g, and 2 and 3
-# to row g + 8.
-#
-# A lane adds up only its own weights. After the last tile,
+# to row g + 8. As prepared in exercise 4, a weight is a power of 2, and the score of a
+# hidden key is `NOTHING`. A lane adds up only its own weights. After the last tile,
 # `put_sums(out, lse, row, o, t, 0, top0, weight0)` adds up the four lanes of row g, and
-# stores this row. For row g + 8, pass `row + int32(8)`, 2 instead of 0, and `top1` and
-# `weight1`.
+# stores this row. For row g + 8, pass `row + int32(8)`, 2 for 0, `top1` and `weight1`.
 #
 # There are no values yet. Instead of multiplying the weights by a tile of values, this
 # kernel adds them to `o` as they are, so column c of the output is the sum of the
-# weights of keys c, c + `TILE`, c + 2 `TILE`, …, and each row of it sums to 1. The
-# scores are those of exercise 4: a weight is a power of 2, and the score of a hidden
-# key is `NOTHING`. `lse` is the logarithm to base 2. Stuck? `hint("soften_tiles")`.
-#
-# ```python
-# soften_tiles(scores, out, lse)
-# # float32 (rows, keys) -> (rows, TILE), (rows,); 16 divides rows, TILE divides keys
-# ```
-
-# %% tags=["given"]
-load_scores, put_sums = kernels.load_scores, kernels.put_sums
+# weights of keys c, c + `TILE`, c + 2 `TILE`, …, and each row of it sums to 1. `scores`
+# is float32 (rows, keys), `out` is (rows, TILE), and `lse`, to base 2, is (rows,). 16
+# divides rows, and `TILE` divides keys. Stuck? `hint("soften_tiles")`.
 
 # %%
 @cuda.jit
@@ -457,7 +404,6 @@ def soften_tiles(scores, out, lse):
     lane = int32(cuda.threadIdx.x)
     t = lane % int32(4)
     row = int32(cuda.blockIdx.x) * int32(16) + lane // int32(4)
-
     for i in range(4 * TILE8):
         o[i // 4, i % 4] = float32(0)
     top0, top1 = LOWEST, LOWEST  # of rows g and g + 8
@@ -503,15 +449,10 @@ def soften_tiles(scores, out, lse):
 
 # %%
 check(
-    soften_tiles,
-    spec=checks.summed_weights,
-    inputs=checks.rows_of_scores,
-    sizes=[(16, 32), (32, 48)],
+    soften_tiles, spec=checks.summed_weights, inputs=checks.rows_of_scores,
+    sizes=[(16, 32), (32, 48)], full=(4096, 1024),
     launch=lambda rows, keys: (rows // 16, 32),
-    full=(4096, 1024),
-    tolerance=1e-4,
-    limits={"float64": 0},
-    because=checks.badly_softened,
+    tolerance=1e-4, limits={"float64": 0}, because=checks.badly_softened,
 )
 
 # %% [markdown] tags=["solution"]
@@ -522,41 +463,27 @@ check(
 # %% [markdown]
 # ## 6 · The second product
 #
-# The weights are the *left* operand of the second product. Its fragments consist of
-# words of two float16. For every 16 columns of `P`, that is, for each pair `i` of
-# pieces, they are
+# The weights are the *left* operand of the second product, in words of two float16. For
+# each pair `i` of pieces, `p[i, 0]` and `p[i, 1]` have columns 2t and 2t + 1 of the
+# first piece, in rows g and g + 8. `p[i, 2]` and `p[i, 3]` have the same columns of the
+# second piece. Compare this with the fragments of the scores: **each lane already holds
+# what it needs**. `f16_pair(low, high)` packs two numbers.
 #
-# | words | rows | columns |
-# | --- | --- | --- |
-# | `p[i, 0]`, `p[i, 1]` | g, g + 8 | 2t, 2t + 1 of the first piece |
-# | `p[i, 2]`, `p[i, 3]` | g, g + 8 | 2t, 2t + 1 of the second piece |
+# Put the kernel together: copy what you need of exercises 4 and 5, and add what is new.
+# `q`, `k` and `v` are (heads, seq, HEAD / 2), in words; `out` is float32 (heads, seq,
+# HEAD), and `lse` is (heads, seq). Stuck? `hint("flash_mma")`.
 #
-# Compare this table with the fragments of the scores: **each lane already holds what it
-# needs**. `f16_pair(low, high)` combines two numbers into a word.
-#
-# Put the kernel together. Copy your lines from exercises 4 and 5 into it and write what
-# is new:
-#
-# - `scores_of` computes the products and scales them, as you did in exercise 4. There
-#   is no causal mask here, so hide only the keys beyond `seq`;
-# - the softmax is that of exercise 5; the sums `o` have `HEAD8` pieces;
-# - fill `p` and call `add_values(o, p, tv, lane)`, which adds the second product to
-#   `o`. A barrier has to follow;
-# - after the last tile, sum the weights of each row over its four lanes, and store both
+# - Compute `row` and load the queries as in exercise 4, and begin the sums as in
+#   exercise 5; `o` now has `HEAD8` pieces.
+# - For each tile, copy keys to `tk` and values to `tv`. After a barrier,
+#   `scores_of(s, fq, tk, lane)` computes the products of exercise 4 and scales them.
+#   There is no causal mask here, so hide only the keys beyond `seq`.
+# - After the softmax of exercise 5, fill `p`; `add_values(o, p, tv, lane)` adds the
+#   second product to `o`. A barrier has to follow.
+# - After the last tile, sum the weights of each row over its four lanes, and store both
 #   rows. `put_row(out, lse, head, row, o, 0, t, top0, weight0)` stores row g of the
 #   output, divided by its weight, and its log-sum-exp, unless `row` is beyond `seq`.
 #   For row g + 8, change the arguments as in exercise 5.
-#
-# ```python
-# flash_mma(q, k, v, out, lse)
-# # int32 (heads, seq, HEAD / 2) three times -> float32 (heads, seq, HEAD), (heads, seq)
-# ```
-#
-# Stuck? `hint("flash_mma")`.
-
-# %% tags=["given"]
-scores_of, add_values = kernels.scores_of, kernels.add_values
-put_row = kernels.put_row
 
 # %%
 @cuda.jit
@@ -569,6 +496,8 @@ def flash_mma(q, k, v, out, lse):
     p = cuda.local.array((TILE16, 4), int32)
     o = cuda.local.array((HEAD8, 4), float32)
     thread, head = int32(cuda.threadIdx.x), int32(cuda.blockIdx.y)
+    # about 60 lines, of which most are in exercises 4 and 5
+    # BEGIN SOLUTION
     lane, t = thread % int32(32), thread % int32(4)
     seq = int32(q.shape[1])
     row = int32(cuda.blockIdx.x) * int32(16 * WARPS)
@@ -586,8 +515,6 @@ def flash_mma(q, k, v, out, lse):
         copy_words(tv, v, head, start)
         cuda.syncthreads()
         scores_of(s, fq, tk, lane)
-        # exercises 4 and 5, then about 8 lines: p, add_values, a barrier
-        # BEGIN SOLUTION
         high0, high1 = top0, top1
         for j in range(TILE8):
             for i in range(2):
@@ -624,10 +551,7 @@ def flash_mma(q, k, v, out, lse):
             p[i, 3] = f16_pair(s[2 * i + 1, 2], s[2 * i + 1, 3])
         add_values(o, p, tv, lane)
         cuda.syncthreads()
-        # END SOLUTION
 
-    # about 5 lines: the sum of each row, and put_row
-    # BEGIN SOLUTION
     for step in (1, 2):
         weight0 += cuda.shfl_xor_sync(FULL, weight0, step)
         weight1 += cuda.shfl_xor_sync(FULL, weight1, step)
@@ -637,62 +561,42 @@ def flash_mma(q, k, v, out, lse):
 
 # %%
 check(
-    flash_mma,
-    spec=checks.attention_of_words,
-    inputs=checks.words_of,
-    sizes=[(1, 16), (2, 37)],
-    launch=lambda heads, seq: (
-        (-(-seq // (16 * WARPS)), heads),
-        32 * WARPS,
-    ),
-    full=(4, 1000),
-    tolerance=4e-3,
-    limits={"float64": 0},
+    flash_mma, spec=checks.attention_of_words, inputs=checks.words_of,
+    sizes=[(1, 16), (2, 37)], full=(4, 1000),
     constants=[{"TILE": 32, "TILE8": 4, "TILE16": 2}],
-    because=checks.in_fragments,
+    launch=lambda heads, seq: ((-(-seq // (16 * WARPS)), heads), 32 * WARPS),
+    tolerance=4e-3, limits={"float64": 0}, because=checks.in_fragments,
 )
 
 # %% [markdown]
 # ## 7 · A softmax beside the products
 #
-# The fastest kernel of this chapter multiplies with `wgmma` (chapter 22). Its products
-# are **asynchronous**: a warpgroup starts them, and does something else until they are
-# done. So the softmax of a tile can be computed while the tensor cores are busy with
-# the values of the previous tile.
+# This chapter's fastest kernel multiplies with `wgmma` (chapter 22). Its products are
+# **asynchronous**: a warpgroup starts them, and does something else meanwhile. So it
+# can compute the softmax of a tile while the tensor cores are busy with the previous
+# tile's values.
 #
-# Write the loop of this kernel, here with tiles of 64 keys. `load_tile` copies keys and
-# values of tile j to the places of tile j - 2. `first_tile` has computed the weights of
-# tile 0, which are in the words `p`. For each further tile j,
+# Write the loop of this kernel, for one head with 64 numbers per row and tiles of 64
+# keys. `load_tile` copies keys and values of tile j to the places of tile j - 2.
+# `first_tile` has computed the weights of tile 0, in the words `p`. For each further
+# tile j,
 #
-# 1. start two groups of products: `start_scores(s, memory, j)`, and then
-#    `start_values(o, p, memory, i)` for the tile i whose weights are in `p`;
-# 2. wait for the scores only: `wgmma_wait(n)` waits for all groups but the last n. Then
-#    call `hold(s, 32)`, so that the compiler does not use `s` before the wait;
-# 3. compute the softmax of tile j: call `hide_end(s, j, seq)`, and for each of the
-#    lane's two rows `soften_row(s, top, weight, k)`, with k = 0 for row g and 2 for row
-#    g + 8. It does for a row what you wrote in exercise 5, and returns the new maximum,
-#    the new weight, and the factor for `o`;
+# 1. start two groups: `start_scores(s, memory, j)`, then `start_values(o, p, memory,
+#    i)` for the tile i whose weights are in `p`;
+# 2. wait for the scores only: `wgmma_wait(n)` waits for all but the last n groups. Call
+#    `hold(s, 32)`, or the compiler may use `s` earlier;
+# 3. compute the softmax of tile j: call `hide_end(s, j, seq)`, and `soften_row(s, top,
+#    weight, k)` for both rows, with k = 0 for row g and 2 for row g + 8. This does what
+#    you wrote in exercise 5, and returns the new maximum, the new weight, and the
+#    factor for `o`;
 # 4. wait for the values, and call `hold(o, 32)` and `hold_words(p, 16)`;
-# 5. rescale `o`. Numbers `4 * n` and `4 * n + 1` belong to row g, the next two to row
-#    g + 8. `pack_words(p, s)` makes words of the new weights.
+# 5. rescale `o`: numbers `4 * n` and `4 * n + 1` are in row g, the next two in row
+#    g + 8. `pack_words(p, s)` packs the weights.
 #
 # `last_tile(o, p, memory, i)` adds the values of the last tile i, and waits for them.
 # `put_fragments(out, lse, o, k, top, weight)` stores a row; k is as above. Call both at
-# the end. There is one head, with 64 numbers per row, and a word is two bfloat16.
-# Stuck? `hint("overlapped")`.
-#
-# ```python
-# overlapped(q, k, v, out, lse)
-# # int32 (rows, 32), (seq, 32), (seq, 32) -> float32 (rows, 64), (rows,)
-# ```
-
-# %% tags=["given"]
-steps = chapter.warpgroup
-WORDS, copy_box, load_tile = steps.WORDS, steps.copy_box, steps.load_tile
-first_tile, last_tile = steps.first_tile, steps.last_tile
-start_scores, start_values = steps.start_scores, steps.start_values
-hide_end, soften_row = steps.hide_end, steps.soften_row
-pack_words, put_fragments = steps.pack_words, steps.put_fragments
+# the end. `q` is (rows, 32), and `k` and `v` are (seq, 32), in words of two bfloat16;
+# `out` is float32 (rows, 64), and `lse` is (rows,). Stuck? `hint("overlapped")`.
 
 # %%
 @cuda.jit
@@ -704,11 +608,7 @@ def overlapped(q, k, v, out, lse):
     p = cuda.local.array(16, int32)
     seq = int32(k.shape[0])
     count = (seq + int32(63)) // int32(64)  # tiles of keys
-
-    for c in range(32):
-        o[c] = float32(0)
-    copy_box(memory, 0, q, int32(64) * int32(cuda.blockIdx.x))
-    load_tile(memory, k, v, 0)
+    load_first(o, memory, q, k, v)
     top0, weight0, top1, weight1 = first_tile(s, p, memory, seq)
 
     for j in range(int32(1), count):
@@ -742,13 +642,9 @@ def overlapped(q, k, v, out, lse):
 
 # %%
 check(
-    overlapped,
-    spec=checks.one_head,
-    inputs=checks.one_heads_words,
-    sizes=[(80, 60), (64, 150)],
-    launch=lambda rows, seq: (-(-rows // 64), 128),
-    tolerance=2e-2,
-    because=checks.out_of_step,
+    overlapped, spec=checks.one_head, inputs=checks.one_heads_words,
+    sizes=[(80, 60), (64, 150)], launch=lambda rows, seq: (-(-rows // 64), 128),
+    tolerance=2e-2, because=checks.out_of_step,
 )
 
 # %% [markdown] tags=["solution"]
@@ -760,29 +656,22 @@ check(
 # %% [markdown]
 # ## 8 · Merge parts
 #
-# A language model that generates a text has one query at a time, and the keys of all
-# the text so far. With one query per head, a kernel like those above has one row per
-# block and one block per head: 16 heads would keep only 16 of 132 SMs busy.
-# **Split-KV** (FlashDecoding) divides the keys into parts. Each block computes the
-# attention of its head's query over one part, and writes the output *of this part* and
-# its log-sum-exp.
+# A language model that generates a text has one query per head at a time, and the keys
+# of all the text so far. With one block per head, 16 heads would keep only 16 of 132
+# SMs busy. **Split-KV** (FlashDecoding) divides the keys into parts. Each block
+# computes the attention over one part, and writes the output *of this part* and its
+# log-sum-exp. A second kernel merges the parts.
 #
-# A second kernel merges the parts. Part $i$ has the output $o_i$, which is a weighted
-# mean of its values, and the log-sum-exp $L_i$, which is the logarithm of the sum of
-# its weights before the division. Find the weight of $o_i$ in the mean over all parts,
-# and the log-sum-exp of all parts together.
-#
-# A part without any key has $L_i = -\infty$, and its output is meaningless, possibly
-# NaN. At least one part of each head has keys.
+# Part $i$ has the output $o_i$, which is a weighted mean of its values, and the
+# log-sum-exp $L_i$, which is the logarithm of the sum of its weights before the
+# division. Find the weight of $o_i$ in the mean over all parts, and the log-sum-exp of
+# all parts together. A part without any key has $L_i = -\infty$, and its output is
+# meaningless, possibly NaN. At least one part of each head has keys.
 #
 # Log-sum-exps can be larger than 100, and $e^{100}$ overflows in float32. Avoid this
 # overflow as the softmax does. A block computes one head, and its thread `c` computes
-# column `c`. Stuck? `hint("merge_parts")`.
-#
-# ```python
-# merge_parts(parts, lses, out, lse)
-# # (heads, n, d), (heads, n) -> (heads, d), (heads,)  float32
-# ```
+# column `c`. `parts` is (heads, n, d), `lses` is (heads, n), `out` is (heads, d), and
+# `lse` is (heads,), all float32. Stuck? `hint("merge_parts")`.
 
 # %%
 @cuda.jit
@@ -811,15 +700,10 @@ def merge_parts(parts, lses, out, lse):
 
 # %%
 check(
-    merge_parts,
-    spec=checks.whole,
-    inputs=checks.some_parts,
-    sizes=[(3, 2, 8), (4, 5, 32)],
+    merge_parts, spec=checks.whole, inputs=checks.some_parts,
+    sizes=[(3, 2, 8), (4, 5, 32)], full=(64, 33, 128),
     launch=lambda heads, n, d: (heads, d),
-    full=(64, 33, 128),
-    tolerance=1e-4,
-    limits={"float64": 0},
-    because=checks.badly_merged,
+    tolerance=1e-4, limits={"float64": 0}, because=checks.badly_merged,
 )
 
 # %% [markdown] tags=["solution"]
@@ -838,22 +722,15 @@ check(
 # \quad dk = \frac{dS^T q}{\sqrt d}, \quad dv = P^T g$$
 #
 # where $\circ$ multiplies element by element and $\delta_i = \sum_j P_{ij}\,dP_{ij}$ is
-# one number per row. The sum is over all keys, but it equals $\sum_c g_{ic}\,o_{ic}$, a
-# sum over the columns of one row of the output. This sum is short and can be computed
-# beforehand.
+# one number per row, which has been computed beforehand. The forward pass has stored
+# the log-sum-exps instead of $P$. These are enough to recompute any single weight
+# without going over its row. Find out how.
 #
-# The forward pass has not stored $P$, but it has stored the log-sum-exps. These are
-# enough to recompute any single weight without going over its row first. Find out how.
-#
-# Write the kernel for `dq`, with one thread per query and a **causal** mask. `delta`
-# has already been computed. `D` and `SCALE` are those of exercise 2, but `q` has not
-# been multiplied by `SCALE` here. Each key takes two dot products and one update of the
-# sums. No maximum is needed, and nothing has to be rescaled. Stuck? `hint("grad_q")`.
-#
-# ```python
-# grad_q(q, k, v, g, lse, delta, dq)
-# # (heads, seq, D) four times, (heads, seq) twice -> (heads, seq, D)  float32
-# ```
+# Write the kernel for `dq`, with one thread per query and a **causal** mask. `D` and
+# `SCALE` are those of exercise 2, but `q` has not been multiplied by `SCALE` here. Each
+# key takes two dot products and one update of the sums. No maximum is needed, and
+# nothing has to be rescaled. `lse` and `delta` are (heads, seq), and all other arrays
+# (heads, seq, D), float32. Stuck? `hint("grad_q")`.
 
 # %%
 @cuda.jit
@@ -883,15 +760,10 @@ def grad_q(q, k, v, g, lse, delta, dq):
 
 # %%
 check(
-    grad_q,
-    spec=checks.gradient_of_queries,
-    inputs=checks.after_forward,
-    sizes=[(1, 4), (2, 21)],
+    grad_q, spec=checks.gradient_of_queries, inputs=checks.after_forward,
+    sizes=[(1, 4), (2, 21)], full=(4, 1000),
     launch=lambda heads, seq: ((-(-seq // 32), heads), 32),
-    full=(4, 1000),
-    tolerance=2e-4,
-    limits={"float64": 0},
-    because=checks.bad_gradient,
+    tolerance=2e-4, limits={"float64": 0}, because=checks.bad_gradient,
 )
 
 # %% [markdown] tags=["solution"]
@@ -903,27 +775,18 @@ check(
 # %% [markdown]
 # ## Measure: the forward pass
 #
-# The problem has 16 heads of 4096 tokens and no mask, which makes 137 GFLOP. Write down
-# the speeds that you expect, relative to cuDNN. "ordinary cores" is exercise 2 in
-# float32, and "mma.sync" is exercise 6 in bfloat16, with 64 queries per block and tiles
-# of 64 keys. "loads first" is the same kernel, except that a thread loads all its
-# pieces of a tile before it stores the first. "TMA + wgmma" is the chapter's fast
-# kernel (see *More measurements*). "three operations" is the formula in PyTorch, in
-# bfloat16. "math" is PyTorch's own backend for this formula, which keeps intermediate
-# results in float32. "FlexAttention" is what `torch.compile` turns into a Triton
-# kernel.
+# The problem has 16 heads of 4096 tokens and no mask, which makes 137 GFLOP. "ordinary
+# cores" is exercise 2 in float32, and "mma.sync" is exercise 6 in bfloat16, with 64
+# queries per block and tiles of 64 keys. "loads first" is the same kernel, except that
+# a thread loads all its pieces of a tile before it stores the first. "TMA + wgmma" is
+# the chapter's fast kernel (see *More measurements*). "three operations" is the formula
+# in PyTorch, in bfloat16; in PyTorch's "math", intermediate results are float32.
+# "flash" is PyTorch's FlashAttention-2, "cuDNN" is NVIDIA's kernel, and "FlexAttention"
+# is what `torch.compile` turns into a Triton kernel. Guess three speeds, relative to
+# cuDNN.
 
 # %%
-guess = {
-    "three operations": None,
-    "math": None,
-    "ordinary cores": None,
-    "mma.sync": None,
-    "loads first": None,
-    "TMA + wgmma": None,
-    "flash": None,
-    "FlexAttention": None,
-}
+guess = {"three operations": None, "mma.sync": None, "loads first": None}
 
 rungs = chapter.measure.rungs(flash_rows, flash_mma, guess)
 rungs
@@ -947,11 +810,9 @@ rungs.expect("TMA + wgmma", at_least=1.2, times="FlexAttention")
 # %% [markdown]
 # ## More measurements
 #
-# The rest of the lab shows kernels that use a Hopper GPU fully, their errors, and two
-# more measurements. All code is in the modules of `chapters/24_attention`. The solution
-# and the chapter's page explain what each table shows. (`flash` is PyTorch's
-# FlashAttention-2, and `cuDNN` is NVIDIA's kernel.) The last section has ideas for
-# more.
+# The rest of the lab shows kernels that use a Hopper GPU fully, their errors, and more
+# tables, which the solution and the chapter's page explain. All code is in the modules
+# of `chapters/24_attention`. The last section has ideas for more.
 
 # %% [markdown]
 # ### The kernels at full speed
@@ -971,7 +832,8 @@ rungs.expect("TMA + wgmma", at_least=1.2, times="FlexAttention")
 # The next cell tests these kernels. It compares every element with float64, with and
 # without a mask, for a length that is a multiple of the tile and one that is not. It
 # fills the outputs with NaN beforehand, and compares 20 runs bit by bit. It also prints
-# the errors of cuDNN. The cell needs a GPU of compute capability 9.0.
+# the errors of cuDNN. The last lines are for the forward pass with larger scores. The
+# cell needs a GPU of compute capability 9.0.
 
 # %%
 chapter.accuracy.report()
@@ -1008,6 +870,16 @@ for table in sizes.values():
 for (seq, _), table in sizes.items():
     table.expect("TMA + wgmma", at_least=0.93 if seq == 1024 else 1)
     table.expect("TMA + wgmma", at_least=1.5, times="flash")
+
+# %% [markdown]
+# Two details of the loop in `attend_tiles` change the result only by rounding. The next
+# cell times the kernel without them, then with one, with both, and with larger tiles of
+# keys. The chapter explains all three.
+
+# %%
+steps = chapter.measure.steps()
+for table in steps.values():
+    print(table)
 
 # %% [markdown]
 # ### The backward pass
@@ -1052,9 +924,8 @@ for table in backward.values():
 # %% [markdown]
 # ## What you learned
 #
-# 1. The score matrix in memory makes attention slow, although its products have enough
-#    operations per byte. A kernel needs to keep only one tile of scores at a time, in
-#    registers.
+# 1. The score matrix in memory makes attention slow. A kernel needs to keep only one
+#    tile of scores at a time, in registers.
 # 2. An online softmax that also carries an output has to rescale that output when the
 #    maximum rises.
 # 3. A causal mask needs two numbers per block: how many tiles need no mask, and how
@@ -1062,7 +933,7 @@ for table in backward.values():
 # 4. On tensor cores, the first product leaves its results in the lanes that need them
 #    for the second product.
 # 5. From the softmax, only the log-sum-exp has to be kept. It is enough to merge parts,
-#    and to recompute any weight in the backward pass.
+#    and to recompute any weight.
 
 # %%
 quiz()

@@ -195,6 +195,43 @@ def sizes():
     return sizes
 
 
+STEPS = {  # each with one more change; `Attention` chooses one of the last two
+    "weights after the wait": {"keys": 128, "BEFORE_WAIT": 0, "RARELY": 0},
+    "weights before the wait": {"keys": 128, "RARELY": 0},
+    "output scaled rarely": {"keys": 128},
+    "tiles of 160 keys": {"keys": 160},
+}
+
+
+def steps_of(batch, seq, causal):
+    """Compare the forward kernel with and without its last changes."""
+
+    def candidates():
+        q, k, v = normal(3, batch * HEADS, seq)
+        return {
+            name: Attention(q, k, v, causal, **changes).forward
+            for name, changes in STEPS.items()
+        }
+
+    share = 0.5 if causal else 1
+    return bench.compare(
+        f"steps, {batch} x 16 heads of {seq}{', causal' if causal else ''}",
+        candidates,
+        baseline="weights after the wait",
+        flops=share * 4 * batch * HEADS * seq**2 * WIDTH,
+        stopwatch=pause(),
+    )
+
+
+def steps():
+    """Compare the steps for several sizes; return a table for each."""
+    return {
+        (seq, causal): steps_of(batch, seq, causal)
+        for batch, seq in ((4, 1024), (4, 4096), (1, 16384))
+        for causal in (False, True)
+    }
+
+
 def backward_of(causal):
     """Compare the backward pass for 4 x 16 heads of 4096."""
 

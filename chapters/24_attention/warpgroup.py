@@ -61,6 +61,15 @@ def load_tile(memory, k, v, j):
 
 
 @cuda.jit(device=True)
+def load_first(o, memory, q, k, v):
+    """Set o to 0, and copy this block's queries, and keys and values of tile 0."""
+    for i in range(32):
+        o[i] = float32(0)
+    copy_box(memory, 0, q, int32(ROWS64) * int32(cuda.blockIdx.x))
+    load_tile(memory, k, v, 0)
+
+
+@cuda.jit(device=True)
 def start_scores(s, memory, j):
     """Start s = the products of the queries and the keys of tile j: one group."""
     a = descriptor(memory, 0)

@@ -1,7 +1,7 @@
 # verdict: answer
-# Numbers of four bytes.
+# A number has four bytes.
 def costs(heads, seq, d, tile):
-    """Return the operations, and the bytes of two ways, of attention."""
+    """Return the operations of attention, and the bytes of both programs."""
     rows, matrix = 4 * seq * d, 4 * seq * seq
     blocks = -(-seq // tile)
     flops = 4 * seq * seq * d

@@ -1,7 +1,7 @@
 # verdict: answer
-# One head only.
+# Count one head only.
 def costs(heads, seq, d, tile):
-    """Return the operations, and the bytes of two ways, of attention."""
+    """Return the operations of attention, and the bytes of both programs."""
     rows, matrix = 2 * seq * d, 2 * seq * seq
     blocks = -(-seq // tile)
     flops = 4 * seq * seq * d

@@ -1,7 +1,7 @@
 # verdict: answer
-# Counts a multiply-add as one operation.
+# A multiply-add is one operation.
 def costs(heads, seq, d, tile):
-    """Return the operations, and the bytes of two ways, of attention."""
+    """Return the operations of attention, and the bytes of both programs."""
     rows, matrix = 2 * seq * d, 2 * seq * seq
     blocks = -(-seq // tile)
     flops = 2 * seq * seq * d

@@ -1,5 +1,5 @@
 # verdict: pass
-# Sums over the lanes in each tile, and packs as it goes.
+# Sum over the lanes in each tile, and pack along the way.
 @cuda.jit
 def flash_mma(q, k, v, out, lse):
     """Attention of each head, 16 queries per warp."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Shuffles with distances 4 and 8: other rows.
+# Shuffle with distances 4 and 8; but those are other rows.
 @cuda.jit
 def flash_mma(q, k, v, out, lse):
     """Attention of each head, 16 queries per warp."""

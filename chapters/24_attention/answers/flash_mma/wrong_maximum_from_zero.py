@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The maximum begins at 0, which is above every score of some rows.
+# The maximum starts at 0, which is above every score of some rows.
 @cuda.jit
 def flash_mma(q, k, v, out, lse):
     """Attention of each head, 16 queries per warp."""

@@ -1,5 +1,5 @@
 # verdict: constants
-# Piece i and the one after it: right only while a tile has two pieces.
+# Pack piece i and the next one, which is right only for tiles of two pieces.
 @cuda.jit
 def flash_mma(q, k, v, out, lse):
     """Attention of each head, 16 queries per warp."""

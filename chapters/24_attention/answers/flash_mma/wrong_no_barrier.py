@@ -1,5 +1,5 @@
 # verdict: race
-# No barrier after the second product: the next tile may overwrite its values.
+# No barrier after the second product; but the next tile overwrites its values.
 @cuda.jit
 def flash_mma(q, k, v, out, lse):
     """Attention of each head, 16 queries per warp."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The outputs so far are not rescaled.
+# I forgot to rescale the outputs so far.
 @cuda.jit
 def flash_mma(q, k, v, out, lse):
     """Attention of each head, 16 queries per warp."""

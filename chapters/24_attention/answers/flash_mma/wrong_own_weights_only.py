@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# A lane sums its own weights only.
+# Each lane adds up only its own weights.
 @cuda.jit
 def flash_mma(q, k, v, out, lse):
     """Attention of each head, 16 queries per warp."""

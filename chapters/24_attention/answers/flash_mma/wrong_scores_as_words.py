@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Packs the scores instead of the weights.
+# Pack the scores instead of the weights.
 @cuda.jit
 def flash_mma(q, k, v, out, lse):
     """Attention of each head, 16 queries per warp."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# Rescales for each key, where it has to.
+# Rescale for each key, if necessary.
 @cuda.jit
 def flash_rows(q, k, v, out, lse):
     """Attention of each head, one thread per query."""

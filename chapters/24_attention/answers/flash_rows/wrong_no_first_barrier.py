@@ -1,5 +1,5 @@
 # verdict: race
-# Reads the tiles at once.
+# Read the tiles at once.
 @cuda.jit
 def flash_rows(q, k, v, out, lse):
     """Attention of each head, one thread per query."""

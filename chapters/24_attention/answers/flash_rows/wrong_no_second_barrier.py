@@ -1,5 +1,5 @@
 # verdict: race
-# The tiles are filled again at once.
+# Fill the tiles again at once.
 @cuda.jit
 def flash_rows(q, k, v, out, lse):
     """Attention of each head, one thread per query."""

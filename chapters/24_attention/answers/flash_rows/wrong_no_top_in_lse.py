@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The logarithm of the sum that was kept.
+# lse is the logarithm of the sum that was kept.
 @cuda.jit
 def flash_rows(q, k, v, out, lse):
     """Attention of each head, one thread per query."""

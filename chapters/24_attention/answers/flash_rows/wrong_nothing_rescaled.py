@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The maximum is updated and nothing else.
+# Update the maximum, and nothing else.
 @cuda.jit
 def flash_rows(q, k, v, out, lse):
     """Attention of each head, one thread per query."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Multiplies by SCALE again.
+# Multiply by SCALE again.
 @cuda.jit
 def flash_rows(q, k, v, out, lse):
     """Attention of each head, one thread per query."""

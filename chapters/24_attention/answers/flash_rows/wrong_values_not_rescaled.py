@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Only the sum of the weights is rescaled.
+# Rescale only the sum of the weights.
 @cuda.jit
 def flash_rows(q, k, v, out, lse):
     """Attention of each head, one thread per query."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Only the values are rescaled.
+# Rescale only the values.
 @cuda.jit
 def flash_rows(q, k, v, out, lse):
     """Attention of each head, one thread per query."""

@@ -1,5 +1,5 @@
 # verdict: pass
-# Goes over the keys from the last to the first.
+# Go over the keys from the last to the first.
 @cuda.jit
 def grad_q(q, k, v, g, lse, delta, dq):
     """Write the gradient of the queries, one thread per query."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Subtracts delta after the multiplication.
+# Subtract delta after the multiplication.
 @cuda.jit
 def grad_q(q, k, v, g, lse, delta, dq):
     """Write the gradient of the queries, one thread per query."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Divides by the log-sum-exp.
+# Divide by the log-sum-exp.
 @cuda.jit
 def grad_q(q, k, v, g, lse, delta, dq):
     """Write the gradient of the queries, one thread per query."""

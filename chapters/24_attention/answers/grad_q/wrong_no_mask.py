@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Goes over all keys.
+# Go over all keys.
 @cuda.jit
 def grad_q(q, k, v, g, lse, delta, dq):
     """Write the gradient of the queries, one thread per query."""

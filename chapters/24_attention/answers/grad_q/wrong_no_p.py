@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Forgets to multiply by P.
+# I forgot to multiply by P.
 @cuda.jit
 def grad_q(q, k, v, g, lse, delta, dq):
     """Write the gradient of the queries, one thread per query."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# range(row) ends before the own key.
+# range(row) includes the query's own key.
 @cuda.jit
 def grad_q(q, k, v, g, lse, delta, dq):
     """Write the gradient of the queries, one thread per query."""

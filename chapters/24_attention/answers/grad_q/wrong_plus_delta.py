@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The sign of delta.
+# I got the sign of delta wrong.
 @cuda.jit
 def grad_q(q, k, v, g, lse, delta, dq):
     """Write the gradient of the queries, one thread per query."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The score is not scaled.
+# I forgot to scale the score.
 @cuda.jit
 def grad_q(q, k, v, g, lse, delta, dq):
     """Write the gradient of the queries, one thread per query."""

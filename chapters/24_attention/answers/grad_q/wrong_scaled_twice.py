@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Scales the gradient twice.
+# Scale the gradient twice.
 @cuda.jit
 def grad_q(q, k, v, g, lse, delta, dq):
     """Write the gradient of the queries, one thread per query."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Adds up values, as the forward pass does.
+# Add up the values, as the forward pass does.
 @cuda.jit
 def grad_q(q, k, v, g, lse, delta, dq):
     """Write the gradient of the queries, one thread per query."""

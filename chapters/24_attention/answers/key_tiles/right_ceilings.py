@@ -1,5 +1,5 @@
 # verdict: pass
-# With ceilings.
+# Write the count with a ceiling.
 def key_tiles(first, rows, keys, seq, causal):
     """Return how many tiles need no mask, and how many are needed at all."""
     if not causal:

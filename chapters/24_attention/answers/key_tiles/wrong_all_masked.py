@@ -1,5 +1,5 @@
 # verdict: answer
-# Masks every tile of a causal block, to be safe.
+# Mask every tile of a causal block, to be safe.
 def key_tiles(first, rows, keys, seq, causal):
     """Return how many tiles need no mask, and how many are needed at all."""
     if not causal:

@@ -1,5 +1,5 @@
 # verdict: answer
-# The last query may be beyond the end.
+# The last query is first + rows - 1, even beyond the end.
 def key_tiles(first, rows, keys, seq, causal):
     """Return how many tiles need no mask, and how many are needed at all."""
     if not causal:

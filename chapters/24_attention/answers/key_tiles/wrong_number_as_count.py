@@ -1,5 +1,5 @@
 # verdict: answer
-# Rounds up, as for a number of keys; but `last` is the number of the last key.
+# Round up, as for a number of keys; but `last` is the index of the last key.
 def key_tiles(first, rows, keys, seq, causal):
     """Return how many tiles need no mask, and how many are needed at all."""
     if not causal:

@@ -1,5 +1,5 @@
 # verdict: answer
-# Ragged ends are left out.
+# Leave out ragged ends.
 def key_tiles(first, rows, keys, seq, causal):
     """Return how many tiles need no mask, and how many are needed at all."""
     if not causal:

@@ -1,5 +1,5 @@
 # verdict: pass
-# Part by part, as in exercise 2.
+# Merge part by part, as in exercise 2.
 @cuda.jit
 def merge_parts(parts, lses, out, lse):
     """Merge the attention over parts of the keys, one head per block."""

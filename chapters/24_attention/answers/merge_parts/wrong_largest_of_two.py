@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Compares each part with the first one only.
+# Compare each part only with the first.
 @cuda.jit
 def merge_parts(parts, lses, out, lse):
     """Merge the attention over parts of the keys, one head per block."""

@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The maximum is missing in the log-sum-exp.
+# I left the maximum out of the log-sum-exp.
 @cuda.jit
 def merge_parts(parts, lses, out, lse):
     """Merge the attention over parts of the keys, one head per block."""

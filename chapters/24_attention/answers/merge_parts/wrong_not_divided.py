@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The weights are not divided by their sum.
+# I forgot to divide by the sum of the weights.
 @cuda.jit
 def merge_parts(parts, lses, out, lse):
     """Merge the attention over parts of the keys, one head per block."""

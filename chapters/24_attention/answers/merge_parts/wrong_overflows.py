@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# e to the log-sum-exp itself.
+# Take e to the power of the log-sum-exp itself.
 @cuda.jit
 def merge_parts(parts, lses, out, lse):
     """Merge the attention over parts of the keys, one head per block."""

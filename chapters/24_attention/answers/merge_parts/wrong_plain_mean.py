@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# The mean of the parts.
+# Take the mean of the parts.
 @cuda.jit
 def merge_parts(parts, lses, out, lse):
     """Merge the attention over parts of the keys, one head per block."""

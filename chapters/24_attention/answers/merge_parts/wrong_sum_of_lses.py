@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Adds the log-sum-exps.
+# Add up the log-sum-exps.
 @cuda.jit
 def merge_parts(parts, lses, out, lse):
     """Merge the attention over parts of the keys, one head per block."""

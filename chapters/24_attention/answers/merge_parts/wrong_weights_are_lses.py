@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Weighs by the log-sum-exp, not by its power.
+# Weight by the log-sum-exp, not by its power.
 @cuda.jit
 def merge_parts(parts, lses, out, lse):
     """Merge the attention over parts of the keys, one head per block."""

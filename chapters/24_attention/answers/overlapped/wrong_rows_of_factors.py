@@ -9,11 +9,7 @@ def overlapped(q, k, v, out, lse):
     p = cuda.local.array(16, int32)
     seq = int32(k.shape[0])
     count = (seq + int32(63)) // int32(64)  # tiles of keys
-
-    for c in range(32):
-        o[c] = float32(0)
-    copy_box(memory, 0, q, int32(64) * int32(cuda.blockIdx.x))
-    load_tile(memory, k, v, 0)
+    load_first(o, memory, q, k, v)
     top0, weight0, top1, weight1 = first_tile(s, p, memory, seq)
 
     for j in range(int32(1), count):

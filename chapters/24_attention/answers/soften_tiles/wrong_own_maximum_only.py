@@ -8,7 +8,6 @@ def soften_tiles(scores, out, lse):
     lane = int32(cuda.threadIdx.x)
     t = lane % int32(4)
     row = int32(cuda.blockIdx.x) * int32(16) + lane // int32(4)
-
     for i in range(4 * TILE8):
         o[i // 4, i % 4] = float32(0)
     top0, top1 = LOWEST, LOWEST  # of rows g and g + 8

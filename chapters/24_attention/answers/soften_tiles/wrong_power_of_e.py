@@ -1,5 +1,5 @@
 # verdict: wrong-value
-# Takes powers of e.
+# Take powers of e.
 @cuda.jit
 def soften_tiles(scores, out, lse):
     """Add up the weights of all tiles of a row of scores, 16 rows per warp."""
@@ -8,7 +8,6 @@ def soften_tiles(scores, out, lse):
     lane = int32(cuda.threadIdx.x)
     t = lane % int32(4)
     row = int32(cuda.blockIdx.x) * int32(16) + lane // int32(4)
-
     for i in range(4 * TILE8):
         o[i // 4, i % 4] = float32(0)
     top0, top1 = LOWEST, LOWEST  # of rows g and g + 8

@@ -8,13 +8,11 @@ def tile_scores(q, k, causal, scores):
     s = cuda.local.array((TILE8, 4), float32)
     thread, head = int32(cuda.threadIdx.x), int32(cuda.blockIdx.z)
     lane, t = thread % int32(32), thread % int32(4)
-    seq = int32(q.shape[1])
+    seq, start = int32(q.shape[1]), int32(cuda.blockIdx.y) * int32(TILE)
     row = int32(cuda.blockIdx.x) * int32(16 * WARPS)
     row += thread // int32(32) * int32(16) + lane // int32(4)
-    start = int32(cuda.blockIdx.y) * int32(TILE)
     key = lane % int32(8) + lane // int32(16) * int32(8)
     word = lane // int32(8) % int32(2) * int32(4)
-
     for i in range(4 * TILE8):
         s[i // 4, i % 4] = float32(0)
     load_queries(fq, q, head, row, t)
