@@ -13,7 +13,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from profiled import WIDTH, facts, lab  # noqa: E402
+from profiled import facts, lab  # noqa: E402
 
 LOOP = "WARPGROUP.DEPBAR.LE gsb0, 0x1"
 ROWS = {"weights after the wait": 0, "weights before the wait": 1}
@@ -38,9 +38,9 @@ if __name__ == "__main__":
     given = options.parse_args()
     of = lab("24_attention", "normal", "Attention")
     text = "$ python3 waits.py\n" + facts(ncu=False)
-    text += f"\n{'exponentials':{WIDTH - 26}}{'between':>13}{'in all':>13}\n"
+    text += f"\n{'exponentials':26}{'between':>9}{'in all':>8}\n"
     for name, before_wait in ROWS.items():
         between, after = counted(before_wait)
-        text += f"{name:{WIDTH - 26}}{between:>13}{after:>13}\n"
+        text += f"{name:26}{between:>9}{after:>8}\n"
     given.out.mkdir(parents=True, exist_ok=True)
     (given.out / "waits.txt").write_text(text, encoding="utf-8")
