@@ -102,10 +102,15 @@ def interruptible() -> Iterator[None]:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Return how many tests `-n auto` runs at a time: one for each core, to a point."""
+    """Return how many tests `-n auto` runs at a time, to a point.
+
+    It is one more than there are cores, for tests that wait for browsers or processes.
+    """
     if hasattr(os, "sched_getaffinity"):
-        return min(len(os.sched_getaffinity(0)), MOST_WORKERS)
-    return min(os.cpu_count() or 1, MOST_WORKERS)
+        cores = len(os.sched_getaffinity(0))
+    else:
+        cores = os.cpu_count() or 1
+    return min(cores + 1, MOST_WORKERS)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
