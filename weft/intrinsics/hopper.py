@@ -18,7 +18,7 @@ from weft.intrinsics.bits import bits
 from weft.intrinsics.formats import BFLOAT16, E4M3, Format
 from weft.intrinsics.instructions import HOPPER, instruction
 from weft.intrinsics.lowering import Builder, Lowering
-from weft.intrinsics.matrices import Calls, stored
+from weft.intrinsics.matrices import Calls, stored, transpose
 from weft.intrinsics.registry import Effect, Lanes, Operation, register
 
 Does = Callable[..., Any]  # the twin of an operation, see `Effect.HOPPER`
@@ -315,8 +315,7 @@ def _stores(number: int, transposed: bool) -> Callable[[Calls], dict[int, Any]]:
         rows = np.array(words, np.uint32).reshape(8, 4, number).transpose(2, 0, 1)
         rows = np.ascontiguousarray(rows)  # matrix, row, word
         if transposed:
-            halves = rows.view(np.uint16).transpose(0, 2, 1)
-            rows = np.ascontiguousarray(halves).view(np.uint32)
+            rows = transpose(rows)
         flat = rows.reshape(8 * number, 4)
         idle = dict.fromkeys(range(8 * number, 32))
         return dict(enumerate(flat)) | idle

@@ -57,13 +57,18 @@ def _part(number: int) -> Callable[..., tuple[Any, ...]]:
     return first
 
 
+def transpose(words: Any) -> Any:
+    """Return 8 × 8 matrices of 16 bits transposed: uint32 (matrix, row, 4), both."""
+    halves = words.view(np.uint16).transpose(0, 2, 1)
+    return np.ascontiguousarray(halves).view(np.uint32)
+
+
 def _exchange(number: int, transposed: bool) -> Callable[[Calls], dict[int, Any]]:
     def ldmatrix(calls: Calls) -> dict[int, Any]:
         rows = [[bits(word) for word in calls[lane]] for lane in range(8 * number)]
         words = np.array(rows, np.uint32).reshape(number, 8, 4)
         if transposed:
-            halves = words.view(np.uint16).transpose(0, 2, 1)
-            words = np.ascontiguousarray(halves).view(np.uint32)
+            words = transpose(words)
         mine = words.reshape(number, 32).view(np.int32)
         return {
             lane: mine[0, lane] if number == 1 else tuple(mine[:, lane])
