@@ -119,11 +119,10 @@ def test_the_kernels_run_in_the_simulator(chapter, name, sizes, more):
     torch = pytest.importorskip("torch")
     pairs, turned = name == "paired", more.get("TURNED")
     kernel = getattr(chapter.paired if pairs else chapter.kernels, name)
-    if pairs:
-        more = {"CLUSTER": 2, "buffers": 1} | more
+    more = ({"CLUSTER": 2, "buffers": 1} if pairs else {}) | more
     if turned:
-        more = more | {"piece": 6144, "PIECE": 6144}
-    more = dict(more)
+        groups = 2048 * chapter.paired.BOXES
+        more |= {"piece": groups, "PIECE": groups}
     bn = more.pop("bn", 64)
     named, shared = chapter.kernels.sized(kernel, 64, bn, depth=2, **more)
     made = templates.specialise(kernel, **named)
