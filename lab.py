@@ -23,6 +23,14 @@ BOOK = Path("_build", "html")  # where `make book` puts the pages
 FIRST_LAB = "labs/00_start_here.ipynb"
 STARTUP = Path("weft", "lesson", "startup.py")  # what each kernel runs first
 OWN = "warp-and-weft"  # a user's folder, where the labs are another user's
+# jsonschema's grammar of international addresses takes 1.4 s to import, more than all
+# the rest of JupyterLab's start; no schema of Jupyter's has such an address.
+JUPYTERLAB = """\
+import sys
+sys.modules["rfc3987_syntax"] = None
+from jupyterlab.labapp import main
+main()
+"""
 
 
 def own_copies(root: Path, home: Path) -> Path:
@@ -72,7 +80,7 @@ def command(
         options.append("--no-browser")
     if as_root:  # a container; the token still guards the door
         options.append("--allow-root")
-    return [sys.executable, "-m", "jupyterlab", *options]
+    return [sys.executable, "-c", JUPYTERLAB, *options]
 
 
 def healthy() -> bool:

@@ -1122,6 +1122,19 @@ def test_jupyterlab_opens_on_the_first_lab_and_sees_the_course(tmp_path):
     assert {"--no-browser", "--allow-root"} <= set(words)
 
 
+def test_jupyterlab_starts_without_the_slowest_of_its_imports(tmp_path):
+    words = lab.command(tmp_path, browser=False, as_root=True)
+    traced = subprocess.run(
+        [words[0], "-X", "importtime", *words[1:], "--version"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert traced.stdout.strip() == metadata.version("jupyterlab")
+    assert "jsonschema" in traced.stderr
+    assert "rfc3987_syntax.syntax_helpers" not in traced.stderr
+
+
 def test_whoever_may_not_write_gets_labs_of_their_own(tmp_path):
     course, home = tmp_path / "course", tmp_path / "home"
     (course / "labs").mkdir(parents=True)
