@@ -3,11 +3,6 @@
     python -m grading.forking FD submissions < lab, and modules that it imports
     python -m grading.forking FD compilers
 
-On FD, a socket, it says "ready", or why it must not fork. An order is a JSON object
-with the files of the new process; the answers are the process's number, and how it
-ended. "stop" ends that process; the end of the socket ends this one as well. Only the
-new process reads anything of a submission.
-
 On FD, a socket, the process says "ready", or why it must not fork. An order is a JSON
 object, sent with the files of the new process; the replies are the new process's
 number, and later how it ended. "stop" ends that process; closing the socket ends this
