@@ -18,8 +18,8 @@ simulator = backend simulator simulator_features language shapes intrinsics barr
 	collectives aligned_arrays tensor_cores sanitizer counters check check_launch \
 	corpus streams compiling package
 
-.PHONY: test test-all lint oldest newest book pdf epub figures film notebooks refresh \
-	labs execute nbval handout gradescope image update vendor author
+.PHONY: test test-all lint oldest newest book editions pdf epub figures film notebooks \
+	refresh labs execute nbval handout gradescope image update vendor author
 
 test: author  ## Everything that can be verified without a GPU
 	@$(pytest) -m alone $(tests) || [ $$? = 5 ]  # 5: no such test
@@ -44,6 +44,9 @@ newest:  ## Test with the newest packages that fit; rewrites constraints.txt
 
 book: author  ## The book, in _build/html
 	@$(venv) book/build.py $(ARGS)
+
+editions: book  ## The book with the last release next to it, linked page by page
+	@$(venv) book/editions.py
 
 pdf: book  ## The whole book as one PDF, _build/warp-and-weft.pdf, by Chromium
 	@$(venv) book/pdf.py

@@ -42,7 +42,7 @@ def footer(to_changes: str) -> str:
     else:
         version = __version__
     changes = f'<a href="{escape(to_changes)}">what has changed</a>'
-    return f"<p>Version {escape(version)}: {changes}</p>"
+    return f'<p class="weft-version">Version {escape(version)}: {changes}</p>'
 
 
 def adapt(
