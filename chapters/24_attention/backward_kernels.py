@@ -63,6 +63,8 @@ from .forward_kernel import (
     next_stage,
     pack,
     put_rows,
+    start_scores,
+    start_values,
     two_boxes,
 )
 from .kernels import FULL
@@ -116,26 +118,6 @@ def row_sums(o, g, lse, delta, lse2, seq):
         row = place_of(row)
         delta[plane, row] = total
         lse2[plane, row] = base2
-
-
-@cuda.jit(device=True)
-def products_128(acc, a, b):
-    """Start acc = a @ b.T: 64 rows of 128 numbers, and 128 rows of 128."""
-    wgmma_fence()
-    for step in range(8):
-        more = step // 4 * 1024 + step % 4 * 2
-        wgmma_bf16(acc, 128, a + more, b + more, int32(step))
-    wgmma_commit()
-
-
-@cuda.jit(device=True)
-def chain_128(acc, words, b):
-    """Start acc += words @ b: 64 x 128 in registers, and 128 rows of 128."""
-    wgmma_fence()
-    for step in range(8):
-        at = b + 128 * step
-        wgmma_bf16_chained(acc, 128, words, 4 * step, at, int32(1))
-    wgmma_commit()
 
 
 @cuda.jit(device=True)
@@ -583,9 +565,9 @@ def gather_q_again(
     for j in range(count):
         at = (int32(2) + stage) * int32(ROWS)
         mbarrier_wait(bars, int32(1) + stage, parity)
-        products_128(s, q, descriptor(memory, at))
+        start_scores(s, q, descriptor(memory, at))
         mbarrier_wait(bars, int32(3) + stage, parity)
-        products_128(dp, g, descriptor(memory, at + int32(2 * ROWS)))
+        start_scores(dp, g, descriptor(memory, at + int32(2 * ROWS)))
         wgmma_wait(1)
         hold(s, 64)
         if CAUSAL and j == count - 1:
@@ -599,7 +581,7 @@ def gather_q_again(
         grads_of(dp, s, delta0, 0)
         grads_of(dp, s, delta1, 2)
         pack(ds, dp, 32)
-        chain_128(dq, ds, descriptor_columns(memory, at, int32(BOX)))
+        start_values(dq, ds, descriptor_columns(memory, at, int32(BOX)))
         wgmma_wait(0)
         hold(dq, 64)
         hold_words(ds, 32)

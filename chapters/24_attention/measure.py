@@ -164,35 +164,40 @@ def one_by_one(guess=None):
     )
 
 
-def forward_of(batch, seq, causal):
-    """Compare the forward pass for one size."""
+def for_all_sizes(title, rows_of, baseline):
+    """Compare forward passes for several sizes; return a table for each.
 
-    def candidates():
-        q, k, v = normal(3, batch * HEADS, seq)
+    rows_of: returns the rows, given q, k, v and whether there is a causal mask.
+    """
+
+    def table(batch, seq, causal):
+        share = 0.5 if causal else 1
+        return bench.compare(
+            f"{title}, {batch} x 16 heads of {seq}{', causal' if causal else ''}",
+            lambda: rows_of(*normal(3, batch * HEADS, seq), causal),
+            baseline=baseline,
+            flops=share * 4 * batch * HEADS * seq**2 * WIDTH,
+            stopwatch=pause(),
+        )
+
+    return {
+        (seq, causal): table(batch, seq, causal)
+        for batch, seq in ((4, 1024), (4, 4096), (1, 16384))
+        for causal in (False, True)
+    }
+
+
+def sizes():
+    """Compare the forward pass with PyTorch's for several sizes."""
+
+    def rows(q, k, v, causal):
         return {
             "cuDNN": backend("CUDNN_ATTENTION", q, k, v, causal),
             "flash": backend("FLASH_ATTENTION", q, k, v, causal),
             "TMA + wgmma": Attention(q, k, v, causal).forward,
         }
 
-    share = 0.5 if causal else 1
-    return bench.compare(
-        f"forward, {batch} x 16 heads of {seq}{', causal' if causal else ''}",
-        candidates,
-        baseline="cuDNN",
-        flops=share * 4 * batch * HEADS * seq**2 * WIDTH,
-        stopwatch=pause(),
-    )
-
-
-def sizes():
-    """Compare the forward pass for several sizes; return a table for each."""
-    sizes = {
-        (seq, causal): forward_of(batch, seq, causal)
-        for batch, seq in ((4, 1024), (4, 4096), (1, 16384))
-        for causal in (False, True)
-    }
-    return sizes
+    return for_all_sizes("forward", rows, "cuDNN")
 
 
 STEPS = {  # each with one more change; `Attention` chooses one of the last two
@@ -203,33 +208,16 @@ STEPS = {  # each with one more change; `Attention` chooses one of the last two
 }
 
 
-def steps_of(batch, seq, causal):
+def steps():
     """Compare the forward kernel with and without its last changes."""
 
-    def candidates():
-        q, k, v = normal(3, batch * HEADS, seq)
+    def rows(q, k, v, causal):
         return {
             name: Attention(q, k, v, causal, **changes).forward
             for name, changes in STEPS.items()
         }
 
-    share = 0.5 if causal else 1
-    return bench.compare(
-        f"steps, {batch} x 16 heads of {seq}{', causal' if causal else ''}",
-        candidates,
-        baseline="weights after the wait",
-        flops=share * 4 * batch * HEADS * seq**2 * WIDTH,
-        stopwatch=pause(),
-    )
-
-
-def steps():
-    """Compare the steps for several sizes; return a table for each."""
-    return {
-        (seq, causal): steps_of(batch, seq, causal)
-        for batch, seq in ((4, 1024), (4, 4096), (1, 16384))
-        for causal in (False, True)
-    }
+    return for_all_sizes("steps", rows, "weights after the wait")
 
 
 def backward_of(causal):
