@@ -678,8 +678,8 @@ total = chapter.measure.total()
 total
 
 # %% tags=["solution"]
-total.expect("an atomic a warp", at_least=20, times="an atomic a thread")
-total.expect("an atomic a block", at_least=4, times="an atomic a warp")
+total.expect("one atomic per warp", at_least=20, times="one atomic per thread")
+total.expect("one atomic per block", at_least=4, times="one atomic per warp")
 
 additions = {"thread": 2**26, "warp": 2**21, "block": 2**18}
 for row in total:
@@ -708,10 +708,10 @@ filtered = chapter.measure.filtered()
 filtered
 
 # %% tags=["solution"]
-filtered.expect("an atomic a warp", at_least=0.8, times="an atomic a thread")
-filtered.expect("an atomic a thread", at_least=0.8, times="an atomic a warp")
-filtered.expect("an atomic a block", at_least=3, times="an atomic a warp")
-filtered.expect("an atomic a block", at_least=1.2, times="torch")
+filtered.expect("one atomic per warp", at_least=0.8, times="one atomic per thread")
+filtered.expect("one atomic per thread", at_least=0.8, times="one atomic per warp")
+filtered.expect("one atomic per block", at_least=3, times="one atomic per warp")
+filtered.expect("one atomic per block", at_least=1.2, times="torch")
 
 # %% [markdown] tags=["solution"]
 # The vote has gained nothing over the plain kernel. Votes are not slow: the compiler

@@ -224,9 +224,9 @@ def totals():
 
     return {
         "torch.sum": lambda: x.sum(),
-        "an atomic a thread": lambda: run(sum_by_threads),
-        "an atomic a warp": lambda: run(sum_by_warps),
-        "an atomic a block": lambda: run(sum_by_blocks),
+        "one atomic per thread": lambda: run(sum_by_threads),
+        "one atomic per warp": lambda: run(sum_by_warps),
+        "one atomic per block": lambda: run(sum_by_blocks),
     }
 
 
@@ -263,9 +263,9 @@ def filters():
     return {
         "copy": lambda: same.copy_(half),
         "torch": lambda: x[x > 0],
-        "an atomic a thread": lambda: run(filter_by_threads),
-        "an atomic a warp": lambda: run(filter_by_warps),
-        "an atomic a block": lambda: run(filter_by_blocks),
+        "one atomic per thread": lambda: run(filter_by_threads),
+        "one atomic per warp": lambda: run(filter_by_warps),
+        "one atomic per block": lambda: run(filter_by_blocks),
     }
 
 
