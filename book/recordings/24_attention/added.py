@@ -402,6 +402,7 @@ def experiment(causal: bool) -> Experiment:
         held[:] = mine, cudnn()
         return {
             "cuDNN": cudnn,
+            "dS stored": mine.backward,
             "red, in any order": one_kernel(of, mine, RED=True),
             "TMA, in any order": one_kernel(of, mine),
             "TMA, in order": one_kernel(of, mine, ORDERED=True),
@@ -426,7 +427,8 @@ if __name__ == "__main__":
     given = options.parse_args()
     WANTED = "normal", "cudnn_backward", "Attention", "SCALE128", "row_sums"
     of = lab("24_attention", *WANTED)
-    table = timed(experiment(causal=False), bursts=True)
-    text = "$ python3 added.py\n" + facts(ncu=False) + BURSTS + "\n" + table
+    tables = [timed(experiment(causal), bursts=True) for causal in (False, True)]
+    text = "$ python3 added.py\n" + facts(ncu=False) + BURSTS + "\n"
+    text += "\n".join(tables)
     given.out.mkdir(parents=True, exist_ok=True)
     (given.out / "added.txt").write_text(text, encoding="utf-8")
