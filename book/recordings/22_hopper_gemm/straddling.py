@@ -2,12 +2,13 @@
 
 python straddling.py [--out FOLDER], on a machine with a Hopper GPU, Numba and PyTorch,
 writes straddling.txt: the time of 132 tiles of two heights, for rows of 3984 and of
-4096 bytes. It also looks at the edges between two launches of cuBLAS in a CUDA graph.
+4096 bytes. It also writes the names of cuBLAS's kernels for six shapes, and looks at
+the edges between two launches of each in a CUDA graph.
 """
 
 import argparse
 import ctypes
-import statistics
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -19,28 +20,14 @@ sys.path[:0] = [str(HERE.parents[2]), str(HERE.parent)]
 from profiled import facts  # noqa: E402
 
 from weft.chapters import Chapter  # noqa: E402  before Numba
+from weft.timing import BurstStopwatch, measure  # noqa: E402
 
 Run = Callable[[], Any]
 
 chapter = Chapter("22_hopper_gemm")
-TURNS = 13
 HEIGHTS = {"128 x 256": 128, "64 x 256": 64}
 LENGTHS = 1992, 2048
 ORDINARY = 0  # CU_GRAPH_DEPENDENCY_TYPE_DEFAULT
-
-
-def medians(runs: dict[str, Run]) -> dict[str, float]:
-    """Return the µs of a launch, by bursts of launches timed in turns."""
-    from weft.timing import BurstStopwatch
-
-    watch, times = BurstStopwatch(), {name: [] for name in runs}
-    for turn in range(TURNS + 1):
-        order = list(runs)
-        first = turn % len(order)
-        for name in order[first:] + order[:first]:
-            ms = watch.once(runs[name], 0.0).ms
-            times[name] += [ms] if turn else []
-    return {n: statistics.median(ms) * 1e3 for n, ms in times.items()}
 
 
 def right(run: Run, a: Any, w: Any, c: Any) -> None:
@@ -81,13 +68,28 @@ def edges(run: Run) -> list[int]:
     return [data[8 * k + 2] for k in range(count.value)]
 
 
-def early_edges() -> int:
-    """Return how many edges between launches of cuBLAS are programmatic."""
-    measure, found = chapter.measure, []
-    for sizes in measure.SHAPES.values():
-        found += edges(measure.fastest(measure.library(*measure.matrices(*sizes))))
-    assert len(found) >= len(measure.SHAPES)
-    return sum(kind != ORDINARY for kind in found)
+def names(runs: dict[str, Run]) -> list[str]:
+    """Return the name of the kernel that each product launches."""
+    import torch
+    from torch.profiler import ProfilerActivity, profile
+
+    with profile(activities=[ProfilerActivity.CUDA], acc_events=True) as found:
+        for run in runs.values():
+            run()
+        torch.cuda.synchronize()
+    events = sorted(found.events(), key=lambda event: event.time_range.start)
+    kernels = [e.name for e in events if re.match(r"\w+_\d+x\d+", e.name)]
+    assert len(kernels) == len(runs), kernels
+    return kernels
+
+
+def libraries() -> dict[str, Run]:
+    """Return cuBLAS's fastest product for each of the lab's shapes."""
+    of = chapter.measure
+    return {
+        name: of.fastest(of.library(*of.matrices(*sizes)))
+        for name, sizes in of.SHAPES.items()
+    }
 
 
 def main() -> None:
@@ -99,12 +101,16 @@ def main() -> None:
     given = options.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     text = "$ python3 straddling.py\n" + facts(ncu=False)
-    text += f"# medians of {TURNS} bursts of launches timed in turns\n\n"
+    text += "# medians of bursts of launches timed in turns\n\n"
     text += f"{'132 tiles':30}{'µs':>8}\n"
-    for name, us in medians(products()).items():
-        text += f"{name:30}{us:>8.2f}\n"
+    for name, timing in measure(products(), BurstStopwatch()).items():
+        text += f"{name:30}{timing.ms * 1e3:>8.2f}\n"
+    found = libraries()
+    early = sum(kind != ORDINARY for run in found.values() for kind in edges(run))
     text += f"\n{'launches of cuBLAS, six shapes':30}{'edges':>8}\n"
-    text += f"{'programmatic':30}{early_edges():>8}\n"
+    text += f"{'programmatic':30}{early:>8}\n\nkernels of cuBLAS\n"
+    for name, kernel in zip(found, names(found), strict=True):
+        text += f"{name:16}{kernel}\n"
     (given.out / "straddling.txt").write_text(text, encoding="utf-8")
 
 
