@@ -58,8 +58,9 @@ def join(newest: Path, older: Path, version: str) -> None:
         to = address(PurePosixPath(version) / page, same)
         link = f' · <a href="{escape(to)}">the newest version</a>'
         note = (
-            f'\n<aside class="admonition note"><p>This is version {escape(version)}; '
-            f'there is <a href="{escape(to)}">a newer one</a>.</p></aside>'
+            f'\n<aside class="admonition note" style="padding-block: 0.6em">'
+            f'<p style="margin: 0">This is version {escape(version)}; there is '
+            f'<a href="{escape(to)}">a newer one</a>.</p></aside>'
         )
 
         def edited(text: str, link: str = link, note: str = note) -> str:
