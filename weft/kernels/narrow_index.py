@@ -18,6 +18,7 @@ from weft import meaning
 from weft.checking.cases import as_tuple
 from weft.checking.source import at_line, parameter_names, scope_of, tree_of
 from weft.checking.verdict import Failed, Verdict
+from weft.code_objects import nodes_of
 from weft.kernels.exercise import KernelExercise
 from weft.places import Note
 from weft.starters import source_function
@@ -111,7 +112,7 @@ class Reader:
         """Yield the conversions that indices come from, each with the index's line."""
         for _ in range(3):  # a loop's next iteration uses what the last one computed
             self.read(self._tree)
-        for node in ast.walk(self._tree):
+        for node in nodes_of(self._tree):
             for index in indices(node, self._flat):
                 narrow = self.narrow(index)
                 if narrow is not None:
@@ -119,7 +120,7 @@ class Reader:
 
     def read(self, tree: ast.AST) -> None:
         """Record the values that assignments and loops give to their names."""
-        for node in ast.walk(tree):
+        for node in nodes_of(tree):
             match node:
                 case ast.Assign(targets=[ast.Name(name)], value=value):
                     self.note(name, value)

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from weft.code_objects import nodes_of
 from weft.simulator.arithmetic.numbers import Number
 from weft.simulator.inference import calls
 from weft.simulator.inference.expressions import (
@@ -308,7 +309,7 @@ class Function:
 
     def _for(self, node: ast.For) -> None:
         kind = calls.element(self._expressions.kind(node.iter))
-        targets = {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)}
+        targets = {n.id for n in nodes_of(node.target) if isinstance(n, ast.Name)}
 
         def enter() -> None:
             self._give(node.target, kind)

@@ -13,7 +13,7 @@ from types import FunctionType
 from typing import Any
 
 from weft import meaning
-from weft.code_objects import code_tree
+from weft.code_objects import code_tree, nodes_of
 from weft.places import Place
 from weft.simulator.translation import syntax
 
@@ -53,13 +53,13 @@ def mark(definition: ast.FunctionDef, fn: FunctionType, first: int) -> None:
 
     definition: with lines counted from 1. first: the line of the file where it begins.
     """
-    own = {n.id for n in ast.walk(definition) if _is_stored(n)}  # type: ignore[attr-defined]
+    own = {n.id for n in nodes_of(definition) if _is_stored(n)}  # type: ignore[attr-defined]
     names = {name: v for name, v in names_of(fn).items() if name not in own}
     file = fn.__code__.co_filename
-    for node in ast.walk(definition):
+    for node in nodes_of(definition):
         if not isinstance(node, (ast.For, ast.While)):
             continue
-        if not any(_meets(inner, names) for inner in ast.walk(node)):
+        if not any(_meets(inner, names) for inner in nodes_of(node)):
             continue
         lines = node.lineno + first - 1, (node.end_lineno or node.lineno) + first - 1
         node.meets = len(known)  # type: ignore[union-attr]

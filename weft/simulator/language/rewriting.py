@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from weft import meaning
-from weft.code_objects import code_tree
+from weft.code_objects import code_tree, nodes_of
 from weft.places import Place
 from weft.simulator.inference.kinds import REFUSED, Kind
 from weft.simulator.inference.statements import Function
@@ -269,7 +269,7 @@ def undecorate(definition: ast.FunctionDef) -> None:
     """Remove what is evaluated when the function is defined."""
     definition.decorator_list = []
     definition.returns = None
-    for argument in ast.walk(definition.args):
+    for argument in nodes_of(definition.args):
         if isinstance(argument, ast.arg):
             argument.annotation = None
 
@@ -277,7 +277,7 @@ def undecorate(definition: ast.FunctionDef) -> None:
 def shift(module: ast.Module, lines: int, columns: int) -> None:
     """Shift the positions in `module` to those of the learner's file."""
     ast.fix_missing_locations(module)
-    for node in ast.walk(module):
+    for node in nodes_of(module):
         if isinstance(node, (ast.expr, ast.stmt)):
             node.lineno += lines
             node.end_lineno = (node.end_lineno or 1) + lines

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from weft import meaning, own_classes
-from weft.code_objects import code_tree
+from weft.code_objects import code_tree, nodes_of
 from weft.places import Place
 from weft.simulator.faults import Fault
 from weft.wording import kind_of
@@ -92,26 +92,26 @@ def refuse(
 
     definition: with lines counted from 1. first: the line of the file where it begins.
     """
-    local = {_stored(n) for n in ast.walk(definition)}
-    local |= {a.arg for a in ast.walk(definition.args) if isinstance(a, ast.arg)}
-    fine = {id(n) for n in ast.walk(definition) for n in _constant_lists(n)}
+    local = {_stored(n) for n in nodes_of(definition)}
+    local |= {a.arg for a in nodes_of(definition.args) if isinstance(a, ast.arg)}
+    fine = {id(n) for n in nodes_of(definition) for n in _constant_lists(n)}
     # A call with a tuple, `store4(out, i, *four)`, is compiled.
-    calls = [n for n in ast.walk(definition) if isinstance(n, ast.Call)]
+    calls = [n for n in nodes_of(definition) if isinstance(n, ast.Call)]
     fine |= {id(a) for n in calls for a in n.args if isinstance(a, ast.Starred)}
     words: list[tuple[Any, str, str]] = [
         (n, *_STATEMENTS[type(n)])
         for statement in definition.body
-        for n in ast.walk(statement)
+        for n in nodes_of(statement)
         if type(n) in _STATEMENTS and id(n) not in fine
     ]
     words += [
         (n, f"`{ast.unparse(n)}` cannot be used in a kernel", "There is no such thing.")
-        for n in ast.walk(definition)
+        for n in nodes_of(definition)
         if isinstance(n, ast.Attribute) and n.attr.startswith("_")
     ]
     words += [
         (n, "a kernel cannot make strings", _SIZES)
-        for n in ast.walk(definition)
+        for n in nodes_of(definition)
         if isinstance(n, ast.Attribute) and n.attr in ("format", "format_map")
     ]
     words += [
@@ -125,7 +125,7 @@ def refuse(
             f"the kernel changes `{ast.unparse(n)}`",
             "It is outside the kernel, and a constant to it.",
         )
-        for n in ast.walk(definition)
+        for n in nodes_of(definition)
         if isinstance(n, ast.Attribute)
         and isinstance(n.ctx, ast.Store)
         and isinstance(n.value, ast.Name)

@@ -11,6 +11,7 @@ import dis
 import warnings
 from typing import Any
 
+from weft.code_objects import nodes_of
 from weft.places import Place
 from weft.simulator.faults import Fault
 from weft.simulator.translation.syntax import declared
@@ -36,7 +37,7 @@ def refuse_unknown(
     may be.
     """
     names = Names(definition, kernel)
-    for node in ast.walk(definition):
+    for node in nodes_of(definition):
         where = declared(node)
         if not where or not isinstance(node, ast.Call):
             continue
@@ -74,11 +75,11 @@ class Names:
     """The names of a kernel, and whether Numba knows their values."""
 
     def __init__(self, definition: ast.FunctionDef, kernel: bool) -> None:
-        arguments = [a for a in ast.walk(definition.args) if isinstance(a, ast.arg)]
+        arguments = [a for a in nodes_of(definition.args) if isinstance(a, ast.arg)]
         self._arguments = {a.arg for a in arguments}
         self._kernel = kernel
         self._given: dict[str, list[ast.expr | None]] = {}
-        for node in ast.walk(definition):
+        for node in nodes_of(definition):
             self._note(node)
 
     def _note(self, node: ast.AST) -> None:
@@ -136,7 +137,7 @@ class Names:
 
     def _from_outside(self, test: ast.expr) -> bool:
         """Return whether all names in a condition are from outside the kernel."""
-        used = {n.id for n in ast.walk(test) if isinstance(n, ast.Name)}
+        used = {n.id for n in nodes_of(test) if isinstance(n, ast.Name)}
         return not used & (self._arguments | self._given.keys())
 
 

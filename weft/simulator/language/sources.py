@@ -7,6 +7,7 @@ import textwrap
 from dataclasses import dataclass
 from types import CodeType, FunctionType
 
+from weft.code_objects import nodes_of
 from weft.places import Place
 from weft.simulator.language import rules
 from weft.simulator.translation.made import Position
@@ -81,7 +82,7 @@ class Source:
 
 def defined(tree: ast.AST, name: str) -> ast.FunctionDef | None:
     """Return the function of this name in a tree, or None."""
-    found = (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef))
+    found = (n for n in nodes_of(tree) if isinstance(n, ast.FunctionDef))
     return next((n for n in found if n.name == name), None)
 
 
@@ -125,7 +126,7 @@ def _with_arguments(tree: ast.AST, code: CodeType) -> list[ast.Lambda]:
     names = list(code.co_varnames[: code.co_argcount])
     return [
         node
-        for node in ast.walk(tree)
+        for node in nodes_of(tree)
         if isinstance(node, ast.Lambda) and [a.arg for a in node.args.args] == names
     ]
 

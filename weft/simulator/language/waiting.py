@@ -19,7 +19,7 @@ from enum import Enum
 from types import CodeType
 from typing import Any
 
-from weft.code_objects import code_tree
+from weft.code_objects import code_tree, nodes_of
 from weft.intrinsics import registry
 from weft.simulator.inference import calls
 from weft.simulator.inference.expressions import Expressions, Names
@@ -93,7 +93,7 @@ def mark(definition: ast.FunctionDef, scope: dict[str, Any], device: Device) -> 
     local = _local(definition)
     names = Names(scope, local, {}, None)
     unseen = Expressions(names, lambda *_: None, lambda *_: (0, None))
-    found = (node for part in definition.body for node in ast.walk(part))
+    found = (node for part in definition.body for node in nodes_of(part))
     for node in found:
         if not isinstance(node, ast.Call):
             continue
@@ -116,7 +116,7 @@ def waits_in(code: CodeType, scope: dict[str, Any], device: Device) -> bool:
 def _local(definition: ast.FunctionDef) -> set[str]:
     """Return the names assigned in a function, or in one inside it."""
     found = set()
-    for node in ast.walk(definition):
+    for node in nodes_of(definition):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             found.add(node.id)
         elif isinstance(node, ast.arg):

@@ -11,6 +11,7 @@ import ast
 import math
 from typing import Any
 
+from weft.code_objects import nodes_of
 from weft.simulator.arithmetic import by_name
 from weft.simulator.arithmetic.numbers import FLOAT32, Number
 from weft.simulator.arithmetic.operations import Operation
@@ -90,7 +91,7 @@ class Expressions(Atomics):
 
     def _lambda(self, node: ast.Lambda) -> ast.expr:
         """Translate a `lambda`, whose arguments are indexed without aliases."""
-        own = {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)}
+        own = {a.arg for a in nodes_of(node.args) if isinstance(a, ast.arg)}
         before, self._bare = self._bare, self._bare | own
         with self.inline():
             node.body = self.expr(node.body)

@@ -15,6 +15,7 @@ number of its call there.
 import ast
 from dataclasses import dataclass
 
+from weft.code_objects import nodes_of
 from weft.simulator.inference.kinds import Conversion, Named
 from weft.simulator.translation import syntax
 
@@ -107,7 +108,7 @@ class Sameness:
         """Look at a function before it is translated."""
         stored = [
             node.id
-            for node in ast.walk(definition)
+            for node in nodes_of(definition)
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
         ]
         self._once = {name for name in stored if stored.count(name) == 1}
@@ -115,7 +116,7 @@ class Sameness:
         more = True
         while more:
             more = False
-            for node in ast.walk(definition):
+            for node in nodes_of(definition):
                 match node:
                     case ast.Assign(targets=[ast.Name(id=name)], value=value) if (
                         name in self._once - self._known and self.holds(value)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from weft.code_objects import nodes_of
 from weft.simulator.inference.kinds import Kind
 from weft.simulator.translation.notes import Noting, Spotted
 
@@ -62,10 +63,10 @@ class Body:
         self.flops: list[int] = []
         self.devices: list[tuple[str, Any, tuple[Kind, ...]]] = []
         self._scope, self._first = scope, first
-        self._local = {a.arg for a in ast.walk(definition) if isinstance(a, ast.arg)}
+        self._local = {a.arg for a in nodes_of(definition) if isinstance(a, ast.arg)}
         self._local |= {
             n.id
-            for n in ast.walk(definition)
+            for n in nodes_of(definition)
             if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
         }
 

@@ -2,6 +2,7 @@
 
 import ast
 
+from weft.code_objects import nodes_of
 from weft.simulator.inference.kinds import Named
 
 Calls = frozenset[str]  # names of functions, as they are called
@@ -69,7 +70,7 @@ def called_in(node: ast.AST) -> Calls:
     """Return the names of the functions that are called in a node."""
     return frozenset(
         call.func.id
-        for call in ast.walk(node)
+        for call in nodes_of(node)
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
     )
 

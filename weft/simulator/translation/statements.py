@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from weft.code_objects import nodes_of
 from weft.simulator.arithmetic.numbers import Number, rule_of_two
 from weft.simulator.inference.expressions import OPERATORS as NAMES
 from weft.simulator.inference.kinds import Arr, Cast, Kind, Num, Tup, num
@@ -440,7 +441,7 @@ class Statements(Expressions):
         same = self._sameness.counts(node)
         node.iter = self._items(node.iter)
         renewed = [
-            mark(n.id, node) for n in ast.walk(node.target) if isinstance(n, ast.Name)
+            mark(n.id, node) for n in nodes_of(node.target) if isinstance(n, ast.Name)
         ]
         if same:
             self._sameness.add(node.target)
@@ -537,7 +538,7 @@ class Statements(Expressions):
 
 def mentioned(body: list[ast.stmt]) -> set[str]:
     """Return the names in some statements."""
-    found = (node for statement in body for node in ast.walk(statement))
+    found = (node for statement in body for node in nodes_of(statement))
     return {node.id for node in found if isinstance(node, ast.Name)}
 
 
@@ -549,7 +550,7 @@ def put_first(definition: ast.FunctionDef, *names: str) -> None:
 
 def given_in(definition: ast.FunctionDef) -> set[str]:
     """Return the names assigned in a function's body, or in one inside it."""
-    found = [node for part in definition.body for node in ast.walk(part)]
+    found = [node for part in definition.body for node in nodes_of(part)]
     stored = [n.id for n in found if isinstance(n, ast.Name) and is_stored(n)]
     return {*stored, *(node.arg for node in found if isinstance(node, ast.arg))}
 
@@ -560,11 +561,11 @@ def is_stored(node: ast.Name) -> bool:
 
 def names_of(definition: ast.FunctionDef) -> tuple[set[str], set[str]]:
     """Return the arguments of a function, and all names that it assigns."""
-    arguments = {a.arg for a in ast.walk(definition.args) if isinstance(a, ast.arg)}
+    arguments = {a.arg for a in nodes_of(definition.args) if isinstance(a, ast.arg)}
     stored = {
         n.id
         for statement in definition.body
-        for n in ast.walk(statement)
+        for n in nodes_of(statement)
         if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
     }
     return arguments, arguments | stored
@@ -575,12 +576,12 @@ def _own_arrays(definition: ast.FunctionDef) -> set[str]:
     given: dict[str, bool] = {}
     stored = [
         n.id
-        for n in ast.walk(definition)
+        for n in nodes_of(definition)
         if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
     ]
-    for node in ast.walk(definition):
+    for node in nodes_of(definition):
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call):
                 given[name] = bool(syntax.declared(call)) and stored.count(name) == 1
-    arguments = {a.arg for a in ast.walk(definition.args) if isinstance(a, ast.arg)}
+    arguments = {a.arg for a in nodes_of(definition.args) if isinstance(a, ast.arg)}
     return {name for name, own in given.items() if own} - arguments

@@ -4,6 +4,8 @@ import ast
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
+from weft.code_objects import nodes_of
+
 Node = TypeVar("Node", bound=ast.AST)
 
 
@@ -66,7 +68,7 @@ def statements(text: str, where: ast.AST) -> list[ast.stmt]:
     """Parse statements, all at the position of another node."""
     made = ast.parse(text).body
     for one in made:
-        for new in ast.walk(one):
+        for new in nodes_of(one):
             if isinstance(new, (ast.expr, ast.stmt)):
                 ast.copy_location(new, where)
     return made
@@ -82,12 +84,12 @@ def has_effect(node: ast.AST) -> bool:
                 isinstance(inner.func, ast.Name) and inner.func.id.startswith(PURE)
             )
         )
-        for inner in ast.walk(node)
+        for inner in nodes_of(node)
     )
 
 
 def reads_memory(node: ast.AST) -> bool:
-    return any(isinstance(inner, ast.Subscript) for inner in ast.walk(node))
+    return any(isinstance(inner, ast.Subscript) for inner in nodes_of(node))
 
 
 PURE = ("__pure_", "__note")  # prefixes of the names of functions without effect
