@@ -1,6 +1,6 @@
 """Build the book, warnings being errors, and see that every page is there.
 
-    python book/build.py [--out FOLDER] [--lenient] [--all]
+    python book/build.py [--out FOLDER] [--lenient] [--all] [--jobs N]
 
 Pages that have not changed since the last build are not built again, unless what all
 pages depend on has (the extension, the package, the contents), or the last build
@@ -11,12 +11,15 @@ _toc.yml are looked for.
 
 import argparse
 import hashlib
+import os
 import re
 import shutil
 import sys
 import time
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
+from unittest import mock
 
 ROOT = Path(__file__).resolve().parent.parent
 # What any page may depend on, so that all are built again when it changes.
@@ -91,14 +94,19 @@ def common(source: Path) -> str:
 
 
 def build(
-    source: Path, out: Path, lenient: bool = False, everything: bool = False
+    source: Path,
+    out: Path,
+    lenient: bool = False,
+    everything: bool = False,
+    jobs: int | None = None,
 ) -> int:
     """Build the book of `source` into `out`/_build; return the exit status.
 
-    everything: also pages that have not changed.
+    everything: also pages that have not changed. jobs: processes, one per core if None.
     """
     # jsonschema would spend a second on a grammar for identifiers in URLs.
     sys.modules.setdefault("rfc3987_syntax", None)
+    from jupyter_book import sphinx
     from jupyter_book.cli.main import main as jupyter_book
 
     if not version("jupyter-book").startswith("1."):
@@ -112,12 +120,13 @@ def build(
     if again:  # a page left from before proves nothing
         shutil.rmtree(html, ignore_errors=True)
     strict = [] if lenient else ["--warningiserror", "--keep-going"]
+    arguments = [str(source), "--path-output", str(out), "-q", *again, *strict]
     start = time.monotonic()
+    # jupyter-book has no option for the number of processes.
+    parallel = partial(sphinx.build_sphinx, jobs=jobs or os.cpu_count())
     try:
-        jupyter_book(
-            ["build", str(source), "--path-output", str(out), "-q", *again, *strict],
-            standalone_mode=False,
-        )
+        with mock.patch.object(sphinx, "build_sphinx", parallel):
+            jupyter_book(["build", *arguments], standalone_mode=False)
     except Exception as error:
         print(f"jupyter-book failed: {error}", file=sys.stderr)
         return 1
@@ -149,9 +158,11 @@ def main() -> int:
     parser.add_argument(
         "--all", action="store_true", help="build unchanged pages again as well"
     )
+    parser.add_argument("--jobs", type=int, help="processes, else one per core")
     args = parser.parse_args()
     source = args.source.resolve()
-    return build(source, (args.out or source).resolve(), args.lenient, args.all)
+    out = (args.out or source).resolve()
+    return build(source, out, args.lenient, args.all, args.jobs)
 
 
 if __name__ == "__main__":

@@ -83,9 +83,18 @@ MODULES = (
     switches,
     verdict,
 )
+# Extensions that begin when all pages have been read, but do not say that they are safe.
+LATE = ("sphinx_jupyterbook_latex", "sphinx_multitoc_numbering")
+
+
+def declare_safe(app: Sphinx) -> None:
+    """Let pages be read by several processes in spite of extensions that are `LATE`."""
+    for name in LATE:
+        app.extensions[name].parallel_read_safe = True
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     for module in MODULES:
         module.setup(app)
+    app.connect("builder-inited", declare_safe)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
