@@ -98,6 +98,7 @@ def main() -> None:
     control.send(why.encode() or READY)
     gc.collect()
     gc.freeze()
+    gc.set_threshold(50_000, 50, 100)  # the new processes do not live long
     while not why:
         order, files, _, _ = socket.recv_fds(control, LONGEST, FILES)
         if order == STOP:  # the process has ended already
