@@ -708,8 +708,9 @@ filtered = chapter.measure.filtered()
 filtered
 
 # %% tags=["solution"]
-filtered.expect("one atomic per warp", at_least=0.8, times="one atomic per thread")
-filtered.expect("one atomic per thread", at_least=0.8, times="one atomic per warp")
+each, one = "one atomic per thread", "one atomic per warp"
+filtered.expect(one, at_least=0.8, times=each)
+filtered.expect(each, at_least=0.8, times=one)
 filtered.expect("one atomic per block", at_least=3, times="one atomic per warp")
 filtered.expect("one atomic per block", at_least=1.2, times="torch")
 
