@@ -83,13 +83,13 @@ MODULES = (
     switches,
     verdict,
 )
-# Extensions that begin when all pages have been read, but do not say that they are safe.
-LATE = ("sphinx_jupyterbook_latex", "sphinx_multitoc_numbering")
+# Extensions that begin when all pages are read, but do not say that they are safe.
+LATE = {"sphinx_jupyterbook_latex", "sphinx_multitoc_numbering"}
 
 
 def declare_safe(app: Sphinx) -> None:
     """Let pages be read by several processes in spite of extensions that are `LATE`."""
-    for name in LATE:
+    for name in app.extensions.keys() & LATE:
         app.extensions[name].parallel_read_safe = True
 
 
