@@ -39,6 +39,12 @@ def under_magic(path: Path, text: str) -> str:
     return f"%%{magic} {file}\n{text}" if magic else text
 
 
+def dumped(source: str) -> str:
+    """Return the syntax tree of Python as text, the same for all versions of Python."""
+    empty = {"show_empty": True} if sys.version_info >= (3, 13) else {}
+    return ast.dump(ast.parse(source), **empty).replace(", type_params=[]", "")
+
+
 @dataclass(frozen=True)
 class Kernel:
     """A file of the corpus, or an answer to an exercise of a lab.
@@ -83,9 +89,7 @@ class Kernel:
     @property
     def digest(self) -> str:
         """A digest of the code, whatever its comments and Python's version."""
-        empty = {"show_empty": True} if sys.version_info >= (3, 13) else {}
-        code = ast.dump(ast.parse(self.source), **empty).replace(", type_params=[]", "")
-        return hashlib.sha256(code.encode()).hexdigest()[:16]
+        return hashlib.sha256(dumped(self.source).encode()).hexdigest()[:16]
 
     def line(self, number: int) -> str:
         """Return a line as the learner wrote it, by its number."""

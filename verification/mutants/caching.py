@@ -14,7 +14,7 @@ from typing import Any
 
 from pipeline.wordless import wordless
 from verification import cells
-from verification.corpus import ROOT
+from verification.corpus import ROOT, dumped
 from verification.mutants.making import Mutant, Right
 
 FOLDER = ROOT / "_build" / "mutants"
@@ -85,7 +85,7 @@ def without_reasons(source: str) -> str:
 
 def of_exercise(rights: list[Right]) -> str:
     """Return a digest of an exercise's right kernels, and of what `of_lab` covers."""
-    codes = (ast.dump(ast.parse(wordless(r.source))).encode() for r in rights)
+    codes = (dumped(wordless(r.source)).encode() for r in rights)
     return digest([of_lab(rights[0].lab, rights[0].exercise).encode(), *codes])
 
 

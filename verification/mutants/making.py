@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from verification import cells
-from verification.corpus import CHAPTERS
+from verification.corpus import CHAPTERS, dumped
 from verification.mutants.operators import OPERATORS
 from verification.mutants.splicing import Cell, begin
 
@@ -50,8 +50,7 @@ class Mutant:
     @cached_property
     def digest(self) -> str:
         """A digest of its code; comments do not count."""
-        code = ast.dump(ast.parse(self.source))
-        return hashlib.sha256(code.encode()).hexdigest()[:16]
+        return hashlib.sha256(dumped(self.source).encode()).hexdigest()[:16]
 
     @property
     def order(self) -> bytes:
