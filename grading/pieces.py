@@ -55,13 +55,13 @@ def pieces(source: str) -> tuple[Piece, ...]:
 
 def _pieces(source: str) -> Iterator[Piece]:
     plain = AROUND.sub("", source)
-    text: str = TransformerManager().transform_cell(plain)  # type: ignore[no-untyped-call]
-    lines = LINES.split(text)
     dropped = source[: len(source) - len(plain)].count("\n")
     try:
+        text: str = TransformerManager().transform_cell(plain)  # type: ignore[no-untyped-call]
         body = ast.parse(text).body
     except (MemoryError, RecursionError, ValueError) as error:
         raise SyntaxError(f"{type(error).__name__}: {error}") from None
+    lines = LINES.split(text)
     touched = Counter(n for node in body for n in {node.lineno, node.end_lineno})
     for node in body:
         first = min([node, *getattr(node, "decorator_list", [])], key=_line)

@@ -5,6 +5,7 @@ The programs are random, but the same each time; `verification.programs` draws t
 
 import json
 import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -142,6 +143,8 @@ def gives(expression: str, wanted: Any, dtype: Any = np.float64, **given: Any) -
 
 
 U8, I32, U32, F32 = np.uint8, np.int32, np.uint32, np.float32
+# Since 3.14, Numba gets the `~` of a bool from Python, and its own gives a bool.
+FOLDED = pytest.mark.skipif(sys.version_info >= (3, 14), reason="Numba sees a bool")
 
 
 @pytest.mark.parametrize(
@@ -211,7 +214,7 @@ U8, I32, U32, F32 = np.uint8, np.int32, np.uint32, np.float32
         ("a != b == b", 1, {"a": np.int64(127), "b": np.uint64(2**62 + 3)}),
         ("a < b > a", 1, {"a": np.int64(-1), "b": np.uint64(2**63)}),
         ("b == a == b", 1, {"a": np.float64(2**53), "b": np.int64(2**53 + 1)}),
-        ("~True", -2, {"a": I32(1)}),
+        pytest.param("~True", -2, {"a": I32(1)}, marks=FOLDED),
         ("0.5 if (1 % True) >= 2.0 else a // 2", 1, {"a": I32(3)}),
         ("int8(a // b)", -(2**7), {"a": np.int8(-(2**7)), "b": np.int8(-1)}),
         ("int32(a // b)", -(2**31), {"a": I32(-(2**31)), "b": I32(-1)}),
